@@ -6,7 +6,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent, AgentExecutor, AgentHooks, Agents, EventBus, Hooks, Tool } from "effect-lexigram"
-import { AgentNotices } from "effect-lexigram/observability"
+import { AgentDomainEvents } from "effect-lexigram/observability"
 import { TestModel } from "effect-lexigram/testing"
 
 const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })
@@ -17,7 +17,7 @@ const watching = Layer.mergeAll(
     Console.log(`${agentName} calls ${toolName}`)
   ),
   Hooks.filterHandler(AgentHooks.AgentAnswerFilter, (answer) => Effect.succeed(`${answer} Have a nice day.`)),
-  EventBus.handler(AgentNotices.AgentRunCompletedEvent, (event) =>
+  EventBus.handler(AgentDomainEvents.AgentRunCompletedEvent, (event) =>
     Console.log(`${event.agentId} is done: ${event.toolCallsCount} tool calls, ${event.success ? "well" : "badly"}`)
   )
 )

@@ -12,7 +12,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { Agent, AgentEvent, AgentExecutor, Agents } from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, PublicView } from "effect-lexigram"
 import { SessionMiddleware } from "effect-lexigram/http"
 import { OfflineModel } from "effect-lexigram/offline"
 import { SessionContext, SessionManager, Sessions } from "effect-lexigram/session"
@@ -34,7 +34,7 @@ const follow = Effect.gen(function* () {
   const input = yield* Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text)
   const executor = yield* AgentExecutor.AgentExecutor
   const lines = executor.stream(clerk, { input, sessionId, userId }).pipe(
-    AgentEvent.publicStream(),
+    PublicView.fromStream(),
     Stream.map((event) => `data: ${JSON.stringify(event)}\n\n`),
     Stream.catchAll(() => Stream.empty),
     Stream.encodeText

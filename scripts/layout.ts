@@ -155,6 +155,7 @@ export const rootModules: Readonly<Record<string, ReadonlyArray<string>>> = {
     "ErrorCode",
     "IdGenerator",
     "Ids",
+    "PublicView",
     "ReaderTimeout",
     "Requester",
     "SystemAccess",

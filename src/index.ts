@@ -263,6 +263,13 @@ export * as ModelRouter from "./llm/ModelRouter.js"
 export * as ModelSettings from "./llm/model/ModelSettings.js"
 
 /**
+ * What of an event may leave the server, field by field.
+ *
+ * @since 0.1.0
+ */
+export * as PublicView from "./domain/PublicView.js"
+
+/**
  * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
  *
  * @since 0.1.0

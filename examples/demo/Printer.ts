@@ -2,7 +2,8 @@
  * Shows the events of a run while they happen.
  */
 import * as ConfigError from "effect/ConfigError"
-import { AgentEvent, type AgentResponse, Usage } from "effect-lexigram"
+import { type AgentEvent, type AgentResponse, Usage } from "effect-lexigram"
+import { ErrorInfo } from "effect-lexigram/domain"
 import type { Chosen } from "./Models.js"
 
 export interface Printer {
@@ -64,7 +65,7 @@ export const make = (options: {
 
   return {
     error: (error) => {
-      const { code, hint, message, tag } = AgentEvent.errorInfo(error)
+      const { code, hint, message, tag } = ErrorInfo.errorInfo(error)
       // A ConfigError says which variable it is about in its text only.
       const said = ConfigError.isConfigError(error) ? String(error) : message
       line(red(`${tag}${code === undefined ? "" : ` (${code})`}: ${plain(said)}`))

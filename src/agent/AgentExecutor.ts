@@ -48,9 +48,9 @@ import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as EventBus from "../observability/EventBus.js"
 import * as Health from "../observability/Health.js"
 import * as Hooks from "../observability/Hooks.js"
-import * as Outlet from "../observability/Outlet.js"
 import * as Run from "../observability/Run.js"
 import * as RunLog from "../observability/RunLog.js"
+import * as RunSink from "../observability/RunSink.js"
 import * as Telemetry from "../observability/Telemetry.js"
 import { PromptLibrary } from "../prompt/PromptLibrary.js"
 import * as SessionHistory from "../session/history/SessionHistory.js"
@@ -383,7 +383,7 @@ const make = (
   const execute = <A>(
     agent: Agent.Any,
     given: string | AgentRequest,
-    outlet: Outlet.Outlet,
+    outlet: RunSink.Outlet,
     fiber: Fiber.RuntimeFiber<unknown, unknown>,
     parent: Run.Service,
     finish: (answer: Answer) => Effect.Effect<A>
@@ -431,7 +431,7 @@ const make = (
     prepared: RunPreparation.Prepared | undefined,
     runId: RunId,
     agentGuards: GuardPipeline.Service | undefined,
-    outlet: Outlet.Outlet,
+    outlet: RunSink.Outlet,
     fiber: Fiber.RuntimeFiber<unknown, unknown>,
     parent: Run.Service
   ): State => {
@@ -502,7 +502,7 @@ const make = (
     return run
   }
 
-  const finished = (agent: Agent.Any, outlet: Outlet.Outlet) => (answer: Answer) => {
+  const finished = (agent: Agent.Any, outlet: RunSink.Outlet) => (answer: Answer) => {
     const response = outlet.progress()
     const { output } = agent.definition
     if (output === undefined || answer.output === undefined) return Effect.succeed({ ...response, output: answer.text })
@@ -517,14 +517,14 @@ const make = (
     run: (agent, request) =>
       Effect.withFiberRuntime((fiber) => {
         const parent = Context.get(fiber.currentContext, Run.Run)
-        const outlet = Outlet.make({ log, parent })
+        const outlet = RunSink.make({ log, parent })
         return execute(agent, request, outlet, fiber, parent, finished(agent, outlet))
       }) as Effect.Effect<any, any, any>,
     stream: (agent, request) =>
       EventSink.stream<AgentEvent, any, any>(source, (reader) =>
         Effect.withFiberRuntime<Answer, unknown, unknown>((fiber) => {
           const parent = Context.get(fiber.currentContext as Context.Context<Run.Run>, Run.Run)
-          const outlet = Outlet.make({ reader, log, parent })
+          const outlet = RunSink.make({ reader, log, parent })
           return execute(agent, request, outlet, fiber, parent, Effect.succeed)
         })
       ) as Stream.Stream<AgentEvent, any, any>,

@@ -6,7 +6,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { errorInfo } from "../domain/AgentEvent.js"
+import { errorInfo } from "../domain/ErrorInfo.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
 import type { Only } from "../internal/Only.js"

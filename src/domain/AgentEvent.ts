@@ -5,10 +5,8 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
-import * as SecretText from "../internal/text/SecretText.js"
+import { ErrorInfo } from "./ErrorInfo.js"
 import { RunId } from "./Ids.js"
-import * as PublicView from "./PublicView.js"
 import { Usage } from "./Usage.js"
 
 const NAME = "effect-lexigram/domain/AgentEvent"
@@ -35,24 +33,6 @@ const meta = {
   seq: Schema.Number,
   at: Schema.Number
 }
-
-/**
- * An error as an event carries it: its tag, its code, what it says and what to do about it. Never its cause.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const ErrorInfo = Schema.Struct({
-  tag: Schema.String,
-  code: Schema.optional(Schema.String),
-  message: Schema.String,
-  hint: Schema.optional(Schema.String)
-}).annotations({ identifier: `${NAME}/ErrorInfo` })
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ErrorInfo extends Schema.Schema.Type<typeof ErrorInfo> {}
 
 /**
  * One step of a plan as it stands.
@@ -129,16 +109,17 @@ export const Steered = event("Steered", { text: Schema.String })
  */
 export const StepStarted = event("StepStarted", { step: Schema.Number, name: Schema.optional(Schema.String) })
 /**
- * A piece of the model's text, as it arrives. `TextRetracted` says when it turned out to be no answer.
+ * A piece of the model's text, as it arrives. The pieces of a run since its last `TextRetracted` add up to its answer.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const TextDelta = event("TextDelta", { text: Schema.String })
 /**
- * The text of `TextDelta`s since the last of these, or since the run began, is no part of the answer: the model said it
- * and went on to call tools, or has not come to its end. What is streamed behind the last of these adds up to the
- * answer.
+ * The text of the `TextDelta`s since the last of these, or since the run began, is not part of the answer: the model
+ * went on to call tools, has not come to its end, or another text became the answer. Before `Message` a run emits what
+ * is missing, so that the text streamed after the last of these is the answer. A run that streamed no text, such as one
+ * whose guards need the whole answer, streams none then either.
  *
  * @since 0.1.0
  * @category schemas
@@ -401,55 +382,3 @@ export type Body = AgentEvent extends infer E ? (E extends AgentEvent ? Omit<E, 
  */
 export const isTerminal = (event: AgentEvent): event is Of<"Error"> | Of<"Finished"> =>
   event._tag === "Finished" || event._tag === "Error"
-
-const cut = (text: string, max: number): string =>
-  text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "")
-
-const textOf = (fields: Record<string, unknown>, name: string): string | undefined => {
-  const value = fields[name]
-  return typeof value === "string" && value !== "" ? value : undefined
-}
-
-/**
- * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000, with
- * whatever looks like a key taken out; causes and other fields stay behind.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const errorInfo = (error: unknown): ErrorInfo => {
-  if (typeof error !== "object" || error === null)
-    return { tag: "UnknownError", message: SecretText.redact(cut(String(error), 2000)) }
-  const fields = error as Record<string, unknown>
-  const tag = cut(textOf(fields, "_tag") ?? textOf(fields, "name") ?? "UnknownError", 128)
-  const code = textOf(fields, "code")
-  const hint = textOf(fields, "hint")
-  return {
-    tag,
-    ...(code === undefined ? {} : { code: cut(code, 128) }),
-    message: SecretText.redact(cut(textOf(fields, "message") ?? tag, 2000)),
-    ...(hint === undefined ? {} : { hint: SecretText.redact(cut(hint, 2000)) })
-  }
-}
-
-/**
- * What a public view shows beyond the usual.
- *
- * @since 0.1.0
- * @category models
- */
-export interface PublicViewOptions extends PublicView.Options {}
-
-export { publicError, publicView } from "./PublicView.js"
-
-/**
- * The events of a stream as `publicView` shows them. The stream fails with the public view of its error: code, class, a
- * fixed sentence.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const publicStream =
-  (options: PublicViewOptions = {}) =>
-  <E, R>(self: Stream.Stream<AgentEvent, E, R>): Stream.Stream<AgentEvent, ErrorInfo, R> =>
-    PublicView.stream(self, options, errorInfo)

@@ -5,7 +5,8 @@
  */
 import type * as Prompt from "@effect/ai/Prompt"
 import * as Schema from "effect/Schema"
-import type { AgentEvent, ErrorInfo, FinishReason, PlanStep } from "./AgentEvent.js"
+import type { AgentEvent, FinishReason, PlanStep } from "./AgentEvent.js"
+import type { ErrorInfo } from "./ErrorInfo.js"
 import type { RunId } from "./Ids.js"
 import * as Usage from "./Usage.js"
 

@@ -1,15 +1,15 @@
 /**
  * What of an event may leave the server, field by field.
  *
- * @internal
  * @since 0.1.0
  */
 import * as Chunk from "effect/Chunk"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as SecretText from "../internal/text/SecretText.js"
-import type { AgentEvent, ErrorInfo, Meta, Of, Tag } from "./AgentEvent.js"
+import type { AgentEvent, Meta, Of, Tag } from "./AgentEvent.js"
 import * as ErrorCode from "./ErrorCode.js"
+import { type ErrorInfo, errorInfo } from "./ErrorInfo.js"
 
 /**
  * What is shown beyond the usual.
@@ -51,7 +51,7 @@ const messages: { readonly [code: string]: string } = {
  * @since 0.1.0
  * @category conversions
  */
-export const publicError = ({ code, tag }: ErrorInfo): ErrorInfo => {
+export const fromError = ({ code, tag }: ErrorInfo): ErrorInfo => {
   if (tag === "InterruptedError") return { tag, message: "The run was interrupted" }
   if (code === undefined || !Object.hasOwn(ErrorCode.table, code)) return { tag: "Error", message: "The run failed" }
   return {
@@ -146,7 +146,7 @@ const rules: Rules = {
     truncated: "shown",
     durationMs: "shown",
     attempts: "shown",
-    error: (error) => (error === undefined ? undefined : publicError(error))
+    error: (error) => (error === undefined ? undefined : fromError(error))
   },
   ApprovalRequested: {
     id: "shown",
@@ -173,7 +173,7 @@ const rules: Rules = {
   MemoryRecalled: { source: "shown", count: "shown", tokens: "hidden" },
   Degraded: "dropped",
   Message: { text: "shown", output: "shown" },
-  Error: { error: publicError, interrupted: "shown" },
+  Error: { error: fromError, interrupted: "shown" },
   Finished: { reason: "shown", sessionId: "shown", durationMs: "shown" }
 }
 
@@ -200,7 +200,7 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  * @since 0.1.0
  * @category conversions
  */
-export const publicView = (event: AgentEvent, options: Options = {}): AgentEvent | undefined => {
+export const fromEvent = (event: AgentEvent, options: Options = {}): AgentEvent | undefined => {
   const { _tag, agent, at, parentRunId, runId, seq } = event
   const fields = rules[_tag] as Record<string, Rule<AgentEvent, unknown>> | "dropped"
   if (fields === "dropped" || (reasoning.has(_tag) && options.reasoning !== true)) return undefined
@@ -215,13 +215,17 @@ export const publicView = (event: AgentEvent, options: Options = {}): AgentEvent
   return view as unknown as AgentEvent
 }
 
-/** The events of a stream as they may leave the server, and the public view of what it fails with. */
-export const stream = <E, R>(
-  self: Stream.Stream<AgentEvent, E, R>,
-  options: Options,
-  errorInfo: (error: unknown) => ErrorInfo
-): Stream.Stream<AgentEvent, ErrorInfo, R> =>
-  self.pipe(
-    Stream.mapChunks(Chunk.filterMap((event) => Option.fromNullable(publicView(event, options)))),
-    Stream.mapError((error) => publicError(errorInfo(error)))
-  )
+/**
+ * The events of a stream as `fromEvent` shows them. The stream fails with the public view of its error: code, class, a
+ * fixed sentence.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const fromStream =
+  (options: Options = {}) =>
+  <E, R>(self: Stream.Stream<AgentEvent, E, R>): Stream.Stream<AgentEvent, ErrorInfo, R> =>
+    self.pipe(
+      Stream.mapChunks(Chunk.filterMap((event) => Option.fromNullable(fromEvent(event, options)))),
+      Stream.mapError((error) => fromError(errorInfo(error)))
+    )

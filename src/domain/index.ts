@@ -22,6 +22,13 @@ export * as AgentResponse from "./AgentResponse.js"
 export * as ErrorCode from "./ErrorCode.js"
 
 /**
+ * Errors as events carry them: without causes, bounded, with secrets taken out.
+ *
+ * @since 0.1.0
+ */
+export * as ErrorInfo from "./ErrorInfo.js"
+
+/**
  * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
  * `TestClock` and a seeded `Random` makes the same ids on every run.
  *
@@ -36,6 +43,13 @@ export * as IdGenerator from "./IdGenerator.js"
  * @since 0.1.0
  */
 export * as Ids from "./Ids.js"
+
+/**
+ * What of an event may leave the server, field by field.
+ *
+ * @since 0.1.0
+ */
+export * as PublicView from "./PublicView.js"
 
 /**
  * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.

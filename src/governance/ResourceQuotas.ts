@@ -9,7 +9,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { errorInfo } from "../domain/AgentEvent.js"
+import { errorInfo } from "../domain/ErrorInfo.js"
 import {
   isKeyOf,
   issuesOf,

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { ErrorInfo } from "../domain/AgentEvent.js"
+import type { ErrorInfo } from "../domain/ErrorInfo.js"
 import type { RunId } from "../domain/Ids.js"
 import * as Hooks from "./Hooks.js"
 

@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { errorInfo } from "../domain/AgentEvent.js"
+import { errorInfo } from "../domain/ErrorInfo.js"
 
 /**
  * How a part is: `degraded` works with less than it should have, `starting` is not ready yet, `unknown` cannot be

@@ -6,7 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Option from "effect/Option"
-import { errorInfo } from "../domain/AgentEvent.js"
+import { errorInfo } from "../domain/ErrorInfo.js"
 import type * as Usage from "../domain/Usage.js"
 import * as Ambient from "../internal/fiber/Ambient.js"
 import * as SecretText from "../internal/text/SecretText.js"

@@ -1,4 +1,11 @@
 /**
+ * The domain events of runs: what other parts of an application are told of.
+ *
+ * @since 0.1.0
+ */
+export * as AgentDomainEvents from "./AgentDomainEvents.js"
+
+/**
  * The places of a run where handlers may wait, and where values may be changed.
  *
  * @since 0.1.0
@@ -11,13 +18,6 @@ export * as AgentHooks from "./AgentHooks.js"
  * @since 0.1.0
  */
 export * as AgentMetrics from "./AgentMetrics.js"
-
-/**
- * The domain events of runs: what other parts of an application are told of.
- *
- * @since 0.1.0
- */
-export * as AgentNotices from "./AgentNotices.js"
 
 /**
  * What happened, as other parts of an application are told of it after the fact.

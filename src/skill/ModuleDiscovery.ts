@@ -8,7 +8,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { errorInfo } from "../domain/AgentEvent.js"
+import { errorInfo } from "../domain/ErrorInfo.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as VisibleText from "../internal/text/VisibleText.js"
 import * as Skill from "./definition/Skill.js"

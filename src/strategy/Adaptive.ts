@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { errorInfo } from "../domain/AgentEvent.js"
+import { errorInfo } from "../domain/ErrorInfo.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import { nearest } from "../internal/text/Nearest.js"
 import type { LlmError } from "../llm/model/LlmError.js"

@@ -12,8 +12,8 @@ import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as Guard from "../../src/guard/pipeline/Guard.js"
 import * as GuardEvents from "../../src/guard/pipeline/GuardEvents.js"
 import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as AgentDomainEvents from "../../src/observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
-import * as AgentNotices from "../../src/observability/AgentNotices.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
@@ -188,7 +188,7 @@ describe("domain events of a run", () => {
           "AgentRunCompletedEvent"
         ]
       )
-      assert.isTrue(AgentNotices.AgentExecutionFailedEvent.is(events[2]))
+      assert.isTrue(AgentDomainEvents.AgentExecutionFailedEvent.is(events[2]))
       assert.strictEqual(events[2].errorType, "RunLimitExceededError")
       assert.isFalse(events[3].success)
     })

@@ -21,8 +21,8 @@ import * as Guard from "../../src/guard/pipeline/Guard.js"
 import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as AgentDomainEvents from "../../src/observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
-import * as AgentNotices from "../../src/observability/AgentNotices.js"
 import type * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
@@ -193,7 +193,7 @@ const attempt = async (program: Program, at: number | undefined) => {
   problems.push(...EventRecorder.violations(all.logged))
   if (JSON.stringify(all.logged).includes("zq12")) problems.push("what guards took out is told")
   const started = all.logged.flatMap((event) => (event._tag === "Started" ? [event.runId] : []))
-  const ended = all.told.filter((event) => AgentNotices.AgentRunCompletedEvent.is(event as never)).length
+  const ended = all.told.filter((event) => AgentDomainEvents.AgentRunCompletedEvent.is(event as never)).length
   if (ended !== started.length) problems.push(`${started.length} runs began, of ${ended} the end was announced`)
   for (const runId of started) {
     const completed = all.called.filter((one) => one === `-${runId}`).length

@@ -19,9 +19,9 @@ import { BudgetExceededError } from "../../src/governance/store/GovernanceError.
 import * as Guard from "../../src/guard/pipeline/Guard.js"
 import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
+import * as AgentDomainEvents from "../../src/observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as AgentMetrics from "../../src/observability/AgentMetrics.js"
-import * as AgentNotices from "../../src/observability/AgentNotices.js"
 import type * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
@@ -165,10 +165,10 @@ describe("executor", () => {
     return Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("a", { tools: [echo] }), "hi")
       const kinds = [
-        AgentNotices.AgentExecutionStartedEvent,
-        AgentNotices.ToolExecutionCompletedEvent,
-        AgentNotices.AgentExecutionCompletedEvent,
-        AgentNotices.AgentRunCompletedEvent
+        AgentDomainEvents.AgentExecutionStartedEvent,
+        AgentDomainEvents.ToolExecutionCompletedEvent,
+        AgentDomainEvents.AgentExecutionCompletedEvent,
+        AgentDomainEvents.AgentRunCompletedEvent
       ]
       assert.deepStrictEqual(
         bus.told.map((event) => kinds.findIndex((kind) => kind.is(event as never))),

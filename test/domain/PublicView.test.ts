@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import * as AgentEvent from "../../src/domain/AgentEvent.js"
 import * as ErrorCode from "../../src/domain/ErrorCode.js"
 import type { RunId } from "../../src/domain/Ids.js"
+import * as PublicView from "../../src/domain/PublicView.js"
 import { LlmAuthenticationError } from "../../src/llm/model/LlmError.js"
 
 const meta = { runId: "run-1" as RunId, parentRunId: "run-0" as RunId, agent: "clerk", seq: 3, at: 7 }
@@ -188,7 +189,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
 }
 const ofEvery = ["runId", "parentRunId", "agent"]
 
-describe("AgentEvent.publicView", () => {
+describe("PublicView", () => {
   it("knows every event", () => {
     const members = AgentEvent.AgentEvent.members.map((member) => member.fields._tag.literals[0])
     assert.deepStrictEqual([...members].sort(), [...tags].sort())
@@ -200,7 +201,7 @@ describe("AgentEvent.publicView", () => {
 
   for (const tag of tags) {
     it(`shows of ${tag} what the table says, as an event`, () => {
-      const view = AgentEvent.publicView(eventOf(tag))
+      const view = PublicView.fromEvent(eventOf(tag))
       const expected = views[tag]
       assert.deepStrictEqual(view as unknown, expected === undefined ? undefined : { _tag: tag, ...meta, ...expected })
       if (view !== undefined) assert.isTrue(Schema.is(AgentEvent.AgentEvent)(view))
@@ -211,7 +212,7 @@ describe("AgentEvent.publicView", () => {
     for (const tag of tags) {
       const event = planted(eventOf(tag), "") as AgentEvent.AgentEvent
       // What the schema does not know may be anything.
-      const view = AgentEvent.publicView(Object.assign({}, event, { more: "canary<more>" }))
+      const view = PublicView.fromEvent(Object.assign({}, event, { more: "canary<more>" }))
       const allowed = view === undefined ? [] : [...ofEvery, ...(open[tag] ?? [])]
       assert.sameMembers(
         [...canaries(view)].filter((path) => !allowed.includes(path)),
@@ -223,7 +224,7 @@ describe("AgentEvent.publicView", () => {
     FastCheck.assert(
       FastCheck.property(everything, (given) => {
         const event = planted(given, "") as AgentEvent.AgentEvent
-        const view = AgentEvent.publicView(event)
+        const view = PublicView.fromEvent(event)
         const allowed = [...ofEvery, ...(open[given._tag] ?? [])]
         // Arguments and outputs are any value: their own names stand below those of their fields.
         const isAllowed = (path: string) =>
@@ -239,7 +240,7 @@ describe("AgentEvent.publicView", () => {
 
   it("hides arguments as a whole where they were not read yet and some are secret", () => {
     const view = (params: unknown, secret?: ReadonlyArray<string>) =>
-      AgentEvent.publicView({ ...eventOf("ToolCall"), params, secret } as AgentEvent.AgentEvent)
+      PublicView.fromEvent({ ...eventOf("ToolCall"), params, secret } as AgentEvent.AgentEvent)
     assert.deepInclude(view('{"pin": "1234"}', ["pin"]), { params: REDACTED })
     assert.deepInclude(view('{"city": "Ghent"}'), { params: '{"city": "Ghent"}' })
     assert.deepInclude(view({ url: "https://a.example/?api_key=abcdefgh" }), {
@@ -248,18 +249,18 @@ describe("AgentEvent.publicView", () => {
   })
 
   it("shows reasoning and results where that is asked for, never those of failed calls", () => {
-    assert.deepInclude(AgentEvent.publicView(eventOf("Thought"), { reasoning: true }), { text: "text" })
-    assert.deepInclude(AgentEvent.publicView(eventOf("ToolResult"), { toolResults: true }), {
+    assert.deepInclude(PublicView.fromEvent(eventOf("Thought"), { reasoning: true }), { text: "text" })
+    assert.deepInclude(PublicView.fromEvent(eventOf("ToolResult"), { toolResults: true }), {
       result: { value: "value", password: REDACTED },
       observation: "observation"
     })
     const failed = { ...eventOf("ToolResult"), isFailure: true } as AgentEvent.AgentEvent
-    assert.deepInclude(AgentEvent.publicView(failed, { toolResults: true }), { result: null, observation: "" })
+    assert.deepInclude(PublicView.fromEvent(failed, { toolResults: true }), { result: null, observation: "" })
   })
 
   it("says of an error its code and a fixed sentence, of a foreign one nothing", () => {
     for (const [code, tag] of Object.entries(ErrorCode.table)) {
-      const view = AgentEvent.publicError({ tag: "canary", code, message: "canary", hint: "canary" })
+      const view = PublicView.fromError({ tag: "canary", code, message: "canary", hint: "canary" })
       assert.deepStrictEqual([view.tag, view.code], [tag, code])
       assert.notInclude(JSON.stringify(view), "canary")
     }
@@ -267,7 +268,7 @@ describe("AgentEvent.publicView", () => {
       { tag: "SqlError", message: "no table users" },
       { tag: "SqlError", code: "toString", message: "no table users" }
     ]) {
-      assert.deepStrictEqual(AgentEvent.publicError(foreign), { tag: "Error", message: "The run failed" })
+      assert.deepStrictEqual(PublicView.fromError(foreign), { tag: "Error", message: "The run failed" })
     }
   })
 
@@ -277,7 +278,7 @@ describe("AgentEvent.publicView", () => {
       const events = Stream.concat(Stream.fromIterable(tags.map(eventOf)), Stream.fail(refused))
       const taken: Array<string> = []
       const error = yield* events.pipe(
-        AgentEvent.publicStream(),
+        PublicView.fromStream(),
         Stream.runForEach((event) => Effect.sync(() => void taken.push(event._tag))),
         Effect.flip
       )
@@ -291,7 +292,7 @@ describe("AgentEvent.publicView", () => {
         message: "The model could not be asked"
       })
       const shown = yield* Stream.runCollect(
-        AgentEvent.publicStream({ reasoning: true })(Stream.make(eventOf("Thought"), eventOf("Degraded")))
+        PublicView.fromStream({ reasoning: true })(Stream.make(eventOf("Thought"), eventOf("Degraded")))
       )
       assert.strictEqual(Chunk.size(shown), 1)
     })

@@ -5,7 +5,7 @@ import { StreamedText } from "../../src/observability/StreamedText.js"
 
 const delta = (text: string): Body => ({ _tag: "TextDelta", text })
 
-const after = (bodies: ReadonlyArray<Body>, answer: string): ReadonlyArray<Body> => {
+const completionOf = (bodies: ReadonlyArray<Body>, answer: string): ReadonlyArray<Body> => {
   const streamed = new StreamedText()
   for (const body of bodies) streamed.push(body)
   return streamed.completion(answer)
@@ -19,28 +19,31 @@ const read = (bodies: ReadonlyArray<Body>): string =>
 
 describe("StreamedText", () => {
   it("adds nothing when the streamed text is the answer", () => {
-    assert.deepStrictEqual(after([delta("All is "), delta("well.")], "All is well."), [])
+    assert.deepStrictEqual(completionOf([delta("All is "), delta("well.")], "All is well."), [])
   })
 
   it("adds the rest when the streamed text begins the answer", () => {
-    assert.deepStrictEqual(after([delta("All is ")], "All is well."), [delta("well.")])
+    assert.deepStrictEqual(completionOf([delta("All is ")], "All is well."), [delta("well.")])
   })
 
   it("retracts another text, at the last step that began", () => {
     const bodies: ReadonlyArray<Body> = [{ _tag: "StepStarted", step: 3 }, delta("All is lost")]
-    assert.deepStrictEqual(after(bodies, "All is well."), [{ _tag: "TextRetracted", step: 3 }, delta("All is well.")])
+    assert.deepStrictEqual(completionOf(bodies, "All is well."), [
+      { _tag: "TextRetracted", step: 3 },
+      delta("All is well.")
+    ])
   })
 
   it("retracts everything when the answer is empty", () => {
-    assert.deepStrictEqual(after([delta("a")], ""), [{ _tag: "TextRetracted", step: 0 }])
+    assert.deepStrictEqual(completionOf([delta("a")], ""), [{ _tag: "TextRetracted", step: 0 }])
   })
 
   it("streams the whole answer when everything streamed was retracted", () => {
-    assert.deepStrictEqual(after([delta("a"), { _tag: "TextRetracted", step: 1 }], "b"), [delta("b")])
+    assert.deepStrictEqual(completionOf([delta("a"), { _tag: "TextRetracted", step: 1 }], "b"), [delta("b")])
   })
 
   it("adds nothing when no text was streamed at all", () => {
-    assert.deepStrictEqual(after([{ _tag: "StepStarted", step: 1 }], "All is well."), [])
+    assert.deepStrictEqual(completionOf([{ _tag: "StepStarted", step: 1 }], "All is well."), [])
   })
 
   it("completes any streamed text to any answer", () => {
@@ -48,7 +51,7 @@ describe("StreamedText", () => {
     const body = FastCheck.oneof(text.map(delta), FastCheck.constant<Body>({ _tag: "TextRetracted", step: 1 }))
     FastCheck.assert(
       FastCheck.property(FastCheck.array(body, { maxLength: 6 }), text, (bodies, answer) => {
-        const all = [...bodies, ...after(bodies, answer)]
+        const all = [...bodies, ...completionOf(bodies, answer)]
         if (bodies.some(({ _tag }) => _tag === "TextDelta")) assert.strictEqual(read(all), answer)
         else assert.strictEqual(read(all), "")
       })

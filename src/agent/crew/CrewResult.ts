@@ -4,7 +4,8 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { AgentEvent, ErrorInfo } from "../../domain/AgentEvent.js"
+import { AgentEvent } from "../../domain/AgentEvent.js"
+import { ErrorInfo } from "../../domain/ErrorInfo.js"
 import { RunId } from "../../domain/Ids.js"
 import { Usage } from "../../domain/Usage.js"
 

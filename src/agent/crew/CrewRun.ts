@@ -6,7 +6,8 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { type ErrorInfo, errorInfo, type PlanStep } from "../../domain/AgentEvent.js"
+import type { PlanStep } from "../../domain/AgentEvent.js"
+import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId } from "../../domain/Ids.js"
 import * as Usage from "../../domain/Usage.js"

@@ -6,8 +6,8 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import { type ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
+import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import type { RunId, SessionId, TurnId, UserId } from "../../domain/Ids.js"
 import type * as SystemAccess from "../../domain/SystemAccess.js"
 import type * as Governance from "../../governance/Governance.js"

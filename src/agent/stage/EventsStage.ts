@@ -9,12 +9,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { type ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
+import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
 import * as Spanned from "../../internal/fiber/Spanned.js"
+import * as AgentDomainEvents from "../../observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../observability/AgentHooks.js"
-import * as AgentNotices from "../../observability/AgentNotices.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Run from "../../observability/Run.js"
 import * as StepModule from "../../observability/Step.js"
@@ -37,12 +37,12 @@ const shownFailure = ({ notes }: State, exit: Exit.Failure<unknown, unknown>): E
   const failure = failureOf(exit)
   return notes.veiled === undefined || Cause.isInterruptedOnly(exit.cause)
     ? failure
-    : Run.shownError(notes.veiled, failure)
+    : Run.screenedError(notes.veiled, failure)
 }
 
 const announceStart = (state: State): void =>
   state.run.announce(() =>
-    DomainEvent.make(AgentNotices.AgentExecutionStartedEvent, {
+    DomainEvent.make(AgentDomainEvents.AgentExecutionStartedEvent, {
       aggregateId: state.run.runId,
       actorId: state.userId,
       fields: { agentName: state.agent.name, sessionId: state.sessionId, userId: state.userId }
@@ -55,13 +55,13 @@ const announceEnd = (state: State, exit: Exit.Exit<Answer, unknown>, durationMs:
   run.announce(() => {
     if (Exit.isFailure(exit)) {
       const { message, tag } = shownFailure(state, exit)
-      return DomainEvent.make(AgentNotices.AgentExecutionFailedEvent, {
+      return DomainEvent.make(AgentDomainEvents.AgentExecutionFailedEvent, {
         ...about,
         fields: { agentName: agent.name, error: message, errorType: tag }
       })
     }
     const { costUsd, steps, toolCalls, usage } = state.progress()
-    return DomainEvent.make(AgentNotices.AgentExecutionCompletedEvent, {
+    return DomainEvent.make(AgentDomainEvents.AgentExecutionCompletedEvent, {
       ...about,
       fields: {
         agentName: agent.name,
@@ -77,7 +77,7 @@ const announceEnd = (state: State, exit: Exit.Exit<Answer, unknown>, durationMs:
     })
   })
   run.announce(() =>
-    DomainEvent.make(AgentNotices.AgentRunCompletedEvent, {
+    DomainEvent.make(AgentDomainEvents.AgentRunCompletedEvent, {
       ...about,
       fields: {
         agentId: agent.name,

@@ -16,8 +16,8 @@ import {
 } from "../../guard/pipeline/GuardError.js"
 import type { Service as CostEstimator } from "../../llm/model/CostEstimator.js"
 import type * as TokenCounter from "../../llm/model/TokenCounter.js"
+import * as AgentDomainEvents from "../../observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../observability/AgentHooks.js"
-import * as AgentNotices from "../../observability/AgentNotices.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
@@ -130,7 +130,7 @@ export const toolNotices = (state: State, governance: Governance.Service): ToolR
           if (step.isSuspended()) return Effect.void
           const success = Exit.isSuccess(exit) && !exit.value.isFailure
           state.run.announce(() =>
-            DomainEvent.make(AgentNotices.ToolExecutionCompletedEvent, {
+            DomainEvent.make(AgentDomainEvents.ToolExecutionCompletedEvent, {
               aggregateId: state.run.runId,
               actorId: state.userId,
               fields: { toolName: nameOf(call), agentId: state.agent.name, success }
@@ -179,7 +179,7 @@ export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
       ? Effect.flatMap(
           hooks.call(AgentHooks.AgentToolCalledHook, {
             ...callInfo(state, call),
-            params: Run.shown(state.run, call.params)
+            params: Run.screenedValue(state.run, call.params)
           }),
           () => next(call)
         )

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { EntryId } from "../../domain/Ids.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
-import * as Told from "../../observability/Told.js"
+import * as Announcer from "../../observability/Announcer.js"
 import { MemoryRetrievedEvent, MemoryStoredEvent } from "./MemoryEvents.js"
 import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook, type Tier } from "./MemoryHooks.js"
 import * as MemoryMetrics from "./MemoryMetrics.js"
@@ -48,7 +48,7 @@ let queries = 0
  * @category constructors
  */
 export const make: Effect.Effect<Notices> = Effect.gen(function* () {
-  const told = yield* Told.make
+  const told = yield* Announcer.make
   return {
     written: ({ backend, ids, ownerId, tier }) =>
       ids.length === 0

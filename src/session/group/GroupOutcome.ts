@@ -6,7 +6,7 @@
 import * as Cause from "effect/Cause"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
+import { ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import { RunId, SessionId } from "../../domain/Ids.js"
 import { Usage } from "../../domain/Usage.js"
 import { Session, SessionTurn } from "../turn/Session.js"

@@ -12,14 +12,14 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import { type ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
+import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId, type SessionId, TurnId, type UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as Watch from "../../internal/fiber/Watch.js"
-import type * as Outlet from "../../observability/Outlet.js"
+import type * as RunSink from "../../observability/RunSink.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
 import type * as SessionManager from "../manager/SessionManager.js"
@@ -103,7 +103,7 @@ class GroupRun {
     private readonly request: Request,
     sessions: SessionManager.Service,
     private readonly clock: Clock.Clock,
-    outlet: Outlet.Outlet,
+    outlet: RunSink.Outlet,
     parent: Run.Service
   ) {
     this.startedAt = clock.unsafeCurrentTimeMillis()
@@ -415,7 +415,7 @@ export const make = (
   request: Request,
   sessions: SessionManager.Service,
   clock: Clock.Clock,
-  outlet: Outlet.Outlet,
+  outlet: RunSink.Outlet,
   parent: Run.Service
 ): {
   readonly run: Run.Service

@@ -22,7 +22,7 @@ import * as Attribution from "../../governance/store/Attribution.js"
 import { count } from "../../internal/Count.js"
 import * as EventSink from "../../internal/fiber/EventSink.js"
 import type * as ModelRouter from "../../llm/ModelRouter.js"
-import * as Outlet from "../../observability/Outlet.js"
+import * as RunSink from "../../observability/RunSink.js"
 import * as Run from "../../observability/Run.js"
 import * as RunLog from "../../observability/RunLog.js"
 import * as Step from "../../observability/Step.js"
@@ -325,7 +325,7 @@ const execute = <E, R>(
     const log = Option.getOrElse(yield* Effect.serviceOption(RunLog.RunLog), () => noLog)
     const runId = yield* runIdOf(group.name, options.runId)
     const attribution = yield* attributionOf(group.name, options)
-    const outlet = Outlet.make({ reader, log, parent })
+    const outlet = RunSink.make({ reader, log, parent })
     const held = yield* SystemAccess.held
     const { userId } = options
     const metadata = { ...options.metadata, ...RoleIsolation.toMetadata(options) }

@@ -4,7 +4,8 @@
  * @internal
  * @since 0.1.0
  */
-import type { AgentEvent, ErrorInfo } from "../../domain/AgentEvent.js"
+import type { AgentEvent } from "../../domain/AgentEvent.js"
+import type { ErrorInfo } from "../../domain/ErrorInfo.js"
 import * as Usage from "../../domain/Usage.js"
 import type { Failure, ParticipantOutcome } from "./GroupOutcome.js"
 import type { Member } from "./GroupParticipant.js"

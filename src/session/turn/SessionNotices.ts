@@ -12,7 +12,7 @@ import type { SessionId } from "../../domain/Ids.js"
 import * as Spanned from "../../internal/fiber/Spanned.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import { attribute } from "../../observability/Telemetry.js"
-import * as Told from "../../observability/Told.js"
+import * as Announcer from "../../observability/Announcer.js"
 import type { Session, SessionCheckpoint } from "./Session.js"
 import {
   SessionChangedEvent,
@@ -94,7 +94,7 @@ const asItIs: Restore = (effect) => effect
  * @category constructors
  */
 export const make: Effect.Effect<Notices> = Effect.gen(function* () {
-  const told = yield* Told.make
+  const told = yield* Announcer.make
   return {
     started: ({ id: sessionId, parentSessionId, userId }, restore = asItIs) =>
       told((hooks, announce) => {

@@ -10,7 +10,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { errorInfo } from "../../domain/AgentEvent.js"
+import { errorInfo } from "../../domain/ErrorInfo.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as Step from "../../observability/Step.js"
 import * as Skill from "../definition/Skill.js"

@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
-import { type ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
+import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import { nearest } from "../../internal/text/Nearest.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import type { SkillDefinition } from "./SkillDefinition.js"

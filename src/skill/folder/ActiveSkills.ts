@@ -14,7 +14,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
-import { errorInfo } from "../../domain/AgentEvent.js"
+import { errorInfo } from "../../domain/ErrorInfo.js"
 import * as Ambient from "../../internal/fiber/Ambient.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import type * as Tool from "../../tool/definition/Tool.js"

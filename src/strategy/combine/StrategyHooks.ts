@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
-import { errorInfo } from "../../domain/AgentEvent.js"
+import { errorInfo } from "../../domain/ErrorInfo.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
 import type * as Strategy from "../definition/Strategy.js"

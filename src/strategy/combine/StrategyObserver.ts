@@ -5,7 +5,8 @@
  */
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
-import { type AgentEvent, type Body, errorInfo } from "../../domain/AgentEvent.js"
+import type { AgentEvent, Body } from "../../domain/AgentEvent.js"
+import { errorInfo } from "../../domain/ErrorInfo.js"
 import * as Run from "../../observability/Run.js"
 import type * as Strategy from "../definition/Strategy.js"
 import * as RunView from "../reasoning/RunView.js"

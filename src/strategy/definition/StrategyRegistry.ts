@@ -5,7 +5,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { errorInfo } from "../../domain/AgentEvent.js"
+import { errorInfo } from "../../domain/ErrorInfo.js"
 import { nearest } from "../../internal/text/Nearest.js"
 import { isStrategy, type Strategy } from "./Strategy.js"
 

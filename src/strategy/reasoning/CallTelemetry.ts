@@ -12,7 +12,7 @@ import type { LlmError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as ModelMetrics from "../../observability/ModelMetrics.js"
 import type * as Run from "../../observability/Run.js"
-import * as SpanMessages from "../../observability/SpanMessages.js"
+import * as GenAiMessages from "../../observability/GenAiMessages.js"
 import * as Telemetry from "../../observability/Telemetry.js"
 import type { Fatality } from "../../tool/ToolRunner.js"
 
@@ -43,7 +43,7 @@ export const annotate = (
   }
   Telemetry.llmResponse(exit.value, set)
   if (redactor !== undefined) {
-    set(Telemetry.attribute.genAiOutputMessages, SpanMessages.output(redactor, exit.value))
+    set(Telemetry.attribute.genAiOutputMessages, GenAiMessages.output(redactor, exit.value))
   }
 }
 
@@ -70,7 +70,7 @@ export const span = (
   Telemetry.llmRequest(asked, set)
   if (request.responseFormat !== undefined) set(Telemetry.attribute.genAiOutputType, request.responseFormat.type)
   if (redactor !== undefined) {
-    set(Telemetry.attribute.genAiInputMessages, SpanMessages.input(redactor, request.messages))
+    set(Telemetry.attribute.genAiInputMessages, GenAiMessages.input(redactor, request.messages))
   }
   return attributes
 }

@@ -10,7 +10,7 @@ import type { Body } from "../../domain/AgentEvent.js"
 import * as Stepwise from "../../internal/fiber/Stepwise.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
 import type * as Run from "../../observability/Run.js"
-import * as Veil from "../../observability/Veil.js"
+import * as EventScreen from "../../observability/EventScreen.js"
 
 /** Turns the parts of a reply into events. */
 export type Deltas = (parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>
@@ -52,7 +52,7 @@ const screenDeltas = (screen: Run.Screen, deltas: Deltas) => {
           visible.push(body)
           continue
         }
-        const text = yield* Veil.pushed(texts[body._tag], body.text, pace)
+        const text = yield* EventScreen.pushText(texts[body._tag], body.text, pace)
         if (text !== "") visible.push({ _tag: body._tag, text })
       }
       return visible

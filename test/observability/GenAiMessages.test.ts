@@ -1,6 +1,6 @@
 import type * as Prompt from "@effect/ai/Prompt"
 import { assert, describe, it } from "@effect/vitest"
-import * as SpanMessages from "../../src/observability/SpanMessages.js"
+import * as GenAiMessages from "../../src/observability/GenAiMessages.js"
 
 const key = "sk-live-0123456789abcdef"
 const mails = (text: string) => text.replaceAll("ada@example.org", "[MAIL]")
@@ -29,7 +29,7 @@ const conversation: ReadonlyArray<Prompt.MessageEncoded> = [
 
 describe("SpanMessages", () => {
   it("show a conversation in the form of the conventions, redacted, without data of files", () => {
-    assert.deepStrictEqual(JSON.parse(SpanMessages.input(mails, conversation)), [
+    assert.deepStrictEqual(JSON.parse(GenAiMessages.input(mails, conversation)), [
       { role: "system", parts: [{ type: "text", content: "Help." }] },
       { role: "user", parts: [{ type: "text", content: "I am [MAIL], my key is [REDACTED]" }] },
       { role: "user", parts: [{ type: "file", mime_type: "image/png" }] },
@@ -53,7 +53,7 @@ describe("SpanMessages", () => {
       ],
       finishReason: "tool-calls" as const
     }
-    assert.deepStrictEqual(JSON.parse(SpanMessages.output(mails, answer)), [
+    assert.deepStrictEqual(JSON.parse(GenAiMessages.output(mails, answer)), [
       {
         role: "assistant",
         parts: [
@@ -75,7 +75,7 @@ describe("SpanMessages", () => {
         return `${i} ${"x".repeat(1000)}`
       }
     }))
-    const shown = JSON.parse(SpanMessages.input(mails, messages)) as ReadonlyArray<any>
+    const shown = JSON.parse(GenAiMessages.input(mails, messages)) as ReadonlyArray<any>
     assert.isBelow(read, 200)
     assert.isBelow(JSON.stringify(shown).length, 70_000)
     assert.isTrue(shown.at(-1).parts[0].content.startsWith("9999 "))
@@ -83,7 +83,7 @@ describe("SpanMessages", () => {
   })
 
   it("a last message that is too long is shown all the same, cut", () => {
-    const shown = JSON.parse(SpanMessages.input(mails, [{ role: "user", content: "x".repeat(1_000_000) }]))
+    const shown = JSON.parse(GenAiMessages.input(mails, [{ role: "user", content: "x".repeat(1_000_000) }]))
     assert.strictEqual(shown.length, 1)
     assert.strictEqual(shown[0].parts[0].content.length, 8192)
   })
@@ -91,7 +91,7 @@ describe("SpanMessages", () => {
   it("what has no JSON form is null", () => {
     const loop: Record<string, unknown> = {}
     loop["self"] = loop
-    const shown = SpanMessages.output(mails, {
+    const shown = GenAiMessages.output(mails, {
       content: [{ type: "tool-call", id: "c", name: "t", params: loop }],
       finishReason: "stop"
     })

@@ -1,0 +1,55 @@
+/**
+ * Errors as events carry them: without causes, bounded, with secrets taken out.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as SecretText from "../internal/text/SecretText.js"
+
+/**
+ * An error as an event carries it: its tag, its code, what it says and what to do about it. Never its cause.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ErrorInfo = Schema.Struct({
+  tag: Schema.String,
+  code: Schema.optional(Schema.String),
+  message: Schema.String,
+  hint: Schema.optional(Schema.String)
+}).annotations({ identifier: "effect-lexigram/domain/AgentEvent/ErrorInfo" })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ErrorInfo extends Schema.Schema.Type<typeof ErrorInfo> {}
+
+const cut = (text: string, max: number): string =>
+  text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "")
+
+const textOf = (fields: Record<string, unknown>, name: string): string | undefined => {
+  const value = fields[name]
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+/**
+ * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000, with
+ * whatever looks like a key taken out; causes and other fields stay behind.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const errorInfo = (error: unknown): ErrorInfo => {
+  if (typeof error !== "object" || error === null)
+    return { tag: "UnknownError", message: SecretText.redact(cut(String(error), 2000)) }
+  const fields = error as Record<string, unknown>
+  const tag = cut(textOf(fields, "_tag") ?? textOf(fields, "name") ?? "UnknownError", 128)
+  const code = textOf(fields, "code")
+  const hint = textOf(fields, "hint")
+  return {
+    tag,
+    ...(code === undefined ? {} : { code: cut(code, 128) }),
+    message: SecretText.redact(cut(textOf(fields, "message") ?? tag, 2000)),
+    ...(hint === undefined ? {} : { hint: SecretText.redact(cut(hint, 2000)) })
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Events of a run whose answer guards have still to judge: what a model wrote, or a tool gave back, is shown as far as
+ * the answer may be. Long texts are judged in steps.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { Body } from "../domain/AgentEvent.js"
+import type { ErrorInfo } from "../domain/ErrorInfo.js"
+import * as Stepwise from "../internal/fiber/Stepwise.js"
+import { isPlainObject } from "../internal/text/PlainObject.js"
+
+/**
+ * A text as it is written, of which only what may be seen comes out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ScreenedText {
+  /** What may be shown now; may be empty. */
+  readonly push: (text: string) => string
+  /** The text is whole: what may still be shown of it. */
+  readonly end: () => string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Screen {
+  /** One for each text that is written. */
+  readonly open: () => ScreenedText
+}
+
+export const hidden = "Withheld until the guards of the answer have judged it"
+
+/** What may be shown of a piece of a text, slice by slice. */
+export function* pushText(screened: ScreenedText, piece: string, pace: Stepwise.Pace): Stepwise.Steps<string> {
+  let shown = ""
+  for (let at = 0; at < piece.length; at += Stepwise.perStep) {
+    const slice = piece.slice(at, at + Stepwise.perStep)
+    shown += screened.push(slice)
+    if (pace.isDue(slice.length)) yield
+  }
+  return shown
+}
+
+/** Without a screen nothing of a text is shown. */
+export function* screenText(
+  screen: Screen | undefined,
+  value: string,
+  pace = new Stepwise.Pace()
+): Stepwise.Steps<string> {
+  if (screen === undefined || value === "") return ""
+  const screened = screen.open()
+  return (yield* pushText(screened, value, pace)) + screened.end()
+}
+
+/** Deeper than JSON of a model or a tool is. */
+const deepest = 64
+
+/**
+ * The same value, each text in it, names of fields included, as far as it may be shown. A number is shown where its
+ * digits are.
+ */
+export function* screenValue(
+  screen: Screen | undefined,
+  given: unknown,
+  pace = new Stepwise.Pace(),
+  depth = 0
+): Stepwise.Steps<unknown> {
+  if (typeof given === "string") return yield* screenText(screen, given, pace)
+  if (typeof given === "number" || typeof given === "bigint") {
+    if (screen === undefined) return null
+    const digits = String(given)
+    const shown = yield* screenText(screen, digits, pace)
+    return shown === digits ? given : shown
+  }
+  if (typeof given !== "object" || given === null) return given
+  if (depth >= deepest) return null
+  if (Array.isArray(given)) {
+    const items: Array<unknown> = []
+    for (const item of given) items.push(yield* screenValue(screen, item, pace, depth + 1))
+    return items
+  }
+  if (given instanceof Error) return yield* screenText(screen, given.message, pace)
+  if (!isPlainObject(given)) return yield* screenValue(screen, { ...given }, pace, depth + 1)
+  if (screen === undefined) return {}
+  const fields: Array<readonly [string, unknown]> = []
+  for (const [name, item] of Object.entries(given)) {
+    fields.push([yield* screenText(screen, name, pace), yield* screenValue(screen, item, pace, depth + 1)])
+  }
+  return Object.fromEntries(fields)
+}
+
+/** An error may quote what a model wrote. */
+export function* screenError(screen: Screen | undefined, given: ErrorInfo): Stepwise.Steps<ErrorInfo> {
+  return { ...given, message: screen === undefined ? hidden : yield* screenText(screen, given.message) }
+}
+
+const originals = new WeakMap<Body, Body>()
+
+/** What a veiled event was: for the response of its run, which nobody has before the guards have judged. */
+export const originalOf = (body: Body): Body => originals.get(body) ?? body
+
+const kept = (given: Body, veiled: Body): Body => {
+  originals.set(veiled, originalOf(given))
+  return veiled
+}
+
+export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.Steps<Body> {
+  switch (given._tag) {
+    case "Thought":
+    case "Critique":
+      return { ...given, text: yield* screenText(screen, given.text) }
+    case "Message":
+      return kept(given, {
+        ...given,
+        text: yield* screenText(screen, given.text),
+        output: yield* screenValue(screen, given.output)
+      })
+    case "Plan": {
+      const steps: Array<(typeof given.steps)[number]> = []
+      for (const step of given.steps) steps.push({ ...step, description: yield* screenText(screen, step.description) })
+      return { ...given, steps }
+    }
+    case "ToolCall":
+      return kept(given, { ...given, params: yield* screenValue(screen, given.params) })
+    case "ApprovalRequested":
+      return { ...given, params: yield* screenValue(screen, given.params) }
+    case "ToolResult": {
+      const result = yield* screenValue(screen, given.result)
+      const shown = { ...given, result, observation: yield* screenText(screen, given.observation) }
+      return kept(
+        given,
+        given.error === undefined ? shown : { ...shown, error: yield* screenError(screen, given.error) }
+      )
+    }
+    case "Delegated":
+      return { ...given, message: yield* screenText(screen, given.message) }
+    case "Started":
+    case "InputChecked":
+      return kept(given, { ...given, input: yield* screenText(screen, given.input) })
+    case "NodeFinished":
+      return { ...given, update: yield* screenValue(screen, given.update) }
+    case "Error":
+      return given.interrupted ? given : { ...given, error: yield* screenError(screen, given.error) }
+    case "Degraded":
+      return { ...given, error: yield* screenError(screen, given.error) }
+    default:
+      return given
+  }
+}
