@@ -6,7 +6,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent, AgentExecutor, AgentHooks, Agents, EventBus, Hooks, Tool } from "effect-lexigram"
-import { AgentDomainEvents } from "effect-lexigram/observability"
+import { AgentDomainEvents, LocalEventBus } from "effect-lexigram/observability"
 import { TestModel } from "effect-lexigram/testing"
 
 const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })
@@ -23,7 +23,7 @@ const watching = Layer.mergeAll(
 )
 
 const hooks = Hooks.layer
-const events = EventBus.layer()
+const events = LocalEventBus.layer()
 const executor = Agents.layerWith({ hooks, events }).pipe(
   Layer.provide(TestModel.layer([{ calls: [{ name: "time" }] }, "It is noon."]))
 )

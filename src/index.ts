@@ -28,7 +28,7 @@ export * as AgentError from "./agent/definition/AgentError.js"
 export * as AgentEvent from "./domain/AgentEvent.js"
 
 /**
- * Runs agents.
+ * The executor of agents as a service: what a run is given, and how it is run or streamed.
  *
  * @since 0.1.0
  */
@@ -113,8 +113,8 @@ export * as CostEstimator from "./llm/model/CostEstimator.js"
 export * as ErrorCode from "./domain/ErrorCode.js"
 
 /**
- * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener
- * never holds one up.
+ * The event bus port: publishes domain events to other parts of an application. A publishing run does not wait: a slow
+ * or failing listener never delays it. `LocalEventBus` is the bus of one process.
  *
  * @since 0.1.0
  */

@@ -19,6 +19,7 @@ import * as AgentExecutor from "./AgentExecutor.js"
 import * as Agent from "./definition/Agent.js"
 import { AgentExecutionError } from "./definition/AgentError.js"
 import * as Conversation from "./definition/Conversation.js"
+import * as HandoffRoute from "./stage/HandoffRoute.js"
 import * as HandoffStage from "./stage/HandoffStage.js"
 
 /**
@@ -172,6 +173,6 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
         return yield* Effect.orDie(output.encode(response.output))
       })
   })
-  HandoffStage.link(tool, { _tag: "Delegate" })
+  HandoffRoute.link(tool, { _tag: "Delegate" })
   return tool
 }

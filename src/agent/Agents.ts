@@ -29,10 +29,12 @@ import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as ModuleGraph from "../tool/ModuleGraph.js"
 import type * as ToolRegistry from "../tool/ToolRegistry.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
-import * as AgentExecutor from "./AgentExecutor.js"
+import type * as AgentExecutor from "./AgentExecutor.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
 import type { Placed } from "./definition/Stage.js"
 import * as Steering from "./definition/Steering.js"
+import * as LocalExecutor from "./LocalExecutor.js"
+import * as RunStages from "./RunStages.js"
 
 /**
  * A layer of each collaborator that can be replaced.
@@ -170,10 +172,10 @@ const compose = (
   settings: Layer.Layer<AgentConfig.Settings, any>,
   given: Replaceable & WithStages
 ): Layer.Layer<any, any, any> =>
-  AgentExecutor.layer.pipe(
+  LocalExecutor.layer.pipe(
     Layer.provide(collaborators(given)),
     Layer.provide(settings),
-    Layer.provide(given.stages === undefined ? Layer.empty : Layer.succeed(AgentExecutor.Stages, given.stages)),
+    Layer.provide(given.stages === undefined ? Layer.empty : Layer.succeed(RunStages.Stages, given.stages)),
     Layer.merge(given.prices ?? Layer.empty)
   )
 

@@ -15,7 +15,7 @@ import * as AgentExecutor from "./AgentExecutor.js"
 import type * as Agent from "./definition/Agent.js"
 import { HandoffError } from "./definition/AgentError.js"
 import * as Conversation from "./definition/Conversation.js"
-import * as HandoffStage from "./stage/HandoffStage.js"
+import * as HandoffRoute from "./stage/HandoffRoute.js"
 
 /**
  * What is handed over: `input` is what the run was asked, `history` all else, in its order: what stood before, and the
@@ -67,8 +67,8 @@ const described = (name: string, system: string): string => {
 const withBack = new WeakMap<ToolSet.ToolSet<any, any>, WeakMap<Agent.Any, ToolSet.ToolSet<any, any>>>()
 
 /** The tools of an agent and, unless it has one, a handoff to the agent that handed over. Made once for each pair. */
-const toolsWithBack = (tools: ToolSet.ToolSet<any, any>, back: HandoffStage.Station): ToolSet.ToolSet<any, any> => {
-  if (HandoffStage.handsTo(tools.tools, back.name)) return tools
+const toolsWithBack = (tools: ToolSet.ToolSet<any, any>, back: HandoffRoute.Station): ToolSet.ToolSet<any, any> => {
+  if (HandoffRoute.handsTo(tools.tools, back.name)) return tools
   const agent = back.agent()
   const known = withBack.get(tools) ?? new WeakMap<Agent.Any, ToolSet.ToolSet<any, any>>()
   withBack.set(tools, known)
@@ -87,7 +87,7 @@ const toolsWithBack = (tools: ToolSet.ToolSet<any, any>, back: HandoffStage.Stat
 const continuing = (
   agent: Agent.Any,
   output: Agent.Output | undefined,
-  back: HandoffStage.Station | undefined
+  back: HandoffRoute.Station | undefined
 ): Agent.Any => ({
   ...agent,
   definition: {
@@ -98,7 +98,7 @@ const continuing = (
   }
 })
 
-const targetOf = (name: string, agent: () => Agent.Any, filter: Options["input"]): HandoffStage.Target => ({
+const targetOf = (name: string, agent: () => Agent.Any, filter: Options["input"]): HandoffRoute.Target => ({
   name,
   agent,
   filter: filter ?? ((handed) => handed),
@@ -106,7 +106,7 @@ const targetOf = (name: string, agent: () => Agent.Any, filter: Options["input"]
     Effect.suspend(() => {
       const next = continuing(agent(), output, back)
       const form = next.definition.output
-      return Effect.flatMap(AgentExecutor.run(next, request), (response): Effect.Effect<HandoffStage.Reached> => {
+      return Effect.flatMap(AgentExecutor.run(next, request), (response): Effect.Effect<HandoffRoute.Reached> => {
         const reached = { text: response.message, reason: response.finishReason ?? ("completed" as const) }
         if (form === undefined) return Effect.succeed({ ...reached, output: undefined })
         // It was decoded from this very form.
@@ -147,7 +147,7 @@ const make = (
         return `The conversation goes on with "${agentName}"`
       })
   })
-  HandoffStage.link(tool, { _tag: "Handoff", target: targetOf(agentName, agent, options.input) })
+  HandoffRoute.link(tool, { _tag: "Handoff", target: targetOf(agentName, agent, options.input) })
   return tool
 }
 

@@ -20,7 +20,7 @@ export * as AgentConfig from "./definition/AgentConfig.js"
 export * as AgentError from "./definition/AgentError.js"
 
 /**
- * Runs agents.
+ * The executor of agents as a service: what a run is given, and how it is run or streamed.
  *
  * @since 0.1.0
  */
@@ -119,6 +119,13 @@ export * as Handoff from "./Handoff.js"
 export * as InputGuardStage from "./stage/InputGuardStage.js"
 
 /**
+ * The executor that runs agents in this process.
+ *
+ * @since 0.1.0
+ */
+export * as LocalExecutor from "./LocalExecutor.js"
+
+/**
  * Keeps what was said, in the session and in memory.
  *
  * @since 0.1.0
@@ -145,6 +152,13 @@ export * as MetricsStage from "./stage/MetricsStage.js"
  * @since 0.1.0
  */
 export * as OutputGuardStage from "./stage/OutputGuardStage.js"
+
+/**
+ * The stages of every run in their order, and the failures that they add.
+ *
+ * @since 0.1.0
+ */
+export * as RunStages from "./RunStages.js"
 
 /**
  * Finds the conversation the run belongs to.

@@ -5,7 +5,7 @@
  */
 import type * as Prompt from "@effect/ai/Prompt"
 import * as Schema from "effect/Schema"
-import type { AgentEvent, FinishReason, PlanStep } from "./AgentEvent.js"
+import type { AgentEvent, FinishReason, Of, PlanStep } from "./AgentEvent.js"
 import type { ErrorInfo } from "./ErrorInfo.js"
 import type { RunId } from "./Ids.js"
 import * as Usage from "./Usage.js"
@@ -141,184 +141,188 @@ export interface Fold {
   readonly response: () => AgentResponse<unknown>
 }
 
+/** The state of a fold. The first event decides which run it is of. */
+class RunFold implements Fold {
+  private runId: RunId | undefined
+  private readonly path: Array<string> = []
+  /** The runs that the conversation was handed over to. */
+  private readonly holders = new Set<RunId>()
+  private input = ""
+  private startedAt = 0
+  private lastAt = 0
+  private message = ""
+  private text: Array<string> = []
+  private output: { readonly value: unknown } | undefined
+  private plan: ReadonlyArray<PlanStep> | undefined
+  private usage: Usage.Usage = Usage.empty
+  private modelCalls = 0
+  private isPriced = false
+  private cost: number | undefined = 0
+  private durationMs: number | undefined
+  private finishReason: FinishReason | undefined
+  private error: ErrorInfo | undefined
+  private interrupted = false
+  private sessionId: string | undefined
+  private strategy = ""
+  private iterations = 0
+  private replans = 0
+  private delegations = 0
+  private readonly agentsUsed = new Set<string>()
+  private readonly degraded: Array<{ readonly stage: string; readonly error: ErrorInfo }> = []
+  private readonly steps: Array<OpenStep> = []
+  private readonly toolCalls: Array<Mutable<ToolExecutionRecord>> = []
+  private readonly open = new Map<string, Mutable<ToolExecutionRecord>>()
+
+  readonly push = (event: AgentEvent): void => {
+    if (event._tag === "UsageReported") this.pay(event)
+    if (this.runId === undefined) {
+      this.runId = event.runId
+      this.path.push(event.agent)
+      this.holders.add(event.runId)
+      this.startedAt = event.at
+    }
+    if (event._tag === "Delegated" && event.handoff === true && this.holders.has(event.runId)) {
+      if (this.path.at(-1) !== event.toAgent) this.path.push(event.toAgent)
+      this.holders.add(event.childRunId)
+    }
+    if (event.runId !== this.runId) return
+    this.lastAt = event.at
+    this.take(event)
+  }
+
+  private pay(event: Of<"UsageReported">): void {
+    this.usage = Usage.add(this.usage, event.usage)
+    if (event.cutOff !== true) this.modelCalls += 1
+    this.isPriced = true
+    this.cost = this.cost === undefined || event.costUsd === undefined ? undefined : this.cost + event.costUsd
+  }
+
+  /** Takes an event of the run itself. */
+  private take(event: AgentEvent): void {
+    switch (event._tag) {
+      case "Started":
+        this.input = event.input
+        this.strategy = event.strategy
+        this.sessionId = event.sessionId
+        return
+      case "InputChecked":
+        this.input = event.input
+        return
+      case "StepStarted":
+        this.text = []
+        this.iterations += 1
+        this.stepOf(event.step, event.at)
+        return
+      case "TextDelta":
+        this.text.push(event.text)
+        return
+      case "TextRetracted":
+        this.text = []
+        return
+      case "Thought":
+        this.stepOf(event.step, event.at).thought = event.text
+        return
+      case "Plan":
+        if (this.plan !== undefined && isReplanned(this.plan, event.steps)) this.replans += 1
+        this.plan = event.steps
+        return
+      case "Delegated":
+        this.delegations += 1
+        this.agentsUsed.add(event.toAgent)
+        return
+      case "ToolCall":
+        this.begin(event)
+        return
+      case "ToolResult":
+        this.complete(event)
+        return
+      case "Degraded":
+        this.degraded.push({ stage: event.stage, error: event.error })
+        return
+      case "Message":
+        this.message = event.text
+        this.output = "output" in event && event.output !== undefined ? { value: event.output } : undefined
+        return
+      case "Error":
+        this.error = event.error
+        this.interrupted = event.interrupted
+        return
+      case "Finished":
+        this.finishReason = event.reason
+        this.durationMs = event.durationMs
+        this.sessionId = event.sessionId ?? this.sessionId
+        return
+    }
+  }
+
+  private stepOf(number: number, at: number): OpenStep {
+    const last = this.steps[this.steps.length - 1]
+    if (last !== undefined && last.step === number) return last
+    const step: OpenStep = { step: number, at, toolCalls: [] }
+    this.steps.push(step)
+    return step
+  }
+
+  private begin({ at, id, name, params, step }: Of<"ToolCall">): void {
+    const record: Mutable<ToolExecutionRecord> = { id, name, params, step, at }
+    this.open.set(id, record)
+    this.toolCalls.push(record)
+    this.stepOf(step, at).toolCalls.push(record)
+  }
+
+  private complete(event: Of<"ToolResult">): void {
+    const record = this.open.get(event.id)
+    if (record === undefined) return
+    this.open.delete(event.id)
+    record.isFailure = event.isFailure
+    record.result = event.result
+    record.observation = event.observation
+    record.durationMs = event.durationMs
+    record.attempts = event.attempts
+    if (event.error !== undefined) record.error = event.error
+  }
+
+  readonly response = (): AgentResponse<unknown> => {
+    const { message } = this
+    // Called several times a run: fields are set one by one, which costs a third of spreading them.
+    const response: Mutable<AgentResponse<unknown>> = {
+      runId: this.runId ?? ("" as RunId),
+      agent: this.path.at(-1) ?? "",
+      path: this.path.slice(),
+      input: this.input,
+      message: message === "" && this.finishReason === undefined ? this.text.join("") : message,
+      output: this.output === undefined ? message : this.output.value,
+      steps: this.steps,
+      toolCalls: this.toolCalls,
+      usage: this.usage,
+      modelCalls: this.modelCalls,
+      durationMs: this.durationMs ?? this.lastAt - this.startedAt,
+      interrupted: this.interrupted,
+      metadata: {
+        strategy: this.strategy,
+        iterations: this.iterations,
+        replans: this.replans,
+        delegations: this.delegations,
+        agentsUsed: Array.from(this.agentsUsed)
+      },
+      degraded: this.degraded
+    }
+    if (this.plan !== undefined) response.plan = this.plan
+    if (this.cost !== undefined && this.isPriced) response.costUsd = this.cost
+    if (this.finishReason !== undefined) response.finishReason = this.finishReason
+    if (this.error !== undefined) response.error = this.error
+    if (this.sessionId !== undefined) response.sessionId = this.sessionId
+    return response
+  }
+}
+
 /**
  * A fold of one run. The first event decides which run it is; events of other runs count for usage and cost only.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const fold = (): Fold => {
-  let runId: RunId | undefined
-  const path: Array<string> = []
-  // The runs that the conversation was handed over to.
-  const holders = new Set<RunId>()
-  let input = ""
-  let startedAt = 0
-  let lastAt = 0
-  let message = ""
-  let text: Array<string> = []
-  let output: { readonly value: unknown } | undefined
-  let plan: ReadonlyArray<PlanStep> | undefined
-  let usage: Usage.Usage = Usage.empty
-  let modelCalls = 0
-  let isPriced = false
-  let cost: number | undefined = 0
-  let durationMs: number | undefined
-  let finishReason: FinishReason | undefined
-  let error: ErrorInfo | undefined
-  let interrupted = false
-  let sessionId: string | undefined
-  let strategy = ""
-  let iterations = 0
-  let replans = 0
-  let delegations = 0
-  const agentsUsed = new Set<string>()
-  const degraded: Array<{ readonly stage: string; readonly error: ErrorInfo }> = []
-  const steps: Array<OpenStep> = []
-  const toolCalls: Array<Mutable<ToolExecutionRecord>> = []
-  const open = new Map<string, Mutable<ToolExecutionRecord>>()
-
-  const stepOf = (number: number, at: number): OpenStep => {
-    const last = steps[steps.length - 1]
-    if (last !== undefined && last.step === number) return last
-    const step: OpenStep = { step: number, at, toolCalls: [] }
-    steps.push(step)
-    return step
-  }
-
-  return {
-    push: (event) => {
-      if (event._tag === "UsageReported") {
-        usage = Usage.add(usage, event.usage)
-        if (event.cutOff !== true) modelCalls += 1
-        isPriced = true
-        cost = cost === undefined || event.costUsd === undefined ? undefined : cost + event.costUsd
-      }
-      if (runId === undefined) {
-        runId = event.runId
-        path.push(event.agent)
-        holders.add(runId)
-        startedAt = event.at
-      }
-      if (event._tag === "Delegated" && event.handoff === true && holders.has(event.runId)) {
-        if (path.at(-1) !== event.toAgent) path.push(event.toAgent)
-        holders.add(event.childRunId)
-      }
-      if (event.runId !== runId) return
-      lastAt = event.at
-      switch (event._tag) {
-        case "Started": {
-          input = event.input
-          strategy = event.strategy
-          sessionId = event.sessionId
-          return
-        }
-        case "InputChecked": {
-          input = event.input
-          return
-        }
-        case "StepStarted": {
-          text = []
-          iterations += 1
-          stepOf(event.step, event.at)
-          return
-        }
-        case "TextDelta": {
-          text.push(event.text)
-          return
-        }
-        case "TextRetracted": {
-          text = []
-          return
-        }
-        case "Thought": {
-          stepOf(event.step, event.at).thought = event.text
-          return
-        }
-        case "Plan": {
-          if (plan !== undefined && isReplanned(plan, event.steps)) replans += 1
-          plan = event.steps
-          return
-        }
-        case "Delegated": {
-          delegations += 1
-          agentsUsed.add(event.toAgent)
-          return
-        }
-        case "ToolCall": {
-          const record: Mutable<ToolExecutionRecord> = {
-            id: event.id,
-            name: event.name,
-            params: event.params,
-            step: event.step,
-            at: event.at
-          }
-          open.set(event.id, record)
-          toolCalls.push(record)
-          stepOf(event.step, event.at).toolCalls.push(record)
-          return
-        }
-        case "ToolResult": {
-          const record = open.get(event.id)
-          if (record === undefined) return
-          open.delete(event.id)
-          record.isFailure = event.isFailure
-          record.result = event.result
-          record.observation = event.observation
-          record.durationMs = event.durationMs
-          record.attempts = event.attempts
-          if (event.error !== undefined) record.error = event.error
-          return
-        }
-        case "Degraded": {
-          degraded.push({ stage: event.stage, error: event.error })
-          return
-        }
-        case "Message": {
-          message = event.text
-          output = "output" in event && event.output !== undefined ? { value: event.output } : undefined
-          return
-        }
-        case "Error": {
-          error = event.error
-          interrupted = event.interrupted
-          return
-        }
-        case "Finished": {
-          finishReason = event.reason
-          durationMs = event.durationMs
-          sessionId = event.sessionId ?? sessionId
-          return
-        }
-      }
-    },
-    response: () => {
-      // Asked for several times a run: fields are set one by one, which costs a third of spreading them.
-      const response: Mutable<AgentResponse<unknown>> = {
-        runId: runId ?? ("" as RunId),
-        agent: path.at(-1) ?? "",
-        path: path.slice(),
-        input,
-        message: message === "" && finishReason === undefined ? text.join("") : message,
-        output: output === undefined ? message : output.value,
-        steps,
-        toolCalls,
-        usage,
-        modelCalls,
-        durationMs: durationMs ?? lastAt - startedAt,
-        interrupted,
-        metadata: { strategy, iterations, replans, delegations, agentsUsed: Array.from(agentsUsed) },
-        degraded
-      }
-      if (plan !== undefined) response.plan = plan
-      if (cost !== undefined && isPriced) response.costUsd = cost
-      if (finishReason !== undefined) response.finishReason = finishReason
-      if (error !== undefined) response.error = error
-      if (sessionId !== undefined) response.sessionId = sessionId
-      return response
-    }
-  }
-}
+export const fold = (): Fold => new RunFold()
 
 /**
  * The response of a whole or partial run: the run of the first event. `output` is what the `Message` event carries,

@@ -1,17 +1,15 @@
 /**
- * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener
- * never holds one up.
+ * The event bus port: publishes domain events to other parts of an application. A publishing run does not wait: a slow
+ * or failing listener never delays it. `LocalEventBus` is the bus of one process.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as DomainEvent from "./DomainEvent.js"
-import * as EventDelivery from "./EventDelivery.js"
 
 /**
  * What happens to an event when a listener has not read those before it: `dropping` passes it over, for this listener
@@ -33,29 +31,6 @@ export interface ListenerOptions {
   /** Events that wait to be read. */
   readonly capacity?: number | undefined
   readonly strategy?: Strategy | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Options {
-  /** Events that wait to be delivered; default 4,096. What comes while the bus is full is dropped. */
-  readonly capacity?: number | undefined
-  /** Default `dropping`. */
-  readonly strategy?: Strategy | undefined
-  /** Events that wait to be read by one listener; default 1,024. */
-  readonly listenerCapacity?: number | undefined
-  /**
-   * How long closing waits for what was accepted to be delivered, and a handler that goes for what it was given;
-   * default 5 s.
-   */
-  readonly drainTimeout?: Duration.DurationInput | undefined
-  /**
-   * Aggregates whose events are counted; default 10,000. The count of one that was quiet while so many others were not
-   * begins again at 1.
-   */
-  readonly maxAggregates?: number | undefined
 }
 
 /**
@@ -125,23 +100,6 @@ export interface Service {
 export class EventBus extends Context.Tag("effect-lexigram/observability/EventBus")<EventBus, Service>() {}
 
 /**
- * A bus in this process. When the scope closes, it takes nothing more, delivers what it has, and ends the streams of
- * its listeners behind that; handlers are waited for. What is not done within `drainTimeout` is dropped.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make: (options?: Options) => Effect.Effect<Service, never, Scope.Scope> = EventDelivery.make
-
-/**
- * A bus in this process, closed with the layer.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layer = (options?: Options): Layer.Layer<EventBus> => Layer.scoped(EventBus, make(options))
-
-/**
  * A bus that nobody hears.
  *
  * @since 0.1.0
@@ -207,7 +165,7 @@ export const subscribe = <E extends DomainEvent.DomainEvent>(
  *     yield* EventBus.on(OrderShipped, (event) => Effect.log(`${event.aggregateId} went with ${event.carrier}`))
  *     yield* EventBus.publish(DomainEvent.make(OrderShipped, { aggregateId: "A-17", fields: { carrier: "post" } }))
  *   })
- * ).pipe(Effect.provide(EventBus.layer()))
+ * ).pipe(Effect.provide(LocalEventBus.layer()))
  * ```
  */
 export const on = <E extends DomainEvent.DomainEvent, R = never>(

@@ -18,7 +18,7 @@ import type * as RunLog from "./RunLog.js"
  * @since 0.1.0
  * @category models
  */
-export interface Outlet {
+export interface RunSink {
   readonly sink: Run.Sink
   readonly reader: EventSink.EventSink<AgentEvent, any> | undefined
   readonly progress: () => AgentResponse.AgentResponse<unknown>
@@ -83,7 +83,7 @@ export const make = (options: {
   readonly reader?: EventSink.EventSink<AgentEvent, any> | undefined
   readonly log: RunLog.Service
   readonly parent: Run.Service
-}): Outlet => {
+}): RunSink => {
   const { log, parent, reader } = options
   const fold = AgentResponse.fold()
   if (Run.isCurrent(parent)) {

@@ -27,8 +27,8 @@ export * as AgentMetrics from "./AgentMetrics.js"
 export * as DomainEvent from "./DomainEvent.js"
 
 /**
- * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener
- * never holds one up.
+ * The event bus port: publishes domain events to other parts of an application. A publishing run does not wait: a slow
+ * or failing listener never delays it. `LocalEventBus` is the bus of one process.
  *
  * @since 0.1.0
  */
@@ -47,6 +47,13 @@ export * as Health from "./Health.js"
  * @since 0.1.0
  */
 export * as Hooks from "./Hooks.js"
+
+/**
+ * The event bus of one process: an inbox, a fiber that empties it, and a queue for each listener.
+ *
+ * @since 0.1.0
+ */
+export * as LocalEventBus from "./LocalEventBus.js"
 
 /**
  * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds a call.

@@ -17,6 +17,7 @@ import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
+import * as LocalEventBus from "../../src/observability/LocalEventBus.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Runs from "../support/Runs.js"
@@ -143,7 +144,7 @@ describe("hooks of a run", () => {
 })
 
 describe("domain events of a run", () => {
-  const bus = EventBus.layer()
+  const bus = LocalEventBus.layer()
   const told = (
     effect: Effect.Effect<unknown, unknown, any>,
     count: number,

@@ -11,9 +11,9 @@ import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as Run from "../../src/observability/Run.js"
+import * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
-import * as Strategy from "../../src/strategy/reasoning/Strategy.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as EveryStrategy from "../strategy/EveryStrategy.js"
@@ -40,7 +40,7 @@ const addsUp = (name: string, events: ReadonlyArray<AgentEvent>): number => {
 const look = Tool.make("look", { description: "Looks", handler: () => Effect.succeed("seen") })
 
 const streamed = (
-  agent: Agent.Agent<any, any, never>,
+  agent: Agent.Agent<any, any, AgentExecutor.AgentExecutor>,
   script: Parameters<typeof Runs.layer>[0],
   given: Parameters<typeof Runs.layer>[1] = {}
 ) => Effect.provide(Runs.record(AgentExecutor.stream(agent, "hi")), Runs.layer(script, given))

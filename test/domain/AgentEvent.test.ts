@@ -4,7 +4,6 @@ import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 import * as AgentEvent from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
-import * as LlmError from "../../src/llm/model/LlmError.js"
 
 const meta = { runId: RunId.make("r"), agent: "a", seq: 0, at: 1 }
 

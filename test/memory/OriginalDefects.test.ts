@@ -30,6 +30,7 @@ import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
+import * as LocalEventBus from "../../src/observability/LocalEventBus.js"
 import { DAY, entry, ids, now } from "../support/ConsolidatedMemory.js"
 
 describe("consolidation has an effect", () => {
@@ -271,6 +272,6 @@ describe("what is configured holds", () => {
         "consolidated access_frequency a"
       ])
       assert.deepStrictEqual(events, ["MemoryStoredEvent", "MemoryRetrievedEvent"])
-    }).pipe(Effect.scoped, Effect.provide(Layer.merge(Hooks.layer, EventBus.layer())))
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(Hooks.layer, LocalEventBus.layer())))
   )
 })

@@ -22,7 +22,8 @@ import * as AgentExecutor from "../AgentExecutor.js"
 import * as AgentTool from "../AgentTool.js"
 import * as Agent from "../definition/Agent.js"
 import type { AgentExecutionError, CrewError } from "../definition/AgentError.js"
-import * as HandoffStage from "../stage/HandoffStage.js"
+import * as HandoffRoute from "../stage/HandoffRoute.js"
+import { type CrewDefinition, problem as problemOf } from "./CrewDefinition.js"
 import type { CrewEvent, CrewResult, Process, TaskResult } from "./CrewResult.js"
 import * as CrewRun from "./CrewRun.js"
 import * as CrewTask from "./CrewTask.js"
@@ -45,7 +46,7 @@ export interface Crew<out E = never, out R = never> extends Pipeable {
   readonly process: Process
   readonly agents: ReadonlyArray<Agent.Any>
   readonly tasks: ReadonlyArray<CrewTask.Any>
-  readonly definition: CrewRun.Definition
+  readonly definition: CrewDefinition
   readonly limits: Limits
 }
 
@@ -78,7 +79,7 @@ const proto = {
   }
 }
 
-const build = (definition: CrewRun.Definition, limits: Limits): any => {
+const build = (definition: CrewDefinition, limits: Limits): any => {
   const { agents, name, process, tasks } = definition
   return Object.assign(Object.create(proto), { name, process, agents, tasks, definition, limits })
 }
@@ -203,7 +204,7 @@ export const getAgent = (self: Crew<unknown, unknown>, name: string): Option.Opt
  * @category getters
  */
 export const validate = (self: Crew<unknown, unknown>): Either.Either<void, CrewError> => {
-  const problem = CrewRun.problem(self.definition)
+  const problem = problemOf(self.definition)
   return problem === undefined ? Either.void : Either.left(problem)
 }
 
@@ -220,7 +221,7 @@ export const asAgent = <E, R>(self: Crew<E, R>): Agent.Agent<string, E | Failure
   let agent = agentsOf.get(self)
   if (agent === undefined) {
     const strategy = Strategy.make(`crew:${self.process}`, CrewRun.program(self.definition))
-    HandoffStage.linkStrategy(strategy)
+    HandoffRoute.linkStrategy(strategy)
     agent = Agent.make(self.name, {
       system: `A crew of agents that does: ${self.tasks.map((one) => one.description).join("; ")}`,
       strategy,

@@ -4,10 +4,8 @@
  * @since 0.1.0
  */
 
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as ParseResult from "effect/ParseResult"
-import { type Pipeable, pipeArguments } from "effect/Pipeable"
+import { pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
@@ -15,138 +13,36 @@ import type { Only } from "../../internal/Only.js"
 import * as OutputSchema from "../../internal/text/OutputSchema.js"
 import type { ForLimit } from "../../llm/model/CostEstimator.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
-import type { MemoryError } from "../../memory/entry/MemoryError.js"
-import type * as ConversationWorkingMemory from "../../memory/working/ConversationWorkingMemory.js"
-import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
-import type * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
-import type { OutputSpec, Strategy } from "../../strategy/definition/Strategy.js"
+import type { Strategy } from "../../strategy/definition/Strategy.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import type * as StrategyRegistry from "../../strategy/definition/StrategyRegistry.js"
 import * as Tool from "../../tool/definition/Tool.js"
 import * as ToolSet from "../../tool/definition/ToolSet.js"
+import {
+  type Agent,
+  type Any,
+  type Definition,
+  type Memory,
+  type Output,
+  type RunLimits,
+  type Skills,
+  TypeId
+} from "./AgentDefinition.js"
 import type { Placed } from "./Stage.js"
 
-/**
- * @since 0.1.0
- * @category symbols
- */
-export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/Agent")
-
-/**
- * What a run of the agent may use. Reaching a limit fails the run with `RunLimitExceededError` and what it had so far.
- *
- * @since 0.1.0
- * @category models
- */
-export interface RunLimits {
-  /** Wall-clock time, everything included. */
-  readonly timeout?: Duration.DurationInput | undefined
-  /**
-   * Tokens of all model calls, delegated ones included: what a call may use at most is reserved before it, so they are
-   * never passed. A call is asked for a shorter answer when only that fits.
-   */
-  readonly maxTokens?: number | undefined
-  /**
-   * US dollars of all model calls, delegated ones included, in the same way. A call whose price is not known is
-   * refused.
-   */
-  readonly maxCostUsd?: number | undefined
-  readonly maxModelCalls?: number | undefined
-  readonly maxToolCalls?: number | undefined
-}
-
-/**
- * A working memory, or what makes a plain conversation for each owner and session: see `withMemory`.
- *
- * @since 0.1.0
- * @category models
- */
-export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversations<MemoryError>
-
-/**
- * Which of the executor's skills an agent is shown, registered ones and folders alike: all, those of these names, or
- * those of which it is true.
- *
- * @since 0.1.0
- * @category models
- */
-export type Skills = "all" | ReadonlyArray<string> | SkillCatalog.Choice
-
-/**
- * What an answer must be. `decode` reads the encoded value back into the schema's type, `encode` is the way there.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Output {
-  readonly spec: OutputSpec
-  readonly decode: (encoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
-  readonly encode: (decoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
-  readonly problem: string | undefined
-}
-
-/**
- * `Output` what its answer decodes to, `E` what its tools, strategy, guards and output add to the executor's failures,
- * `R` what they require.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Agent<out Output = string, out E = never, out R = never> extends Pipeable {
-  readonly [TypeId]: { readonly _O: () => Output; readonly _E: () => E; readonly _R: () => R }
-  readonly name: string
-  readonly definition: Definition
-}
-
-/**
- * The parts of an agent, free of their types.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Definition {
-  readonly system: string
-  readonly tools: ToolSet.ToolSet<any, any>
-  /** `undefined`: the executor's default, `react`. */
-  readonly strategy: Strategy<any, any> | StrategyRegistry.Named | undefined
-  readonly output: Output | undefined
-  readonly guards: ReadonlyArray<Guard.Any>
-  readonly memory: Memory | undefined
-  readonly governance: Governance.Service | undefined
-  readonly settings: ModelSettings.ModelSettings
-  readonly role: string | undefined
-  readonly module: string | undefined
-  readonly limits: RunLimits
-  readonly stages: ReadonlyArray<Placed<any, any>>
-  readonly debugNodeUpdates: boolean
-  readonly skills: Skills
-}
-
-/**
- * Any agent.
- *
- * @since 0.1.0
- * @category models
- */
-export type Any = Agent<unknown, unknown, unknown>
-
-/**
- * @since 0.1.0
- * @category models
- */
-export type OutputOf<A extends Any> = A extends Agent<infer O, unknown, unknown> ? O : never
-
-/**
- * @since 0.1.0
- * @category models
- */
-export type ErrorOf<A extends Any> = A extends Agent<unknown, infer E, unknown> ? E : never
-
-/**
- * @since 0.1.0
- * @category models
- */
-export type ServicesOf<A extends Any> = A extends Agent<unknown, unknown, infer R> ? R : never
+export type {
+  Agent,
+  Any,
+  Definition,
+  ErrorOf,
+  Memory,
+  Output,
+  OutputOf,
+  RunLimits,
+  ServicesOf,
+  Skills
+} from "./AgentDefinition.js"
+export { TypeId } from "./AgentDefinition.js"
 
 /**
  * What an agent's tools may be given as.
@@ -181,6 +77,9 @@ export type ToolsServices<T extends Tools> =
  * @category models
  */
 export type StrategyLike<E = unknown, R = unknown> = Strategy<E, R> | StrategyRegistry.Named | string
+
+type ItemError<I> = I extends Tool.Any ? Tool.ErrorOf<I> : I extends ToolSet.ToolSet<infer E, unknown> ? E : never
+type ItemServices<I> = I extends Tool.Any ? Tool.ServicesOf<I> : I extends ToolSet.ToolSet<unknown, infer R> ? R : never
 
 type StageErrorOf<P> = P extends Placed<infer E, any> ? E : never
 type StageServicesOf<P> = P extends Placed<any, infer R> ? R : never
@@ -339,27 +238,7 @@ export const withSystem =
  */
 export const withTools =
   <const T extends ReadonlyArray<Tool.Any | ToolSet.ToolSet<unknown, unknown>>>(...tools: T) =>
-  <O, E, R>(
-    self: Agent<O, E, R>
-  ): Agent<
-    O,
-    | E
-    | (T[number] extends infer I
-        ? I extends Tool.Any
-          ? Tool.ErrorOf<I>
-          : I extends ToolSet.ToolSet<infer E2, unknown>
-            ? E2
-            : never
-        : never),
-    | R
-    | (T[number] extends infer I
-        ? I extends Tool.Any
-          ? Tool.ServicesOf<I>
-          : I extends ToolSet.ToolSet<unknown, infer R2>
-            ? R2
-            : never
-        : never)
-  > =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E | ItemError<T[number]>, R | ItemServices<T[number]>> =>
     change(self, {
       tools: tools.reduce(
         (set: ToolSet.ToolSet<any, any>, item) => ToolSet.merge(set, Tool.isTool(item) ? ToolSet.make(item) : item),

@@ -33,8 +33,8 @@ import type * as Tool from "../../tool/definition/Tool.js"
 import type * as ToolSet from "../../tool/definition/ToolSet.js"
 import type * as ToolRegistry from "../../tool/ToolRegistry.js"
 import type * as ToolRunner from "../../tool/ToolRunner.js"
-import type * as Agent from "./Agent.js"
 import type { AgentConfig } from "./AgentConfig.js"
+import type * as Agent from "./AgentDefinition.js"
 import type * as Steering from "./Steering.js"
 
 /**

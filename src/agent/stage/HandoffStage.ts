@@ -10,10 +10,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import type { FinishReason } from "../../domain/AgentEvent.js"
 import * as AgentResponse from "../../domain/AgentResponse.js"
 import * as IdGenerator from "../../domain/IdGenerator.js"
-import { RunId, type UserId } from "../../domain/Ids.js"
+import { RunId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Ambient from "../../internal/fiber/Ambient.js"
 import * as JsonText from "../../internal/text/JsonText.js"
@@ -24,85 +23,21 @@ import type { TurnToolCall } from "../../session/turn/Session.js"
 import * as ModelCall from "../../strategy/definition/ModelCall.js"
 import type { Answer } from "../../strategy/definition/Strategy.js"
 import { MaxIterationsExceededError, OutputValidationError } from "../../strategy/definition/StrategyError.js"
-import type * as Tool from "../../tool/definition/Tool.js"
 import { Fatality } from "../../tool/ToolRunner.js"
-import type * as Agent from "../definition/Agent.js"
 import * as Conversation from "../definition/Conversation.js"
 import type { State } from "../definition/Stage.js"
-
-/** A conversation as another agent gets it: what stands before, and what it is asked. */
-export interface Handed {
-  readonly history: ReadonlyArray<Message>
-  readonly input: string
-}
-
-/** An agent by the name that the conversation goes to it. */
-export interface Station {
-  readonly name: string
-  readonly agent: () => Agent.Any
-}
-
-/** Who goes on. */
-export interface Target extends Station {
-  readonly filter: (handed: Handed, from: string) => Handed
-  readonly run: (
-    request: Handed & { readonly runId: RunId; readonly userId: UserId | undefined },
-    /** Of the agent that handed over: what its answer must be. */
-    output: Agent.Output | undefined,
-    /** Whom the other agent can always hand the conversation back to. */
-    back: Station | undefined
-  ) => Effect.Effect<Reached, unknown, any>
-}
-
-/** How the other agent answered; `output` is encoded. */
-export interface Reached {
-  readonly text: string
-  readonly output: { readonly value: unknown } | undefined
-  readonly reason: FinishReason
-}
-
-type Link = { readonly _tag: "Delegate" } | { readonly _tag: "Handoff"; readonly target: Target }
-
-/** By the handler: it stays the same whatever else is changed about a tool. */
-const links = new WeakMap<Tool.Erased["handle"], Link>()
-
-/** Says of a tool's handler that it needs the conversation, or hands it over. */
-export const link = (tool: Tool.Any, what: Link): void => void links.set(tool.erased.handle, what)
-
-const strategies = new WeakSet<object>()
-
-/** Says of a strategy that it needs the conversation: it asks other agents itself. */
-export const linkStrategy = (strategy: object): void => void strategies.add(strategy)
-
-interface Links {
-  readonly handoffs: ReadonlyMap<string, Target>
-}
-
-const noLinks: Links = { handoffs: new Map() }
-
-const known = new WeakMap<ReadonlyArray<Tool.Any>, Links | false>()
-
-const linksOf = (tools: ReadonlyArray<Tool.Any>): Links | false => {
-  let found = known.get(tools)
-  if (found === undefined) {
-    const handoffs = new Map<string, Target>()
-    let any = false
-    for (const tool of tools) {
-      const one = links.get(tool.erased.handle)
-      if (one === undefined) continue
-      any = true
-      if (one._tag === "Handoff") handoffs.set(tool.name, one.target)
-    }
-    found = any ? { handoffs } : false
-    known.set(tools, found)
-  }
-  return found
-}
-
-/** The agents from the one that was called to the one that has the conversation, each once. */
-type Route = ReadonlyArray<Station>
-
-const noRoute: Route = []
+import {
+  along,
+  isLinkedStrategy,
+  linksOf,
+  noLinks,
+  noRoute,
+  type Route,
+  type Station,
+  type Target,
+  type Way,
+  wayTo
+} from "./HandoffRoute.js"
 
 interface Handing {
   readonly runId: RunId | undefined
@@ -131,62 +66,6 @@ export const handing = <E, R>(
     if (runId !== state.run.runId) return program
     return Effect.tap(program, () => Effect.sync(() => calls.unshift(...callsOf(state))))
   })
-
-/** Back to an agent of the route, or one further. */
-const along = (route: Route, next: Station): Route => {
-  const at = route.findIndex(({ name }) => name === next.name)
-  return at < 0 ? [...route, next] : route.slice(0, at + 1)
-}
-
-/** Whether an agent declares a handoff to the one of this name. */
-export const handsTo = (tools: ReadonlyArray<Tool.Any>, name: string): boolean => {
-  const found = linksOf(tools)
-  return found !== false && Array.from(found.handoffs.values()).some((target) => target.name === name)
-}
-
-interface Way {
-  readonly target: Target
-  readonly route: Route
-}
-
-const mostAgents = 1000
-
-/** The shortest way of handoffs to the agent of this name. What each of them filters is filtered on the whole way. */
-const wayTo = (handoffs: Links["handoffs"], from: Station, name: string): Way | undefined => {
-  const known = new Set([from.name])
-  let level: Array<Way> = []
-  const reach = (handoffs: Links["handoffs"], before: Way | undefined, into: Array<Way>): Way | undefined => {
-    for (const target of handoffs.values()) {
-      if (known.has(target.name)) continue
-      known.add(target.name)
-      const route = [...(before?.route ?? [from]), target]
-      const way: Way =
-        before === undefined
-          ? { target, route }
-          : {
-              target: {
-                ...target,
-                filter: (handed, from) => target.filter(before.target.filter(handed, from), before.target.name)
-              },
-              route
-            }
-      if (target.name === name) return way
-      into.push(way)
-    }
-    return undefined
-  }
-  let found = reach(handoffs, undefined, level)
-  while (found === undefined && level.length > 0 && known.size <= mostAgents) {
-    const next: Array<Way> = []
-    for (const way of level) {
-      const linked = linksOf(way.target.agent().definition.tools.tools)
-      if (linked !== false) found = reach(linked.handoffs, way, next)
-      if (found !== undefined) return found
-    }
-    level = next
-  }
-  return found
-}
 
 /** Ends the reasoning: somebody else goes on. */
 class HandedOver {
@@ -365,7 +244,7 @@ export const within = (
 ): Effect.Effect<Answer, unknown, any> => {
   const { strategy } = state.agent.definition
   const linked = linksOf(state.tools.tools)
-  if (linked === false && (strategy === undefined || !strategies.has(strategy))) return program
+  if (linked === false && (strategy === undefined || !isLinkedStrategy(strategy))) return program
   const found = linked === false ? noLinks : linked
   return Effect.withFiberRuntime((fiber) => {
     const { runId } = state.run

@@ -19,8 +19,8 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as Watch from "../../internal/fiber/Watch.js"
-import type * as RunSink from "../../observability/RunSink.js"
 import * as Run from "../../observability/Run.js"
+import type * as RunSink from "../../observability/RunSink.js"
 import * as Step from "../../observability/Step.js"
 import type * as SessionManager from "../manager/SessionManager.js"
 import type { SessionTurn } from "../turn/Session.js"
@@ -103,7 +103,7 @@ class GroupRun {
     private readonly request: Request,
     sessions: SessionManager.Service,
     private readonly clock: Clock.Clock,
-    outlet: RunSink.Outlet,
+    outlet: RunSink.RunSink,
     parent: Run.Service
   ) {
     this.startedAt = clock.unsafeCurrentTimeMillis()
@@ -415,7 +415,7 @@ export const make = (
   request: Request,
   sessions: SessionManager.Service,
   clock: Clock.Clock,
-  outlet: RunSink.Outlet,
+  outlet: RunSink.RunSink,
   parent: Run.Service
 ): {
   readonly run: Run.Service

@@ -10,9 +10,9 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type { SessionId } from "../../domain/Ids.js"
 import * as Spanned from "../../internal/fiber/Spanned.js"
+import * as Announcer from "../../observability/Announcer.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import { attribute } from "../../observability/Telemetry.js"
-import * as Announcer from "../../observability/Announcer.js"
 import type { Session, SessionCheckpoint } from "./Session.js"
 import {
   SessionChangedEvent,

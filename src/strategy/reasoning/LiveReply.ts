@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import type { Body } from "../../domain/AgentEvent.js"
 import * as Stepwise from "../../internal/fiber/Stepwise.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
-import type * as Run from "../../observability/Run.js"
 import * as EventScreen from "../../observability/EventScreen.js"
+import type * as Run from "../../observability/Run.js"
 
 /** Turns the parts of a reply into events. */
 export type Deltas = (parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>

@@ -7,6 +7,7 @@ import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agents from "../../../src/agent/Agents.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as Stage from "../../../src/agent/definition/Stage.js"
+import * as RunStages from "../../../src/agent/RunStages.js"
 import * as Governance from "../../../src/governance/Governance.js"
 import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
 import * as Run from "../../../src/observability/Run.js"
@@ -31,7 +32,7 @@ describe("Stage", () => {
       skills: 11
     } satisfies Record<Stage.StageName, number>
     assert.deepStrictEqual(
-      AgentExecutor.stages.map((stage) => stage.name),
+      RunStages.stages.map((stage) => stage.name),
       Object.keys(order)
     )
   })

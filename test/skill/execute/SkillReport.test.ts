@@ -14,6 +14,7 @@ import type * as Tracer from "effect/Tracer"
 import { RunId } from "../../../src/domain/Ids.js"
 import * as EventBus from "../../../src/observability/EventBus.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
+import * as LocalEventBus from "../../../src/observability/LocalEventBus.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as Step from "../../../src/observability/Step.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
@@ -171,7 +172,7 @@ describe("what executions say", () => {
       Effect.gen(function* () {
         const heard: Array<string> = []
         const hooks = yield* Hooks.make
-        const bus = yield* EventBus.make()
+        const bus = yield* LocalEventBus.make()
         yield* hooks.on(SkillExecutedHook, ({ skillName }) => {
           heard.push(`executed ${skillName}`)
           return Effect.fail("no")

@@ -13,6 +13,7 @@ import * as TestClock from "effect/TestClock"
 import * as IdGenerator from "../../src/domain/IdGenerator.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
+import * as LocalEventBus from "../../src/observability/LocalEventBus.js"
 
 const Counted = DomainEvent.define("CountedEvent", { aggregateType: "Counter", fields: { n: Schema.Number } })
 const Said = DomainEvent.define("SaidEvent", { aggregateType: "Talk", fields: { text: Schema.String } })
@@ -21,10 +22,10 @@ const counted = (n: number, aggregateId = "c") => DomainEvent.make(Counted, { ag
 const said = (text: string, aggregateId = "t") => DomainEvent.make(Said, { aggregateId, fields: { text } })
 
 /** A bus with a scope of its own, to be closed by the test. */
-const open = (options?: EventBus.Options) =>
+const open = (options?: LocalEventBus.Options) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
-    const bus = yield* Scope.extend(EventBus.make(options), scope)
+    const bus = yield* Scope.extend(LocalEventBus.make(options), scope)
     yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
     return { bus, close: Scope.close(scope, Exit.void) }
   })
@@ -369,7 +370,7 @@ describe("handlers", () => {
           quiet,
           Effect.map(Shelf, (shelf) => shelf.push(n))
         )
-      ).pipe(Layer.provideMerge(EventBus.layer()), Layer.provide(Layer.succeed(Shelf, shelf)))
+      ).pipe(Layer.provideMerge(LocalEventBus.layer()), Layer.provide(Layer.succeed(Shelf, shelf)))
       const bus = yield* Effect.provide(
         Effect.gen(function* () {
           yield* EventBus.publish(counted(1))

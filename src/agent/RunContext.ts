@@ -1,0 +1,128 @@
+/**
+ * The context of a run: its span, the services of its executor, its limits and its governance. They hold for the model
+ * calls of its strategy, tools, skills, guards and memory alike.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { SessionId, UserId } from "../domain/Ids.js"
+import * as Usage from "../domain/Usage.js"
+import * as Attribution from "../governance/store/Attribution.js"
+import * as Spanned from "../internal/fiber/Spanned.js"
+import * as CallGate from "../llm/model/CallGate.js"
+import { CostEstimator } from "../llm/model/CostEstimator.js"
+import * as TokenCounter from "../llm/model/TokenCounter.js"
+import * as Run from "../observability/Run.js"
+import * as Telemetry from "../observability/Telemetry.js"
+import * as ModelCall from "../strategy/definition/ModelCall.js"
+import type { Answer } from "../strategy/definition/Strategy.js"
+import * as SideCalls from "../strategy/reasoning/SideCalls.js"
+import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
+import { governanceOf } from "./definition/RunIdentity.js"
+import type { State } from "./definition/Stage.js"
+import * as GovernedCalls from "./stage/GovernedCalls.js"
+import * as RunInterceptors from "./stage/RunInterceptors.js"
+
+/** The limits, the governance and the attribution of a run, inside those of the runs around it. */
+const bounds = (state: State, given: Context.Context<never>): Context.Context<never> => {
+  const { classifications, tenantId } = state
+  const calls = limited(state, given)
+  return tenantId === undefined && classifications.length === 0
+    ? calls
+    : Context.add(calls, Attribution.Attribution, { tenantId, classifications })
+}
+
+const limited = (state: State, given: Context.Context<never>): Context.Context<never> => {
+  const { agent, uses } = state
+  const { limits } = agent.definition
+  const { maxCostUsd, maxModelCalls } = limits
+  const maxTokens = limits.maxTokens ?? uses.config.maxRunTokens
+  const isLimited = maxTokens !== undefined || maxModelCalls !== undefined || maxCostUsd !== undefined
+  const governance = governanceOf(state)
+  const governed = governance.enabled !== false
+  const gate = CallGate.inside(SideCalls.gate, Context.get(given as Context.Context<never>, CallGate.CallGate))
+  const ungoverned = Context.make(CallGate.CallGate, gate)
+  if (!isLimited && !governed) return ungoverned
+  const current = given as Context.Context<CostEstimator | GovernedCalls.Governor | ModelCall.ModelCallInterceptors>
+  const counter = TokenCounter.inContext(given)
+  const budget = {
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(maxModelCalls === undefined ? {} : { maxModelCalls }),
+    ...(maxCostUsd === undefined ? {} : { maxCostUsd })
+  }
+  const estimator = Context.get(current, CostEstimator)
+  const context = Context.add(ungoverned, ModelCall.ModelCallInterceptors, [
+    ...Context.get(current, ModelCall.ModelCallInterceptors),
+    ...(isLimited ? [RunInterceptors.modelBudget(state, budget, { counter, estimator }).interceptor] : []),
+    ...(governed
+      ? [GovernedCalls.make(state, governance, { counter, defaultOutput: uses.config.defaultMaxTokens })]
+      : [])
+  ])
+  if (!governed) return context
+  const outer = Context.get(current, GovernedCalls.Governor).innermost
+  return Context.add(context, GovernedCalls.Governor, { innermost: { state, outer } })
+}
+
+interface Requester {
+  readonly userId?: UserId | undefined
+  readonly sessionId?: SessionId | undefined
+}
+
+/**
+ * The requester of approvals: a run inside another one works for the same user and session unless its request names
+ * others.
+ */
+const requesterOf = ({ sessionId, userId }: State, outer: Requester | undefined): Requester => ({
+  userId: userId ?? outer?.userId,
+  sessionId: sessionId ?? (userId === undefined || userId === outer?.userId ? outer?.sessionId : undefined)
+})
+
+/** Adds the span of a run and its context to an effect; `own` are the services of the executor. */
+export const within = (
+  state: State,
+  own: Context.Context<never>,
+  effect: Effect.Effect<Answer, unknown, unknown>
+): Effect.Effect<Answer, unknown, unknown> => {
+  const named = state.sessionId !== undefined || state.userId !== undefined
+  if (!state.run.telemetry.tracing) {
+    return Effect.mapInputContext(effect, (current: Context.Context<any>) => {
+      const given = Context.merge(current, own)
+      const context = Context.add(Context.merge(given, bounds(state, given)), Run.Run, state.run)
+      return named
+        ? Context.add(
+            context,
+            ApprovalGate.Requester,
+            requesterOf(state, Context.get(current as Context.Context<any>, ApprovalGate.Requester))
+          )
+        : context
+    })
+  }
+  return Spanned.run(
+    `${Telemetry.SPAN_AGENT_EXECUTE}.${state.agent.name}`,
+    {
+      attributes: Telemetry.execute({
+        agent: state.agent.name,
+        messageLength: state.input.length,
+        ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
+      })
+    },
+    effect,
+    (exit, span) => {
+      if (Exit.isFailure(exit)) span.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause))
+      const progress = state.progress()
+      span.attribute(Telemetry.attribute.steps, progress.steps.length)
+      span.attribute(Telemetry.attribute.tokens, Usage.total(progress.usage))
+      span.attribute(Telemetry.attribute.toolCalls, progress.toolCalls.length)
+    },
+    (services) => {
+      Spanned.copyInto(services, own)
+      Spanned.copyInto(services, bounds(state, Context.unsafeMake(services)))
+      services.set(Run.Run.key, state.run)
+      const { key } = ApprovalGate.Requester
+      if (named) services.set(key, requesterOf(state, services.get(key) as Requester | undefined))
+    }
+  )
+}

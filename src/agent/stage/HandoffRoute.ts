@@ -1,0 +1,146 @@
+/**
+ * Handoffs between agents: which tools hand the conversation over, and the shortest route from one agent to another.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+import type * as Effect from "effect/Effect"
+import type { FinishReason } from "../../domain/AgentEvent.js"
+import type { RunId, UserId } from "../../domain/Ids.js"
+import type { Message } from "../../llm/model/LlmClient.js"
+import type * as Tool from "../../tool/definition/Tool.js"
+import type * as Agent from "../definition/AgentDefinition.js"
+
+/** A conversation as another agent gets it: what stands before, and what it is asked. */
+export interface Handed {
+  readonly history: ReadonlyArray<Message>
+  readonly input: string
+}
+
+/** An agent by the name that the conversation goes to it. */
+export interface Station {
+  readonly name: string
+  readonly agent: () => Agent.Any
+}
+
+/** Who goes on. */
+export interface Target extends Station {
+  readonly filter: (handed: Handed, from: string) => Handed
+  readonly run: (
+    request: Handed & { readonly runId: RunId; readonly userId: UserId | undefined },
+    /** Of the agent that handed over: what its answer must be. */
+    output: Agent.Output | undefined,
+    /** Whom the other agent can always hand the conversation back to. */
+    back: Station | undefined
+  ) => Effect.Effect<Reached, unknown, any>
+}
+
+/** How the other agent answered; `output` is encoded. */
+export interface Reached {
+  readonly text: string
+  readonly output: { readonly value: unknown } | undefined
+  readonly reason: FinishReason
+}
+
+type Link = { readonly _tag: "Delegate" } | { readonly _tag: "Handoff"; readonly target: Target }
+
+/** By the handler: it stays the same whatever else is changed about a tool. */
+const links = new WeakMap<Tool.Erased["handle"], Link>()
+
+/** Says of a tool's handler that it needs the conversation, or hands it over. */
+export const link = (tool: Tool.Any, what: Link): void => void links.set(tool.erased.handle, what)
+
+const linkedStrategies = new WeakSet<object>()
+
+/** Says of a strategy that it needs the conversation: it asks other agents itself. */
+export const linkStrategy = (strategy: object): void => void linkedStrategies.add(strategy)
+
+/** True for a strategy that asks other agents itself. */
+export const isLinkedStrategy = (strategy: object): boolean => linkedStrategies.has(strategy)
+
+export interface Links {
+  readonly handoffs: ReadonlyMap<string, Target>
+}
+
+export const noLinks: Links = { handoffs: new Map() }
+
+const known = new WeakMap<ReadonlyArray<Tool.Any>, Links | false>()
+
+export const linksOf = (tools: ReadonlyArray<Tool.Any>): Links | false => {
+  let found = known.get(tools)
+  if (found === undefined) {
+    const handoffs = new Map<string, Target>()
+    let any = false
+    for (const tool of tools) {
+      const one = links.get(tool.erased.handle)
+      if (one === undefined) continue
+      any = true
+      if (one._tag === "Handoff") handoffs.set(tool.name, one.target)
+    }
+    found = any ? { handoffs } : false
+    known.set(tools, found)
+  }
+  return found
+}
+
+/** The agents from the one that was called to the one that has the conversation, each once. */
+export type Route = ReadonlyArray<Station>
+
+export const noRoute: Route = []
+
+/** Back to an agent of the route, or one further. */
+export const along = (route: Route, next: Station): Route => {
+  const at = route.findIndex(({ name }) => name === next.name)
+  return at < 0 ? [...route, next] : route.slice(0, at + 1)
+}
+
+/** Whether an agent declares a handoff to the one of this name. */
+export const handsTo = (tools: ReadonlyArray<Tool.Any>, name: string): boolean => {
+  const found = linksOf(tools)
+  return found !== false && Array.from(found.handoffs.values()).some((target) => target.name === name)
+}
+
+export interface Way {
+  readonly target: Target
+  readonly route: Route
+}
+
+const mostAgents = 1000
+
+/** The shortest way of handoffs to the agent of this name. What each of them filters is filtered on the whole way. */
+export const wayTo = (handoffs: Links["handoffs"], from: Station, name: string): Way | undefined => {
+  const known = new Set([from.name])
+  let level: Array<Way> = []
+  const reach = (handoffs: Links["handoffs"], before: Way | undefined, into: Array<Way>): Way | undefined => {
+    for (const target of handoffs.values()) {
+      if (known.has(target.name)) continue
+      known.add(target.name)
+      const route = [...(before?.route ?? [from]), target]
+      const way: Way =
+        before === undefined
+          ? { target, route }
+          : {
+              target: {
+                ...target,
+                filter: (handed, from) => target.filter(before.target.filter(handed, from), before.target.name)
+              },
+              route
+            }
+      if (target.name === name) return way
+      into.push(way)
+    }
+    return undefined
+  }
+  let found = reach(handoffs, undefined, level)
+  while (found === undefined && level.length > 0 && known.size <= mostAgents) {
+    const next: Array<Way> = []
+    for (const way of level) {
+      const linked = linksOf(way.target.agent().definition.tools.tools)
+      if (linked !== false) found = reach(linked.handoffs, way, next)
+      if (found !== undefined) return found
+    }
+    level = next
+  }
+  return found
+}
