@@ -1,184 +1,275 @@
 /**
- * Answers in sentences from what tools returned and from what the conversation says. Results are quoted and rendered,
- * never obeyed.
+ * Answers in sentences from the results of tools and the words of the conversation. Results are quoted, never obeyed.
  *
  * @internal
  * @since 0.1.0
  */
-import * as Predicate from "effect/Predicate"
 import type { Dialogue, Outcome } from "./OfflineDialogue.js"
-import * as Language from "./OfflineLanguage.js"
-import * as Render from "./OfflineRender.js"
-import type { Parameter } from "./OfflineSchema.js"
+import { isRecord } from "./OfflineSchema.js"
+import * as Text from "./OfflineText.js"
+import type { Parameter } from "./OfflineTools.js"
 
 const maxAnswer = 2_000
+const maxItems = 5
+const maxFields = 8
+const maxFocus = 4
+
+type Fields = { readonly [key: string]: unknown }
+
+const clip = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`
 
 /**
- * What a failed result says went wrong, without the frame that names the tool.
+ * A key as words: `trackingId` is "tracking id".
  *
- * @since 0.1.0
- * @category getters
+ * @category conversions
  */
-export const errorText = (result: unknown): string => {
-  const message = Predicate.isReadonlyRecord(result)
-    ? (result["message"] ?? result["error"] ?? result["reason"] ?? result["detail"])
-    : result
-  const inner =
-    Predicate.isReadonlyRecord(message) && typeof message["message"] === "string" ? message["message"] : message
-  const text = typeof inner === "string" ? inner : (JSON.stringify(inner ?? result) ?? "")
-  return Render.clip(text.replace(/^\s*error\s*:\s*/i, "").replace(/^"[^"\n]{1,128}" failed:\s*/, ""), 1_000)
+export const label = (key: string): string => Text.words(key).join(" ") || key
+
+const sentence = (text: string): string => {
+  const trimmed = text.trim()
+  const capital = trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
+  return /[.!?…:]$/.test(capital) ? capital : `${capital}.`
 }
 
-const refusal = /^The arguments of "[^"\n]{1,128}" are not valid:\s*/
+/** A text without the braces and quotation marks of JSON. */
+const prose = (text: string): string =>
+  /[[{]\s*["{[]|"\s*:|\{\s*\}/.test(text)
+    ? text
+        .replace(/"([^"\n]{1,60})"\s*:\s*/g, (_, key: string) => `${label(key)}: `)
+        .replace(/[{}[\]"]/g, " ")
+        .replace(/[ \t]{2,}/g, " ")
+        .trim()
+    : text
+
+const months = "January February March April May June July August September October November December".split(" ")
+
+const money = /price|cost|amount|total|balance|fee|refund|payment|rate$/i
+
+const isCurrency = (key: string): boolean => /^currency(?:_?code)?$/i.test(key)
+
+const currencyOf = (fields: Fields): string | undefined => {
+  const code = Object.entries(fields).find(([key]) => isCurrency(key))?.[1]
+  return typeof code === "string" ? code : undefined
+}
+
+const number = (key: string, value: number, currency: string | undefined): string => {
+  const isMoney = money.test(key)
+  const text = Number.isInteger(value)
+    ? String(value)
+    : isMoney
+      ? value.toFixed(2)
+      : String(Number(value.toPrecision(12)))
+  return isMoney && currency !== undefined ? `${text} ${currency}` : text
+}
+
+const date = (text: string): string | undefined => {
+  const match = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}:\d{2})(?::[\d.]{2,12})?(Z|[+-]\d{2}:\d{2})?)?$/.exec(text)
+  const month = months[Number(match?.[2]) - 1]
+  if (match === null || month === undefined) return undefined
+  const [, year, , day, time, zone] = match
+  const at = time === undefined ? "" : `, ${time}${zone === undefined ? "" : zone === "Z" ? " UTC" : ` ${zone}`}`
+  return `${Number(day)} ${month} ${year}${at}`
+}
+
+/** A value inside a sentence. */
+const inline = (key: string, value: unknown, currency: string | undefined, depth = 0): string => {
+  if (value === null || value === undefined || depth > 4) return "none"
+  if (typeof value === "boolean") return value ? "yes" : "no"
+  if (typeof value === "number") return number(key, value, currency)
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, maxItems).map((item) => inline(key, item, currency, depth + 1))
+    const more = value.length > maxItems ? ` and ${value.length - maxItems} more` : ""
+    return shown.length === 0 ? "none" : `${shown.join(isRecord(value[0]) ? "; " : ", ")}${more}`
+  }
+  if (isRecord(value)) return record(value, currency, depth + 1)
+  const text = String(value)
+  return date(text) ?? clip(prose(text), 600)
+}
+
+const titles = ["name", "title", "label", "subject", "what"]
+
+/** A record in a few words: its name, then its short fields. */
+const record = (fields: Fields, currency: string | undefined, depth: number): string => {
+  const title = titles.find((key) => typeof fields[key] === "string")
+  const code = currencyOf(fields) ?? currency
+  const told = Object.entries(fields)
+    .filter(
+      ([key, value]) =>
+        key !== title &&
+        !isCurrency(key) &&
+        !(title !== undefined && (/(?:^|_)(?:id|sku)$|Id$/.test(key) || String(value).length > 60))
+    )
+    .slice(0, maxFields / 2)
+    .map(([key, value]) => `${label(key)} ${inline(key, value, code, depth)}`)
+    .join(", ")
+  if (title === undefined) return told
+  const name = String(fields[title])
+  return told === "" ? name : depth > 0 ? `${name} (${told})` : `${name}: ${told}`
+}
+
+/** What "where", "when", "how much" and "who" ask for. */
+const questions: ReadonlyArray<readonly [question: RegExp, key: RegExp]> = [
+  [/\bwhere/i, /\b(?:status|place|location|town|carrier|seen)\b/],
+  [/\bwhen\b|\bhow long\b/i, /estimated|deliver|due|date|\bday\b|until|\btime\b/],
+  [/\bhow much\b|\bcosts?\b/i, money],
+  [/\bhow many\b|\bin stock\b/i, /count|quantity|stock|copies/],
+  [/\bwho\b/i, /\b(?:name|customer|guest|owner|author|doctor)\b/],
+  [/^\s*(?:is|are|was|has|have|did)\b/i, /\bstatus\b/]
+]
+
+/** Fields that the question asks for come first. */
+const ranked = (fields: Fields, question: string) => {
+  const asked = new Set(Text.contentStems(question))
+  const wanted = questions.filter(([pattern]) => pattern.test(question)).map(([, key]) => key)
+  return Object.entries(fields)
+    .filter(([key, value]) => value !== null && value !== undefined && value !== "" && !isCurrency(key))
+    .map(([key, value]) => {
+      const named = Text.contentStems(label(key)).filter((stem) => asked.has(stem)).length
+      return { key, value, score: 2 * named + wanted.filter((pattern) => pattern.test(label(key))).length }
+    })
+    .sort((a, b) => b.score - a.score)
+}
+
+const nothing = (echoed: Fields): string => {
+  const told = Object.values(echoed).filter((value) => typeof value === "string" || typeof value === "number")
+  return told.length === 0 ? "Nothing was found." : `Nothing was found for ${clip(prose(told.join(", ")), 200)}.`
+}
+
+const listing = (list: ReadonlyArray<unknown>, echoed: Fields, currency: string | undefined): string => {
+  if (list.length === 0) return nothing(echoed)
+  const one = (item: unknown) => (isRecord(item) ? record(item, currency, 0) : inline("", item, currency))
+  if (list.length === 1) return `I found ${one(list[0])}.`
+  if (!list.some((item) => typeof item === "object")) return sentence(clip(list.map(one).join(", "), 600))
+  const shown = list.slice(0, maxItems).map((item, index) => `${index + 1}. ${one(item)}`)
+  const more = list.length > maxItems ? [`… and ${list.length - maxItems} more`] : []
+  return [`I found ${list.length}:`, ...shown, ...more].join("\n")
+}
 
 /**
- * The result refuses arguments for their form: it says so itself, or names one of them with what it must be.
+ * A result in sentences. What was passed (`echoed`) is not repeated.
  *
- * @since 0.1.0
- * @category predicates
+ * @category conversions
  */
-export const isRefusal = (result: unknown, names: ReadonlyArray<string>): boolean => {
-  const text = errorText(result)
-  if (refusal.test(text)) return true
-  if (!/\b(?:invalid|not valid|must|should|expected|one of|allowed|required|malformed)\b/i.test(text)) return false
-  const said = new Set(Language.words(text))
-  return names.some((name) => Language.words(name).every((word) => said.has(word)))
+export const render = (result: unknown, question: string, echoed: Fields = {}): string => {
+  if (result === null) return nothing(echoed)
+  if (result === undefined || result === "") return "The tool returned nothing."
+  if (typeof result === "string") return sentence(clip(prose(result), 1_000))
+  if (Array.isArray(result)) return listing(result, echoed, undefined)
+  if (!isRecord(result)) return `The result is ${inline("", result, undefined)}.`
+  if (result["found"] === false) return nothing(echoed)
+  const currency = currencyOf(result)
+  const all = ranked(result, question)
+  const isEcho = (key: string, value: unknown): boolean =>
+    Object.entries(echoed).some(([name, passed]) => String(passed) === String(value) && label(name) === label(key))
+  const news = all.filter(({ key, value }) => !isEcho(key, value))
+  const known = (news.length > 0 ? news : all).slice(0, maxFields)
+  if (known.length === 0) return "The result is empty."
+  const [only] = known
+  if (known.length === 1 && Array.isArray(only!.value)) return listing(only!.value, echoed, currency)
+  const asked = known.filter(({ score }) => score > 0).slice(0, maxFocus)
+  const focus = asked.length > 0 ? asked : known.slice(0, 1)
+  const lead = focus.map(({ key, value }) =>
+    sentence(
+      typeof value === "object" || typeof value === "boolean"
+        ? `${label(key)}: ${inline(key, value, currency)}`
+        : `the ${label(key)} is ${inline(key, value, currency)}`
+    )
+  )
+  const rest = known
+    .filter((field) => !focus.includes(field))
+    .map(({ key, value }) => `${label(key)}: ${inline(key, value, currency)}`)
+  return rest.length === 0 ? lead.join(" ") : `${lead.join(" ")} ${sentence(rest.join("; "))}`
 }
 
-const advice =
-  /(?<!\s)\s*(?:Correct the arguments and call the tool again|Do not call it again with the same arguments[^.]{0,80})\.?\s*$/
-
-/** The plain words for the user: neither the name of a tool nor what the model was advised to do. */
-const explanation = (name: string, result: unknown): string => {
-  const text = Render.prose(
-    errorText(result)
-      .replace(advice, "")
-      .replace(refusal, "these details were not accepted: ")
-      .replace(/^"[^"\n]{1,128}" was not allowed/, "this was not allowed")
-      .replaceAll(`"${name}"`, Render.label(name))
-  )
-  const plain = Render.sentence(Render.clip(text, 400))
-  return /\b(?:no|not|none|nothing|unknown|never|cannot|can't|doesn't|isn't|does not|unavailable)\b/i.test(plain)
-    ? plain
-    : `I could not finish this: ${plain}`
+/** What went wrong, in plain words: neither the name of the tool nor advice to a model. */
+const explain = ({ name, result }: Outcome): string => {
+  const message = isRecord(result) ? (result["message"] ?? result["error"] ?? result["reason"]) : result
+  const text = typeof message === "string" ? message : (JSON.stringify(message ?? result) ?? "")
+  const plain = text
+    .replace(/^\s*error\s*:\s*/i, "")
+    .replace(/^"[^"\n]{1,128}" failed:\s*/, "")
+    .replace(/^The arguments of "[^"\n]{1,128}" are not valid:/, "these details were not accepted:")
+    .replace(/\.? (?:Correct the arguments and|Do not) call (?:it again|the tool again)[^\n]{0,200}$/, "")
+    .replaceAll(`"${name}"`, label(name))
+  const told = sentence(clip(prose(plain), 400))
+  return /\b(?:no|not|none|nothing|unknown|cannot|unavailable)\b/i.test(told)
+    ? told
+    : `I could not finish this: ${told}`
 }
 
-/** What tells this call apart from the others: what it did, and the values of its parameters that differ. */
-const heading = (outcome: Outcome, all: ReadonlyArray<Outcome>): string => {
-  const twins = all.filter((other) => other.name === outcome.name)
-  const differing = Object.entries(outcome.params).filter(
-    ([key, value]) =>
-      twins.length === 1 || twins.some((other) => JSON.stringify(other.params[key]) !== JSON.stringify(value))
-  )
-  const shown = differing
-    .filter(([, value]) => typeof value === "string" || typeof value === "number")
-    .slice(0, 3)
-    .map(([, value]) => Render.clip(String(value), 60))
-  const name = Render.label(outcome.name)
-  const title = name.charAt(0).toUpperCase() + name.slice(1)
-  return shown.length === 0 ? title : twins.length > 1 ? shown.join(", ") : `${title} ${shown.join(", ")}`
+const heading = ({ name, params }: Outcome): string => {
+  const shown = Object.values(params).filter((value) => typeof value === "string" || typeof value === "number")
+  const title = label(name)
+  return `${title.charAt(0).toUpperCase()}${title.slice(1)} ${clip(shown.slice(0, 3).join(", "), 60)}`.trim()
 }
 
 /**
- * The answer to a request from the results of its calls; failures that no later call made good are explained.
+ * The answer to a request from the results of its calls.
  *
- * @since 0.1.0
  * @category constructors
  */
 export const compose = (question: string, outcomes: ReadonlyArray<Outcome>): string => {
-  const shown = outcomes.filter(
-    (outcome, index) =>
-      !outcome.isFailure ||
-      !isRefusal(outcome.result, Object.keys(outcome.params)) ||
-      !outcomes.slice(index + 1).some((later) => later.name === outcome.name && !later.isFailure)
-  )
-  const last = shown.slice(-12)
+  const last = outcomes.slice(-12)
   const parts = last.map((outcome) => {
-    const body = outcome.isFailure
-      ? explanation(outcome.name, outcome.result)
-      : Render.render(outcome.result, question, outcome.params)
-    return last.length === 1 ? body : `${heading(outcome, last)}: ${body}`
+    const body = outcome.isFailure ? explain(outcome) : render(outcome.result, question, outcome.params)
+    return last.length === 1 ? body : `${heading(outcome)}: ${body}`
   })
-  return Render.clip(parts.join("\n"), maxAnswer)
+  return clip(parts.join("\n"), maxAnswer)
 }
 
 /**
  * How a question for a missing argument begins.
  *
- * @since 0.1.0
  * @category constants
  */
 export const asking = "Before I can do that, please tell me"
 
 /**
- * Asks for parameters by what their descriptions say.
+ * Asks for parameters by their descriptions.
  *
- * @since 0.1.0
  * @category constructors
  */
 export const ask = (params: ReadonlyArray<Parameter>): string => {
   const told = params.map(({ name, shape }) => {
-    const about = (Language.sentences(shape.description)[0] ?? "").replace(/(?<![.\s])[.\s]+$/, "")
-    const options = (shape.enum ?? [])
-      .filter((option) => typeof option === "string" || typeof option === "number")
-      .slice(0, 8)
-    const choice = options.length > 0 ? `, one of ${options.join(", ")}` : ""
-    return about === ""
-      ? `the ${Render.label(name)}${choice}`
-      : `the ${Render.label(name)} (${about.charAt(0).toLowerCase()}${Render.clip(about.slice(1), 200)}${choice})`
+    const about = clip((Text.sentences(shape.description)[0] ?? "").replace(/\.$/, ""), 200)
+    const choice = shape.enum === undefined ? "" : `one of ${shape.enum.slice(0, 8).join(", ")}`
+    const details = [about.charAt(0).toLowerCase() + about.slice(1), choice].filter((text) => text !== "").join(", ")
+    return `the ${label(name)}${details === "" ? "" : ` (${details})`}`
   })
-  return `${asking} ${told.length > 1 ? `${told.slice(0, -1).join(", ")} and ${told[told.length - 1]}` : told[0]}.`
+  return `${asking} ${told.join(" and ")}.`
 }
 
-const asksBack: ReadonlyArray<readonly [RegExp, (sentence: string) => string]> = [
-  [/\bmy\b/gi, () => "your"],
-  [/\bI am\b|\bI'm\b/gi, () => "you are"],
-  [/\bI\b/g, () => "you"],
-  [/\bme\b/gi, () => "you"]
-]
-
-const toUser = (text: string): string => asksBack.reduce((line, [pattern, word]) => line.replace(pattern, word), text)
+const toUser = (text: string): string =>
+  text
+    .replace(/\bmy\b/gi, "your")
+    .replace(/\bI am\b|\bI'm\b/gi, "you are")
+    .replace(/\bI\b|\bme\b/g, "you")
 
 /**
- * A reply from the conversation's own words: the sentence said earlier, or standing in the system prompt, that answers
- * the question.
+ * The sentence of the conversation, or of the system prompt, that shares at least half of the words of a question.
  *
- * @since 0.1.0
  * @category constructors
  */
-export const extract = (dialogue: Dialogue): string | undefined => {
-  const last = dialogue.exchanges[dialogue.exchanges.length - 1]
-  if (last === undefined) return undefined
-  const lines = Language.sentences(last.request)
-  const question =
-    lines
-      .filter((line) =>
-        /\?$|^(?:what|who|when|where|which|how|why|is|are|does|do|did|tell|list|summari[sz]e|name)\b/i.test(line)
-      )
-      .join(" ") || last.request
-  const asked = new Set(
-    Language.contentStems(question).concat(/\bname\b/i.test(question) ? [Language.stem("name")] : [])
-  )
-  if (asked.size === 0) return undefined
+export const extract = ({ now, past, system }: Dialogue): string | undefined => {
+  const lines = Text.sentences(now.request)
+  const asks = lines.filter((line) => /\?$|^(?:what|who|when|where|which|how|why|is|are|tell|list)\b/i.test(line))
+  const question = asks.join(" ") || now.request
+  const asked = new Set([...Text.contentStems(question), ...(/\bname\b/i.test(question) ? [Text.stem("name")] : [])])
   const statements = [
-    ...dialogue.exchanges
-      .slice(0, -1)
-      .flatMap((exchange) => Language.sentences(exchange.request).map((line) => ({ line, own: true }))),
-    ...lines.filter((line) => !question.includes(line)).map((line) => ({ line, own: true })),
-    ...dialogue.exchanges
-      .slice(0, -1)
-      .flatMap((exchange) =>
-        exchange.outcomes.map((outcome) => ({ line: Render.render(outcome.result, question), own: false }))
-      ),
-    ...Language.sentences(dialogue.system).map((line) => ({ line, own: false }))
-  ].filter(({ line }) => !/\?$/.test(line) && line.length <= 600)
-  let best: { readonly line: string; readonly own: boolean; readonly score: number } | undefined
-  for (const { line, own } of statements.slice(0, 1_000)) {
-    const stems = new Set(Language.words(line).map(Language.stem))
-    let hits = 0
-    for (const word of asked) if (stems.has(word)) hits++
-    const score = hits / asked.size + (/\b(?:my|i)\b/i.test(question) && /\b(?:my|i|i'm)\b/i.test(line) ? 0.3 : 0)
-    if (hits > 0 && score >= 0.5 && score >= (best?.score ?? 0)) best = { line, own, score }
+    ...[...past.map(({ request }) => request), ...lines.filter((line) => !asks.includes(line) && asks.length > 0)]
+      .flatMap(Text.sentences)
+      .map((line) => ({ line, own: true })),
+    ...past
+      .flatMap(({ outcomes }) => outcomes.filter(({ isFailure }) => !isFailure))
+      .map(({ result }) => ({ line: render(result, question), own: false })),
+    ...Text.sentences(system).map((line) => ({ line, own: false }))
+  ].filter(({ line }) => !line.endsWith("?") && line.length <= 600)
+  let best: { readonly line: string; readonly score: number } | undefined
+  for (const { line, own } of statements) {
+    const said = new Set(Text.words(line).map(Text.stem))
+    const score = Array.from(asked).filter((stem) => said.has(stem)).length / asked.size
+    if (score >= 0.5 && score >= (best?.score ?? 0)) best = { line: own ? toUser(line) : line, score }
   }
-  return best === undefined ? undefined : Render.sentence(best.own ? toUser(best.line) : best.line)
+  return best === undefined ? undefined : sentence(best.line)
 }

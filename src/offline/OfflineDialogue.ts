@@ -1,22 +1,27 @@
 /**
- * A request as a conversation: what the user asked, what was called for it and what came back; from native tool
- * messages and from the text protocol (`ACTION`, `ACTION_INPUT`, `OBSERVATION`) alike.
+ * Reads a request as a conversation: what the user asked, what was called for it and what came back. Understands native
+ * tool messages and the text protocol (`ACTION`, `ACTION_INPUT`, `OBSERVATION`).
  *
  * @internal
  * @since 0.1.0
  */
-import * as Predicate from "effect/Predicate"
 import type { LlmRequest, Message, ToolDefinition } from "../llm/model/LlmClient.js"
+import { isRecord } from "./OfflineSchema.js"
+
+/**
+ * @category models
+ */
+export interface Call {
+  readonly name: string
+  readonly params: { readonly [key: string]: unknown }
+}
 
 /**
  * A call and its result.
  *
- * @since 0.1.0
  * @category models
  */
-export interface Outcome {
-  readonly name: string
-  readonly params: { readonly [key: string]: unknown }
+export interface Outcome extends Call {
   readonly result: unknown
   readonly isFailure: boolean
 }
@@ -24,25 +29,25 @@ export interface Outcome {
 /**
  * One request of the user with everything up to the next one.
  *
- * @since 0.1.0
  * @category models
  */
 export interface Exchange {
   readonly request: string
   readonly outcomes: ReadonlyArray<Outcome>
+  /** Model calls that called a tool. */
   readonly rounds: number
   readonly reply: string
 }
 
 /**
- * `protocol` is `text` where the system prompt describes the tools and the answer's markers.
+ * `protocol` is `text` where the system prompt describes the tools and the markers of an answer.
  *
- * @since 0.1.0
  * @category models
  */
 export interface Dialogue {
   readonly system: string
-  readonly exchanges: ReadonlyArray<Exchange>
+  readonly past: ReadonlyArray<Exchange>
+  readonly now: Exchange
   readonly tools: ReadonlyArray<ToolDefinition>
   readonly protocol: "native" | "text"
 }
@@ -62,158 +67,123 @@ const parse = (text: string): unknown => {
 /**
  * The text parts of a message, one a line.
  *
- * @since 0.1.0
  * @category getters
  */
-export const textOf = (message: Message): string => {
-  if (typeof message.content === "string") return message.content
-  const texts: Array<string> = []
-  for (const part of message.content) if (part.type === "text") texts.push(part.text)
-  return texts.join("\n")
-}
+export const textOf = ({ content }: Message): string =>
+  typeof content === "string"
+    ? content
+    : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
 
-/** The first balanced JSON object of a text, from `start` on, at most 20,000 characters long. */
+/** The JSON object that begins at the first brace after `start` and ends with its line. */
 const jsonAt = (text: string, start: number): unknown => {
   const open = text.indexOf("{", start)
-  if (open < 0) return undefined
-  let depth = 0
-  let quoted = false
-  for (let i = open; i < Math.min(text.length, open + 20_000); i++) {
-    const character = text.charAt(i)
-    if (quoted) {
-      if (character === "\\") i++
-      else if (character === '"') quoted = false
-    } else if (character === '"') quoted = true
-    else if (character === "{") depth++
-    else if (character === "}") {
-      depth--
-      if (depth === 0) return parse(text.slice(open, i + 1))
-    }
-  }
-  return undefined
+  const line = text.indexOf("\n", open)
+  return open < 0 ? undefined : parse(text.slice(open, line < 0 ? Math.min(text.length, open + 20_000) : line).trim())
 }
 
+/** Tools as the text protocol lists them: `- name: description`, then `Parameters: {…}`. */
 const described = (system: string): ReadonlyArray<ToolDefinition> => {
-  const tools: Array<ToolDefinition> = []
   const lines = system.slice(0, 400_000).split("\n")
-  lines.forEach((line, index) => {
-    const match = /^\s{0,8}[-*]\s{1,3}[`*]{0,2}([\p{L}\p{N}_.:/-]{1,128}?)[`*]{0,2}\s?:\s(.*)$/u.exec(line)
-    if (match === null || tools.length >= maxTools) return
-    const rest = match[2]!
-    const inline = /\bParameters\s?:\s?(?=\{)/i.exec(rest)
-    const following = lines.slice(index + 1, index + 3).join("\n")
-    const schema =
-      inline !== null
-        ? jsonAt(rest, inline.index)
-        : /^\s*(?:Parameters\s?:|\{)/i.test(following)
-          ? jsonAt(following, 0)
-          : undefined
-    if (Predicate.isReadonlyRecord(schema))
-      tools.push({
-        name: match[1]!,
-        description: inline === null ? rest : rest.slice(0, inline.index).trim(),
-        parameters: schema
-      })
-  })
-  return tools
+  return lines
+    .flatMap((line, index): ReadonlyArray<ToolDefinition> => {
+      const match = /^\s{0,8}[-*]\s{1,3}[`*]{0,2}([\p{L}\p{N}_.:/-]{1,128}?)[`*]{0,2}\s?:\s(.*)$/u.exec(line)
+      if (match === null) return []
+      const [, name = "", rest = ""] = match
+      const inline = /\bParameters\s?:\s?(?=\{)/i.exec(rest)
+      const next = lines[index + 1] ?? ""
+      const schema =
+        inline !== null
+          ? jsonAt(rest, inline.index)
+          : /^\s*(?:Parameters\s?:|\{)/i.test(next)
+            ? jsonAt(next, 0)
+            : undefined
+      const description = inline === null ? rest : rest.slice(0, inline.index).trim()
+      return isRecord(schema) ? [{ name, description, parameters: schema }] : []
+    })
+    .slice(0, maxTools)
 }
 
-const speaksText = (system: string): boolean =>
-  /\bACTION[_ ]INPUT\b/i.test(system) && /\bFINAL[_ ]ANSWER\b/i.test(system)
-
-const actionOf = (
-  text: string
-): { readonly name: string; readonly params: { readonly [key: string]: unknown } } | undefined => {
+const actionOf = (text: string): Call | undefined => {
   const action = /^[*\s]{0,4}ACTION\s?:[*\s]{0,4}`?([^\s`]{1,128})/im.exec(text)
   if (action === null) return undefined
   const input = jsonAt(text, action.index + action[0].length)
-  return { name: action[1]!, params: Predicate.isReadonlyRecord(input) ? input : {} }
+  return { name: action[1]!, params: isRecord(input) ? input : {} }
 }
 
-const observed = (text: string): { readonly result: unknown; readonly isFailure: boolean } => {
-  const body = text.replace(/^\s*OBSERVATION[^:\n]{0,140}:\s?/i, "")
-  return { result: parse(body) ?? body, isFailure: /^\s*(?:error|failed|failure)\b/i.test(body) }
+/** Some tools report an error in their result. */
+const reportsError = (result: unknown): boolean =>
+  isRecord(result) && (Boolean(result["error"]) || result["success"] === false || result["ok"] === false)
+
+/** Many tools return their JSON as text. */
+const outcome = (call: Call, told: unknown, isFailure: boolean): Outcome => {
+  const isJson = typeof told === "string" && told.length <= maxJson && /^\s*[[{]/.test(told)
+  const result = isJson ? (parse(told) ?? told) : told
+  return { ...call, result, isFailure: isFailure || reportsError(result) }
 }
 
-interface Draft {
-  request: string
+interface Draft extends Exchange {
   outcomes: Array<Outcome>
   rounds: number
   reply: string
 }
 
-/** Many tools return their JSON as text. */
-const valueOf = (text: string): unknown => (/^\s*[[{]/.test(text) ? (parse(text) ?? text) : text)
+const draft = (request: string): Draft => ({ request, outcomes: [], rounds: 0, reply: "" })
 
-/** Results that report an error in band: `{ "error": … }` alone or beside a negative verdict. */
-const reportsError = (result: unknown): boolean =>
-  Predicate.isReadonlyRecord(result) &&
-  ((result["error"] !== undefined && result["error"] !== null && result["error"] !== false) ||
-    result["success"] === false ||
-    result["ok"] === false)
+/** Calls without a result yet. */
+type Waiting = Map<string, Call>
+
+const readNative = (current: Draft, message: Exclude<Message, { role: "system" }>, waiting: Waiting): void => {
+  if (typeof message.content === "string") return
+  let calls = 0
+  for (const part of message.content) {
+    if (part.type === "tool-call") {
+      const params = typeof part.params === "string" ? parse(part.params) : part.params
+      waiting.set(part.id, { name: part.name, params: isRecord(params) ? params : {} })
+      calls++
+    } else if (part.type === "tool-result") {
+      const call = waiting.get(part.id) ?? { name: part.name, params: {} }
+      current.outcomes.push(outcome(call, part.result, part.isFailure))
+    }
+  }
+  if (calls > 0) current.rounds++
+}
 
 /**
- * @since 0.1.0
  * @category constructors
  */
 export const read = (request: LlmRequest): Dialogue => {
-  const messages = request.messages.length > maxMessages ? request.messages.slice(-maxMessages) : request.messages
   const system = request.messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n")
   const native = request.tools !== undefined && request.tools.length > 0
-  const spoken = !native && speaksText(system)
-  const tools = native ? request.tools.slice(0, maxTools) : spoken ? described(system) : []
+  const isText = !native && /\bACTION[_ ]INPUT\b/i.test(system) && /\bFINAL[_ ]ANSWER\b/i.test(system)
   const exchanges: Array<Draft> = []
-  const waiting = new Map<string, { readonly name: string; readonly params: { readonly [key: string]: unknown } }>()
-  let action: ReturnType<typeof actionOf>
-  const current = (): Draft => {
-    if (exchanges.length === 0) exchanges.push({ request: "", outcomes: [], rounds: 0, reply: "" })
-    return exchanges[exchanges.length - 1]!
-  }
-  const settle = (id: string, name: string, told: unknown, isFailure: boolean) => {
-    const result = typeof told === "string" && told.length <= maxJson ? valueOf(told) : told
-    const call = waiting.get(id)
-    current().outcomes.push({
-      name: call?.name ?? name,
-      params: call?.params ?? {},
-      result,
-      isFailure: isFailure || reportsError(result)
-    })
-  }
-  for (const message of messages) {
-    switch (message.role) {
-      case "system":
-        break
-      case "user": {
-        const text = textOf(message)
-        if (spoken && action !== undefined && /^\s*OBSERVATION\b/i.test(text)) {
-          const { isFailure, result } = observed(text)
-          current().outcomes.push({ ...action, result, isFailure: isFailure || reportsError(result) })
-          action = undefined
-        } else exchanges.push({ request: text, outcomes: [], rounds: 0, reply: "" })
-        break
-      }
-      case "assistant": {
-        const text = textOf(message)
-        if (text !== "") current().reply = text
-        action = spoken ? actionOf(text) : undefined
-        if (action !== undefined) current().rounds++
-        if (typeof message.content === "string") break
-        let calls = 0
-        for (const part of message.content) {
-          if (part.type === "tool-call") {
-            const params = typeof part.params === "string" ? parse(part.params) : part.params
-            waiting.set(part.id, { name: part.name, params: Predicate.isReadonlyRecord(params) ? params : {} })
-            calls++
-          } else if (part.type === "tool-result") settle(part.id, part.name, part.result, part.isFailure)
-        }
-        if (calls > 0) current().rounds++
-        break
-      }
-      case "tool": {
-        for (const part of message.content) settle(part.id, part.name, part.result, part.isFailure)
-        break
-      }
+  const waiting: Waiting = new Map()
+  let action: Call | undefined
+  for (const message of request.messages.slice(-maxMessages)) {
+    if (message.role === "system") continue
+    const text = textOf(message)
+    if (message.role === "user" && !(action !== undefined && /^\s*OBSERVATION\b/i.test(text))) {
+      exchanges.push(draft(text))
+      continue
     }
+    if (exchanges.length === 0) exchanges.push(draft(""))
+    const current = exchanges.at(-1)!
+    if (message.role === "user") {
+      const body = text.replace(/^\s*OBSERVATION[^:\n]{0,140}:\s?/i, "")
+      current.outcomes.push(outcome(action!, body, /^\s*(?:error|failed|failure)\b/i.test(body)))
+      action = undefined
+      continue
+    }
+    readNative(current, message, waiting)
+    if (message.role !== "assistant") continue
+    if (text !== "") current.reply = text
+    action = isText ? actionOf(text) : undefined
+    if (action !== undefined) current.rounds++
   }
-  return { system, exchanges, tools, protocol: spoken ? "text" : "native" }
+  return {
+    system,
+    past: exchanges.slice(0, -1),
+    now: exchanges.at(-1) ?? draft(""),
+    tools: native ? request.tools.slice(0, maxTools) : isText ? described(system) : [],
+    protocol: isText ? "text" : "native"
+  }
 }

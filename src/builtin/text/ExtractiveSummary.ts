@@ -9,7 +9,7 @@
  * @internal
  * @since 0.1.0
  */
-import * as OfflineLanguage from "../../offline/OfflineLanguage.js"
+import * as StopWords from "../../internal/text/StopWords.js"
 
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" })
 const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" })
@@ -84,7 +84,7 @@ interface Sentence {
 
 const read = (text: string, position: number): Sentence => {
   const words = wordsOf(text)
-  const content = words.map((word) => word.toLowerCase()).filter((word) => !OfflineLanguage.isStopWord(word))
+  const content = words.map((word) => word.toLowerCase()).filter((word) => !StopWords.isStopWord(word))
   return { text, position, length: words.length, content }
 }
 

@@ -19,3 +19,9 @@ export const request = set(
     "thanks thank ok okay yes one ones thing things interested curious trying struggling planning going task tasks question questions assist " +
     "assistance able currently"
 )
+
+const isStop = (lower: string): boolean => english.has(lower) || request.has(lower)
+
+/** Whether a word, in lower case, occurs in requests of any topic. A clitic is ignored: `where's` counts as `where`. */
+export const isStopWord = (lower: string): boolean =>
+  isStop(lower) || (lower.includes("'") && isStop(lower.slice(0, lower.indexOf("'"))))
