@@ -64,6 +64,15 @@ const forbidden = (node: ts.Node): string | undefined => {
   return undefined
 }
 
+const recordCheck = /^typeof ([\w.]+) === "object" && \1 !== null && !Array\.isArray\(\1\)$/
+
+/** A test for a record that repeats `Predicate.isReadonlyRecord`. */
+const isRecordCheck = (node: ts.Node): boolean =>
+  ts.isBinaryExpression(node) &&
+  node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken &&
+  node.end - node.pos < 200 &&
+  recordCheck.test(node.getText().replace(/\s+/g, " "))
+
 const instead: Readonly<Record<string, string>> = {
   "Date.now": "Clock",
   Date: "Clock and DateTime",
@@ -122,19 +131,38 @@ interface Measured {
   readonly lines: number
   readonly functions: ReadonlyArray<{ readonly name: string; readonly line: number; readonly lines: number }>
   readonly imports: ReadonlyArray<string>
+  /** Modules of `src` and of Node that are loaded with the module: neither types nor dynamic imports. */
+  readonly loads: ReadonlyArray<string>
   /** Comment lines above the bar of columns. */
   readonly wide: number
+}
+
+/** Whether an import or export loads the module that it names, as the compiler emits it. */
+const isLoaded = (node: ts.Node): boolean => {
+  if (ts.isImportDeclaration(node)) {
+    const clause = node.importClause
+    if (clause === undefined) return true
+    if (clause.isTypeOnly) return false
+    const named = clause.namedBindings
+    if (clause.name !== undefined || named === undefined || ts.isNamespaceImport(named)) return true
+    return named.elements.some((element) => !element.isTypeOnly)
+  }
+  if (!ts.isExportDeclaration(node) || node.isTypeOnly) return false
+  const named = node.exportClause
+  return named === undefined || ts.isNamespaceExport(named) || named.elements.some((element) => !element.isTypeOnly)
 }
 
 /** What is measured of a module: its size, its functions above the smaller bar, the modules that it imports. */
 const measure = (sources: Sources, file: string, source: ts.SourceFile): Measured => {
   const functions: Array<{ name: string; line: number; lines: number }> = []
   const imports = new Set<string>()
+  const loads = new Set<string>()
   const visit = (node: ts.Node): void => {
     const specifier = specifierOf(node)
-    if (specifier !== undefined && ts.isStringLiteralLike(specifier) && specifier.text.startsWith(".")) {
-      const target = targetOf(file, specifier.text)
+    if (specifier !== undefined && ts.isStringLiteralLike(specifier)) {
+      const target = specifier.text.startsWith(".") ? targetOf(file, specifier.text) : specifier.text
       if (sources.has(target)) imports.add(target)
+      if (isLoaded(node) && (sources.has(target) || target.startsWith("node:"))) loads.add(target)
     }
     if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
       const [line, last] = [lineOf(source, node.getStart()), lineOf(source, node.end)]
@@ -145,7 +173,7 @@ const measure = (sources: Sources, file: string, source: ts.SourceFile): Measure
   visit(source)
   const lines = source.text.split("\n")
   const wide = lines.filter((line) => line.length > bars.column && /^\s*(\/?\*|\/\/)/.test(line)).length
-  return { lines: lines.length - 1, functions, imports: [...imports], wide }
+  return { lines: lines.length - 1, functions, imports: [...imports], loads: [...loads], wide }
 }
 
 const isMake = (name: string): boolean => /^make([A-Z]|$)/.test(name)
@@ -202,6 +230,29 @@ export const sizesOf = (sources: Sources): Sizes => {
   }
   return { modules, folders, cycles: cyclesOf(new Map([...modules].map(([file, { imports }]) => [file, imports]))) }
 }
+
+/** Modules that bundle for the browser: they load no module of Node, directly or through other modules. */
+const portable =
+  /^(agent\/(AgentExecutor|Agents)|agent\/definition\/Agent|tool\/definition\/Tool|(strategy|provider)\/[^/]+)\.ts$/
+
+/** The shortest way from a portable module to a module of Node. */
+const wayToNode = ({ modules }: Sizes, from: string): ReadonlyArray<string> | undefined => {
+  const ways = new Map<string, ReadonlyArray<string>>([[from, [from]]])
+  // A map takes in what is added while it is walked.
+  for (const [file, way] of ways) {
+    if (file.startsWith("node:")) return way
+    for (const next of modules.get(file)?.loads ?? []) if (!ways.has(next)) ways.set(next, [...way, next])
+  }
+  return undefined
+}
+
+const platformProblems = (sizes: Sizes): ReadonlyArray<string> =>
+  [...sizes.modules.keys()]
+    .filter((file) => portable.test(file))
+    .flatMap((file) => {
+      const way = wayToNode(sizes, file)
+      return way === undefined ? [] : [`${file}: must bundle for the browser, but loads ${way.slice(1).join(" > ")}`]
+    })
 
 /** The debt of these sources: what is above the bars. */
 export const debtOf = ({ cycles, modules }: Sizes): Debt => {
@@ -282,11 +333,13 @@ export const problems = (sources: Sources, known: Debt = noDebt): ReadonlyArray<
       if (use !== undefined && !((isProgram || timersAllowedIn.has(file)) && use.startsWith("set"))) {
         report(node, `uses ${use} instead of ${instead[use]}`)
       }
+      if (!isProgram && isRecordCheck(node)) report(node, "repeats Predicate.isReadonlyRecord")
       ts.forEachChild(node, visit)
     }
     visit(source)
   }
-  return [...found, ...sizeProblems(sizesOf(sources), known)]
+  const sizes = sizesOf(sources)
+  return [...found, ...platformProblems(sizes), ...sizeProblems(sizes, known)]
 }
 
 /** The sources of this repository. */

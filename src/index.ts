@@ -411,7 +411,7 @@ export * as ToolError from "./tool/definition/ToolError.js"
 export * as ToolRegistry from "./tool/ToolRegistry.js"
 
 /**
- * The one place where tools run: visibility, decoding, approval, timeout, retries, handler, encoding, bounds.
+ * The port that runs tool calls, with the calls, their outcomes and the interceptors around them.
  *
  * @since 0.1.0
  */

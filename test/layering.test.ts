@@ -83,10 +83,10 @@ describe("layering", () => {
   })
 
   it("a folder of the same floor may not be imported", () => {
-    assert.strictEqual(floorOf.get("tool"), floorOf.get("guard"))
+    assert.strictEqual(floorOf.get("telemetry"), floorOf.get("internal/fiber"))
     refuses(
-      { "tool/ToolRunner.ts": "", "guard/Bad.ts": `import "../tool/ToolRunner.js"` },
-      `guard/Bad.ts:1: ${at("guard")} imports ${at("tool")}: "../tool/ToolRunner.js"`
+      { "internal/fiber/Deadline.ts": "", "telemetry/Bad.ts": `import "../internal/fiber/Deadline.js"` },
+      `telemetry/Bad.ts:1: ${at("telemetry")} imports ${at("internal/fiber")}: "../internal/fiber/Deadline.js"`
     )
   })
 
@@ -220,6 +220,25 @@ describe("layering", () => {
     )
     const many = Object.fromEntries(Array.from({ length: bars.folder + 1 }, (_, i) => [`tool/Module${i}.ts`, ""]))
     refuses(many, `tool: ${bars.folder + 1} modules`)
+  })
+
+  it("finds tests for records that repeat the one of Effect", () => {
+    refuses(
+      {
+        "tool/A.ts": `export const isFields = (u: unknown) =>\n  typeof u === "object" && u !== null && !Array.isArray(u)`
+      },
+      "tool/A.ts:2: repeats Predicate.isReadonlyRecord"
+    )
+    accepts({ "tool/A.ts": `export const isObject = (u: unknown) => typeof u === "object" && u !== null` })
+  })
+
+  it("keeps modules of Node out of what must bundle for the browser, except types and dynamic imports", () => {
+    const node = `import type { Hash } from "node:crypto"\nexport const load = () => import("node:crypto")`
+    accepts({ "domain/Hash.ts": node, "tool/definition/Tool.ts": `import "../../domain/Hash.js"` })
+    refuses(
+      { "domain/Hash.ts": `import "node:crypto"`, "tool/definition/Tool.ts": `import "../../domain/Hash.js"` },
+      "tool/definition/Tool.ts: must bundle for the browser, but loads domain/Hash.ts > node:crypto"
+    )
   })
 
   it("bounds the columns of comments, not of code", () => {

@@ -26,9 +26,10 @@ import * as SkillCatalog from "../skill/folder/SkillCatalog.js"
 import * as BuiltInStrategies from "../strategy/BuiltInStrategies.js"
 import type * as StrategyRegistry from "../strategy/definition/StrategyRegistry.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../tool/DefaultToolRunner.js"
 import * as ModuleGraph from "../tool/ModuleGraph.js"
 import type * as ToolRegistry from "../tool/ToolRegistry.js"
-import * as ToolRunner from "../tool/ToolRunner.js"
+import type * as ToolRunner from "../tool/ToolRunner.js"
 import type * as AgentExecutor from "./AgentExecutor.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
 import type { Placed } from "./definition/Stage.js"
@@ -150,7 +151,7 @@ const collaborators = (given: Replaceable) => {
     given.events ?? EventBus.layerNoop,
     given.prices ?? Layer.empty,
     (given.tools ?? Layer.empty).pipe(
-      Layer.provideMerge(ToolRunner.layer()),
+      Layer.provideMerge(DefaultToolRunner.layer()),
       Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
       Layer.provide(given.modules ?? ModuleGraph.layerNoop)
     )

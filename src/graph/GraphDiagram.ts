@@ -5,8 +5,8 @@
  * @internal
  */
 import * as Graph from "effect/Graph"
+import type { Edge, StateGraph } from "./GraphDefinition.js"
 import * as GraphTables from "./GraphTables.js"
-import type { Edge, StateGraph } from "./StateGraph.js"
 
 type Erased = StateGraph<string, any, any, any, any>
 

@@ -1,14 +1,22 @@
 /**
- * What may surround the handler of a node.
+ * Nodes: a handler with its time limit and its retries.
  *
  * @since 0.1.0
  * @internal
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Deadline from "../internal/fiber/Deadline.js"
+import {
+  type Handler,
+  type Node,
+  type NodeOptions,
+  type NodeParts,
+  NodeTypeId,
+  type RetryOptions
+} from "./GraphDefinition.js"
 import { GraphNodeTimeoutError, GraphWaitingError } from "./GraphError.js"
-import type { Handler, RetryOptions } from "./StateGraph.js"
 
 /** Only the handler is under the limit, each time it runs. */
 export const withTimeout =
@@ -55,4 +63,63 @@ export const withRetry = <S, E, R, R2>(
         : Effect.fail(first)
     )
   }
+}
+
+/** What a definition may name as a node. */
+export type NodeInput<S> = Handler<S, any, any> | Node<S, any, any> | NodeParts<S>
+
+type HandlerError<F> = F extends (...args: any) => Effect.Effect<any, infer E, any> ? E : never
+
+type HandlerServices<F> = F extends (...args: any) => Effect.Effect<any, any, infer R> ? R : never
+
+type TimeoutError<T> = T extends { readonly timeout: infer D }
+  ? [D] extends [undefined]
+    ? never
+    : GraphNodeTimeoutError
+  : never
+
+type RetryServices<T> = T extends { readonly retry: infer Retry }
+  ? Retry extends Schedule.Schedule<any, any, infer R> | { readonly schedule: Schedule.Schedule<any, any, infer R> }
+    ? R
+    : never
+  : never
+
+/** What a node fails with. */
+export type ErrorOf<T> = T extends { readonly run: infer F } ? HandlerError<F> | TimeoutError<T> : HandlerError<T>
+
+/** What a node needs. */
+export type ServicesOf<T> = T extends { readonly run: infer F }
+  ? HandlerServices<F> | RetryServices<T>
+  : HandlerServices<T>
+
+const nodeOf = <S, E, R>(run: Handler<S, E, R>): Node<S, E, R> => ({ [NodeTypeId]: NodeTypeId, run })
+
+/** A node from what a definition names. */
+export const toNode = (given: NodeInput<any>): Node<any, any, any> => {
+  if (typeof given === "function") return nodeOf(given)
+  return given[NodeTypeId] === undefined ? node(given.run, given as NodeOptions<any, any> & { timeout: 0 }) : given
+}
+
+/**
+ * A node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A
+ * timeout is retried only where `retry.while` accepts it.
+ *
+ * The handler's parameter needs its type here; written as `{ run, timeout, retry }` in the record of nodes, it is
+ * inferred.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const node: {
+  <S, E, R, R2 = never>(
+    run: Handler<S, E, R>,
+    options: NodeOptions<E | GraphNodeTimeoutError, R2> & { readonly timeout: Duration.DurationInput }
+  ): Node<S, E | GraphNodeTimeoutError, R | R2>
+  <S, E, R, R2 = never>(
+    run: Handler<S, E, R>,
+    options?: NodeOptions<E, R2> & { readonly timeout?: undefined }
+  ): Node<S, E, R | R2>
+} = (run: Handler<any, any, any>, options?: NodeOptions<any, any>): Node<any, any, any> => {
+  const timed = options?.timeout === undefined ? run : withTimeout(run, Duration.toMillis(options.timeout))
+  return nodeOf(options?.retry === undefined ? timed : withRetry(timed, options.retry))
 }

@@ -10,12 +10,13 @@ import { Requester } from "../domain/Requester.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Checkpointer from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
+import type { Tables } from "./GraphDefinition.js"
 import type { CheckpointerError, GraphCheckpointError, Waiting } from "./GraphError.js"
+import * as GraphPosition from "./GraphPosition.js"
 import type * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
 import * as GraphThread from "./GraphThread.js"
 
-type Tables = GraphTables.Tables
 type Run<A> = Effect.Effect<A, any, any>
 
 type Answer = Checkpointer.Answer
@@ -45,7 +46,7 @@ const using = <A>(access: Checkpointer.Access | undefined, use: (checkpointer: S
     return yield* SystemAccess.drop(use(Checkpointer.as(userId, held)(checkpointer)))
   })
 
-const threadOf = (checkpointer: Service, options: Options): GraphThread.Thread => ({
+const threadOf = (checkpointer: Service, options: Options): GraphPosition.Thread => ({
   checkpointer,
   threadId: options.threadId,
   namespace: "",
@@ -53,7 +54,7 @@ const threadOf = (checkpointer: Service, options: Options): GraphThread.Thread =
   options
 })
 
-const stateOf = (run: Run<GraphThread.Position>): Run<any> => Effect.map(run, (position) => position.state)
+const stateOf = (run: Run<GraphPosition.Position>): Run<any> => Effect.map(run, (position) => position.state)
 
 export const invoke = (tables: Tables, initial: any, options: Options): Run<any> =>
   using(options, (checkpointer) => {
@@ -61,7 +62,7 @@ export const invoke = (tables: Tables, initial: any, options: Options): Run<any>
     return stateOf(
       Effect.flatMap(checkpointer.get(options.threadId), (last) =>
         Effect.flatMap(
-          GraphThread.begin(tables, thread, initial, Option.isSome(last) ? last.value.checkpoint : undefined),
+          GraphPosition.begin(tables, thread, initial, Option.isSome(last) ? last.value.checkpoint : undefined),
           (position) => GraphThread.drive(tables, thread, position)
         )
       )
@@ -76,7 +77,7 @@ const answerOf = (
   wait: string | undefined
 ): Effect.Effect<Answer, GraphCheckpointError> => {
   const fail = (reason: GraphCheckpointError["reason"], message: string, hint: string) =>
-    GraphThread.checkpointError(reason, tables.name, checkpoint.threadId, checkpoint.id, message, hint)
+    GraphPosition.checkpointError(reason, tables.name, checkpoint.threadId, checkpoint.id, message, hint)
   const fullName = (one: Waiting): string => [...one.path, one.node, one.name].join("/")
   const names = checkpoint.waiting.map((one) => JSON.stringify(fullName(one))).join(", ")
   const found = checkpoint.waiting.filter((one) => wait === undefined || wait === one.name || wait === fullName(one))
@@ -114,7 +115,7 @@ const find = (
     if (Option.isNone(last)) {
       const message = `There is no thread ${JSON.stringify(threadId.slice(0, 100))}`
       const hint = "Begin it with invokeThread, with a Checkpointer that keeps it"
-      return yield* GraphThread.checkpointError("unknown-thread", tables.name, threadId, undefined, message, hint)
+      return yield* GraphPosition.checkpointError("unknown-thread", tables.name, threadId, undefined, message, hint)
     }
     if (checkpointId === undefined || checkpointId === last.value.checkpoint.id) {
       return { saved: last.value, isLast: true }
@@ -123,7 +124,7 @@ const find = (
     if (Option.isNone(one)) {
       const message = `The thread has no checkpoint ${JSON.stringify(checkpointId.slice(0, 100))}`
       const hint = "StateGraph.history lists those it has"
-      return yield* GraphThread.checkpointError(
+      return yield* GraphPosition.checkpointError(
         "unknown-checkpoint",
         tables.name,
         threadId,
@@ -142,14 +143,14 @@ export const resume = (tables: Tables, options: ResumeOptions): Run<any> =>
     Effect.fnUntraced(function* (checkpointer) {
       const thread = threadOf(checkpointer, options)
       const { isLast, saved } = yield* find(tables, checkpointer, options.threadId, options.checkpointId)
-      let position = yield* GraphThread.restore(tables, saved)
+      let position = yield* GraphPosition.restore(tables, saved)
       const given =
         options.value === undefined ? [] : [yield* answerOf(tables, saved.checkpoint, options.value, options.wait)]
-      if (given.length > 0) position = yield* GraphThread.answer(tables, thread, position, given)
+      if (given.length > 0) position = yield* GraphPosition.answer(tables, thread, position, given)
       if (options.update !== undefined) {
         const state = GraphTables.replace(tables, position.state, options.update)
-        position = yield* GraphThread.update(tables, thread, position, state)
-      } else if (!isLast && given.length === 0) position = yield* GraphThread.fork(tables, thread, position)
+        position = yield* GraphPosition.update(tables, thread, position, state)
+      } else if (!isLast && given.length === 0) position = yield* GraphPosition.fork(tables, thread, position)
       return yield* stateOf(GraphThread.drive(tables, thread, position))
     })
   )
@@ -169,7 +170,7 @@ export const history = (
     Effect.fnUntraced(function* (checkpointer) {
       const checkpoints = yield* checkpointer.list(threadId, { limit: options?.limit, before: options?.before })
       return yield* Effect.forEach(checkpoints, (checkpoint) =>
-        Effect.map(GraphThread.restore(tables, { checkpoint, writes: [] }), ({ state }) => ({
+        Effect.map(GraphPosition.restore(tables, { checkpoint, writes: [] }), ({ state }) => ({
           id: checkpoint.id,
           ...(checkpoint.parentId === undefined ? {} : { parentId: checkpoint.parentId }),
           step: checkpoint.step,

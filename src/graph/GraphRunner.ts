@@ -8,11 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Ambient from "../internal/fiber/Ambient.js"
 import * as Step from "../observability/Step.js"
 import type { Json } from "./Checkpointer.js"
+import type { NodeFinished, NodeStarted, Tables, Task } from "./GraphDefinition.js"
 import { GraphStepLimitError } from "./GraphError.js"
 import * as GraphTables from "./GraphTables.js"
-import type { NodeFinished, NodeStarted } from "./StateGraph.js"
 
-type Task = GraphTables.Task
 type Run = Effect.Effect<any, any, any>
 
 export interface Options {
@@ -28,7 +27,7 @@ export interface Frame {
   readonly node: string
   /** Values that were given to the waits of this node. */
   readonly answers: ReadonlyMap<string, Json>
-  readonly run: (tables: GraphTables.Tables, initial: any, options: Options) => Run
+  readonly run: (tables: Tables, initial: any, options: Options) => Run
 }
 
 export class CurrentFrame extends Ambient.Reference<CurrentFrame>()("effect-lexigram/graph/GraphRunner/Frame", {
@@ -38,7 +37,7 @@ export class CurrentFrame extends Ambient.Reference<CurrentFrame>()("effect-lexi
 export const defaultMaxSteps = 100
 
 export const limitError = (
-  tables: GraphTables.Tables,
+  tables: Tables,
   limit: number,
   next: ReadonlyArray<Task>,
   state: unknown
@@ -64,7 +63,7 @@ export const within = (task: Task, outer: Options, own: Options): Options => {
 }
 
 /** Runs a graph without keeping anything of it, as if no graph were around it. */
-export const run = (tables: GraphTables.Tables, initial: any, options: Options): Run => {
+export const run = (tables: Tables, initial: any, options: Options): Run => {
   if (!tables.nested) return loop(tables, initial, options, outside)
   const observed = options.onNode !== undefined || options.onStart !== undefined
   return Effect.flatMap(CurrentFrame, (frame) =>
@@ -76,7 +75,7 @@ export const run = (tables: GraphTables.Tables, initial: any, options: Options):
 
 const outside: Frame = { graph: "", node: "", answers: new Map(), run }
 
-const loop = (tables: GraphTables.Tables, initial: any, options: Options, frame: Frame): Run => {
+const loop = (tables: Tables, initial: any, options: Options, frame: Frame): Run => {
   const limit = options.maxSteps ?? defaultMaxSteps
   const { onNode, onStart } = options
   const runTask = (task: Task, state: any, step: number): Run => {

@@ -8,50 +8,22 @@ import * as Predicate from "effect/Predicate"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Nearest from "../internal/text/Nearest.js"
 import * as GraphCodec from "./GraphCodec.js"
+import {
+  type Branch,
+  type Edge,
+  END,
+  type StateGraph,
+  type Tables,
+  type Targets,
+  type Task,
+  type TaskBranch
+} from "./GraphDefinition.js"
 import { GraphDefectError, type GraphIssue } from "./GraphError.js"
-import type { Branch, Edge, Handler, StateGraph } from "./StateGraph.js"
 
 type Erased = StateGraph<string, any, any, any, any>
 type State = { readonly [field: string]: unknown }
 type Update = { readonly [field: string]: unknown }
 
-/** A node as it runs. `index` is its place in the order of declaration. */
-export interface Task {
-  readonly index: number
-  readonly name: string
-  readonly run: Handler<any, any, any>
-  /** Always the same targets; `undefined` where a branch decides. */
-  readonly targets: Targets | undefined
-  readonly branch: TaskBranch | undefined
-  /** It runs a graph of its own. */
-  readonly nested: boolean
-}
-
-/** `joins` are targets that wait for more than this source. */
-export interface Targets {
-  readonly tasks: ReadonlyArray<Task>
-  readonly joins: ReadonlyArray<Task>
-}
-
-interface TaskBranch {
-  readonly to: ReadonlyMap<string, Targets>
-  readonly when: (state: any) => string | ReadonlyArray<string>
-}
-
-export interface Tables {
-  readonly name: string
-  readonly tasks: ReadonlyMap<string, Task>
-  readonly start: Task
-  readonly fields: ReadonlySet<string>
-  readonly reducers: ReadonlyMap<string, (current: any, update: any) => any>
-  /** The sources each joining node waits for. */
-  readonly joins: ReadonlyMap<Task, ReadonlySet<Task>>
-  /** Some node runs a graph of its own. */
-  readonly nested: boolean
-  readonly codec: GraphCodec.Codec
-}
-
-const END = "END"
 const reserved: ReadonlySet<string> = new Set([END, "__proto__", ""])
 
 /** Whether the state decides where an edge leads. */

@@ -7,335 +7,81 @@
  *
  * @since 0.1.0
  */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
 import * as ParseResult from "effect/ParseResult"
-import { type Pipeable, pipeArguments } from "effect/Pipeable"
-import type * as Schedule from "effect/Schedule"
+import { pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as EventSink from "../internal/fiber/EventSink.js"
 import * as SystemGrant from "../internal/fiber/SystemGrant.js"
-import type { Checkpointer, Json } from "./Checkpointer.js"
+import type { Checkpointer } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
+import {
+  type Compiled,
+  CompiledTypeId,
+  type Edge,
+  type END,
+  type GraphEvent,
+  type Handler,
+  type InvokeOptions,
+  type Node,
+  NodeTypeId,
+  type Reducers,
+  type ResumeOptions,
+  type RunOptions,
+  type Snapshot,
+  type StateGraph,
+  type ThreadError,
+  type ThreadOptions,
+  TypeId
+} from "./GraphDefinition.js"
 import * as GraphDiagram from "./GraphDiagram.js"
 import {
   type CheckpointerError,
   type GraphCheckpointError,
   GraphCompileError,
-  type GraphNodeTimeoutError,
   type GraphStepLimitError,
-  type GraphWaitingError,
-  type Waiting
+  type GraphWaitingError
 } from "./GraphError.js"
-import * as GraphNode from "./GraphNode.js"
+import { type ErrorOf, type NodeInput, type ServicesOf, toNode } from "./GraphNode.js"
 import * as GraphResume from "./GraphResume.js"
 import * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
 import * as GraphThread from "./GraphThread.js"
 
-/**
- * The target that ends a branch of a run.
- *
- * @since 0.1.0
- * @category constants
- */
-export const END = "END"
-/**
- * @since 0.1.0
- * @category models
- */
-export type END = typeof END
-
-/**
- * Where a node runs.
- *
- * @since 0.1.0
- * @category models
- */
-export interface NodeContext {
-  readonly graph: string
-  readonly node: string
-  /** The super-step, from 1. */
-  readonly step: number
-}
-
-/**
- * What a node does: from the state to the fields that change. The state is never to be mutated; an update is seen from
- * the next super-step on.
- *
- * @since 0.1.0
- * @category models
- */
-export type Handler<in out S, out E = never, out R = never> = (
-  state: S,
-  context: NodeContext
-) => Effect.Effect<Partial<S>, E, R>
-
-/**
- * @since 0.1.0
- * @category symbols
- */
-export const NodeTypeId: unique symbol = Symbol.for("effect-lexigram/graph/StateGraph/Node")
-/**
- * @since 0.1.0
- * @category symbols
- */
-export type NodeTypeId = typeof NodeTypeId
-
-/**
- * A handler with what surrounds it.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Node<in out S, out E = never, out R = never> {
-  readonly [NodeTypeId]: NodeTypeId
-  readonly run: Handler<S, E, R>
-  /** The graph that it runs. */
-  readonly subgraph?: Compiled<string, any, any, any, any> | undefined
-}
-
-/**
- * A branch by the state: `when` sees the state after the super-step and names one target or several, all among `to`.
- * `labels` say in words when each target is next; the diagram shows them at its edges, and the name of `when` where a
- * target has none.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Branch<in S, out To extends string> {
-  readonly to: ReadonlyArray<To>
-  readonly labels?: { readonly [target: string]: string } | undefined
-  readonly when: (state: S) => To | ReadonlyArray<To>
-}
-
-/**
- * What runs after a node: one target, several in parallel, or a branch.
- *
- * @since 0.1.0
- * @category models
- */
-export type Edge<S, To extends string> = To | ReadonlyArray<To> | Branch<S, To>
-
-/**
- * How a field takes an update. Without a reducer the update replaces the value, and two parallel updates of one field
- * are a defect.
- *
- * @since 0.1.0
- * @category models
- */
-export type Reducers<S> = { readonly [K in keyof S]?: (current: S[K], update: S[K]) => S[K] }
-
-/**
- * @since 0.1.0
- * @category symbols
- */
-export const TypeId: unique symbol = Symbol.for("effect-lexigram/graph/StateGraph")
-/**
- * @since 0.1.0
- * @category symbols
- */
-export type TypeId = typeof TypeId
-
-/**
- * An immutable definition. `N` are the names of its nodes, `S` its state and `I` the state's encoded form, `E` and `R`
- * the union of what its nodes fail with and need.
- *
- * @since 0.1.0
- * @category models
- */
-export interface StateGraph<out N extends string, in out S, in out I, out E = never, out R = never> extends Pipeable {
-  readonly [TypeId]: TypeId
-  readonly name: string
-  readonly state: Schema.Schema<S, I>
-  readonly start: N
-  readonly nodes: ReadonlyMap<N, Node<S, E, R>>
-  readonly edges: ReadonlyMap<N, Edge<S, N | END>>
-  readonly reducers: Reducers<S>
-  readonly joins: ReadonlyMap<N, ReadonlyArray<N>>
-  /** Nodes that were wrapped or replaced and do not exist: found by `compile`. */
-  readonly unknown: ReadonlyArray<string>
-}
-
-/**
- * @since 0.1.0
- * @category symbols
- */
-export const CompiledTypeId: unique symbol = Symbol.for("effect-lexigram/graph/StateGraph/Compiled")
-/**
- * @since 0.1.0
- * @category symbols
- */
-export type CompiledTypeId = typeof CompiledTypeId
-
-/**
- * A graph that was checked and prepared: what runs. Compile it once; runs share it.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Compiled<out N extends string, in out S, in out I, out E = never, out R = never> {
-  readonly [CompiledTypeId]: GraphTables.Tables
-  readonly name: string
-  readonly graph: StateGraph<N, S, I, E, R>
-}
-
-/**
- * A node begins.
- *
- * @since 0.1.0
- * @category models
- */
-export interface NodeStarted extends NodeContext {
-  readonly _tag: "NodeStarted"
-  /** The nodes that lead to the subgraph it is in, from the outside in; absent for a node of the graph itself. */
-  readonly path?: ReadonlyArray<string> | undefined
-}
-
-/**
- * A node has finished; `update` is what it returned. A node of a subgraph has a `path`, and an update of that graph's
- * state.
- *
- * @since 0.1.0
- * @category models
- */
-export type NodeFinished<S> = NodeContext & { readonly _tag: "NodeFinished" } & (
-    | { readonly path?: undefined; readonly update: Partial<S> }
-    | { readonly path: ReadonlyArray<string>; readonly update: { readonly [field: string]: unknown } }
-  )
-
-/**
- * A run has ended in this state.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Finished<out S> {
-  readonly _tag: "Finished"
-  readonly graph: string
-  readonly state: S
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export type GraphEvent<S> = NodeStarted | NodeFinished<S> | Finished<S>
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface RunOptions {
-  /** Super-steps at most; default 100. */
-  readonly maxSteps?: number | undefined
-  /** Nodes of one super-step that run at a time; default all. */
-  readonly concurrency?: number | "unbounded" | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface InvokeOptions<S> extends RunOptions {
-  /** Called when a node has finished, while others may still run; the node counts as running until it returns. */
-  readonly onNode?: ((finished: NodeFinished<S>) => Effect.Effect<void>) | undefined
-}
-
-/**
- * A node as its parts.
- *
- * @since 0.1.0
- * @category models
- */
-export interface NodeParts<in out S> extends NodeOptions<any, any> {
-  readonly [NodeTypeId]?: undefined
-  readonly run: Handler<S, any, any>
-}
-
-type NodeInput<S> = Handler<S, any, any> | Node<S, any, any> | NodeParts<S>
-
-type HandlerError<F> = F extends (...args: any) => Effect.Effect<any, infer E, any> ? E : never
-
-type HandlerServices<F> = F extends (...args: any) => Effect.Effect<any, any, infer R> ? R : never
-
-type TimeoutError<T> = T extends { readonly timeout: infer D }
-  ? [D] extends [undefined]
-    ? never
-    : GraphNodeTimeoutError
-  : never
-
-type RetryServices<T> = T extends { readonly retry: infer Retry }
-  ? Retry extends Schedule.Schedule<any, any, infer R> | { readonly schedule: Schedule.Schedule<any, any, infer R> }
-    ? R
-    : never
-  : never
-
-type ErrorOf<T> = T extends { readonly run: infer F } ? HandlerError<F> | TimeoutError<T> : HandlerError<T>
-
-type ServicesOf<T> = T extends { readonly run: infer F } ? HandlerServices<F> | RetryServices<T> : HandlerServices<T>
+export {
+  type Branch,
+  type Compiled,
+  CompiledTypeId,
+  type Edge,
+  END,
+  type Finished,
+  type GraphEvent,
+  type Handler,
+  type InvokeOptions,
+  type Node,
+  type NodeContext,
+  type NodeFinished,
+  type NodeOptions,
+  type NodeParts,
+  type NodeStarted,
+  NodeTypeId,
+  type Reducers,
+  type ResumeOptions,
+  type RetryOptions,
+  type RunOptions,
+  type Snapshot,
+  type StateGraph,
+  type ThreadError,
+  type ThreadOptions,
+  TypeId
+} from "./GraphDefinition.js"
+export { node } from "./GraphNode.js"
 
 type Name<N> = Extract<keyof N, string>
-
-const nodeOf = <S, E, R>(run: Handler<S, E, R>): Node<S, E, R> => ({ [NodeTypeId]: NodeTypeId, run })
-
-const toNode = (given: NodeInput<any>): Node<any, any, any> => {
-  if (typeof given === "function") return nodeOf(given)
-  return given[NodeTypeId] === undefined ? node(given.run, given as NodeOptions<any, any> & { timeout: 0 }) : given
-}
-
-/**
- * When a failed node is run again.
- *
- * @since 0.1.0
- * @category models
- */
-export interface RetryOptions<in E, out R = never> {
-  /** Further runs at most. */
-  readonly times?: number | undefined
-  /** The waits between them; default none. */
-  readonly schedule?: Schedule.Schedule<unknown, E, R> | undefined
-  /** Which failures; default all but timeouts. */
-  readonly while?: ((error: E) => boolean) | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface NodeOptions<in E, out R = never> {
-  /** For each run of the handler. */
-  readonly timeout?: Duration.DurationInput | undefined
-  readonly retry?: Schedule.Schedule<unknown, E, R> | RetryOptions<E, R> | undefined
-}
-
-/**
- * A node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A
- * timeout is retried only where `retry.while` accepts it.
- *
- * The handler's parameter needs its type here; written as `{ run, timeout, retry }` in the record of nodes, it is
- * inferred.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const node: {
-  <S, E, R, R2 = never>(
-    run: Handler<S, E, R>,
-    options: NodeOptions<E | GraphNodeTimeoutError, R2> & { readonly timeout: Duration.DurationInput }
-  ): Node<S, E | GraphNodeTimeoutError, R | R2>
-  <S, E, R, R2 = never>(
-    run: Handler<S, E, R>,
-    options?: NodeOptions<E, R2> & { readonly timeout?: undefined }
-  ): Node<S, E, R | R2>
-} = (run: Handler<any, any, any>, options?: NodeOptions<any, any>): Node<any, any, any> => {
-  const timed = options?.timeout === undefined ? run : GraphNode.withTimeout(run, Duration.toMillis(options.timeout))
-  return nodeOf(options?.retry === undefined ? timed : GraphNode.withRetry(timed, options.retry))
-}
 
 const Proto = {
   [TypeId]: TypeId,
@@ -591,69 +337,6 @@ export const wait = <A, I>(
       GraphThread.waitingError(frame.graph, [{ ...waiting, problem: GraphCodec.issues(error) }])
     )
   })
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ThreadOptions<S> extends InvokeOptions<S> {
-  /** One run of a thread at a time: the checkpoints of two would mix. */
-  readonly threadId: string
-  /**
-   * Whose the thread is; default the user of the agent's run around it. Only that user finds it again. Without any it
-   * is nobody's, and found without a user; the system reaches every thread (`SystemAccess`). A thread of somebody else
-   * is not there to be resumed or read; beginning one under its id is a `CheckpointerError` (`taken`).
-   */
-  readonly userId?: string | undefined
-  /** Kept with every checkpoint of this run. */
-  readonly metadata?: { readonly [key: string]: Json } | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ResumeOptions<S> extends ThreadOptions<S> {
-  /** Where from; default the last checkpoint. From an earlier one a new line begins, and the old one is kept. */
-  readonly checkpointId?: string | undefined
-  /** The value that the graph waits for, encoded. */
-  readonly value?: unknown
-  /** Which wait the value is for, where there are several: its name, or `path/node/name`. */
-  readonly wait?: string | undefined
-  /**
-   * Fields of the state to replace before going on, not through reducers. Nodes that wait run again, subgraphs in them
-   * from their start.
-   */
-  readonly update?: Partial<S> | undefined
-}
-
-/**
- * What a run in a thread can fail with besides its nodes' errors.
- *
- * @since 0.1.0
- * @category models
- */
-export type ThreadError = GraphStepLimitError | GraphCheckpointError | CheckpointerError
-
-/**
- * A checkpoint of a thread. `next` is empty when the run had ended.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Snapshot<out N extends string, out S> {
-  readonly id: string
-  readonly parentId?: string | undefined
-  /** Super-steps finished. */
-  readonly step: number
-  readonly state: S
-  readonly next: ReadonlyArray<N>
-  readonly waiting: ReadonlyArray<Waiting>
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  /** `source` says what put it: `input`, `loop`, `wait`, `resume`, `update` or `fork`. */
-  readonly metadata: { readonly [key: string]: Json }
-}
 
 /**
  * Runs a graph in a thread: where it stands is saved after every super-step, and after every node of a parallel one, so

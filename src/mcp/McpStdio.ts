@@ -4,7 +4,9 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import type { McpError } from "../skill/mcp/McpClient.js"
@@ -15,12 +17,7 @@ import type { Events, Failure, Link } from "./McpSession.js"
 const read = (line: string): object | undefined => {
   try {
     const message: unknown = JSON.parse(line)
-    return typeof message === "object" &&
-      message !== null &&
-      !Array.isArray(message) &&
-      Object.hasOwn(message, "jsonrpc")
-      ? message
-      : undefined
+    return Predicate.isReadonlyRecord(message) && Object.hasOwn(message, "jsonrpc") ? message : undefined
   } catch {
     return undefined
   }

@@ -10,7 +10,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { errorInfo } from "../domain/ErrorInfo.js"
-import * as Captured from "../internal/fiber/Captured.js"
+import * as CapturedContext from "../internal/fiber/CapturedContext.js"
 
 /**
  * A place where something is announced. The type of its payload is known wherever it is used. Places of one kind and
@@ -145,7 +145,7 @@ class Table<A extends ReadonlyArray<any>> {
   begin(name: string, entry: Entry<A>, ...args: A): Effect.Effect<unknown, unknown> | undefined {
     if (entry.gone) return undefined
     if (entry.once) this.remove(name, entry)
-    return Captured.provide(entry.handler(...args), entry.captured)
+    return CapturedContext.provide(entry.handler(...args), entry.captured)
   }
 
   register<R>(
@@ -153,7 +153,7 @@ class Table<A extends ReadonlyArray<any>> {
     handler: (...args: A) => Effect.Effect<unknown, unknown, R>,
     options: Options | undefined
   ): Effect.Effect<void, never, R | Scope.Scope> {
-    return Effect.flatMap(Captured.context<R | Scope.Scope>(), (captured) =>
+    return Effect.flatMap(CapturedContext.context<R | Scope.Scope>(), (captured) =>
       Effect.acquireRelease(
         Effect.sync(() => {
           const entry: Entry<A> = {

@@ -16,7 +16,7 @@ import { errorInfo } from "../domain/ErrorInfo.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { count } from "../internal/Count.js"
 import * as Backlog from "../internal/fiber/Backlog.js"
-import * as Captured from "../internal/fiber/Captured.js"
+import * as CapturedContext from "../internal/fiber/CapturedContext.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import type * as DomainEvent from "./DomainEvent.js"
 import { EventBus, type ListenerOptions, type Service, type Strategy } from "./EventBus.js"
@@ -197,7 +197,7 @@ class Bus {
     handler: (event: E) => Effect.Effect<unknown, unknown, R>,
     options?: ListenerOptions
   ): Effect.Effect<void, never, R | Scope.Scope> =>
-    Effect.flatMap(Captured.context<R | Scope.Scope>(), (captured) =>
+    Effect.flatMap(CapturedContext.context<R | Scope.Scope>(), (captured) =>
       Effect.asVoid(
         Effect.acquireRelease(
           Effect.suspend(() => {

@@ -19,8 +19,8 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import * as OtlpClient from "./OtlpClient.js"
+import type { Options, Signal } from "./OtlpOptions.js"
 import * as OtlpShape from "./OtlpShape.js"
-import type { Options, Signal } from "./OtlpTelemetry.js"
 
 /** `OtlpResource` looks into the environment as well, and would say everything twice. */
 const noEnvironment = ConfigProvider.fromMap(new Map())

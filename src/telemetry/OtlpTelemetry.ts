@@ -12,47 +12,14 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { Options, Signal } from "./OtlpOptions.js"
 
-/**
- * @since 0.1.0
- * @category models
- */
-export type Signal = "traces" | "metrics" | "logs"
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Options {
-  /** Where the collector is, without `/v1/traces` and the like: `http://localhost:4318`. */
-  readonly baseUrl: string
-  readonly serviceName: string
-  readonly serviceVersion?: string | undefined
-  /** What else is said of the service: `deployment.environment.name` and such. */
-  readonly attributes?: { readonly [name: string]: string | number | boolean } | undefined
-  /** Sent with every request; keys belong here. */
-  readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
-  /** Default `protobuf`. */
-  readonly protocol?: "json" | "protobuf" | undefined
-  /** What is exported; default all three. */
-  readonly signals?: ReadonlyArray<Signal> | undefined
-  /** How often spans and logs are sent; default 5 s. */
-  readonly exportInterval?: Duration.DurationInput | undefined
-  /** How often metrics are sent; default 10 s. */
-  readonly metricsInterval?: Duration.DurationInput | undefined
-  /** Spans or logs that are sent at once without waiting for their interval; default 1,000. */
-  readonly maxBatchSize?: number | undefined
-  /** Time for one request; default 10 s. */
-  readonly timeout?: Duration.DurationInput | undefined
-  /** How long the end of the program waits for what is not sent yet; default 3 s. */
-  readonly shutdownTimeout?: Duration.DurationInput | undefined
-}
+export type { Options, Signal } from "./OtlpOptions.js"
 
 const allSignals: ReadonlyArray<Signal> = ["traces", "metrics", "logs"]
 
@@ -65,6 +32,9 @@ const allSignals: ReadonlyArray<Signal> = ["traces", "metrics", "logs"]
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Layer from "effect/Layer"
  * import * as Redacted from "effect/Redacted"
+import type { Options, Signal } from "./OtlpOptions.js"
+
+export type { Options, Signal } from "./OtlpOptions.js"
  * import { OtlpTelemetry } from "effect-lexigram/telemetry"
  *
  * const telemetry = OtlpTelemetry.layer({

@@ -10,7 +10,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Backlog from "../internal/fiber/Backlog.js"
-import * as Captured from "../internal/fiber/Captured.js"
+import * as CapturedContext from "../internal/fiber/CapturedContext.js"
 import { nearest } from "../internal/text/Nearest.js"
 import type { ToolDefinition } from "../llm/model/LlmClient.js"
 import * as Run from "../observability/Run.js"
@@ -89,7 +89,7 @@ export class ToolRegistry extends Context.Tag("effect-lexigram/tool/ToolRegistry
 /** What the one who registers requires: who calls and for which run is known when the tool is called. */
 const captured = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
   Effect.map(
-    Captured.context<R>(),
+    CapturedContext.context<R>(),
     (context) =>
       Context.omit(
         ToolRunner.CallerModule,

@@ -41,6 +41,13 @@ export * as ApprovalPolicy from "./approval/ApprovalPolicy.js"
 export * as ApprovalStore from "./approval/ApprovalStore.js"
 
 /**
+ * Runs tool calls: visibility, decoding, approval, timeout, retries, handler, encoding, truncation.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultToolRunner from "./DefaultToolRunner.js"
+
+/**
  * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
  *
  * @since 0.1.0
@@ -62,7 +69,7 @@ export * as ModuleGraph from "./ModuleGraph.js"
 export * as Observation from "./definition/Observation.js"
 
 /**
- * Requests for approval that wait until somebody answers them from outside: a page, a chat, a colleague, days later.
+ * Requests for approval that wait until they are answered from outside: on a page, in a chat, days later.
  *
  * @since 0.1.0
  */
@@ -105,7 +112,7 @@ export * as ToolNames from "./definition/ToolNames.js"
 export * as ToolRegistry from "./ToolRegistry.js"
 
 /**
- * The one place where tools run: visibility, decoding, approval, timeout, retries, handler, encoding, bounds.
+ * The port that runs tool calls, with the calls, their outcomes and the interceptors around them.
  *
  * @since 0.1.0
  */

@@ -26,6 +26,7 @@ import * as Supervisor from "../../src/strategy/Supervisor.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
@@ -258,7 +259,7 @@ describe("a handoff", () => {
     }).pipe(
       Effect.provide(
         Layer.provideMerge(
-          ToolRunner.layer().pipe(Layer.provide(Layer.mergeAll(ApprovalGate.layerDeny, ModuleGraph.layerNoop))),
+          DefaultToolRunner.layer().pipe(Layer.provide(Layer.mergeAll(ApprovalGate.layerDeny, ModuleGraph.layerNoop))),
           layer({})
         )
       )

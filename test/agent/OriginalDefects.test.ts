@@ -30,10 +30,10 @@ import * as Sessions from "../../src/session/Sessions.js"
 import * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
 import * as ToolRegistry from "../../src/tool/ToolRegistry.js"
-import * as ToolRunner from "../../src/tool/ToolRunner.js"
 import * as Collaborators from "../support/Collaborators.js"
 import * as Runs from "../support/Runs.js"
 
@@ -46,7 +46,10 @@ const echo = Tool.make("echo", {
   handler: ({ text }) => Effect.succeed(text)
 })
 
-const runner = ToolRunner.layer().pipe(Layer.provide(ApprovalGate.layerDeny), Layer.provide(ModuleGraph.layerNoop))
+const runner = DefaultToolRunner.layer().pipe(
+  Layer.provide(ApprovalGate.layerDeny),
+  Layer.provide(ModuleGraph.layerNoop)
+)
 
 const broke = new BudgetExceededError({ budgetType: "monthly", limit: 1, used: 1, message: "The budget is used up" })
 

@@ -14,6 +14,7 @@ import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
 import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
 import * as SkillTool from "../../src/skill/execute/SkillTool.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
@@ -106,7 +107,10 @@ describe("tools never invoke skills", () => {
       const { output } = yield* executor.run(calling, {})
       assert.include(output, refusal("meddling"))
     }).pipe(
-      Effect.provide([skills, ToolRunner.layer().pipe(Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))])
+      Effect.provide([
+        skills,
+        DefaultToolRunner.layer().pipe(Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))
+      ])
     )
   })
 })

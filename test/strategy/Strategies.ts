@@ -12,10 +12,10 @@ import type * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
-import * as ToolRunner from "../../src/tool/ToolRunner.js"
 
 export type Script = Parameters<typeof TestModel.layer>[0]
 
@@ -27,7 +27,10 @@ export interface Setup {
   readonly telemetry?: Partial<Run.TelemetryOptions> | undefined
 }
 
-const runner = ToolRunner.layer().pipe(Layer.provide(ApprovalGate.layerDeny), Layer.provide(ModuleGraph.layerNoop))
+const runner = DefaultToolRunner.layer().pipe(
+  Layer.provide(ApprovalGate.layerDeny),
+  Layer.provide(ModuleGraph.layerNoop)
+)
 
 /** The layers a strategy asks for, over a script. */
 export const layer = (script: Script) =>

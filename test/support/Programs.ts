@@ -53,7 +53,7 @@ const folder = fileURLToPath(new URL("./programs", import.meta.url))
 /** A program of `test/support/programs`, by its name without the ending, or one by its path, as those that `Bundle` makes. */
 export const start = (program: string, input: unknown): Effect.Effect<Program, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const file = program.includes("/") ? program : `${folder}${program}.ts`
+    const file = program.includes("/") ? program : `${folder}/${program}.ts`
     const lines = yield* Mailbox.make<unknown>()
     const ended = yield* Deferred.make<Ended>()
     let errors = ""

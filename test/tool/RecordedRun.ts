@@ -6,6 +6,7 @@ import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
 import * as Run from "../../src/observability/Run.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import type * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
@@ -37,11 +38,11 @@ export const make = (options?: {
 export interface Setup {
   readonly gate?: Layer.Layer<ApprovalGate.ApprovalGate> | undefined
   readonly graph?: ModuleGraph.Service | undefined
-  readonly runner?: Parameters<typeof ToolRunner.layer>[0]
+  readonly runner?: Parameters<typeof DefaultToolRunner.layer>[0]
 }
 
 export const layer = (setup: Setup = {}): Layer.Layer<ToolRunner.ToolRunner | ModuleGraph.ModuleGraph> =>
-  ToolRunner.layer(setup.runner).pipe(
+  DefaultToolRunner.layer(setup.runner).pipe(
     Layer.provide(setup.gate ?? ApprovalGate.layerDeny),
     Layer.provideMerge(
       setup.graph === undefined ? ModuleGraph.layerNoop : Layer.succeed(ModuleGraph.ModuleGraph, setup.graph)

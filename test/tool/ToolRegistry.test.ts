@@ -11,6 +11,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { expectTypeOf } from "vitest"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
@@ -27,7 +28,7 @@ const speak = Tool.make("speak", {
 })
 
 const runner = (graph: Layer.Layer<ModuleGraph.ModuleGraph, ModuleGraph.ModuleGraphError> = ModuleGraph.layerNoop) =>
-  ToolRunner.layer().pipe(Layer.provide(ApprovalGate.layerDeny), Layer.provideMerge(graph))
+  DefaultToolRunner.layer().pipe(Layer.provide(ApprovalGate.layerDeny), Layer.provideMerge(graph))
 
 const live = ToolRegistry.layer.pipe(Layer.provideMerge(runner()))
 

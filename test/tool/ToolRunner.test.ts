@@ -15,6 +15,7 @@ import * as TestClock from "effect/TestClock"
 import { RunId, SessionId, UserId } from "../../src/domain/Ids.js"
 import * as Run from "../../src/observability/Run.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import { ToolTimeoutError } from "../../src/tool/definition/ToolError.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
@@ -882,6 +883,6 @@ describe("layer", () => {
     Effect.gen(function* () {
       const runner = yield* ToolRunner.ToolRunner
       assert.isFunction(runner.run)
-    }).pipe(Effect.provide(Layer.provide(ToolRunner.layer(), Layer.merge(ApprovalGate.layerDeny, layer()))))
+    }).pipe(Effect.provide(Layer.provide(DefaultToolRunner.layer(), Layer.merge(ApprovalGate.layerDeny, layer()))))
   )
 })

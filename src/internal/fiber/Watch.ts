@@ -83,8 +83,6 @@ export class Watch {
   onResume: (() => void) | undefined
   /** Why the call ended early: a limit, or an error from outside. */
   ended: { readonly phase: Phase; readonly limit: number } | { readonly error: unknown } | undefined
-  /** Paused at least once: calls with the same limit no longer expire in the order they began. */
-  wasPaused = false
   private last: number | undefined
   private held = false
   private pauses = 0
@@ -143,7 +141,6 @@ export class Watch {
 
   private pauseOne(): void {
     if (this.pauses++ > 0) return
-    this.wasPaused = true
     this.pausedAt = this.now()
   }
 
@@ -219,7 +216,15 @@ export const outside = <A, E, R>(effect: Effect.Effect<A, E, R>, border?: Watch 
  * @category combinators
  */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, watch: Watch): Effect.Effect<A, E, R> =>
-  Effect.mapInputContext(effect, (context: Context.Context<R>) => Context.add(context, Enclosing, watch))
+  Effect.mapInputContext(effect, (context: Context.Context<R>) => withWatch(context, watch))
+
+/**
+ * The context with a watch that `outside` pauses.
+ *
+ * @category combinators
+ */
+export const withWatch = <R>(context: Context.Context<R>, watch: Watch): Context.Context<R> =>
+  Context.add(context, Enclosing, watch)
 
 /**
  * Gives the effect its running time in milliseconds, without the time spent in `outside`.

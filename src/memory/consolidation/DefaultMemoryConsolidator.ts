@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Count from "../../internal/Count.js"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
 import * as MemoryMetrics from "../entry/MemoryMetrics.js"
 import * as MemoryNotices from "../entry/MemoryNotices.js"
@@ -63,7 +63,7 @@ export const make = <R = never>(
     const store = yield* MemoryStore.MemoryStore
     const semantic = yield* SemanticMemory.SemanticMemory
     const notices = yield* MemoryNotices.make
-    const captured = yield* Captured.context<R>()
+    const captured = yield* CapturedContext.context<R>()
     const given: ReadonlyArray<ConsolidationStrategy<R>> = options?.strategies ?? ConsolidationStrategies.standard()
     const setup: ConsolidationRun.Setup = {
       store,
@@ -71,7 +71,7 @@ export const make = <R = never>(
       notices,
       strategies: given.map((strategy) => ({
         ...strategy,
-        propose: (batch) => Captured.provide(strategy.propose(batch), captured)
+        propose: (batch) => CapturedContext.provide(strategy.propose(batch), captured)
       })),
       ageThreshold: Duration.toMillis(options?.ageThreshold ?? "24 hours"),
       batchSize: Count.count(options?.batchSize, 100, 1),

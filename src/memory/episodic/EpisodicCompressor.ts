@@ -9,7 +9,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Count from "../../internal/Count.js"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as DataDocument from "../../internal/text/DataDocument.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
@@ -87,7 +87,7 @@ export type Write<out R = never> = (
 export const make = <R = never>(write: Write<R>): Effect.Effect<Service, never, TokenCounter.TokenCounter | R> =>
   Effect.gen(function* () {
     const counter = yield* TokenCounter.TokenCounter
-    const captured = yield* Captured.context<R>()
+    const captured = yield* CapturedContext.context<R>()
     return {
       compress: Effect.fnUntraced(function* (entries, options) {
         const maxTokens = Math.min(Count.count(options?.maxTokens, MAX_TOKENS, 1), mostTokens)
@@ -99,7 +99,7 @@ export const make = <R = never>(write: Write<R>): Effect.Effect<Service, never, 
           return yield* new ConsolidationError({ message: "A summary cannot stand for entries of several owners" })
         }
         const sorted = [first, ...rest] as const
-        const text = yield* Captured.provide(write(sorted, { maxTokens }), captured)
+        const text = yield* CapturedContext.provide(write(sorted, { maxTokens }), captured)
         const content = SummaryText.cutSentences(text.trim(), maxTokens, counter.count)
         if (content === "") {
           return yield* new ConsolidationError({

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { EntryId, type SessionId } from "../../domain/Ids.js"
 import * as Count from "../../internal/Count.js"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { Message } from "../../llm/model/LlmClient.js"
@@ -106,7 +106,7 @@ export const make = <E extends MemoryError = never, R = never>(
     const maxConversations = Count.count(options?.maxConversations, 1000, 1)
     const counter = yield* TokenCounter.TokenCounter
     const notices = yield* MemoryNotices.make
-    const captured = yield* Captured.context<R>()
+    const captured = yield* CapturedContext.context<R>()
     const locks = KeyedLock.make()
     // In the order of their last use.
     const held = new Map<string, Held>()

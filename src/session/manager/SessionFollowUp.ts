@@ -13,7 +13,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as MemoryConsolidator from "../../memory/consolidation/MemoryConsolidator.js"
@@ -180,7 +180,7 @@ export const make = (options: {
     const consolidator = yield* MemoryConsolidator.MemoryConsolidator
     const notices = yield* SessionNotices.make
     // The span of whoever builds the layer, or ends a session, has ended by then.
-    const captured = yield* Captured.context<never>()
+    const captured = yield* CapturedContext.context<never>()
     const fibers = yield* makeFibers
     const fork = yield* Effect.mapInputContext(
       FiberSet.runtime(fibers)(),

@@ -13,7 +13,7 @@ import { dual } from "effect/Function"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type { SessionId, UserId } from "../../domain/Ids.js"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as CurrentRun from "../../observability/Run.js"
 import * as ParameterCodec from "../../tool/definition/Parameters.js"
@@ -602,7 +602,7 @@ export const provideContext: {
       ...(self as unknown as Any),
       erased: {
         ...self.erased,
-        handle: (params, call, run) => Captured.provide(self.erased.handle(params, call, run), context)
+        handle: (params, call, run) => CapturedContext.provide(self.erased.handle(params, call, run), context)
       }
     })
 )
@@ -618,7 +618,7 @@ export const bind = <P, A, E, R>(self: Skill<P, A, E, R>): Effect.Effect<Skill<P
 
 /** The run that skills are registered in is not the one they are executed in, if there is any then. */
 const captured = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
-  Effect.map(Captured.context<R>(), (context) => Context.omit(CurrentRun.Run)(context as any) as Context.Context<R>)
+  Effect.map(CapturedContext.context<R>(), (held) => Context.omit(CurrentRun.Run)(held as any) as Context.Context<R>)
 
 /**
  * Several at once.

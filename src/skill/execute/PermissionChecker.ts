@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 import type { SessionId, UserId } from "../../domain/Ids.js"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as Permissions from "../definition/Permissions.js"
 
 /**
@@ -80,9 +80,9 @@ const asked = <A extends { readonly userId: UserId }, R>(
   f: (request: A) => Effect.Effect<ReadonlyArray<string>, unknown, R>
 ): Effect.Effect<(request: A) => Effect.Effect<ReadonlyArray<string>, PermissionCheckerError>, never, R> =>
   Effect.map(
-    Captured.context<R>(),
+    CapturedContext.context<R>(),
     (context) => (request) =>
-      Captured.provide(
+      CapturedContext.provide(
         Effect.suspend(() => f(request)),
         context
       ).pipe(

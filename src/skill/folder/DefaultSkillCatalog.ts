@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { errorInfo } from "../../domain/ErrorInfo.js"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import type { LoadedSkill } from "../definition/SkillFile.js"
 import * as SkillText from "../definition/SkillText.js"
@@ -140,7 +140,7 @@ const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Made, ne
     const files = Context.make(FileSystem.FileSystem, yield* FileSystem.FileSystem).pipe(
       Context.add(Path.Path, yield* Path.Path)
     )
-    const captured = yield* Captured.context<R>()
+    const captured = yield* CapturedContext.context<R>()
     const reload = options?.reload
     let state = stateOf([])
     let decisions: ReadonlyMap<string, boolean> = new Map()
@@ -160,7 +160,7 @@ const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Made, ne
           hint: "Go on without it",
           ...(cause === undefined ? {} : { cause })
         })
-      return Effect.matchEffect(Captured.provide(reload(skill), captured), {
+      return Effect.matchEffect(CapturedContext.provide(reload(skill), captured), {
         onFailure: (error) => Effect.fail(changed("cannot be read any more", error)),
         onSuccess: (now): Effect.Effect<LoadedSkill, UseError> => {
           if (now.file.name !== skill.file.name || now.directory !== skill.directory)

@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId } from "../../domain/Ids.js"
-import * as Captured from "../../internal/fiber/Captured.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as Run from "../../observability/Run.js"
 import * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
 import type { LoadedSkill } from "../definition/SkillFile.js"
@@ -114,7 +114,7 @@ export const makeWith = <R = never>(
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const paths = yield* Path.Path
-    const captured = yield* Captured.context<R>()
+    const captured = yield* CapturedContext.context<R>()
     const policy = options.policy ?? defaults.policy
     const store = SkillLockFile.make(fs, { path: options.path, patience: options.patience ?? defaults.patience })
     const folder = paths.resolve(paths.dirname(options.path))
@@ -157,7 +157,7 @@ export const makeWith = <R = never>(
         if (policy === "deny") return Effect.succeed(false)
         if (policy === "allow" && pin === undefined) return accept(skill, path)
         const question = { skill, pinned: pin, changes: pin === undefined ? [] : changesOf(skill, pin) }
-        return Effect.flatMap(Captured.provide(options.ask(question), captured), (accepted) =>
+        return Effect.flatMap(CapturedContext.provide(options.ask(question), captured), (accepted) =>
           accepted ? accept(skill, path) : Effect.succeed(false)
         )
       })

@@ -1,14 +1,12 @@
 /**
- * Requests for approval that wait until somebody answers them from outside: a page, a chat, a colleague, days later.
+ * Requests for approval that wait until they are answered from outside: on a page, in a chat, days later.
  *
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
@@ -16,13 +14,11 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SystemAccess from "../../domain/SystemAccess.js"
-import { count } from "../../internal/Count.js"
-import * as Deadline from "../../internal/fiber/Deadline.js"
-import * as Step from "../../observability/Step.js"
-import { ApprovalError, type ApprovalErrorReason } from "./ApprovalError.js"
+import { ApprovalError } from "./ApprovalError.js"
 import * as ApprovalGate from "./ApprovalGate.js"
 import * as ApprovalStore from "./ApprovalStore.js"
 import * as RememberedApproval from "./RememberedApproval.js"
+import * as WaitingRoom from "./WaitingRoom.js"
 
 /**
  * What happened to a request: it came to wait, it was settled, or its run was interrupted and nobody need answer it any
@@ -152,29 +148,13 @@ export interface Options {
   readonly poll?: Duration.DurationInput | undefined
 }
 
-/** Runs that wait for one request, woken together. */
-interface Waiter {
-  readonly decision: Deferred.Deferred<ApprovalGate.ApprovalDecision>
-  /** Done when the request is in the store, or will not be. */
-  readonly stored: Deferred.Deferred<void>
-  runs: number
-}
-
-const CHANGES = 1024
-const BATCH = 100
-/** How long the end of an interrupted run waits for its request to be taken back. */
-const PATIENCE = 5000
-
-const lacks = (id: string, reason: ApprovalErrorReason, message: string): ApprovalError =>
-  new ApprovalError({ reason, requestId: id.slice(0, 256), message })
-
 const unknown = (id: string): ApprovalError =>
-  lacks(id, "unknown", "No request of this id waits: it may have been withdrawn")
+  WaitingRoom.requestError(id, "unknown", "No request of this id waits: it may have been withdrawn")
 
 const settledAlready = (id: string, settlement: ApprovalStore.Settlement): ApprovalError =>
   settlement.settledBy === "expiry"
-    ? lacks(id, "expired", "The request was not decided in time and is denied")
-    : lacks(id, "decided", "The request is decided already")
+    ? WaitingRoom.requestError(id, "expired", "The request was not decided in time and is denied")
+    : WaitingRoom.requestError(id, "decided", "The request is decided already")
 
 const forEverybody = (id: string): ApprovalError =>
   new ApprovalError({
@@ -184,32 +164,119 @@ const forEverybody = (id: string): ApprovalError =>
     hint: 'Remember it for the "user", the "session" or the "run", or decide in SystemAccess.grant'
   })
 
-/** Whose: `undefined` is anybody. */
+/** The owner whose requests the caller sees; `undefined` sees those of every owner. */
 const ownerFor = (userId: string | undefined): Effect.Effect<string | null | undefined> =>
   userId === undefined
     ? Effect.map(SystemAccess.isGranted, (granted) => (granted ? undefined : null))
     : Effect.succeed(userId)
 
-const isOverdue = ({ request }: ApprovalStore.ApprovalRecord, now: number): boolean =>
-  request.expiresAt !== undefined && request.expiresAt <= now
+/** The filter, narrowed to what the caller may see. */
+const ownedBy = <F extends Access>(filter: F | undefined) =>
+  Effect.map(ownerFor(filter?.userId), (userId) => ({ ...filter, userId }))
 
-const expiry = (now: number): ApprovalStore.Settlement => ({
-  decision: ApprovalGate.deny({ reason: "Nobody decided in time: the request for approval expired" }),
-  settledBy: "expiry",
-  at: now
-})
+/** The request that the caller may decide now. */
+const decidable = (
+  room: WaitingRoom.WaitingRoom,
+  id: string,
+  userId: string | undefined,
+  now: number
+): Effect.Effect<ApprovalGate.ApprovalRequest, ApprovalError> =>
+  Effect.gen(function* () {
+    const found = yield* room.store.get(id)
+    if (Option.isNone(found)) return yield* unknown(id)
+    const { request, settlement } = found.value
+    // A request of another user looks like one that does not exist.
+    if (!(yield* SystemAccess.permits(userId, request.userId))) return yield* unknown(id)
+    if (settlement !== undefined) return yield* settledAlready(id, settlement)
+    if (request.expiresAt !== undefined && request.expiresAt <= now) {
+      const expired = WaitingRoom.expiry(now)
+      yield* WaitingRoom.settle(room, id, expired)
+      return yield* settledAlready(id, expired)
+    }
+    return request
+  })
 
-const unreachable = ApprovalGate.deny({ reason: "The approval could not be asked for: its storage failed" })
-const withdrawn = ApprovalGate.deny({ reason: "The request for approval was withdrawn" })
-const otherCall = ApprovalGate.deny({ reason: "An approval of this id was asked for another call" })
+/** The decision to remember, if any. */
+const rememberedFor = (
+  request: ApprovalGate.ApprovalRequest,
+  decision: ApprovalGate.ApprovalDecision,
+  options: DecideOptions | undefined,
+  now: number
+): Effect.Effect<ApprovalStore.Remembered | undefined, ApprovalError> =>
+  Effect.gen(function* () {
+    const { by, remember, userId } = options ?? {}
+    if (remember === undefined) return undefined
+    if (remember === "tool" && (userId !== undefined || !(yield* SystemAccess.isGranted))) {
+      return yield* forEverybody(request.id)
+    }
+    const kept = RememberedApproval.make(request, decision, {
+      scope: remember,
+      exact: options?.arguments !== "any",
+      at: now,
+      ...(by === undefined ? {} : { by })
+    })
+    const message = `The request has no ${remember} to remember the decision for`
+    return kept ?? (yield* WaitingRoom.requestError(request.id, "scope", message))
+  })
 
-const logged = (what: string) => (error: ApprovalError) =>
-  Effect.logError(what).pipe(
-    Effect.annotateLogs({ module: "PendingApprovals", reason: error.reason, message: error.message })
+const decide = (
+  room: WaitingRoom.WaitingRoom,
+  id: string,
+  decision: ApprovalGate.ApprovalDecision,
+  options: DecideOptions | undefined
+): Effect.Effect<ApprovalStore.ApprovalRecord, ApprovalError> =>
+  Effect.gen(function* () {
+    // An answer may come before the request is stored.
+    yield* WaitingRoom.awaitStored(room, id)
+    const now = yield* Clock.currentTimeMillis
+    const request = yield* decidable(room, id, options?.userId, now)
+    const kept = yield* rememberedFor(request, decision, options, now)
+    const who = options?.by === undefined ? {} : { by: options.by }
+    const result = yield* WaitingRoom.settle(
+      room,
+      id,
+      { decision, settledBy: "decision", at: now, ...who },
+      kept === undefined ? Effect.void : room.store.remember(kept)
+    )
+    if (Option.isNone(result)) return yield* unknown(id)
+    const { record, settled } = result.value
+    return !settled && record.settlement !== undefined ? yield* settledAlready(id, record.settlement) : record
+  })
+
+const changes = (room: WaitingRoom.WaitingRoom, access: Access | undefined): Stream.Stream<Change, ApprovalError> =>
+  Stream.unwrapScoped(
+    Effect.gen(function* () {
+      const owner = yield* ownerFor(access?.userId)
+      const queue = yield* PubSub.subscribe(room.pubsub)
+      yield* WaitingRoom.expire(room)
+      const waiting = yield* room.store.pending({ userId: owner, limit: Number.POSITIVE_INFINITY })
+      const shown = new Set(waiting.map(({ request }) => request.id))
+      const before = waiting.map((record): Change => ({ _tag: "Requested", record }))
+      const live = Stream.filter(
+        Stream.fromQueue(queue),
+        ({ _tag, record }) =>
+          ApprovalStore.accepts({ userId: owner }, record.request) &&
+          !(shown.delete(record.request.id) && _tag === "Requested")
+      )
+      return Stream.concat(Stream.fromIterable(before), live)
+    })
+  )
+
+const get = (
+  { store }: WaitingRoom.WaitingRoom,
+  id: string,
+  access: Access | undefined
+): Effect.Effect<Option.Option<ApprovalStore.ApprovalRecord>, ApprovalError> =>
+  Effect.flatMap(store.get(id), (found) =>
+    Option.isNone(found)
+      ? Effect.succeed(found)
+      : Effect.map(SystemAccess.permits(access?.userId, found.value.request.userId), (mayUse) =>
+          mayUse ? found : Option.none()
+        )
   )
 
 /**
- * Both sides of the waiting room: `gate` is where runs ask, `pending` where the answers come from.
+ * Both sides of the waiting room: runs ask at `gate`, and answers come through `pending`.
  *
  * @since 0.1.0
  * @category constructors
@@ -222,289 +289,22 @@ export const make = (
   ApprovalStore.ApprovalStore | Scope.Scope
 > =>
   Effect.gen(function* () {
-    const store = yield* ApprovalStore.ApprovalStore
-    const pubsub = yield* Effect.acquireRelease(PubSub.sliding<Change>(CHANGES), PubSub.shutdown)
-    const expiresAfter = Duration.toMillis(options?.expiresAfter ?? Duration.infinity)
-    const keepFor = Duration.toMillis(options?.keepFor ?? Duration.days(1))
-    const maxPending = count(options?.maxPending, 10_000, 0)
-    const waiters = new Map<string, Waiter>()
-
-    const tell = (_tag: Change["_tag"], record: ApprovalStore.ApprovalRecord): Effect.Effect<void> =>
-      Effect.asVoid(PubSub.publish(pubsub, { _tag, record }))
-
-    const wake = (id: string, decision: ApprovalGate.ApprovalDecision): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        const waiter = waiters.get(id)
-        return waiter === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(waiter.decision, decision))
-      })
-
-    const tidy = (now: number): Effect.Effect<void> =>
-      Number.isFinite(keepFor)
-        ? Effect.catchAll(store.prune(now - keepFor), logged("Old approvals were not dropped"))
-        : Effect.void
-
-    /** Settles a request and lets its runs go on. `before` runs once it is settled, and while they still wait. */
-    const settle = (
-      id: string,
-      settlement: ApprovalStore.Settlement,
-      before: Effect.Effect<void, ApprovalError> = Effect.void
-    ) =>
-      Effect.uninterruptible(
-        Effect.flatMap(store.settle(id, settlement), (result) => {
-          if (Option.isNone(result) || !result.value.settled) return Effect.succeed(result)
-          const { record } = result.value
-          return Effect.exit(before).pipe(
-            Effect.tap(() => wake(id, settlement.decision)),
-            Effect.tap(() => tell("Settled", record)),
-            Effect.tap(() => tidy(settlement.at)),
-            Effect.flatMap((exit) => Exit.as(exit, result))
-          )
-        })
-      )
-
-    const expired = (id: string): Effect.Effect<ApprovalGate.ApprovalDecision> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const settlement = expiry(now)
-        return settle(id, settlement).pipe(
-          Effect.map(
-            Option.match({
-              onNone: () => settlement.decision,
-              onSome: ({ record }) => record.settlement?.decision ?? settlement.decision
-            })
-          ),
-          Effect.catchAll((error) =>
-            Effect.as(logged("An expired approval was not stored")(error), settlement.decision)
-          )
-        )
-      })
-
-    const expire = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.gen(function* () {
-        let total = 0
-        while (true) {
-          const batch = yield* store.overdue(now, BATCH)
-          let done = 0
-          for (const { request } of batch) {
-            const result = yield* settle(request.id, expiry(now))
-            if (Option.isSome(result) && result.value.settled) done++
-          }
-          total += done
-          if (done === 0 || batch.length < BATCH) return total
-        }
-      })
-    )
-
-    /** Until somebody decides, or time is up. */
-    const awaited = (
-      { request }: ApprovalStore.ApprovalRecord,
-      waiter: Waiter
-    ): Effect.Effect<ApprovalGate.ApprovalDecision> => {
-      const { expiresAt, id } = request
-      if (expiresAt === undefined) return Deferred.await(waiter.decision)
-      return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        expiresAt <= now
-          ? expired(id)
-          : Effect.catchAll(
-              Deadline.run(() => Deferred.await(waiter.decision), {
-                whole: expiresAt - now,
-                onTimeout: () => "expired" as const
-              }),
-              () => expired(id)
-            )
-      )
-    }
-
-    const withdraw = (id: string): Effect.Effect<void> =>
-      Deadline.run(() => store.withdraw(id), {
-        whole: PATIENCE,
-        onTimeout: () => lacks(id, "storage", `The storage did not answer within ${PATIENCE} ms`)
-      }).pipe(
-        Effect.flatMap(Option.match({ onNone: () => Effect.void, onSome: (record) => tell("Withdrawn", record) })),
-        Effect.catchAll(logged("The approval of an interrupted run was not withdrawn"))
-      )
-
-    const enter = (id: string): Effect.Effect<Waiter> =>
-      Effect.suspend(() => {
-        const known = waiters.get(id)
-        if (known !== undefined) {
-          known.runs++
-          return Effect.succeed(known)
-        }
-        return Effect.fiberIdWith((fiberId) => {
-          const waiter: Waiter = {
-            decision: Deferred.unsafeMake(fiberId),
-            stored: Deferred.unsafeMake(fiberId),
-            runs: 1
-          }
-          waiters.set(id, waiter)
-          return Effect.succeed(waiter)
-        })
-      })
-
-    const leave = (id: string, waiter: Waiter, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        if (--waiter.runs > 0) return Effect.void
-        waiters.delete(id)
-        if (!Exit.isInterrupted(exit)) return Effect.void
-        // A durable run that sleeps asks again when it wakes up.
-        return Effect.flatMap(Step.Step, (step) => (step.isSuspended() ? Effect.void : withdraw(id)))
-      })
-
-    const stamped = (request: ApprovalGate.ApprovalRequest, now: number): ApprovalGate.ApprovalRequest => {
-      const until = Math.min(now + expiresAfter, request.expiresAt ?? Number.POSITIVE_INFINITY)
-      return Number.isFinite(until) ? { ...request, expiresAt: until } : request
-    }
-
-    /** The request as it stands in the store, with the decision that is remembered for it, if one is. */
-    const stored = (request: ApprovalGate.ApprovalRequest) =>
-      Effect.gen(function* () {
-        const known = yield* store.get(request.id)
-        if (Option.isSome(known)) return { record: known.value, added: false }
-        const now = yield* Clock.currentTimeMillis
-        const recalled = yield* store.recall(RememberedApproval.keys(request))
-        const record: ApprovalStore.ApprovalRecord = {
-          request: stamped(request, now),
-          requestedAt: now,
-          ...Option.match(recalled, {
-            onNone: () => ({}),
-            onSome: ({ by, decision }) => ({
-              settlement: { decision, settledBy: "remembered" as const, at: now, ...(by === undefined ? {} : { by }) }
-            })
-          })
-        }
-        const result = yield* store.add(record)
-        if (result.added) {
-          yield* tell(record.settlement === undefined ? "Requested" : "Settled", record)
-          if (record.settlement !== undefined) yield* tidy(now)
-        }
-        return result
-      })
-
-    const request: ApprovalGate.Service["request"] = (asked) =>
-      Effect.suspend(() => {
-        if (waiters.size >= maxPending && !waiters.has(asked.id)) {
-          return Effect.succeed(
-            ApprovalGate.deny({ reason: `More than ${maxPending} requests for approval wait already` })
-          )
-        }
-        return Effect.acquireUseRelease(
-          enter(asked.id),
-          (waiter) =>
-            Effect.matchEffect(Effect.ensuring(stored(asked), Deferred.succeed(waiter.stored, undefined)), {
-              onFailure: (error) => Effect.as(logged("An approval was not asked for")(error), unreachable),
-              onSuccess: ({ added, record }) => {
-                if (!added && !RememberedApproval.isSameCall(record.request, asked)) return Effect.succeed(otherCall)
-                return record.settlement === undefined
-                  ? awaited(record, waiter)
-                  : Effect.succeed(record.settlement.decision)
-              }
-            }),
-          (waiter, exit) => leave(asked.id, waiter, exit)
-        )
-      })
-
-    const decide: Service["decide"] = (id, decision, decideOptions) =>
-      Effect.gen(function* () {
-        // Whoever hears of a request before it is stored may answer it all the same.
-        const waiter = waiters.get(id)
-        if (waiter !== undefined) yield* Deferred.await(waiter.stored)
-        const now = yield* Clock.currentTimeMillis
-        const found = yield* store.get(id)
-        if (Option.isNone(found)) return yield* unknown(id)
-        const record = found.value
-        const { by, remember, userId } = decideOptions ?? {}
-        // Whether there is one of somebody else is nobody's business.
-        if (!(yield* SystemAccess.permits(userId, record.request.userId))) return yield* unknown(id)
-        if (record.settlement !== undefined) return yield* settledAlready(id, record.settlement)
-        if (isOverdue(record, now)) {
-          const settlement = expiry(now)
-          yield* settle(id, settlement)
-          return yield* settledAlready(id, settlement)
-        }
-        if (remember === "tool" && (userId !== undefined || !(yield* SystemAccess.isGranted))) {
-          return yield* forEverybody(id)
-        }
-        const who = by === undefined ? {} : { by }
-        const kept =
-          remember === undefined
-            ? undefined
-            : RememberedApproval.make(record.request, decision, {
-                scope: remember,
-                exact: decideOptions?.arguments !== "any",
-                at: now,
-                ...who
-              })
-        if (kept === null)
-          return yield* lacks(id, "scope", `The request has no ${remember} to remember the decision for`)
-        const result = yield* settle(
-          id,
-          { decision, settledBy: "decision", at: now, ...who },
-          kept === undefined ? Effect.void : store.remember(kept)
-        )
-        if (Option.isNone(result)) return yield* unknown(id)
-        const settled = result.value
-        if (!settled.settled && settled.record.settlement !== undefined) {
-          return yield* settledAlready(id, settled.record.settlement)
-        }
-        return settled.record
-      })
-
-    const changes: Service["changes"] = (access) =>
-      Stream.unwrapScoped(
-        Effect.gen(function* () {
-          const owner = yield* ownerFor(access?.userId)
-          const queue = yield* PubSub.subscribe(pubsub)
-          yield* expire
-          const waiting = yield* store.pending({ userId: owner, limit: Number.POSITIVE_INFINITY })
-          const shown = new Set(waiting.map(({ request }) => request.id))
-          const before = waiting.map((record): Change => ({ _tag: "Requested", record }))
-          const live = Stream.filter(
-            Stream.fromQueue(queue),
-            ({ _tag, record }) =>
-              ApprovalStore.accepts({ userId: owner }, record.request) &&
-              !(shown.delete(record.request.id) && _tag === "Requested")
-          )
-          return Stream.concat(Stream.fromIterable(before), live)
-        })
-      )
-
-    /** The filter, for what the caller may see. */
-    const owned = <F extends Access>(filter: F | undefined) =>
-      Effect.map(ownerFor(filter?.userId), (userId) => ({ ...filter, userId }))
-
+    const room = yield* WaitingRoom.make(options)
+    const { store } = room
     if (options?.poll !== undefined) {
-      const look = (id: string) =>
-        Effect.flatMap(
-          store.get(id),
-          Option.match({
-            onNone: () => wake(id, withdrawn),
-            onSome: ({ settlement }) => (settlement === undefined ? Effect.void : wake(id, settlement.decision))
-          })
-        )
-      yield* Effect.suspend(() => Effect.forEach(Array.from(waiters.keys()), look, { discard: true })).pipe(
-        Effect.catchAll(logged("Decisions of other processes were not read")),
-        Effect.schedule(Schedule.spaced(options.poll)),
-        Effect.forkScoped
-      )
+      yield* WaitingRoom.pollStore(room).pipe(Effect.schedule(Schedule.spaced(options.poll)), Effect.forkScoped)
     }
-
+    const expire = WaitingRoom.expire(room)
     return {
-      gate: { request },
+      gate: { request: (asked) => WaitingRoom.request(room, asked) },
       pending: {
-        list: (filter) => Effect.zipRight(expire, Effect.flatMap(owned(filter), store.pending)),
-        get: (id, access) =>
-          Effect.flatMap(store.get(id), (found) =>
-            Option.isNone(found)
-              ? Effect.succeed(found)
-              : Effect.map(SystemAccess.permits(access?.userId, found.value.request.userId), (mayUse) =>
-                  mayUse ? found : Option.none()
-                )
-          ),
-        decide,
-        changes,
+        list: (filter) => Effect.zipRight(expire, Effect.flatMap(ownedBy(filter), store.pending)),
+        get: (id, access) => get(room, id, access),
+        decide: (id, decision, decideOptions) => decide(room, id, decision, decideOptions),
+        changes: (access) => changes(room, access),
         expire,
-        remembered: (filter) => Effect.flatMap(owned(filter), store.remembered),
-        forget: (filter) => Effect.flatMap(owned(filter), store.forget)
+        remembered: (filter) => Effect.flatMap(ownedBy(filter), store.remembered),
+        forget: (filter) => Effect.flatMap(ownedBy(filter), store.forget)
       }
     }
   })

@@ -5,165 +5,31 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { dual } from "effect/Function"
 import * as ParseResult from "effect/ParseResult"
-import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
-import * as Captured from "../../internal/fiber/Captured.js"
-import type { JsonSchema } from "../../llm/model/LlmClient.js"
-import type { Issue } from "./JsonSchemaValidator.js"
+import { isConnectionFailure } from "./ConnectionFailure.js"
 import { stringify } from "./Observation.js"
 import * as ParameterCodec from "./Parameters.js"
+import { never, predicateOf } from "./ToolCombinators.js"
+import { type Annotations, type Any, build, type CallInfo, type Erased, type Tool } from "./ToolContract.js"
 import { ToolDefinitionError } from "./ToolError.js"
 
-/**
- * @since 0.1.0
- * @category symbols
- */
-export const TypeId: unique symbol = Symbol.for("effect-lexigram/tool/Tool")
-
-/**
- * What a handler may want to know about the call it serves. `id` is the same on every attempt: an idempotency key.
- *
- * @since 0.1.0
- * @category models
- */
-export interface CallInfo {
-  readonly id: string
-  /** From 1. */
-  readonly attempt: number
-}
-
-/**
- * How a tool is to be treated. What is unset comes from the runner: 30 s, and 3 attempts in all.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Annotations {
-  /** Time for one attempt; the wait for an approval does not count. */
-  readonly timeout?: Duration.DurationInput | undefined
-  /** Re-tries after a transient failure, at most: 2 make 3 attempts. */
-  readonly retries?: number | undefined
-  /**
-   * Calling it twice does no more than once: only then is it tried again after a timeout. Default that of `readOnly`.
-   */
-  readonly idempotent?: boolean | undefined
-  /** It changes nothing, here or elsewhere: a search (`Lats`) may try it as often as it likes. Default false. */
-  readonly readOnly?: boolean | undefined
-  /**
-   * It waits, or asks how something stands (`get_status`, `wait`): the same result again is no sign of a loop that goes
-   * in circles. Default false.
-   */
-  readonly polling?: boolean | undefined
-  /** The module it belongs to; a tool without one is visible to all. */
-  readonly owner?: string | undefined
-  /**
-   * Arguments, at any depth, that the public view of events does not show. Those whose JSON Schema has `writeOnly:
-   * true` or `format: "password"` are secret without being named.
-   */
-  readonly secretParams?: ReadonlyArray<string> | undefined
-}
-
-/**
- * `P` parameters, `A` result, `E` failures that end the run, `R` requirements of the handler, `F` all failures of the
- * handler.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Tool<in P, out A, out E = never, out R = never, out F = never> extends Pipeable {
-  readonly [TypeId]: {
-    readonly _Params: (_: P) => void
-    readonly _Result: () => A
-    readonly _Fatal: () => E
-    readonly _Services: () => R
-    readonly _Failure: () => F
-  }
-  readonly name: string
-  readonly description: string
-  /** The parameters as the model sees them. */
-  readonly parameters: JsonSchema
-  readonly annotations: Annotations
-  /** What is wrong with the definition, if anything: an agent with such a tool fails before its first model call. */
-  readonly problem: ToolDefinitionError | undefined
-  /** The handler with its types erased: for `ToolRunner`. */
-  readonly erased: Erased
-}
-
-/**
- * A tool as its runner sees it.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Erased {
-  readonly decode: (args: unknown) => Effect.Effect<unknown, ReadonlyArray<Issue>>
-  /** May throw, or be no Effect: it is the user's. */
-  readonly handle: (params: any, call: CallInfo) => Effect.Effect<unknown, unknown, any>
-  readonly encode: (value: unknown) => Effect.Effect<unknown, string>
-  readonly encodeFailure: (error: unknown) => unknown
-  /** The parameters as whoever approves a call may read them; `undefined` when they cannot be encoded. */
-  readonly encodeParams: (params: unknown) => unknown
-  readonly requiresApproval: (params: any) => boolean
-  readonly isFatal: (error: unknown) => boolean
-  readonly isRetryable: (error: unknown) => boolean
-}
-
-/**
- * Any tool.
- *
- * @since 0.1.0
- * @category models
- */
-export type Any = Tool<never, unknown, unknown, unknown, unknown>
-
-/**
- * The failures of a tool that end the run.
- *
- * @since 0.1.0
- * @category models
- */
-export type ErrorOf<T extends Any> = T extends Tool<never, unknown, infer E, unknown, unknown> ? E : never
-
-/**
- * What a tool's handler requires.
- *
- * @since 0.1.0
- * @category models
- */
-export type ServicesOf<T extends Any> = T extends Tool<never, unknown, unknown, infer R, unknown> ? R : never
-
-/**
- * @since 0.1.0
- * @category guards
- */
-export const isTool = (u: unknown): u is Any => typeof u === "object" && u !== null && TypeId in u
-
-const variance = {
-  _Params: () => {},
-  _Result: () => undefined as never,
-  _Fatal: () => undefined as never,
-  _Services: () => undefined as never,
-  _Failure: () => undefined as never
-}
-
-const proto = {
-  [TypeId]: variance,
-  pipe() {
-    // biome-ignore lint/complexity/noArguments: the form `pipeArguments` takes
-    return pipeArguments(this, arguments)
-  }
-}
-
-const build = (fields: Omit<Any, typeof TypeId | "pipe">): any => Object.assign(Object.create(proto), fields)
-
-const never = () => false
-const always = () => true
+export { isConnectionFailure } from "./ConnectionFailure.js"
+export { annotate, failOn, predicateOf, provideContext, type TagsOf, withApproval } from "./ToolCombinators.js"
+export {
+  type Annotations,
+  type Any,
+  type CallInfo,
+  type Erased,
+  type ErrorOf,
+  fromParts,
+  isTool,
+  type ServicesOf,
+  type Tool,
+  TypeId
+} from "./ToolContract.js"
 
 const problemOf = (toolName: string, description: string): ToolDefinitionError | undefined =>
   toolName.trim() === ""
@@ -175,42 +41,6 @@ const problemOf = (toolName: string, description: string): ToolDefinitionError |
           hint: "Describe what the tool does: the model chooses by it"
         })
       : undefined
-
-const connectionCodes = new Set([
-  "ECONNRESET",
-  "ECONNREFUSED",
-  "ECONNABORTED",
-  "EPIPE",
-  "ETIMEDOUT",
-  "ENETDOWN",
-  "ENETUNREACH",
-  "EHOSTUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "UND_ERR_SOCKET",
-  "UND_ERR_CONNECT_TIMEOUT"
-])
-
-/**
- * True for failures of a connection: what is tried again when a tool says nothing else. Looks at `code` of the error
- * and of its causes, at `@effect/platform` transport errors and sockets, and at errors that say `isRetryable`
- * themselves.
- *
- * @since 0.1.0
- * @category guards
- */
-export const isConnectionFailure = (error: unknown): boolean => {
-  let current: unknown = error
-  for (let depth = 0; depth < 8 && typeof current === "object" && current !== null; depth++) {
-    const fields = current as Record<string, unknown>
-    if (typeof fields["code"] === "string" && connectionCodes.has(fields["code"])) return true
-    if (fields["isRetryable"] === true) return true
-    if (fields["_tag"] === "RequestError" && fields["reason"] === "Transport") return true
-    if (fields["_tag"] === "SocketError") return true
-    current = fields["cause"]
-  }
-  return false
-}
 
 /**
  * What the parameters of a tool may be given as: an object schema, or its fields.
@@ -311,24 +141,6 @@ const treatmentOf = (options: {
   isRetryable: options.retryable ?? isConnectionFailure
 })
 
-/**
- * Whether somebody must be asked, from what was said; a function that throws says yes. The same function for the same
- * constant.
- *
- * @internal
- */
-export const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((params: P) => boolean) => {
-  if (typeof when !== "function") return when ? always : never
-  return (params) => {
-    try {
-      return when(params)
-    } catch {
-      // Nobody knows then whether the call is harmless.
-      return true
-    }
-  }
-}
-
 const annotationsOf = (options: Annotations): Annotations => ({
   timeout: options.timeout,
   retries: options.retries,
@@ -401,16 +213,6 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
 }
 
 /**
- * A tool of parts that were made elsewhere: for adapters. Everything is the caller's to get right.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const fromParts = <P, A, E = never, R = never, F = never>(
-  parts: Pick<Any, "name" | "description" | "parameters" | "annotations" | "problem" | "erased">
-): Tool<P, A, E, R, F> => build(parts)
-
-/**
  * What stands for a tool that cannot be used: an agent with it fails before its first model call, and says why.
  *
  * @since 0.1.0
@@ -431,112 +233,6 @@ export const invalid = (problem: ToolDefinitionError): Any =>
       encodeFailure: () => undefined
     }
   })
-
-/**
- * The tags of a handler's failures.
- *
- * @since 0.1.0
- * @category models
- */
-export type TagsOf<F> = F extends { readonly _tag: infer T extends string } ? T : never
-
-/**
- * Failures with these tags end the run and show in the tool's `E`; its other failures stay observations.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const failOn: {
-  <F, const T extends TagsOf<F>>(
-    ...tags: ReadonlyArray<T>
-  ): <P, A, E, R>(self: Tool<P, A, E, R, F>) => Tool<P, A, E | Extract<F, { readonly _tag: T }>, R, F>
-  <P, A, E, R, F, const T extends TagsOf<F>>(
-    self: Tool<P, A, E, R, F>,
-    ...tags: ReadonlyArray<T>
-  ): Tool<P, A, E | Extract<F, { readonly _tag: T }>, R, F>
-} = dual(
-  (args) => isTool(args[0]),
-  (self: Any, ...tags: ReadonlyArray<string>): any => {
-    const set = new Set<unknown>(tags)
-    const before = self.erased.isFatal
-    return build({
-      ...self,
-      erased: {
-        ...self.erased,
-        isFatal: (error) =>
-          before(error) ||
-          (typeof error === "object" && error !== null && set.has((error as { readonly _tag?: unknown })._tag))
-      }
-    })
-  }
-)
-
-/**
- * The same tool under other annotations; fields that are unset keep their value.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const annotate: {
-  (annotations: Annotations): <P, A, E, R, F>(self: Tool<P, A, E, R, F>) => Tool<P, A, E, R, F>
-  <P, A, E, R, F>(self: Tool<P, A, E, R, F>, annotations: Annotations): Tool<P, A, E, R, F>
-} = dual(
-  2,
-  <P, A, E, R, F>(self: Tool<P, A, E, R, F>, annotations: Annotations): Tool<P, A, E, R, F> =>
-    build({
-      ...(self as unknown as Any),
-      annotations: {
-        timeout: annotations.timeout ?? self.annotations.timeout,
-        retries: annotations.retries ?? self.annotations.retries,
-        idempotent: annotations.idempotent ?? annotations.readOnly ?? self.annotations.idempotent,
-        readOnly: annotations.readOnly ?? self.annotations.readOnly,
-        polling: annotations.polling ?? self.annotations.polling,
-        owner: annotations.owner ?? self.annotations.owner,
-        secretParams: annotations.secretParams ?? self.annotations.secretParams
-      }
-    })
-)
-
-/**
- * The same tool with what its handler requires. A service that is present where the tool is called wins over one given
- * here.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const provideContext: {
-  <R2>(context: Context.Context<R2>): <P, A, E, R, F>(self: Tool<P, A, E, R, F>) => Tool<P, A, E, Exclude<R, R2>, F>
-  <P, A, E, R, F, R2>(self: Tool<P, A, E, R, F>, context: Context.Context<R2>): Tool<P, A, E, Exclude<R, R2>, F>
-} = dual(
-  2,
-  <P, A, E, R, F, R2>(self: Tool<P, A, E, R, F>, context: Context.Context<R2>): Tool<P, A, E, Exclude<R, R2>, F> =>
-    build({
-      ...(self as unknown as Any),
-      erased: {
-        ...self.erased,
-        handle: (params, call) => Captured.provide(self.erased.handle(params, call), context)
-      }
-    })
-)
-
-/**
- * Whether somebody must allow a call of the tool, always or depending on its arguments; replaces what the tool said
- * itself. A function that throws says that somebody must.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const withApproval: {
-  <P>(when: boolean | ((params: P) => boolean)): <A, E, R, F>(self: Tool<P, A, E, R, F>) => Tool<P, A, E, R, F>
-  <P, A, E, R, F>(self: Tool<P, A, E, R, F>, when: boolean | ((params: P) => boolean)): Tool<P, A, E, R, F>
-} = dual(
-  2,
-  <P, A, E, R, F>(self: Tool<P, A, E, R, F>, when: boolean | ((params: P) => boolean)): Tool<P, A, E, R, F> =>
-    build({
-      ...(self as unknown as Any),
-      erased: { ...self.erased, requiresApproval: predicateOf(when) }
-    })
-)
 
 /**
  * A plain function as a handler: what it throws or rejects with is a failure the model can read. The signal is aborted

@@ -6,10 +6,13 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { dual } from "effect/Function"
+import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import * as Schema from "effect/Schema"
 import * as SystemGrant from "../../internal/fiber/SystemGrant.js"
 import type { ToolDefinition } from "../../llm/model/LlmClient.js"
 import * as Tool from "./Tool.js"
+import { build } from "./ToolContract.js"
 import { ToolDefinitionError } from "./ToolError.js"
 import * as ToolNames from "./ToolNames.js"
 
@@ -23,7 +26,7 @@ export const TypeId: unique symbol = Symbol.for("effect-lexigram/tool/ToolSet")
  * @since 0.1.0
  * @category models
  */
-export interface ToolSet<out E = never, out R = never> {
+export interface ToolSet<out E = never, out R = never> extends Pipeable {
   readonly [TypeId]: { readonly _E: () => E; readonly _R: () => R }
   readonly tools: ReadonlyArray<Tool.Any>
   /** What is wrong with the set: definitions that cannot be used, names given twice. */
@@ -72,6 +75,10 @@ const fromArray = (
   const names = ToolNames.make(unique.map((tool) => tool.name))
   return {
     [TypeId]: { _E: () => undefined as never, _R: () => undefined as never },
+    pipe() {
+      // biome-ignore lint/complexity/noArguments: the form `pipeArguments` takes
+      return pipeArguments(this, arguments)
+    },
     tools: unique,
     problems,
     names,
@@ -115,6 +122,136 @@ export const merge = <E, R, E2, R2>(self: ToolSet<E, R>, that: ToolSet<E2, R2>):
     : self.tools.length === 0
       ? that
       : fromArray([...self.tools, ...that.tools], [...self.problems, ...that.problems])
+
+/**
+ * The failures of a set's tools that end the run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<T extends ToolSet<any, any>> = T extends ToolSet<infer E, any> ? E : never
+
+/**
+ * What a set's handlers require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<T extends ToolSet<any, any>> = T extends ToolSet<any, infer R> ? R : never
+
+/**
+ * The tools of all sets, in this order. A name in two sets is a problem of the result: prefix one of them.
+ *
+ * @since 0.1.0
+ * @category combining
+ */
+export const combined = <const T extends ReadonlyArray<ToolSet<any, any>>>(
+  ...sets: T
+): ToolSet<ErrorOf<T[number]>, ServicesOf<T[number]>> =>
+  fromArray(
+    sets.flatMap((set) => set.tools),
+    sets.flatMap((set) => set.problems)
+  )
+
+const withName = (tool: Tool.Any, name: string): Tool.Any => build({ ...tool, name })
+
+/**
+ * The set with every name prefixed: `search` becomes `github_search` under the prefix `github`.
+ *
+ * @since 0.1.0
+ * @category combinators
+ * @example
+ * ```ts
+ * import { Tool, ToolSet } from "effect-lexigram/tool"
+ * import * as Effect from "effect/Effect"
+ *
+ * const search = Tool.make("search", { description: "Searches the wiki", handler: () => Effect.succeed("…") })
+ *
+ * const tools = ToolSet.combined(
+ *   ToolSet.make(search).pipe(ToolSet.prefixed("wiki")),
+ *   ToolSet.make(search).pipe(ToolSet.prefixed("archive"), ToolSet.approvalRequired())
+ * )
+ * ```
+ */
+export const prefixed: {
+  (prefix: string): <E, R>(self: ToolSet<E, R>) => ToolSet<E, R>
+  <E, R>(self: ToolSet<E, R>, prefix: string): ToolSet<E, R>
+} = dual(
+  2,
+  <E, R>(self: ToolSet<E, R>, prefix: string): ToolSet<E, R> =>
+    fromArray(
+      self.tools.map((tool) => withName(tool, `${prefix}_${tool.name}`)),
+      self.problems
+    )
+)
+
+/**
+ * The set with some tools renamed, from old name to new. A name that no tool has, and a new name that is taken, are
+ * problems of the result.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const renamed: {
+  (names: { readonly [name: string]: string }): <E, R>(self: ToolSet<E, R>) => ToolSet<E, R>
+  <E, R>(self: ToolSet<E, R>, names: { readonly [name: string]: string }): ToolSet<E, R>
+} = dual(2, <E, R>(self: ToolSet<E, R>, names: { readonly [name: string]: string }): ToolSet<E, R> => {
+  const unknown = Object.keys(names).filter((name) => !self.tools.some((tool) => tool.name === name))
+  const problems = unknown.map(
+    (toolName) =>
+      new ToolDefinitionError({
+        toolName,
+        message: `There is no tool named "${toolName}" to rename`,
+        hint: `The set has: ${self.tools.map((tool) => tool.name).join(", ")}`
+      })
+  )
+  return fromArray(
+    self.tools.map((tool) => (Object.hasOwn(names, tool.name) ? withName(tool, names[tool.name] as string) : tool)),
+    [...self.problems, ...problems]
+  )
+})
+
+/**
+ * The tools of the set that the predicate accepts. Models do not see the others, and cannot call them.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const filtered: {
+  (predicate: (tool: Tool.Any) => boolean): <E, R>(self: ToolSet<E, R>) => ToolSet<E, R>
+  <E, R>(self: ToolSet<E, R>, predicate: (tool: Tool.Any) => boolean): ToolSet<E, R>
+} = dual(2, <E, R>(self: ToolSet<E, R>, predicate: (tool: Tool.Any) => boolean): ToolSet<E, R> => {
+  const kept = self.tools.filter(predicate)
+  const dropped = new Set(self.tools.flatMap((tool) => (kept.includes(tool) ? [] : [tool.problem])))
+  return fromArray(
+    kept,
+    self.problems.filter((problem) => !dropped.has(problem))
+  )
+})
+
+/**
+ * The set with calls that somebody must allow: all calls, or those that `when` accepts by tool and decoded parameters.
+ * A tool that requires approval itself still does. When `when` throws, the call requires approval.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const approvalRequired: {
+  (when?: (tool: Tool.Any, params: unknown) => boolean): <E, R>(self: ToolSet<E, R>) => ToolSet<E, R>
+  <E, R>(self: ToolSet<E, R>, when?: (tool: Tool.Any, params: unknown) => boolean): ToolSet<E, R>
+} = dual(
+  (args) => typeof args[0] === "object",
+  <E, R>(self: ToolSet<E, R>, when: (tool: Tool.Any, params: unknown) => boolean = () => true): ToolSet<E, R> =>
+    fromArray(
+      self.tools.map((tool) => {
+        const requiresApproval = Tool.predicateOf(
+          (params: unknown) => tool.erased.requiresApproval(params) || when(tool, params)
+        )
+        return build({ ...tool, erased: { ...tool.erased, requiresApproval } })
+      }),
+      self.problems
+    )
+)
 
 /**
  * A plain function with what the model must know about it.

@@ -6,10 +6,10 @@ import * as Agent from "../../../src/agent/definition/Agent.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ModuleGraph from "../../../src/tool/ModuleGraph.js"
 import * as ToolRegistry from "../../../src/tool/ToolRegistry.js"
-import * as ToolRunner from "../../../src/tool/ToolRunner.js"
 import * as Runs from "../../support/Runs.js"
 
 const saying = (name: string, text: string) =>
@@ -60,7 +60,7 @@ describe("the tools of a registry", () => {
   )
 
   it.effect("are those that are registered when the run begins", () => {
-    const runner = ToolRunner.layer().pipe(Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))
+    const runner = DefaultToolRunner.layer().pipe(Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))
     const registry = Layer.provide(ToolRegistry.layer, runner)
     return Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("a"), "hi")

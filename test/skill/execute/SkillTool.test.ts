@@ -17,6 +17,7 @@ import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 import * as SkillResultMemory from "../../../src/skill/execute/SkillResultMemory.js"
 import * as SkillTool from "../../../src/skill/execute/SkillTool.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../../src/tool/ModuleGraph.js"
@@ -38,7 +39,7 @@ const services = (
         gate
       )
     ),
-    Layer.merge(ToolRunner.layer().pipe(Layer.provide([gate, modules])))
+    Layer.merge(DefaultToolRunner.layer().pipe(Layer.provide([gate, modules])))
   )
 
 const asked: Array<ApprovalGate.ApprovalRequest> = []

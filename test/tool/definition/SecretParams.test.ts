@@ -6,11 +6,11 @@ import type { AgentEvent } from "../../../src/domain/AgentEvent.js"
 import { RunId } from "../../../src/domain/Ids.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../../src/tool/DefaultToolRunner.js"
 import * as SecretParams from "../../../src/tool/definition/SecretParams.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../../src/tool/ModuleGraph.js"
-import * as ToolRunner from "../../../src/tool/ToolRunner.js"
 
 const handler = () => Effect.succeed("done")
 const pay = Tool.make("pay", {
@@ -56,7 +56,7 @@ describe("secret arguments", () => {
         sink: { push: (event) => void events.push(event), settle: () => undefined, live: true }
       })
       const tools = yield* ToolSet.bind(ToolSet.make(Tool.withApproval(pay, true)))
-      const runner = yield* ToolRunner.make()
+      const runner = yield* DefaultToolRunner.make()
       const params = { amount: 1, pin: "1234", card: { code: "99" } }
       yield* Effect.provideService(runner.run(tools, { id: "1", name: "pay", params }), Run.Run, run)
       const named = events.flatMap((event) =>

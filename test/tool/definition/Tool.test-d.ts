@@ -159,3 +159,15 @@ test("a toolkit of @effect/ai gives its failures and dependencies, and takes our
     Effect.Effect<Toolkit.WithHandler<Record<string, AiToolkit.AnyTool<DbDown>>>, never, Db | ToolRunner.ToolRunner>
   >()
 })
+
+test("wrappers of sets keep failures and requirements, and combining sums them", () => {
+  const mail = Tool.make("mail", { description: "d", handler: () => Effect.flatMap(Mail, (mail) => mail.send) })
+  const set = ToolSet.make(lookup.pipe(Tool.failOn("DbDown")))
+  expectTypeOf(set.pipe(ToolSet.prefixed("db"))).toEqualTypeOf<ToolSet.ToolSet<DbDown, Db>>()
+  expectTypeOf(ToolSet.renamed(set, { lookup: "find" })).toEqualTypeOf<ToolSet.ToolSet<DbDown, Db>>()
+  expectTypeOf(set.pipe(ToolSet.filtered(() => true))).toEqualTypeOf<ToolSet.ToolSet<DbDown, Db>>()
+  expectTypeOf(set.pipe(ToolSet.approvalRequired())).toEqualTypeOf<ToolSet.ToolSet<DbDown, Db>>()
+  expectTypeOf(ToolSet.approvalRequired(set)).toEqualTypeOf<ToolSet.ToolSet<DbDown, Db>>()
+  expectTypeOf(ToolSet.combined(set, ToolSet.make(mail))).toEqualTypeOf<ToolSet.ToolSet<DbDown, Db | Mail>>()
+  expectTypeOf(ToolSet.combined()).toEqualTypeOf<ToolSet.ToolSet>()
+})

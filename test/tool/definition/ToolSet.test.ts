@@ -154,3 +154,89 @@ describe("ToolSet.fromRecord", () => {
     })
   )
 })
+
+describe("ToolSet wrappers", () => {
+  const names = (set: ToolSet.ToolSet<any, any>) => set.tools.map((tool) => tool.name)
+
+  it.effect("prefixes every name, also for the model, and runs the tools under it", () =>
+    Effect.gen(function* () {
+      const set = ToolSet.make(tool("fs.read"), tool("now")).pipe(ToolSet.prefixed("disk"))
+      assert.deepStrictEqual(names(set), ["disk_fs.read", "disk_now"])
+      assert.deepStrictEqual(
+        set.definitions.map((definition) => definition.name),
+        ["disk_fs_read", "disk_now"]
+      )
+      const outcome = yield* run(set, call("disk_now"))
+      assert.deepStrictEqual([outcome.name, outcome.result], ["disk_now", "now"])
+      assert.isTrue((yield* run(set, call("now"))).isFailure)
+    })
+  )
+
+  it.effect("renames some tools, and reports unknown and taken names", () =>
+    Effect.gen(function* () {
+      const set = ToolSet.make(tool("a"), tool("b"))
+      const renamed = ToolSet.renamed(set, { a: "first" })
+      assert.deepStrictEqual(names(renamed), ["first", "b"])
+      assert.strictEqual((yield* run(renamed, call("first"))).result, "a")
+      const problems = ToolSet.renamed(set, { a: "b", c: "d" }).problems
+      assert.deepStrictEqual(
+        problems.map((problem) => [problem._tag, problem.message]),
+        [
+          ["ToolDefinitionError", 'There is no tool named "c" to rename'],
+          ["ToolDefinitionError", 'Two tools are named "b"']
+        ]
+      )
+    })
+  )
+
+  it.effect("hides filtered tools from the model and refuses calls of them", () =>
+    Effect.gen(function* () {
+      const set = ToolSet.make(tool("a"), tool("b"), tool("broken", "")).pipe(
+        ToolSet.filtered(({ name }) => name === "a")
+      )
+      assert.deepStrictEqual(names(set), ["a"])
+      assert.deepStrictEqual(set.problems, [])
+      const outcome = yield* run(set, call("b"))
+      assert.strictEqual(outcome.error?.tag, "ToolNotFoundError")
+    })
+  )
+
+  it("combines sets in order, and reports names that two of them have", () => {
+    const set = ToolSet.combined(ToolSet.make(tool("a")), ToolSet.make(tool("b")), ToolSet.make(tool("a")))
+    assert.deepStrictEqual(names(set), ["a", "b"])
+    assert.deepStrictEqual(
+      set.problems.map((problem) => problem.toolName),
+      ["a"]
+    )
+    assert.deepStrictEqual(ToolSet.combined().tools, [])
+  })
+
+  it.effect("requires approval for all calls, or for those a predicate accepts", () =>
+    Effect.gen(function* () {
+      const parameters = { amount: Schema.Number }
+      const pay = Tool.make("pay", { description: "d", parameters, handler: () => Effect.succeed("paid") })
+      const tag = (set: ToolSet.ToolSet, amount: number) =>
+        Effect.map(run(set, call("pay", { amount })), (outcome) => outcome.error?.tag)
+      const all = ToolSet.make(pay).pipe(ToolSet.approvalRequired())
+      assert.strictEqual(yield* tag(all, 1), "ToolApprovalDeniedError")
+      const large = ToolSet.approvalRequired(ToolSet.make(pay), ({ name }, params) => {
+        assert.strictEqual(name, "pay")
+        return (params as { readonly amount: number }).amount > 100
+      })
+      assert.isUndefined(yield* tag(large, 100))
+      assert.strictEqual(yield* tag(large, 101), "ToolApprovalDeniedError")
+    })
+  )
+
+  it.effect("keeps the approval that a tool requires, and requires it when the predicate throws", () =>
+    Effect.gen(function* () {
+      const guarded = ToolSet.make(tool("a").pipe(Tool.withApproval(true)))
+      const kept = ToolSet.approvalRequired(guarded, () => false)
+      assert.strictEqual((yield* run(kept, call("a"))).error?.tag, "ToolApprovalDeniedError")
+      const thrown = ToolSet.approvalRequired(ToolSet.make(tool("a")), () => {
+        throw new Error("broken")
+      })
+      assert.strictEqual((yield* run(thrown, call("a"))).error?.tag, "ToolApprovalDeniedError")
+    })
+  )
+})

@@ -5,10 +5,10 @@ import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import type * as TestModel from "../../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRunner from "../../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ModuleGraph from "../../../src/tool/ModuleGraph.js"
 import * as ToolRegistry from "../../../src/tool/ToolRegistry.js"
-import * as ToolRunner from "../../../src/tool/ToolRunner.js"
 import * as Runs from "../../support/Runs.js"
 
 const ran: Array<string> = []
@@ -93,7 +93,7 @@ describe("a tool the agent's module may not see", () => {
         Layer.merge(
           Runs.layer([{ calls: [{ name: "deputy" }] }, "done"], { modules }),
           ToolRegistry.layerTools(refund).pipe(
-            Layer.provide(ToolRunner.layer()),
+            Layer.provide(DefaultToolRunner.layer()),
             Layer.provide(Layer.merge(ApprovalGate.layerDeny, modules))
           )
         )

@@ -1,0 +1,210 @@
+/**
+ * Positions in a thread: the checkpoint of a graph, decoded, and the checkpoints that answer, fork or update it.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import type { Answer, Checkpoint, Json, NodeWrites, Saved, Service, Writes } from "./Checkpointer.js"
+import type { Tables, Task } from "./GraphDefinition.js"
+import { GraphCheckpointError, type Waiting } from "./GraphError.js"
+import type * as GraphRunner from "./GraphRunner.js"
+import * as GraphTables from "./GraphTables.js"
+
+type Run<A> = Effect.Effect<A, any, any>
+
+/** A thread as one graph of it sees it. */
+export interface Thread {
+  readonly checkpointer: Service
+  readonly threadId: string
+  readonly namespace: string
+  readonly metadata: { readonly [key: string]: Json }
+  readonly options: GraphRunner.Options
+}
+
+export type Source = "input" | "loop" | "wait" | "resume" | "update" | "fork"
+
+/** A checkpoint, decoded. */
+export interface Position {
+  readonly checkpoint: Checkpoint
+  readonly state: any
+  readonly next: ReadonlyArray<Task>
+  readonly reached: GraphTables.Reached
+  readonly finished: ReadonlyMap<Task, Finished>
+}
+
+export interface Finished {
+  readonly update: any
+  readonly writes: Writes
+}
+
+type Reason = GraphCheckpointError["reason"]
+
+export const checkpointError = (
+  reason: Reason,
+  graph: string,
+  threadId: string,
+  checkpointId: string | undefined,
+  message: string,
+  hint?: string | undefined
+): GraphCheckpointError =>
+  new GraphCheckpointError({
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    reason,
+    graph,
+    threadId,
+    ...(checkpointId === undefined ? {} : { checkpointId })
+  })
+
+/** Why a state cannot be saved. */
+export const notEncoded = (tables: Tables, thread: Thread) => (problem: string) =>
+  checkpointError(
+    "encoding",
+    tables.name,
+    thread.threadId,
+    undefined,
+    `The state of graph "${tables.name}" cannot be saved: ${problem}`,
+    "Nodes must keep to the schema of the state, and its encoded form must be JSON"
+  )
+
+/** What changes from one checkpoint to the next; the rest is taken over. */
+type Changes = Partial<Omit<Checkpoint, "threadId" | "namespace" | "id" | "at" | "metadata" | "state">>
+
+/** Puts a checkpoint and gives the position it is. `parent` is what it follows from; `changes` is what differs. */
+export const put = (
+  tables: Tables,
+  thread: Thread,
+  source: Source,
+  parent: Checkpoint | undefined,
+  position: Omit<Position, "checkpoint">,
+  changes: Changes
+): Run<Position> =>
+  Effect.flatMap(Effect.mapError(tables.codec.encode(position.state), notEncoded(tables, thread)), (state) =>
+    Effect.flatMap(IdGenerator.generate, (id) =>
+      Effect.clockWith((clock) => {
+        const checkpoint: Checkpoint = {
+          ...(parent === undefined ? {} : { parentId: parent.id }),
+          step: parent?.step ?? 0,
+          finished: Array.from(position.finished, ([task, { writes }]): NodeWrites => ({ node: task.name, writes })),
+          waiting: [],
+          answers: [],
+          pins: [],
+          ...changes,
+          threadId: thread.threadId,
+          namespace: thread.namespace,
+          id,
+          state,
+          next: position.next.map((task) => task.name),
+          reached: Array.from(position.reached, ([join, sources]) => ({
+            node: join.name,
+            sources: Array.from(sources, (task) => task.name)
+          })),
+          at: clock.unsafeCurrentTimeMillis(),
+          metadata: { ...thread.metadata, source, graph: tables.name }
+        }
+        return Effect.as(thread.checkpointer.put(checkpoint), { ...position, checkpoint })
+      })
+    )
+  )
+
+/** No node of the step has finished. */
+export const none: ReadonlyMap<Task, Finished> = new Map()
+
+/** Begins a run: its first checkpoint, before any node. */
+export const begin = (tables: Tables, thread: Thread, initial: any, parent: Checkpoint | undefined): Run<Position> =>
+  put(tables, thread, "input", parent, { state: initial, ...GraphTables.begin(tables), finished: none }, { step: 0 })
+
+/** A checkpoint as the position of this graph, or why it is none. */
+export const restore = (tables: Tables, saved: Saved): Effect.Effect<Position, GraphCheckpointError> => {
+  const { checkpoint, writes } = saved
+  const fail = (reason: Reason, message: string, hint?: string | undefined) =>
+    checkpointError(reason, tables.name, checkpoint.threadId, checkpoint.id, message, hint)
+  const gone = new Set<string>()
+  const task = (name: string): Task => {
+    const found = tables.tasks.get(name)
+    if (found === undefined) gone.add(name)
+    return found as Task
+  }
+  const finished = [...checkpoint.finished, ...writes]
+  const next = checkpoint.next.map(task)
+  const reached = new Map(checkpoint.reached.map(({ node, sources }) => [task(node), new Set(sources.map(task))]))
+  const done = finished.map(({ node }) => task(node))
+  const graph = checkpoint.metadata["graph"]
+  if (graph !== tables.name) {
+    return fail("changed-graph", `The checkpoint is one of graph ${JSON.stringify(graph)}, not of "${tables.name}"`)
+  }
+  if (gone.size > 0 || [...reached.keys()].some((join) => !tables.joins.has(join))) {
+    const names = gone.size === 0 ? "a join" : `the nodes ${JSON.stringify([...gone])}`
+    return fail("changed-graph", `The checkpoint needs ${names}, which graph "${tables.name}" has no more`)
+  }
+  const bad = (problem: string) =>
+    fail("state", `The checkpoint does not fit the state of graph "${tables.name}": ${problem}`)
+  return Effect.mapError(
+    Effect.flatMap(tables.codec.decode(checkpoint.state), (state) =>
+      Effect.map(
+        Effect.forEach(finished, (one) => tables.codec.decodeUpdate(one.writes)),
+        (updates) => ({
+          checkpoint,
+          state,
+          next,
+          reached,
+          finished: new Map(
+            updates.map((update, i) => [done[i] as Task, { update, writes: (finished[i] as NodeWrites).writes }])
+          )
+        })
+      )
+    ),
+    bad
+  )
+}
+
+/** The node of this graph that a wait or an answer belongs to. */
+export const topOf = (one: { readonly path: ReadonlyArray<string>; readonly node: string }): string =>
+  one.path[0] ?? one.node
+
+/** Whether an answer is for a wait. */
+export const same = (a: Waiting, b: Answer): boolean =>
+  a.name === b.name && a.node === b.node && a.path.length === b.path.length && a.path.every((n, i) => n === b.path[i])
+
+/** Gives values to waits: a checkpoint of its own, so that a value once taken is not lost. */
+export const answer = (
+  tables: Tables,
+  thread: Thread,
+  position: Position,
+  answers: ReadonlyArray<Answer>
+): Run<Position> => {
+  const { checkpoint } = position
+  const taken = answers.filter((given) => checkpoint.waiting.some((waiting) => same(waiting, given)))
+  if (taken.length === 0) return Effect.succeed(position)
+  const due = new Set(taken.map(topOf))
+  return put(tables, thread, "resume", checkpoint, position, {
+    ...kept(checkpoint),
+    waiting: checkpoint.waiting.filter((waiting) => !due.has(topOf(waiting))),
+    answers: [...checkpoint.answers, ...taken]
+  })
+}
+
+const kept = ({ answers, pins, waiting }: Checkpoint) => ({ answers, pins, waiting })
+
+/** The same place as a new checkpoint, from which another line goes on. */
+export const fork = (tables: Tables, thread: Thread, position: Position): Run<Position> =>
+  put(tables, thread, "fork", position.checkpoint, position, kept(position.checkpoint))
+
+/**
+ * The same place with another state; nodes that waited run again, their subgraphs from the start, unless they were
+ * given a value.
+ */
+export const update = (tables: Tables, thread: Thread, position: Position, state: any): Run<Position> => {
+  const { answers, pins } = position.checkpoint
+  const answered = new Set(answers.map(topOf))
+  return put(
+    tables,
+    thread,
+    "update",
+    position.checkpoint,
+    { ...position, state },
+    { answers, pins: pins.filter((pin) => answered.has(pin.node)) }
+  )
+}
