@@ -20,8 +20,7 @@ export * as AgentConfig from "./agent/definition/AgentConfig.js"
 export * as AgentError from "./agent/definition/AgentError.js"
 
 /**
- * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from
- * it.
+ * Events of a run, as plain tagged objects. The stream of events is the truth; everything else is derived from it.
  *
  * @since 0.1.0
  */

@@ -1,0 +1,37 @@
+/**
+ * Fields of every event, and the constructor of their schemas.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { RunId } from "./Ids.js"
+
+/** The prefix of the identifiers of event schemas. */
+export const NAME = "effect-lexigram/domain/AgentEvent"
+
+/**
+ * What every event carries: its run, the run that started that one, the agent, its number in the run (from 0, without
+ * gaps) and the time in milliseconds since the epoch.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Meta {
+  readonly runId: RunId
+  readonly parentRunId?: RunId | undefined
+  readonly agent: string
+  readonly seq: number
+  readonly at: number
+}
+
+const meta = {
+  runId: RunId,
+  parentRunId: Schema.optional(RunId),
+  agent: Schema.String,
+  seq: Schema.Number,
+  at: Schema.Number
+}
+
+export const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
+  Schema.Struct({ _tag: Schema.Literal(tag), ...fields, ...meta }).annotations({ identifier: `${NAME}/${tag}` })
