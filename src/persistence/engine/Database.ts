@@ -20,7 +20,6 @@ import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { Param } from "./Dialect.js"
 import * as Dialect from "./Dialect.js"
-import * as Immediate from "./Immediate.js"
 import * as Leases from "./Leases.js"
 import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as SqlFailure from "./SqlFailure.js"
@@ -149,7 +148,7 @@ const firstOf = (
   params: ReadonlyArray<Param>
 ): Effect.Effect<Row | undefined, SqlError> =>
   connection.first === undefined
-    ? Immediate.map(connection.execute(sql, params, undefined), (found) => found[0])
+    ? Effect.map(connection.execute(sql, params, undefined), (found) => found[0])
     : connection.first(sql, params)
 
 const accessTo = (
@@ -158,7 +157,7 @@ const accessTo = (
   textOf: InsertText
 ): Access => {
   const run = (sql: string, params: ReadonlyArray<Param> = none) =>
-    Immediate.map(
+    Effect.map(
       use((connection) => connection.executeRaw(sql, params)),
       changesOf
     )
@@ -231,7 +230,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
 
   const direct = (client as { readonly connection?: Connection }).connection
   const single = <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Immediate.make((fiber) => {
+    Effect.withFiberRuntime((fiber) => {
       const caller = callerOf(fiber)
       if (caller !== undefined) return f(caller[0])
       return direct !== undefined ? f(direct) : Effect.scoped(Effect.flatMap(client.reserve, f))
@@ -244,12 +243,12 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     exit: Exit.Exit<A, E>
   ): Effect.Effect<A, E | SqlError> => {
     const undo = <E>(cause: Cause.Cause<E>): Effect.Effect<never, E> =>
-      Immediate.flatMap(Immediate.exit(connection.executeUnprepared(bounds.rollback, [], undefined)), () =>
+      Effect.flatMap(Effect.exit(connection.executeUnprepared(bounds.rollback, [], undefined)), () =>
         Exit.failCause(cause)
       )
     if (Exit.isFailure(exit)) return undo(exit.cause)
-    return Immediate.flatMap(
-      Immediate.exit(connection.executeRaw(bounds.commit, [])),
+    return Effect.flatMap(
+      Effect.exit(connection.executeRaw(bounds.commit, [])),
       (committed): Effect.Effect<A, SqlError> => {
         if (Exit.isFailure(committed)) return undo(committed.cause)
         // Postgres undoes, and says no more than its name, what is committed after one of its statements failed.
@@ -268,14 +267,12 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     restore: Restore
   ): Effect.Effect<A, E | SqlError, R> => {
     const tx = accessTo((f) => f(connection), dialect, textOf)
-    const begin = Immediate.exit(
-      connection.executeUnprepared(bounds.begin, [], undefined),
-      direct === undefined ? undefined : restore
-    )
-    return Immediate.flatMap(begin, (begun): Effect.Effect<A, E | SqlError, R> => {
+    const opening = connection.executeUnprepared(bounds.begin, [], undefined)
+    const begin = Effect.exit(direct === undefined ? opening : restore(opening))
+    return Effect.flatMap(begin, (begun): Effect.Effect<A, E | SqlError, R> => {
       if (Exit.isFailure(begun)) return Exit.failCause(begun.cause)
-      const work = Immediate.suspend(() => body(tx))
-      return Immediate.flatMap(Immediate.exit(work, restore), (exit) => settle(connection, bounds, exit))
+      const work = restore(Effect.suspend(() => body(tx)))
+      return Effect.flatMap(Effect.exit(work), (exit) => settle(connection, bounds, exit))
     })
   }
 
@@ -289,19 +286,15 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     }
   }
 
-  const lender = Leases.of(client)
+  const lender = Leases.lenderOf(client)
   const own = <A, E, R>(body: (tx: Access) => Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
     Effect.uninterruptibleMask((restore) => {
       if (lender !== undefined) {
-        const lease = Immediate.suspend(() => {
-          const now = lender.now?.()
-          return now === undefined ? lender.wait(restore) : Exit.succeed(now)
-        })
-        return Immediate.flatMap(lease, (connection) =>
-          Immediate.flatMap(Immediate.exit(bracket(connection, whole, body, restore)), (exit) => {
-            connection.release()
-            return exit
-          })
+        return Effect.flatMap(lender.lease(restore), (lease) =>
+          Effect.ensuring(
+            bracket(lease, whole, body, restore),
+            Effect.sync(() => lease.release())
+          )
         )
       }
       return Effect.flatMap(Scope.make(), (scope) =>

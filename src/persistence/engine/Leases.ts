@@ -25,10 +25,8 @@ export interface Leased extends Connection {
  * @category models
  */
 export interface Lender {
-  /** Where nobody has to be waited for. */
-  readonly now?: (() => Leased | undefined) | undefined
   /** `restore` is for the wait. */
-  readonly wait: (
+  readonly lease: (
     restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   ) => Effect.Effect<Leased, SqlError>
 }
@@ -43,4 +41,4 @@ export const provide = (client: SqlClient.SqlClient, lender: Lender): void => vo
 /**
  * @category getters
  */
-export const of = (client: SqlClient.SqlClient): Lender | undefined => lenders.get(client)
+export const lenderOf = (client: SqlClient.SqlClient): Lender | undefined => lenders.get(client)

@@ -12,7 +12,6 @@ import * as Effect from "effect/Effect"
 import type { Amount, Balance } from "../../governance/store/CostLedger.js"
 import * as Database from "../engine/Database.js"
 import * as Dialect from "../engine/Dialect.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as KeyText from "../engine/KeyText.js"
 
 /**
@@ -306,7 +305,7 @@ export const make = (dialect: Dialect.Dialect) => {
   ]
 
   /** What is over in accounts that are locked. */
-  const giveBack = Immediate.fn(function* (tx: Database.Access, accounts: ReadonlyArray<string>, now: number) {
+  const giveBack = Effect.fnUntraced(function* (tx: Database.Access, accounts: ReadonlyArray<string>, now: number) {
     const over = yield* tx.rows<HeldRow>(texts.removeOverIn, [dialect.list(accounts), now])
     const total = changes()
     total.giveBack(over)
@@ -322,7 +321,7 @@ export const make = (dialect: Dialect.Dialect) => {
   const isOver = (row: AccountRow, now: number): boolean => row.holds_until !== null && Number(row.holds_until) <= now
 
   /** Locks the accounts, adds to them, and gives back what is over in them. */
-  const write = Immediate.fn(function* (
+  const write = Effect.fnUntraced(function* (
     tx: Database.Access,
     { byAccount }: Changes,
     now: number
@@ -367,7 +366,7 @@ export const make = (dialect: Dialect.Dialect) => {
      * How many of the holds stand, until `holdsUntil` now. What somebody else has locked is settled or given back
      * there. Their accounts are kept as long; `holds_until` of an account is a lower bound and stays.
      */
-    renew: Immediate.fn(function* (
+    renew: Effect.fnUntraced(function* (
       tx: Database.Access,
       ids: ReadonlyArray<string>,
       { holdsUntil, now }: { readonly holdsUntil: number; readonly now: number }
@@ -419,7 +418,7 @@ export const make = (dialect: Dialect.Dialect) => {
       )
     },
     /** Some of what is over. To be done last: it waits for nobody, and nobody may wait for it while it does. */
-    sweep: Immediate.fn(function* (tx: Database.Access, now: number) {
+    sweep: Effect.fnUntraced(function* (tx: Database.Access, now: number) {
       const over = yield* tx.rows<{ readonly account: string }>(texts.accountsOver, [now])
       if (over.length > 0) yield* giveBack(tx, Array.from(new Set(over.map(({ account }) => account))), now)
       yield* tx.run(texts.sweepAccounts, [now])

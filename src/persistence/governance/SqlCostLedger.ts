@@ -17,7 +17,6 @@ import * as Layer from "effect/Layer"
 import * as CostLedger from "../../governance/store/CostLedger.js"
 import { GovernancePersistenceError } from "../../governance/store/GovernanceError.js"
 import type * as Database from "../engine/Database.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as KeyText from "../engine/KeyText.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 import * as MigrationRun from "../schema/MigrationRun.js"
@@ -96,7 +95,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
   let sinceSweep = 0
 
   const sweep = (tx: Database.Access, now: number) =>
-    Immediate.suspend((): Effect.Effect<void, SqlError> => {
+    Effect.suspend((): Effect.Effect<void, SqlError> => {
       if (sinceSweep < SWEEP_EVERY) return Effect.void
       sinceSweep = 0
       return book.sweep(tx, now)
@@ -107,7 +106,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       sinceSweep++
       return database.transaction((tx) =>
-        Immediate.flatMap(body(tx, now), (value) => Immediate.map(sweep(tx, now), () => value))
+        Effect.flatMap(body(tx, now), (value) => Effect.map(sweep(tx, now), () => value))
       )
     })
 
@@ -116,7 +115,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
     const accounts = Array.from(new Set(request.accounts.map(({ account }) => KeyText.encode(account))))
     const amount = bounded(request.amount)
     return step<CostLedger.HoldResult, CostLedger.HoldResult>(
-      Immediate.fn(function* (tx, now) {
+      Effect.fnUntraced(function* (tx, now) {
         const expiresAt = now + holdTtl
         const open = { id, accounts, amount, expiresAt }
         const changes = Book.changes()
@@ -159,7 +158,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const settle: CostLedger.Service["settle"] = (id, given) =>
     step(
-      Immediate.fn(function* (tx, now) {
+      Effect.fnUntraced(function* (tx, now) {
         const taken = yield* book.remove(tx, KeyText.encode(id), now)
         if (taken.length === 0) return undefined
         const accounts = Book.accountsOf(taken)
@@ -172,7 +171,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const release: CostLedger.Service["release"] = (id) =>
     step(
-      Immediate.fn(function* (tx, now) {
+      Effect.fnUntraced(function* (tx, now) {
         const taken = yield* book.remove(tx, KeyText.encode(id), now)
         if (taken.length === 0) return false
         const changes = Book.changes()
@@ -184,7 +183,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const bookAll = (accounts: ReadonlyArray<string>, given: CostLedger.Amount) =>
     step(
-      Immediate.fn(function* (tx, now) {
+      Effect.fnUntraced(function* (tx, now) {
         const changes = Book.changes()
         changes.spend(accounts, bounded(given), now + spendTtl)
         return bookings(accounts, given, yield* book.write(tx, changes, now))
@@ -205,7 +204,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const closeOnce = (account: string) =>
     step<number, "again">(
-      Immediate.fn(function* (tx, now) {
+      Effect.fnUntraced(function* (tx, now) {
         const shared = yield* book.lockHoldsIn(tx, account)
         if (shared.length > 0) {
           const changes = Book.changes()

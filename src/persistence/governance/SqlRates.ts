@@ -11,7 +11,6 @@ import { GovernancePersistenceError } from "../../governance/store/GovernanceErr
 import type * as RateLimitStore from "../../governance/store/RateLimitStore.js"
 import type * as Database from "../engine/Database.js"
 import type { Dialect } from "../engine/Dialect.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as KeyText from "../engine/KeyText.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 
@@ -120,14 +119,14 @@ export const make = (database: Database.Database): RateLimitStore.Service => {
   let sinceSweep = 0
 
   /** To be done last: it waits for nobody, and nobody may wait for it while it does. */
-  const sweep = Immediate.fn(function* (tx: Database.Access, now: number) {
+  const sweep = Effect.fnUntraced(function* (tx: Database.Access, now: number) {
     sinceSweep = 0
     const gone = yield* tx.rows<{ readonly rate_key: string }>(texts.sweep, [now])
     if (gone.length > 0) yield* tx.run(texts.sweepSlots, [dialect.list(gone.map(({ rate_key }) => rate_key))])
   })
 
   /** Milliseconds until so much has left. */
-  const wait = Immediate.fn(function* (tx: Database.Access, key: string, now: number, amount: number) {
+  const wait = Effect.fnUntraced(function* (tx: Database.Access, key: string, now: number, amount: number) {
     let left = amount
     let after = now
     for (let size = FIRST_PAGE; ; size = NEXT_PAGE) {
@@ -150,7 +149,7 @@ export const make = (database: Database.Database): RateLimitStore.Service => {
         )
 
   /** Fails with a refusal that leaves nothing behind. */
-  const take = Immediate.fn(function* (
+  const take = Effect.fnUntraced(function* (
     tx: Database.Access,
     request: RateLimitStore.Take & { readonly limit: number },
     now: number
@@ -191,7 +190,7 @@ export const make = (database: Database.Database): RateLimitStore.Service => {
         if (leaves <= now) return Effect.void
         const key = KeyText.encode(name)
         return database.transaction(
-          Immediate.fn(function* (tx) {
+          Effect.fnUntraced(function* (tx) {
             const slot = yield* tx.first<Pick<Slot, "amount">>(texts.lockSlot, [key, leaves])
             if (slot === undefined) return
             const before = Number(slot.amount)

@@ -17,7 +17,6 @@ import type { FactBackend, FactChange } from "../../memory/facts/FactBackend.js"
 import type { TextAnalyzer } from "../../memory/text/TextAnalyzer.js"
 import type * as Database from "../engine/Database.js"
 import type { Dialect, Param } from "../engine/Dialect.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as KeyText from "../engine/KeyText.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 import * as SqlFactRows from "./SqlFactRows.js"
@@ -121,7 +120,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
       ? tx.first<Owner>(texts.begin, [key, analyzer.name])
       : tx.first<Owner>(texts.proceed, [key, revision])
 
-  const leave = Immediate.fn(function* (tx: Database.Access, key: string) {
+  const leave = Effect.fnUntraced(function* (tx: Database.Access, key: string) {
     const row = yield* tx.first<{ readonly revision: number }>(texts.leave, [key])
     if (row !== undefined) yield* tx.run(texts.remember, [GONE, Number(row.revision)])
     return row !== undefined
@@ -131,7 +130,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
    * Keeps rows, and the terms of those that say something else than before. Gives how many are new, and of how many
    * terms more.
    */
-  const put = Immediate.fn(function* (tx: Database.Access, key: string, given: NonNullable<FactChange["put"]>) {
+  const put = Effect.fnUntraced(function* (tx: Database.Access, key: string, given: NonNullable<FactChange["put"]>) {
     const ids = given.map(({ id }) => KeyText.encode(id))
     const known = new Map<string, SaidRow>()
     for (const row of yield* tx.rows<SaidRow>(texts.said, [key, dialect.list(ids)])) {
@@ -157,7 +156,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
     return { facts: given.length - known.size, terms: more }
   })
 
-  const trim = Immediate.fn(function* (
+  const trim = Effect.fnUntraced(function* (
     tx: Database.Access,
     key: string,
     { maxClosed, maxOpen, trim: given = [] }: FactChange
@@ -177,7 +176,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
   const apply = (ownerId: string, revision: number, change: FactChange) => {
     const key = KeyText.encode(ownerId)
     return database.transaction(
-      Immediate.fn(function* (tx) {
+      Effect.fnUntraced(function* (tx) {
         const begun = yield* begin(tx, key, revision)
         if (begun === undefined) return Option.none()
         let facts = Number(begun.facts)
@@ -215,7 +214,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
   const clear = (ownerId: string) => {
     const key = KeyText.encode(ownerId)
     return database.transaction(
-      Immediate.fn(function* (tx) {
+      Effect.fnUntraced(function* (tx) {
         if (!(yield* leave(tx, key))) return 0
         yield* terms.clear(tx, key)
         return yield* tx.run(texts.clear, [key])

@@ -14,7 +14,6 @@ import type { TextAnalyzer } from "../../memory/text/TextAnalyzer.js"
 import * as Database from "../engine/Database.js"
 import type { Dialect, Param } from "../engine/Dialect.js"
 import { maxRows } from "../engine/Dialect.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as KeyText from "../engine/KeyText.js"
 import type * as SqlFullText from "./SqlFullText.js"
 import type { Figures, Prepared } from "./SqlMemoryRows.js"
@@ -190,16 +189,14 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
       : undefined
 
   const lock = (tx: Database.Access, ownerId: string): Effect.Effect<Owner | undefined, SqlError> =>
-    Immediate.map(tx.first(sql.lock, [KeyText.encode(ownerId)]), (row) =>
-      row === undefined ? undefined : ownerOf(row)
-    )
+    Effect.map(tx.first(sql.lock, [KeyText.encode(ownerId)]), (row) => (row === undefined ? undefined : ownerOf(row)))
 
   const lockOrAdd = (
     tx: Database.Access,
     ownerId: string,
     attempt = 1
   ): Effect.Effect<Owner, SqlError | StorageError> =>
-    Immediate.flatMap(lock(tx, ownerId), (owner) => {
+    Effect.flatMap(lock(tx, ownerId), (owner) => {
       if (owner !== undefined) return Effect.succeed(owner)
       if (attempt > MAX_ATTEMPTS) return Effect.fail(vanishing())
       return Effect.zipRight(tx.run(sql.add, [KeyText.encode(ownerId), name]), lockOrAdd(tx, ownerId, attempt + 1))
@@ -216,7 +213,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
   const keep = (tx: Database.Access, owner: Owner): Effect.Effect<unknown, SqlError> =>
     owner.entries === 0 ? tx.run(sql.drop, [owner.serial]) : tx.run(sql.keep, kept(owner))
 
-  const remove = Immediate.fn(function* (tx: Database.Access, serials: ReadonlyArray<number>) {
+  const remove = Effect.fnUntraced(function* (tx: Database.Access, serials: ReadonlyArray<number>) {
     for (let at = 0; at < serials.length; at += CHUNK) {
       const list = Rows.serials(dialect, serials.slice(at, at + CHUNK))
       yield* tx.run(sql.removeWords, [list])
@@ -225,7 +222,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
     }
   })
 
-  const insert = Immediate.fn(function* (
+  const insert = Effect.fnUntraced(function* (
     tx: Database.Access,
     owner: number,
     prepared: ReadonlyArray<Prepared>,
@@ -278,7 +275,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
   })
 
   return {
-    apply: Immediate.fn(function* (tx, ownerId, { deleted, holds, ids, prepared }, now) {
+    apply: Effect.fnUntraced(function* (tx, ownerId, { deleted, holds, ids, prepared }, now) {
       const known = yield* prepared.length === 0 || holds !== undefined ? lock(tx, ownerId) : lockOrAdd(tx, ownerId)
       if (known === undefined) return holds === undefined ? 0 : undefined
       if (holds !== undefined && !(yield* holds)) return undefined
@@ -314,7 +311,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
       return count
     }),
 
-    recordAccess: Immediate.fn(function* (tx, ownerId, ids, at, now) {
+    recordAccess: Effect.fnUntraced(function* (tx, ownerId, ids, at, now) {
       const owner = yield* lock(tx, ownerId)
       if (owner === undefined) return
       const times = new Map<EntryId, number>()

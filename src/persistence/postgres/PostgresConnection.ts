@@ -217,7 +217,7 @@ export const make = (
       }
     ) as unknown as PgModule.PgClient
     Leases.provide(client, {
-      wait: (restore) => Effect.map(restore(pool.acquire), (lease) => new PostgresConnection(lease))
+      lease: (restore) => Effect.map(restore(pool.acquire), (lease) => new PostgresConnection(lease))
     })
     return Object.assign(client, { safe: client })
   })

@@ -14,7 +14,6 @@ import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { Checkpoint, Json } from "../../graph/Checkpointer.js"
 import * as Database from "../engine/Database.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as Payloads from "../engine/Payloads.js"
 import * as Rope from "../engine/Rope.js"
 
@@ -254,7 +253,7 @@ export const make = (database: Database.Database): CheckpointPieces => {
       }
       return { missing: [...missing.values()], there }
     }),
-    put: Immediate.fn(function* (tx, thread, ropes, plan) {
+    put: Effect.fnUntraced(function* (tx, thread, ropes, plan) {
       const still = yield* present(tx, thread, plan.there)
       const gone: Array<Piece> = []
       if (still.size < plan.there.size) {

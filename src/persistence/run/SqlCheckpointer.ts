@@ -15,7 +15,6 @@ import { CheckpointerError } from "../../graph/GraphError.js"
 import { count } from "../../internal/Count.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { Database } from "../engine/Database.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as IndexKey from "../engine/IndexKey.js"
 import * as Payloads from "../engine/Payloads.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
@@ -182,7 +181,7 @@ const over = (database: Database): Checkpointer.Service => {
         const { body, metadata, ref, ropes } = CheckpointPieces.write(checkpoint)
         return Effect.flatMap(pieces.plan(thread, ropes), (plan) =>
           database.transaction(
-            Immediate.fn(function* (tx) {
+            Effect.fnUntraced(function* (tx) {
               // From here on nobody else changes the thread.
               const owner = IndexKey.orNull(access?.userId)
               const counted = yield* tx.first<{ readonly revision: number }>(sql.count, [thread, owner, asker])
@@ -201,7 +200,7 @@ const over = (database: Database): Checkpointer.Service => {
         Effect.flatMap(Payloads.pack(JSON.stringify([node, writes])), ({ body, data }) => {
           const [thread] = place
           return database.transaction(
-            Immediate.fn(function* (tx) {
+            Effect.fnUntraced(function* (tx) {
               if ((yield* tx.first(sql.lock, place)) === undefined) return
               const found = yield* tx.first<{ readonly number: number }>(sql.number, [
                 ...place,

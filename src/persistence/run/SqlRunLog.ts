@@ -19,7 +19,6 @@ import * as RunLog from "../../observability/RunLog.js"
 import * as Database from "../engine/Database.js"
 import type { Param } from "../engine/Dialect.js"
 import * as ExactJson from "../engine/ExactJson.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as IndexKey from "../engine/IndexKey.js"
 import * as Payloads from "../engine/Payloads.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
@@ -135,14 +134,14 @@ const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Param>
 }
 
 const rowOf = (event: AgentEvent.AgentEvent): Effect.Effect<ReadonlyArray<Param>> =>
-  Immediate.map(Payloads.pack(ExactJson.encode(event)), ({ body, data }) => [
+  Effect.map(Payloads.pack(ExactJson.encode(event)), ({ body, data }) => [
     IndexKey.of(event.runId),
     event.seq,
     body,
     data ?? null
   ])
 
-const rowsOf = Immediate.fn(function* (events: ReadonlyArray<AgentEvent.AgentEvent>) {
+const rowsOf = Effect.fnUntraced(function* (events: ReadonlyArray<AgentEvent.AgentEvent>) {
   const rows: Array<ReadonlyArray<Param>> = []
   for (const event of events) rows.push(yield* rowOf(event))
   return rows
@@ -203,7 +202,7 @@ const over = (database: Database.Database, options: Options | undefined): RunLog
       return Effect.flatMap(rowsOf(appended), (rows) =>
         Effect.zipRight(
           database.transaction(
-            Immediate.fn(function* (tx) {
+            Effect.fnUntraced(function* (tx) {
               for (const run of runsOf(appended)) yield* tx.run(sql.run, runParams(run))
               yield* tx.insert(events, rows)
             })

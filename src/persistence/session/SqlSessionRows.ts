@@ -20,7 +20,6 @@ import type { SessionStorageError } from "../../session/turn/SessionError.js"
 import * as Refusals from "../../session/turn/SessionRefusals.js"
 import type { Row } from "../engine/Database.js"
 import type { Param } from "../engine/Dialect.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as KeyText from "../engine/KeyText.js"
 import * as Payloads from "../engine/Payloads.js"
 import * as SessionTables from "../schema/SessionTables.js"
@@ -165,7 +164,7 @@ const stateOf = (of: Session.SessionState): typeof State.Type => ({
 })
 
 const packed = <A>(codec: SessionCodec.Codec<A>, value: A): Encoded<Payloads.Packed> =>
-  Immediate.flatMap(codec.encode(value), Payloads.pack)
+  Effect.flatMap(codec.encode(value), Payloads.pack)
 
 /**
  * Fails where something of the session could not be read again.
@@ -196,7 +195,7 @@ export interface TurnRow {
  * @category conversions
  */
 export const turnRow = (turn: Session.SessionTurn): Encoded<TurnRow> =>
-  Immediate.map(packed(PlainSession.turn, turn), (packed) => ({
+  Effect.map(packed(PlainSession.turn, turn), (packed) => ({
     key: KeyText.encode(turn.id),
     parent: turn.parent,
     packed

@@ -25,7 +25,6 @@ import * as Refusals from "../../session/turn/SessionRefusals.js"
 import type { Addition, Change, Created, Creation, Limits } from "../../session/turn/SessionStore.js"
 import * as Database from "../engine/Database.js"
 import type { Param } from "../engine/Dialect.js"
-import * as Immediate from "../engine/Immediate.js"
 import * as KeyText from "../engine/KeyText.js"
 import type { Packed } from "../engine/Payloads.js"
 import * as SessionTables from "../schema/SessionTables.js"
@@ -88,7 +87,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     dialect.lock === undefined ? Effect.void : tx.rows(dialect.lock, [text])
 
   const stale = (tx: Access, session: Session): Write<never, SessionConflictError> =>
-    Immediate.flatMap(tx.first(statements.standing, [KeyText.encode(session.id)]), (row) =>
+    Effect.flatMap(tx.first(statements.standing, [KeyText.encode(session.id)]), (row) =>
       Effect.fail(
         Refusals.stale(
           session,
@@ -100,7 +99,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     )
 
   /** Whoever makes another session live waits, so that what is counted stays so. */
-  const lockLimits = Immediate.fn(function* (tx: Access, session: Session, { perParent, perUser }: Limits) {
+  const lockLimits = Effect.fnUntraced(function* (tx: Access, session: Session, { perParent, perUser }: Limits) {
     if (perUser !== undefined && session.userId !== undefined) {
       yield* lock(tx, `lex_sessions user ${KeyText.encode(session.userId)}`)
     }
@@ -109,7 +108,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     }
   })
 
-  const withinLimits = Immediate.fn(function* (tx: Access, session: Session, limits: Limits) {
+  const withinLimits = Effect.fnUntraced(function* (tx: Access, session: Session, limits: Limits) {
     const id = KeyText.encode(session.id)
     const row = yield* tx.first(statements.live, [
       Rows.userKey(session.userId),
@@ -133,7 +132,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     payloads.sweep(tx, Rows.scopes.states + id, statements.stateRefs)
 
   /** Gives whether checkpoints had to make room. */
-  const insertCheckpoint = Immediate.fn(function* (
+  const insertCheckpoint = Effect.fnUntraced(function* (
     tx: Access,
     id: string,
     row: Rows.CheckpointRow,
@@ -152,7 +151,7 @@ export const make = (database: Database.Database, statements: Statements): Write
   const isHeavy = (...rests: ReadonlyArray<Rows.Rest | undefined>): boolean =>
     rests.some((rest) => rest !== undefined && (isLarge(rest.profile) || isLarge(rest.state)))
 
-  const existing = Immediate.fn(function* (tx: Access, session: Session) {
+  const existing = Effect.fnUntraced(function* (tx: Access, session: Session) {
     const id = KeyText.encode(session.id)
     for (;;) {
       const row = yield* tx.first(statements.load, [id])
@@ -166,12 +165,12 @@ export const make = (database: Database.Database, statements: Statements): Write
 
   const placeOf = (tx: Access, { sessionId, turnId }: TurnRef): Effect.Effect<Place | undefined, SqlError> => {
     const session = KeyText.encode(sessionId)
-    return Immediate.map(tx.first(statements.turnPlace, [session, KeyText.encode(turnId)]), (row) =>
+    return Effect.map(tx.first(statements.turnPlace, [session, KeyText.encode(turnId)]), (row) =>
       row === undefined ? undefined : { session, run: Number(row["run"]), place: Number(row["place"]) }
     )
   }
 
-  const create: Writes["create"] = Immediate.fn(function* ({ checkpoint, limits, session }: Creation) {
+  const create: Writes["create"] = Effect.fnUntraced(function* ({ checkpoint, limits, session }: Creation) {
     const rest = yield* Rows.sessionRest(session)
     const kept = yield* checkpointOf(checkpoint)
     const id = KeyText.encode(session.id)
@@ -215,12 +214,12 @@ export const make = (database: Database.Database, statements: Statements): Write
     return yield* database.transaction(attempt)
   })
 
-  const setState = Immediate.fn(function* (tx: Access, id: string, { profile, state }: Rows.Rest) {
+  const setState = Effect.fnUntraced(function* (tx: Access, id: string, { profile, state }: Rows.Rest) {
     yield* put(tx, Rows.scopes.states, id, [profile, state])
     yield* tx.run(statements.setState, [profile.body, profile.ref, state.body, state.ref, id])
   })
 
-  const save: Writes["save"] = Immediate.fn(function* ({ checkpoint, keepCheckpoints, limits, session }: Change) {
+  const save: Writes["save"] = Effect.fnUntraced(function* ({ checkpoint, keepCheckpoints, limits, session }: Change) {
     const rest = yield* Rows.sessionRest(session)
     const kept = yield* checkpointOf(checkpoint)
     const id = KeyText.encode(session.id)
@@ -229,7 +228,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     const params = [headSession, headTurn, ...standing, id, session.revision - 1]
     const bounds = limits !== undefined && isLive(session) ? limits : undefined
     return yield* database.transaction(
-      Immediate.fn(function* (tx) {
+      Effect.fnUntraced(function* (tx) {
         if (bounds !== undefined) {
           yield* lockLimits(tx, session, bounds)
           const before = yield* tx.first(statements.standingForUpdate, [id])
@@ -266,7 +265,7 @@ export const make = (database: Database.Database, statements: Statements): Write
       packed.ref
     ])
 
-  const known = Immediate.fn(function* (tx: Access, id: string, from: number, rows: ReadonlyArray<Rows.TurnRow>) {
+  const known = Effect.fnUntraced(function* (tx: Access, id: string, from: number, rows: ReadonlyArray<Rows.TurnRow>) {
     const found = yield* tx.rows(statements.knownTurns, [id, from, dialect.list(rows.map(({ key }) => key))])
     if (found.length === 0) return yield* Refusals.turnsTwice
     const byKey = new Map(found.map((row) => [row["turn_id"], row]))
@@ -275,7 +274,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     })
   })
 
-  const append: Writes["append"] = Immediate.fn(function* (addition: Addition) {
+  const append: Writes["append"] = Effect.fnUntraced(function* (addition: Addition) {
     const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
     const rows: Array<Rows.TurnRow> = []
     for (const turn of turns) rows.push(yield* Rows.turnRow(turn))
@@ -294,7 +293,7 @@ export const make = (database: Database.Database, statements: Statements): Write
       session.revision - 1
     ]
     const statement = rest === undefined ? statements.move(heavy) : statements.moveWhole(heavy)
-    const written = Immediate.fn(function* (tx: Access) {
+    const written = Effect.fnUntraced(function* (tx: Access) {
       const row = yield* tx.first(statement, params)
       if (row === undefined) return yield* stale(tx, session)
       const from = Number(row["turns"]) - turns.length + 1
@@ -318,7 +317,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     const room = statements.count(limit)
     if (room === 0) return Effect.succeed([])
     return database.transaction(
-      Immediate.fn(function* (tx) {
+      Effect.fnUntraced(function* (tx) {
         const found = yield* tx.rows(statements.idleForUpdate, [since, room])
         if (found.length === 0) return []
         const ids = found.map((row) => row["id"] as string)
@@ -343,7 +342,7 @@ export const make = (database: Database.Database, statements: Statements): Write
 
   const deleteCheckpoint: Writes["deleteCheckpoint"] = (id) =>
     database.transaction(
-      Immediate.fn(function* (tx) {
+      Effect.fnUntraced(function* (tx) {
         const row = yield* tx.first(statements.deleteCheckpoint, [KeyText.encode(id)])
         if (row === undefined) return false
         if (row["ref"] !== null || row["state_ref"] !== null) yield* sweepStates(tx, row["session_id"])

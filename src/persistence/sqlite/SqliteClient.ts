@@ -286,7 +286,7 @@ export const make = (
       checkpoint: checkpoint(pool)
     })
     ;(client as { safe: unknown }).safe = client
-    Leases.provide(client, { wait: (restore) => pool.lease(restore), now: () => pool.leaseNow() })
+    Leases.provide(client, { lease: (restore) => pool.lease(restore) })
     return client
   }).pipe(Effect.provide(Reactivity.layer))
 

@@ -15,7 +15,6 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Immediate from "../engine/Immediate.js"
 import { type Level, Synchronous } from "../engine/Synchronous.js"
 import * as SqliteBusy from "./SqliteBusy.js"
 import type * as SqliteDriver from "./SqliteDriver.js"
@@ -88,7 +87,7 @@ abstract class Executor implements Connection {
   protected abstract pull<A>(next: () => A): Effect.Effect<A, SqlError>
 
   private run<A>(sql: string, operation: Operation<A>): Effect.Effect<A, SqlError> {
-    return Immediate.make((fiber) => this.pool.inTurn(this.isAhead, () => this.attempt(sql, operation, fiber)))
+    return Effect.withFiberRuntime((fiber) => this.pool.inTurn(this.isAhead, () => this.attempt(sql, operation, fiber)))
   }
 
   first(sql: string, params: ReadonlyArray<unknown>): Effect.Effect<any, SqlError> {
