@@ -1,9 +1,9 @@
 /**
- * Rows of facts in a database.
+ * A `FactBackend` on the tables of a database.
  *
- * Who changes the facts of an owner begins with the owner's row, which has the revision: of two that have read the same
- * one only the first finds it. The row goes with the last fact; one that begins anew counts on from behind every
- * revision that any owner had when it went.
+ * A change of an owner's facts begins with the owner's row, which has the revision: of two writers that read the same
+ * revision only the first one succeeds. The row is deleted with the last fact. A new row continues from the highest
+ * revision of all deleted rows.
  *
  * @internal
  * @since 0.1.0
@@ -22,7 +22,7 @@ import * as SqlFailure from "../engine/SqlFailure.js"
 import * as SqlFactRows from "./SqlFactRows.js"
 import * as SqlFactTerms from "./SqlFactTerms.js"
 
-/** Stands before every owner, and is none: its revision is the highest that one had who is gone. */
+/** Key of a row that is no owner and sorts before all of them: its revision is the highest of all deleted rows. */
 const GONE = "\u0001"
 
 interface Owner {
@@ -42,7 +42,7 @@ const trimmed = (which: string, order: string, { oneOf }: Dialect): string =>
   ) RETURNING id, terms`
 
 /**
- * The statements by themselves, so that their plans can be looked at.
+ * Exported so that tests can check the query plans.
  *
  * @category constants
  */
@@ -100,21 +100,15 @@ const failed = (error: SqlError): StorageError => new StorageError(SqlFailure.fi
 const orFail = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, MemoryStoreFailure> =>
   Effect.mapError(effect, failed)
 
-/**
- * @category constructors
- */
-export const make = (database: Database.Database, analyzer: TextAnalyzer): FactBackend => {
+const makeWrites = (
+  database: Database.Database,
+  analyzer: TextAnalyzer,
+  terms: ReturnType<typeof SqlFactTerms.make>
+) => {
   const { dialect } = database
   const texts = statements(dialect)
-  const reads = SqlFactRows.statements(dialect)
-  const terms = SqlFactTerms.make(dialect, analyzer)
 
-  const rows = (ownerId: string, { params, text }: SqlFactRows.Statement) =>
-    Effect.map(database.rows<SqlFactRows.Kept>(text, params), (kept) =>
-      kept.map((one) => SqlFactRows.toRow(ownerId, one))
-    )
-
-  /** The owner's row, locked, if it is in the state that was read. */
+  /** Locks the owner's row if it still has the revision that was read. */
   const begin = (tx: Database.Access, key: string, revision: number) =>
     revision === 0
       ? tx.first<Owner>(texts.begin, [key, analyzer.name])
@@ -127,8 +121,8 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
   })
 
   /**
-   * Keeps rows, and the terms of those that say something else than before. Gives how many are new, and of how many
-   * terms more.
+   * Writes facts, and the terms of facts whose text changed. Succeeds with the number of new facts and by how much the
+   * number of terms grew.
    */
   const put = Effect.fnUntraced(function* (tx: Database.Access, key: string, given: NonNullable<FactChange["put"]>) {
     const ids = given.map(({ id }) => KeyText.encode(id))
@@ -222,6 +216,24 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
     )
   }
 
+  return { apply, clear }
+}
+
+/**
+ * @category constructors
+ */
+export const make = (database: Database.Database, analyzer: TextAnalyzer): FactBackend => {
+  const { dialect } = database
+  const texts = statements(dialect)
+  const reads = SqlFactRows.makeStatements(dialect)
+  const terms = SqlFactTerms.make(dialect, analyzer)
+  const writes = makeWrites(database, analyzer, terms)
+
+  const rows = (ownerId: string, { params, text }: SqlFactRows.Statement) =>
+    Effect.map(database.rows<SqlFactRows.Kept>(text, params), (kept) =>
+      kept.map((one) => SqlFactRows.toRow(ownerId, one))
+    )
+
   return {
     name: dialect.name,
     revision: (ownerId) =>
@@ -230,7 +242,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
           Number(row?.revision ?? 0)
         )
       ),
-    apply: (ownerId, revision, change) => orFail(apply(ownerId, revision, change)),
+    apply: (ownerId, revision, change) => orFail(writes.apply(ownerId, revision, change)),
     get: (ownerId, ids) => {
       if (ids.length === 0) return Effect.succeed([])
       const keys = ids.map(KeyText.encode)
@@ -301,7 +313,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
           (found) => found.map(({ owner_id }) => KeyText.decode(owner_id))
         )
       ),
-    clear: (ownerId) => orFail(clear(ownerId)),
+    clear: (ownerId) => orFail(writes.clear(ownerId)),
     health: orFail(Effect.asVoid(database.first("SELECT 1 AS answer")))
   }
 }

@@ -193,7 +193,7 @@ const meets = "f.valid_from <= ? AND (f.valid_to IS NULL OR f.valid_to >= ?)"
 /**
  * @category constructors
  */
-export const statements = (dialect: Dialect) => {
+export const makeStatements = (dialect: Dialect) => {
   const { oneOf } = dialect
   const numbered = new Map<string, string>()
   const statement = (text: string, params: ReadonlyArray<Param>): Statement => {

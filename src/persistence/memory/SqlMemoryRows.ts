@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../../domain/Ids.js"
 import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
+import { StorageError } from "../../memory/entry/MemoryError.js"
 import * as Selections from "../../memory/entry/Selection.js"
 import type { TextAnalyzer } from "../../memory/text/TextAnalyzer.js"
 import type { Row } from "../engine/Database.js"
@@ -238,3 +239,12 @@ export const serials = ({ name }: Dialect, all: ReadonlyArray<number>): Param =>
  */
 export const oneOfSerials = ({ name }: Dialect, column: string): string =>
   name === "sqlite" ? `${column} IN (SELECT value FROM json_each(?))` : `${column} = ANY(?::bigint[])`
+
+/**
+ * @category errors
+ */
+export const unreadable = (): StorageError =>
+  new StorageError({
+    message: "An entry in the database cannot be read",
+    hint: "It was written by something else or by a later version"
+  })

@@ -19,8 +19,8 @@ import type { Dialect } from "../engine/Dialect.js"
 import * as StatementTexts from "../engine/StatementTexts.js"
 import * as ListRanking from "./ListRanking.js"
 import * as SqlFullText from "./SqlFullText.js"
+import type { Owner } from "./SqlMemoryOwners.js"
 import * as Rows from "./SqlMemoryRows.js"
-import type { Owner } from "./SqlMemoryWrites.js"
 import * as SqlSelection from "./SqlSelection.js"
 
 /**

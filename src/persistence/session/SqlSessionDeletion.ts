@@ -13,7 +13,7 @@ import * as KeyText from "../engine/KeyText.js"
 import * as SessionTables from "../schema/SessionTables.js"
 import * as Rows from "./SqlSessionRows.js"
 import type { Statements } from "./SqlSessionStatements.js"
-import { treeLock } from "./SqlSessionWrites.js"
+import { treeLock } from "./SqlSessionSteps.js"
 
 /** Turns that one statement deletes: SQLite lets nobody else run meanwhile. */
 const CHUNK = 2_000

@@ -1,28 +1,21 @@
 /**
- * Writes sessions, turns and checkpoints: each call is one transaction, and what decides on it is locked before it is
- * read.
+ * Writes sessions, turns and checkpoints. Each call is one transaction, which locks the rows that it depends on before it
+ * reads them.
  *
  * @internal
  * @since 0.1.0
  */
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import {
-  isLive,
-  type Session,
-  type SessionCheckpoint,
-  type SessionTurn,
-  type TurnRef
-} from "../../session/turn/Session.js"
+import { isLive, type Session, type SessionCheckpoint, type SessionTurn } from "../../session/turn/Session.js"
 import type {
   SessionCapacityError,
   SessionConflictError,
   SessionStorageError
 } from "../../session/turn/SessionError.js"
 import * as Refusals from "../../session/turn/SessionRefusals.js"
-import type { Addition, Change, Created, Creation, Limits } from "../../session/turn/SessionStore.js"
+import type { Addition, Change, Created, Creation } from "../../session/turn/SessionStore.js"
 import * as Database from "../engine/Database.js"
 import type { Param } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
@@ -31,12 +24,12 @@ import * as SessionTables from "../schema/SessionTables.js"
 import * as Reads from "./SqlSessionReads.js"
 import * as Rows from "./SqlSessionRows.js"
 import type { Statements } from "./SqlSessionStatements.js"
+import { make as makeSteps, type Place, type Steps, treeLock, type Write } from "./SqlSessionSteps.js"
 
 type Access = Database.Access
-type Write<A, E = never> = Effect.Effect<A, E | SessionStorageError | SqlError>
 
 /**
- * As the methods of the port that write, but for `delete`.
+ * The writing methods of the port, except `delete`.
  *
  * @category models
  */
@@ -52,125 +45,22 @@ export interface Writes {
   readonly deleteCheckpoint: (id: SessionCheckpoint["id"]) => Write<boolean>
 }
 
-/** Where a turn lies. */
-interface Place {
-  readonly session: string
-  readonly run: number
-  readonly place: number
-}
-
-/** Undoes the transaction: the turns are there already. */
+/** Rolls back: the turns already exist. */
 class Known extends Data.TaggedError("Known")<{ readonly turns: ReadonlyArray<SessionTurn> }> {}
-
-/**
- * Held by who takes turns of a session away, and by who begins a branch at one.
- *
- * @category getters
- */
-export const treeLock = (session: string): string => `lex_session_turns ${session}`
 
 const isLarge = ({ ref }: Packed): boolean => ref !== null
 
-/**
- * @category constructors
- */
-export const make = (database: Database.Database, statements: Statements): Writes => {
-  const { dialect } = database
-  const { payloads } = statements
-  const manyTurns = Database.insertInto(
-    "lex_session_turns",
-    statements.turnInsert,
-    "ON CONFLICT (session_id, turn_id) DO NOTHING"
-  )
+const isHeavy = (...rests: ReadonlyArray<Rows.Rest | undefined>): boolean =>
+  rests.some((rest) => rest !== undefined && (isLarge(rest.profile) || isLarge(rest.state)))
 
-  const lock = (tx: Access, text: string): Effect.Effect<unknown, SqlError> =>
-    dialect.lock === undefined ? Effect.void : tx.rows(dialect.lock, [text])
+const checkpointOf = (
+  checkpoint: SessionCheckpoint | undefined
+): Effect.Effect<Rows.CheckpointRow | undefined, SessionStorageError> =>
+  checkpoint === undefined ? Effect.succeed(undefined) : Rows.checkpointRow(checkpoint)
 
-  const stale = (tx: Access, session: Session): Write<never, SessionConflictError> =>
-    Effect.flatMap(tx.first(statements.standing, [KeyText.encode(session.id)]), (row) =>
-      Effect.fail(
-        Refusals.stale(
-          session,
-          row === undefined || Number(row["status"]) >= SessionTables.deleted
-            ? undefined
-            : { revision: Number(row["revision"]) }
-        )
-      )
-    )
-
-  /** Whoever makes another session live waits, so that what is counted stays so. */
-  const lockLimits = Effect.fnUntraced(function* (tx: Access, session: Session, { perParent, perUser }: Limits) {
-    if (perUser !== undefined && session.userId !== undefined) {
-      yield* lock(tx, `lex_sessions user ${KeyText.encode(session.userId)}`)
-    }
-    if (perParent !== undefined && session.parentSessionId !== undefined) {
-      yield* lock(tx, `lex_sessions parent ${KeyText.encode(session.parentSessionId)}`)
-    }
-  })
-
-  const withinLimits = Effect.fnUntraced(function* (tx: Access, session: Session, limits: Limits) {
-    const id = KeyText.encode(session.id)
-    const row = yield* tx.first(statements.live, [
-      Rows.userKey(session.userId),
-      id,
-      statements.count(limits.perUser ?? 0),
-      session.parentSessionId === undefined ? "" : KeyText.encode(session.parentSessionId),
-      id,
-      statements.count(limits.perParent ?? 0)
-    ])
-    const refusal = Refusals.overLimit(session, limits, {
-      ofUser: () => Number(row?.["of_user"]),
-      ofParent: () => Number(row?.["of_parent"])
-    })
-    if (refusal !== undefined) return yield* refusal
-  })
-
-  const put = (tx: Access, scope: string, id: string, packed: ReadonlyArray<Packed>): Effect.Effect<void, SqlError> =>
-    payloads.put(tx, scope + id, packed)
-
-  const sweepStates = (tx: Access, id: string): Effect.Effect<void, SqlError> =>
-    payloads.sweep(tx, Rows.scopes.states + id, statements.stateRefs)
-
-  /** Gives whether checkpoints had to make room. */
-  const insertCheckpoint = Effect.fnUntraced(function* (
-    tx: Access,
-    id: string,
-    row: Rows.CheckpointRow,
-    keep: number | undefined
-  ) {
-    yield* put(tx, Rows.scopes.states, id, [row.profile, row.state])
-    if ((yield* tx.run(statements.insertCheckpoint, row.params)) === 0) return yield* Refusals.checkpointTaken
-    return keep === undefined ? false : (yield* tx.run(statements.trim, [id, id, statements.count(keep)])) > 0
-  })
-
-  const checkpointOf = (
-    checkpoint: SessionCheckpoint | undefined
-  ): Effect.Effect<Rows.CheckpointRow | undefined, SessionStorageError> =>
-    checkpoint === undefined ? Effect.succeed(undefined) : Rows.checkpointRow(checkpoint)
-
-  const isHeavy = (...rests: ReadonlyArray<Rows.Rest | undefined>): boolean =>
-    rests.some((rest) => rest !== undefined && (isLarge(rest.profile) || isLarge(rest.state)))
-
-  const existing = Effect.fnUntraced(function* (tx: Access, session: Session) {
-    const id = KeyText.encode(session.id)
-    for (;;) {
-      const row = yield* tx.first(statements.load, [id])
-      if (row !== undefined) return yield* Rows.session(row)
-      const standing = yield* tx.first(statements.standing, [id])
-      if (standing === undefined) return undefined
-      if (Number(standing["status"]) >= SessionTables.deleted) return yield* Refusals.idNeeded(session)
-      // Somebody else has begun it in between.
-    }
-  })
-
-  const placeOf = (tx: Access, { sessionId, turnId }: TurnRef): Effect.Effect<Place | undefined, SqlError> => {
-    const session = KeyText.encode(sessionId)
-    return Effect.map(tx.first(statements.turnPlace, [session, KeyText.encode(turnId)]), (row) =>
-      row === undefined ? undefined : { session, run: Number(row["run"]), place: Number(row["place"]) }
-    )
-  }
-
-  const create: Writes["create"] = Effect.fnUntraced(function* ({ checkpoint, limits, session }: Creation) {
+const makeCreate = (database: Database.Database, statements: Statements, steps: Steps): Writes["create"] => {
+  const { existing, insertCheckpoint, lock, lockLimits, placeOf, put, withinLimits } = steps
+  return Effect.fnUntraced(function* ({ checkpoint, limits, session }: Creation) {
     const rest = yield* Rows.sessionRest(session)
     const kept = yield* checkpointOf(checkpoint)
     const id = KeyText.encode(session.id)
@@ -200,26 +90,24 @@ export const make = (database: Database.Database, statements: Statements): Write
         ])
         if (added === 0) {
           const there = yield* existing(tx, session)
-          // Deleted since: the id is free after all.
+          // Deleted in the meantime: the id is free.
           return there === undefined ? yield* attempt(tx) : { session: there, isNew: false }
         }
         yield* put(tx, Rows.scopes.states, id, [rest.profile, rest.state])
         const { profile, state } = rest
         yield* tx.run(statements.insertState, [id, profile.body, profile.ref, state.body, state.ref])
         if (kept !== undefined) yield* insertCheckpoint(tx, id, kept, undefined)
-        // As whoever loads it next has it.
+        // Returns the session as the next load would.
         const now = yield* existing(tx, session)
         return { session: now ?? session, isNew: true }
       })
     return yield* database.transaction(attempt)
   })
+}
 
-  const setState = Effect.fnUntraced(function* (tx: Access, id: string, { profile, state }: Rows.Rest) {
-    yield* put(tx, Rows.scopes.states, id, [profile, state])
-    yield* tx.run(statements.setState, [profile.body, profile.ref, state.body, state.ref, id])
-  })
-
-  const save: Writes["save"] = Effect.fnUntraced(function* ({ checkpoint, keepCheckpoints, limits, session }: Change) {
+const makeSave = (database: Database.Database, statements: Statements, steps: Steps): Writes["save"] => {
+  const { failStale, insertCheckpoint, lockLimits, setState, sweepStates, withinLimits } = steps
+  return Effect.fnUntraced(function* ({ checkpoint, keepCheckpoints, limits, session }: Change) {
     const rest = yield* Rows.sessionRest(session)
     const kept = yield* checkpointOf(checkpoint)
     const id = KeyText.encode(session.id)
@@ -240,33 +128,42 @@ export const make = (database: Database.Database, statements: Statements): Write
           }
         }
         const row = yield* tx.first(statements.save(isHeavy(rest, kept)), params)
-        if (row === undefined) return yield* stale(tx, session)
+        if (row === undefined) return yield* failStale(tx, session)
         yield* setState(tx, id, rest)
         if (kept !== undefined) yield* insertCheckpoint(tx, id, kept, keepCheckpoints)
         if (Number(row["is_heavy"]) === 1) yield* sweepStates(tx, id)
       })
     )
   })
+}
 
-  const turnParams = (
-    id: string,
-    rows: ReadonlyArray<Rows.TurnRow>,
-    from: number,
-    run: number,
-    parent: Place | undefined
-  ): ReadonlyArray<ReadonlyArray<Param>> =>
-    rows.map(({ key, packed }, at) => [
-      id,
-      from + at,
-      run,
-      key,
-      ...(at === 0 && parent !== undefined ? [parent.session, parent.run, parent.place] : [null, null, null]),
-      packed.body,
-      packed.ref
-    ])
+const turnParams = (
+  id: string,
+  rows: ReadonlyArray<Rows.TurnRow>,
+  from: number,
+  run: number,
+  parent: Place | undefined
+): ReadonlyArray<ReadonlyArray<Param>> =>
+  rows.map(({ key, packed }, at) => [
+    id,
+    from + at,
+    run,
+    key,
+    ...(at === 0 && parent !== undefined ? [parent.session, parent.run, parent.place] : [null, null, null]),
+    packed.body,
+    packed.ref
+  ])
+
+const makeAppend = (database: Database.Database, statements: Statements, steps: Steps): Writes["append"] => {
+  const { failStale, insertCheckpoint, placeOf, put, setState, sweepStates } = steps
+  const manyTurns = Database.insertInto(
+    "lex_session_turns",
+    statements.turnInsert,
+    "ON CONFLICT (session_id, turn_id) DO NOTHING"
+  )
 
   const known = Effect.fnUntraced(function* (tx: Access, id: string, from: number, rows: ReadonlyArray<Rows.TurnRow>) {
-    const found = yield* tx.rows(statements.knownTurns, [id, from, dialect.list(rows.map(({ key }) => key))])
+    const found = yield* tx.rows(statements.knownTurns, [id, from, database.dialect.list(rows.map(({ key }) => key))])
     if (found.length === 0) return yield* Refusals.turnsTwice
     const byKey = new Map(found.map((row) => [row["turn_id"], row]))
     return yield* new Known({
@@ -274,7 +171,7 @@ export const make = (database: Database.Database, statements: Statements): Write
     })
   })
 
-  const append: Writes["append"] = Effect.fnUntraced(function* (addition: Addition) {
+  return Effect.fnUntraced(function* (addition: Addition) {
     const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
     const rows: Array<Rows.TurnRow> = []
     for (const turn of turns) rows.push(yield* Rows.turnRow(turn))
@@ -283,10 +180,10 @@ export const make = (database: Database.Database, statements: Statements): Write
     const id = KeyText.encode(session.id)
     const packed = rows.map((row) => row.packed)
     const heavy = packed.some(isLarge) || isHeavy(rest ?? undefined, kept)
-    const behind = rows[0]?.parent
+    const parentRef = rows[0]?.parent
     const params = [
-      behind === undefined ? null : KeyText.encode(behind.sessionId),
-      behind === undefined ? null : KeyText.encode(behind.turnId),
+      parentRef === undefined ? null : KeyText.encode(parentRef.sessionId),
+      parentRef === undefined ? null : KeyText.encode(parentRef.turnId),
       turns.length,
       ...(rest === undefined ? Rows.movingParams(session) : Rows.standingParams(session)),
       id,
@@ -295,11 +192,11 @@ export const make = (database: Database.Database, statements: Statements): Write
     const statement = rest === undefined ? statements.move(heavy) : statements.moveWhole(heavy)
     const written = Effect.fnUntraced(function* (tx: Access) {
       const row = yield* tx.first(statement, params)
-      if (row === undefined) return yield* stale(tx, session)
+      if (row === undefined) return yield* failStale(tx, session)
       const from = Number(row["turns"]) - turns.length + 1
       const run = Number(row["run"])
-      // The first turn of a run: where its parent lies must be looked for.
-      const parent = run === from && behind !== undefined ? yield* placeOf(tx, behind) : undefined
+      // Only the first turn of a run refers to its parent by place.
+      const parent = run === from && parentRef !== undefined ? yield* placeOf(tx, parentRef) : undefined
       yield* put(tx, Rows.scopes.turns, id, packed)
       const all = turnParams(id, rows, from, run, parent)
       const added = all.length === 1 ? yield* tx.run(statements.insertTurn, all[0]) : yield* tx.insert(manyTurns, all)
@@ -312,8 +209,11 @@ export const make = (database: Database.Database, statements: Statements): Write
     })
     return yield* Effect.catchTag(database.transaction(written), "Known", ({ turns }) => Effect.succeed(turns))
   })
+}
 
-  const expire: Writes["expire"] = ({ at, limit, since }) => {
+const makeExpire =
+  (database: Database.Database, statements: Statements): Writes["expire"] =>
+  ({ at, limit, since }) => {
     const room = statements.count(limit)
     if (room === 0) return Effect.succeed([])
     return database.transaction(
@@ -321,7 +221,9 @@ export const make = (database: Database.Database, statements: Statements): Write
         const found = yield* tx.rows(statements.idleForUpdate, [since, room])
         if (found.length === 0) return []
         const ids = found.map((row) => row["id"] as string)
-        const rows = new Map((yield* tx.rows(statements.loadAll, [dialect.list(ids)])).map((row) => [row["id"], row]))
+        const rows = new Map(
+          (yield* tx.rows(statements.loadAll, [database.dialect.list(ids)])).map((row) => [row["id"], row])
+        )
         const read = ids.flatMap((id) => {
           const row = rows.get(id)
           return row === undefined ? [] : [{ id, session: Rows.session(row) }]
@@ -330,9 +232,9 @@ export const make = (database: Database.Database, statements: Statements): Write
           Either.isRight(session) ? [{ id, session: session.right }] : []
         )
         const bad = read.find(({ session }) => Either.isLeft(session))
-        // One that cannot be read must not keep the others from expiring for ever.
+        // A session that cannot be read must not keep the others from expiring.
         if (good.length === 0 && bad !== undefined && Either.isLeft(bad.session)) return yield* bad.session.left
-        yield* tx.run(statements.expire, [at, dialect.list(good.map(({ id }) => id))])
+        yield* tx.run(statements.expire, [at, database.dialect.list(good.map(({ id }) => id))])
         return good.map(
           ({ session }): Session => ({ ...session, status: "expired", updatedAt: at, revision: session.revision + 1 })
         )
@@ -340,15 +242,24 @@ export const make = (database: Database.Database, statements: Statements): Write
     )
   }
 
-  const deleteCheckpoint: Writes["deleteCheckpoint"] = (id) =>
-    database.transaction(
-      Effect.fnUntraced(function* (tx) {
-        const row = yield* tx.first(statements.deleteCheckpoint, [KeyText.encode(id)])
-        if (row === undefined) return false
-        if (row["ref"] !== null || row["state_ref"] !== null) yield* sweepStates(tx, row["session_id"])
-        return true
-      })
-    )
-
-  return { create, save, append, expire, deleteCheckpoint }
+/**
+ * @category constructors
+ */
+export const make = (database: Database.Database, statements: Statements): Writes => {
+  const steps = makeSteps(database, statements)
+  return {
+    create: makeCreate(database, statements, steps),
+    save: makeSave(database, statements, steps),
+    append: makeAppend(database, statements, steps),
+    expire: makeExpire(database, statements),
+    deleteCheckpoint: (id) =>
+      database.transaction(
+        Effect.fnUntraced(function* (tx) {
+          const row = yield* tx.first(statements.deleteCheckpoint, [KeyText.encode(id)])
+          if (row === undefined) return false
+          if (row["ref"] !== null || row["state_ref"] !== null) yield* steps.sweepStates(tx, row["session_id"])
+          return true
+        })
+      )
+  }
 }

@@ -368,7 +368,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
       const list = dialect.list(["a", "b"])
       const backend = SqlFactBackend.statements(dialect)
       const terms = SqlFactTerms.statements(dialect)
-      const rows = SqlFactRows.statements(dialect)
+      const rows = SqlFactRows.makeStatements(dialect)
       const params: Record<string, ReadonlyArray<Dialect.Param>> = {
         revision: ["a"],
         begin: ["a", "english"],
