@@ -1,5 +1,5 @@
 /**
- * Where Redis is, as options and URLs say it.
+ * Parses the address of a Redis server or cluster from options and URLs.
  *
  * @internal
  * @since 0.1.0
@@ -21,21 +21,32 @@ export interface Address {
 }
 
 /**
+ * The options that say where the server is.
+ *
  * @category models
  */
 export interface Given {
+  /**
+   * `redis://user:password@host:port/0`, or `rediss://` for TLS. A list names nodes of one cluster; the first URL has the
+   * user and the password.
+   */
   readonly url?: Redacted.Redacted<string> | ReadonlyArray<Redacted.Redacted<string>> | undefined
+  /** Default: `localhost`. Cannot be combined with `url`, nor can `port`, `username`, `password`, `db` and `tls`. */
   readonly host?: string | undefined
+  /** Default: 6379. */
   readonly port?: number | undefined
   readonly username?: string | undefined
   readonly password?: Redacted.Redacted<string> | undefined
+  /** Default: 0. */
   readonly db?: number | undefined
+  /** Encrypts the connection and verifies the certificate. Default: false. */
   readonly tls?: boolean | undefined
+  /** Whether the node belongs to a cluster. Default: true if `url` is a list. */
   readonly cluster?: boolean | undefined
 }
 
 /**
- * The first of the nodes says what all have: user, password, TLS.
+ * The first node has the user, password and TLS setting of all nodes.
  *
  * @category models
  */
@@ -50,9 +61,9 @@ const wrong = (message: string, hint: string): PersistenceConfigurationError =>
   new PersistenceConfigurationError({ message, hint })
 
 const unreadable = () =>
-  wrong("The URL of Redis cannot be read", "It is redis://user:password@host:port/0, or rediss:// for TLS")
+  wrong("The URL of Redis cannot be read", "Use redis://user:password@host:port/0, or rediss:// for TLS")
 
-/** Never the text itself: a password stands in it. */
+/** Errors never contain the URL: it may hold a password. */
 const parse = (text: string): Either.Either<Address, PersistenceConfigurationError> =>
   Either.try({
     try: () => {
@@ -76,10 +87,10 @@ const parse = (text: string): Either.Either<Address, PersistenceConfigurationErr
 const fromFields = (given: Given): Either.Either<Address, PersistenceConfigurationError> => {
   const { db, port = DEFAULT_PORT } = given
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    return Either.left(wrong("The port of Redis is no port", "It is a whole number from 1 to 65535"))
+    return Either.left(wrong("The port of Redis is invalid", "Use an integer from 1 to 65535"))
   }
   if (db !== undefined && (!Number.isInteger(db) || db < 0)) {
-    return Either.left(wrong("The database of Redis is no number of one", "It is a whole number, 0 or more"))
+    return Either.left(wrong("The database of Redis is invalid", "Use an integer from 0"))
   }
   return Either.right({
     host: given.host ?? "localhost",
@@ -100,20 +111,24 @@ export const placeOf = (given: Given): Either.Either<Place, PersistenceConfigura
     const urls = url === undefined ? [] : Redacted.isRedacted(url) ? [url] : url
     const { db, host, password, port, tls, username } = given
     if (url !== undefined && [db, host, password, port, tls, username].some((one) => one !== undefined)) {
-      return yield* Either.left(wrong("Redis has both a URL and what stands in one", "Give one of them"))
+      return yield* Either.left(
+        wrong("Redis has both a URL and options that are part of one", "Use either `url` or the single options")
+      )
     }
     const addresses: Array<Address> = []
     for (const one of urls) addresses.push(yield* parse(Redacted.value(one)))
     const [first, ...others] = url === undefined ? [yield* fromFields(given)] : addresses
-    if (first === undefined) return yield* Either.left(wrong("The list of Redis URLs is empty", "Give at least one"))
+    if (first === undefined) return yield* Either.left(wrong("The list of Redis URLs is empty", "Add at least one URL"))
     const isCluster = given.cluster ?? (url !== undefined && !Redacted.isRedacted(url))
     if (!isCluster && others.length > 0) {
       return yield* Either.left(
-        wrong("Several Redis URLs are given, and no cluster", "Only a cluster has several nodes")
+        wrong("Several Redis URLs are given without a cluster", "Set `cluster`, or use one URL")
       )
     }
     if (isCluster && (first.db ?? 0) !== 0) {
-      return yield* Either.left(wrong("A cluster of Redis has no databases but 0", "Leave the database out"))
+      return yield* Either.left(
+        wrong("A Redis cluster only has database 0", "Remove the database from the URL or the options")
+      )
     }
     return { isCluster, nodes: [first, ...others] }
   })

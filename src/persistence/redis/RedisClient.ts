@@ -1,51 +1,21 @@
 /**
- * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep
- * something there.
+ * A connection to Redis (6.2 or later, one server or a cluster) through `ioredis`, shared by all stores on that server.
  *
- * Every command ends within `commandTimeout`, whatever the server does. While the connection is down a command waits
- * for it to come back, as long as its time allows, and nothing is kept in a queue beyond that. A command that was sent
- * and not answered fails, and is never sent again by itself: whether it was done is not known. The connection is built
- * anew for as long as the layer lives.
+ * Every command ends within `commandTimeout`, whatever the server does. While the connection is down, a command waits
+ * for it to come back until its timeout; there is no other queue. A command that was sent but not answered fails and is
+ * never resent automatically, because it may have been executed. The client reconnects for as long as the layer lives.
  *
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
 import * as Config from "effect/Config"
 import type { ConfigError } from "effect/ConfigError"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { DatabaseError, PersistenceConfigurationError } from "../engine/PersistenceError.js"
 import * as RedisConnection from "./RedisConnection.js"
-
-/**
- * A program in Lua that the server runs as one step, which no other command can see half of.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Script {
-  readonly lua: string
-  /** What the server knows it by. */
-  readonly sha: string
-}
-
-/**
- * @since 0.1.0
- * @category constructors
- */
-export const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
-
-/**
- * Texts are sent as UTF-8: one with lone surrogates does not come back as it was.
- *
- * @since 0.1.0
- * @category models
- */
-export type Argument = string | number
+import type { Argument, Script } from "./RedisScript.js"
 
 /**
  * @since 0.1.0
@@ -54,13 +24,12 @@ export type Argument = string | number
 export interface Service {
   readonly isCluster: boolean
   /**
-   * Any command. What comes back is as Redis has it: texts, whole numbers, `null`, and lists of these; of `hgetall` a
-   * record.
+   * Sends any command. The reply is what Redis sends: texts, integers, `null`, and lists of these; a record for
+   * `hgetall`.
    */
   readonly command: (name: string, ...args: ReadonlyArray<Argument>) => Effect.Effect<unknown, DatabaseError>
   /**
-   * Runs a script, which is sent as a whole only to a server that does not know it. In a cluster all keys lie in one
-   * slot.
+   * Runs a script. Its text is sent only to a server that does not know it yet. In a cluster all keys must be in one slot.
    */
   readonly evaluate: (
     script: Script,
@@ -68,8 +37,8 @@ export interface Service {
     args: ReadonlyArray<Argument>
   ) => Effect.Effect<unknown, DatabaseError>
   /**
-   * Goes through all keys that begin with the prefix, of every master of a cluster, page by page; a key may come twice.
-   * It looks at every key the server has, a thousand at a time: for maintenance only.
+   * Visits all keys with the prefix page by page, on every master of a cluster. A key may be visited twice. The server
+   * scans all of its keys, a thousand at a time: use it for maintenance only.
    */
   readonly scan: <E, R>(
     prefix: string,
@@ -89,37 +58,11 @@ export class RedisClient extends Context.Tag("effect-lexigram/persistence/RedisC
  * @since 0.1.0
  * @category models
  */
-export interface Options {
-  /**
-   * `redis://user:password@host:port/0`, or `rediss://` for TLS. Several are nodes of one cluster, of which the first
-   * says user and password.
-   */
-  readonly url?: Redacted.Redacted<string> | ReadonlyArray<Redacted.Redacted<string>> | undefined
-  /** Instead of a URL, as are port, user, password, database and `tls`; `localhost` unless set. */
-  readonly host?: string | undefined
-  /** 6379 unless set. */
-  readonly port?: number | undefined
-  readonly username?: string | undefined
-  readonly password?: Redacted.Redacted<string> | undefined
-  /** 0 unless set. */
-  readonly db?: number | undefined
-  /** With `host`: encrypted, with the certificate checked. Default false. */
-  readonly tls?: boolean | undefined
-  /** Certificates (PEM) of who signs those of servers, where Node does not know them. */
-  readonly ca?: string | undefined
-  /** Whether the node belongs to a cluster. Default: whether a list of URLs is given. */
-  readonly cluster?: boolean | undefined
-  /** What the connection is named in `CLIENT LIST`; `effect-lexigram` unless set. */
-  readonly connectionName?: string | undefined
-  /** How long building the layer waits for the server; 10 seconds unless set. */
-  readonly connectTimeout?: Duration.DurationInput | undefined
-  /** How long a command may take, the wait for a connection included; 5 seconds unless set. */
-  readonly commandTimeout?: Duration.DurationInput | undefined
-}
+export interface Options extends RedisConnection.Options {}
 
 /**
- * Connects, and fails when the server does not answer or refuses. The scope closes the connection. It needs the package
- * `ioredis`.
+ * Connects; fails if the server does not answer or refuses the connection. The scope closes the connection. Requires the
+ * package `ioredis`.
  *
  * @since 0.1.0
  * @category constructors

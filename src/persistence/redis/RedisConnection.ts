@@ -1,7 +1,7 @@
 /**
- * What `RedisClient` does with `ioredis`: opening, waiting, sending, closing.
+ * Opens and closes an `ioredis` client, sends commands and waits for reconnects.
  *
- * Its time is that of the machine, whatever `Clock` there is: a server does not stand still with a clock of tests.
+ * Timeouts use the system clock instead of the `Clock` in context, because a server does not stop with a test clock.
  *
  * @internal
  * @since 0.1.0
@@ -16,11 +16,25 @@ import * as Deadline from "../../internal/fiber/Deadline.js"
 import { atServers, type DatabaseError, PersistenceConfigurationError } from "../engine/PersistenceError.js"
 import type { Place } from "./RedisAddress.js"
 import * as RedisAddress from "./RedisAddress.js"
-import type { Argument, Options, Script } from "./RedisClient.js"
 import * as RedisFailure from "./RedisFailure.js"
+import type { Argument, Script } from "./RedisScript.js"
 
 type Client = Redis | Cluster
 type Library = Pick<typeof import("ioredis"), "Redis" | "Cluster">
+
+/**
+ * @category models
+ */
+export interface Options extends RedisAddress.Given {
+  /** PEM of the certificate authority that signed the server's certificate, if Node does not know it. */
+  readonly ca?: string | undefined
+  /** Name of the connection in `CLIENT LIST`. Default: `effect-lexigram`. */
+  readonly connectionName?: string | undefined
+  /** How long building the layer waits for the server. Default: 10 seconds. */
+  readonly connectTimeout?: Duration.DurationInput | undefined
+  /** Time limit of a command, including the wait for a connection. Default: 5 seconds. */
+  readonly commandTimeout?: Duration.DurationInput | undefined
+}
 
 /**
  * @category models
@@ -39,23 +53,23 @@ export interface Connection {
   ) => Effect.Effect<void, E | DatabaseError, R>
 }
 
-/** How long a socket may take to close in good order. */
+/** Time limit for closing a socket gracefully. */
 const CLOSING_MS = 100
 
-/** After which a socket that takes nothing any more is known to be closed. */
+/** Time until a closed socket is reported as such. */
 const CLOSED_MS = 5
 
-/** Keys that a server looks at in one step of a scan. */
+/** Keys that a server scans in one step. */
 const SCANNED = 1000
 
-/** Half of what a timer can wait: twice of it is waited somewhere. */
+/** Half of the longest timer, because some timeouts are doubled. */
 const MAX_MS = 2 ** 30
 
 const machine = Clock.make()
 
 const timer = (given: Duration.DurationInput): number => Math.min(MAX_MS, Math.max(1, Duration.toMillis(given)))
 
-/** Also where the caller cannot be interrupted. */
+/** Times out even if the caller is uninterruptible. */
 const within = <A, E>(effect: Effect.Effect<A, E>, millis: number): Effect.Effect<A, E | DatabaseError> =>
   Effect.withClock(
     Deadline.run(() => effect, { whole: millis, onTimeout: () => RedisFailure.of("unreachable") }),
@@ -87,12 +101,12 @@ const start = (library: Library, place: Place, options: Options, connectMs: numb
     connectionName: options.connectionName ?? "effect-lexigram",
     connectTimeout: connectMs,
     commandTimeout: commandMs,
-    // A connection that is there and says nothing is given up.
+    // Drops a connection that is silent for too long.
     socketTimeout: 2 * commandMs,
     disconnectTimeout: CLOSING_MS,
     disableClientInfo: true,
     lazyConnect: true,
-    // What was sent and not answered may have been done: it fails at once, and is not sent again.
+    // A command that was sent but not answered may have been executed: it fails at once and is not resent.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false
@@ -105,7 +119,7 @@ const start = (library: Library, place: Place, options: Options, connectMs: numb
         lazyConnect: true,
         enableOfflineQueue: false,
         clusterRetryStrategy: backoff,
-        // Retries after "Connection is closed." would send again what was sent.
+        // Retries after "Connection is closed." would resend commands.
         retryDelayOnFailover: 0,
         slotsRefreshTimeout: Math.min(commandMs, 1000)
       }
@@ -116,7 +130,7 @@ const start = (library: Library, place: Place, options: Options, connectMs: numb
 }
 
 /**
- * Tells those who wait for the connection when it is there, and keeps the last error of one that could not be built.
+ * Wakes the fibers that wait for the connection, and keeps the last connection error.
  */
 class Watch {
   private readonly waiting = new Set<() => void>()
@@ -134,7 +148,7 @@ class Watch {
     })
   }
 
-  /** When it is there the next time. */
+  /** Completes the next time the connection is ready. */
   readonly ready: Effect.Effect<void> = Effect.async((resume) => {
     const wake = () => resume(Effect.void)
     this.waiting.add(wake)
@@ -152,7 +166,7 @@ const connect = (watch: Watch, connectMs: number): Effect.Effect<void, DatabaseE
   )
 
 /**
- * The nodes of a cluster are connected to by the first command for them: of many at once all but that one would fail.
+ * Connects to every node of a cluster. Otherwise the first command for a node connects, and concurrent ones fail.
  */
 const reach = (watch: Watch, connectMs: number): Effect.Effect<void, DatabaseError> =>
   "nodes" in watch.redis
@@ -172,7 +186,7 @@ const close = ({ redis }: Watch): Effect.Effect<void> =>
     if (redis.status === "end") return Effect.void
     const ended = Effect.async<void>((resume) => void redis.once("end", () => resume(Effect.void)))
     redis.disconnect()
-    // One that is not connected has nothing to tell when it ends.
+    // A client that never connected emits no "end" event.
     return Deadline.run(() => ended, { whole: 2 * CLOSING_MS, onTimeout: () => undefined }).pipe(
       Effect.ignore,
       Effect.withClock(machine)
@@ -188,7 +202,7 @@ const sender = (watch: Watch, isCluster: boolean, commandMs: number): Connection
         (error: unknown) => resume(Effect.fail(error))
       )
     })
-  // "ready" with a socket that takes nothing any more: it is about to be told that it is closed.
+  // "ready" with an unwritable socket: the close event is about to arrive.
   const connected = Effect.suspend(() => (redis.status === "ready" ? Effect.sleep(CLOSED_MS) : watch.ready))
   const later = <A>(command: (redis: Client) => Promise<A>): Effect.Effect<A, DatabaseError> =>
     Effect.zipRight(
@@ -199,7 +213,7 @@ const sender = (watch: Watch, isCluster: boolean, commandMs: number): Connection
   const failed = (error: unknown) => Effect.fail(RedisFailure.fromError(error))
   const sent = <A>(command: (redis: Client) => Promise<A>): Effect.Effect<A, DatabaseError> =>
     Effect.catchAll(once(command), (error) => (isWaiting(error) ? within(later(command), commandMs) : failed(error)))
-  // Redirections and their delays lie outside of the time that a node is given.
+  // Redirections and their delays are not part of the time limit of a node.
   return isCluster ? (command) => within(sent(command), commandMs) : sent
 }
 

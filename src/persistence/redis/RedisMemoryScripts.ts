@@ -13,7 +13,7 @@
  * @internal
  * @since 0.1.0
  */
-import { script } from "./RedisClient.js"
+import * as RedisScript from "./RedisScript.js"
 
 /** Changes that are known, and entries of one that are named. */
 const CHANGES = 512
@@ -79,7 +79,7 @@ local function higher(a, b)
 end
 `
 
-const over = (body: string) => script(common + body)
+const over = (body: string) => RedisScript.make(common + body)
 
 /**
  * Owner; now; how many are deleted, and how many are gone without being counted; how often and when last the owner was

@@ -32,10 +32,10 @@ import { scratch } from "../../memory/text/LexicalIndex.js"
 import * as TextAnalyzer from "../../memory/text/TextAnalyzer.js"
 import * as KeyText from "../engine/KeyText.js"
 import type { DatabaseError } from "../engine/PersistenceError.js"
-import type { Argument, Script } from "./RedisClient.js"
 import { RedisClient } from "./RedisClient.js"
 import * as Scripts from "./RedisMemoryScripts.js"
 import { encode, Ready, State } from "./RedisMemoryState.js"
+import type { Argument, Script } from "./RedisScript.js"
 import * as RedisText from "./RedisText.js"
 
 /**

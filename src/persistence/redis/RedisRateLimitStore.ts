@@ -19,6 +19,7 @@ import type { Service, TakeResult } from "../../governance/store/RateLimitStore.
 import { RateLimitStore } from "../../governance/store/RateLimitStore.js"
 import type { DatabaseError } from "../engine/PersistenceError.js"
 import * as RedisClient from "./RedisClient.js"
+import * as RedisScript from "./RedisScript.js"
 import * as RedisText from "./RedisText.js"
 
 /**
@@ -62,7 +63,7 @@ elseif last then
 end
 `
 
-const taking = RedisClient.script(`${passing}
+const taking = RedisScript.make(`${passing}
 local slot, amount, limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 if total + amount > limit then
   if amount > limit then return {0, total, -1} end
@@ -89,7 +90,7 @@ redis.call("pexpire", amounts, life)
 return {1, total + amount, at}
 `)
 
-const adjusting = RedisClient.script(`${passing}
+const adjusting = RedisScript.make(`${passing}
 local at, by = ARGV[3], tonumber(ARGV[4])
 local held = last and redis.call("hget", amounts, at)
 if held then
@@ -100,7 +101,7 @@ end
 return 0
 `)
 
-const peeking = RedisClient.script(`${passing}
+const peeking = RedisScript.make(`${passing}
 return total
 `)
 
@@ -122,7 +123,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
   Effect.map(RedisClient.RedisClient, ({ evaluate }): Service => {
     const prefix = prefixOf(options)
     const run = (
-      script: RedisClient.Script,
+      script: RedisScript.Script,
       key: string,
       windowMs: number,
       ...args: ReadonlyArray<number>

@@ -23,17 +23,35 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Option from "effect/Option"
-import type { Exchange, Session, SessionCheckpoint, SessionTurn } from "../../session/turn/Session.js"
+import type { Session, SessionTurn } from "../../session/turn/Session.js"
 import * as SessionCodec from "../../session/turn/SessionCodec.js"
 import { SessionStorageError } from "../../session/turn/SessionError.js"
 import * as Refusals from "../../session/turn/SessionRefusals.js"
 import * as SessionStore from "../../session/turn/SessionStore.js"
-import * as KeyText from "../engine/KeyText.js"
 import type { DatabaseError } from "../engine/PersistenceError.js"
 import * as PlainSession from "../session/PlainSession.js"
-import type { Argument, Script } from "./RedisClient.js"
 import { RedisClient } from "./RedisClient.js"
+import type { Argument, Script } from "./RedisScript.js"
+import {
+  checkpointArgs,
+  decodeCheckpoint,
+  decodeExchange,
+  decodeSession,
+  decodeSessions,
+  decodeTurn,
+  decodeTurns,
+  EXCHANGES,
+  id,
+  limit,
+  most,
+  named,
+  optional,
+  sessionArgs,
+  turnArgs,
+  unreadable,
+  user
+} from "./RedisSessionCodec.js"
+import * as Queries from "./RedisSessionQueries.js"
 import * as Scripts from "./RedisSessionScripts.js"
 import * as RedisText from "./RedisText.js"
 
@@ -60,94 +78,6 @@ const kinds = ["manual", "auto", "fork", "merge"] as const
 const failed = (cause: DatabaseError): SessionStorageError =>
   new SessionStorageError({ message: "The sessions in Redis could not be read or written", cause })
 
-const unreadable = SessionCodec.unreadable("the key of a session in Redis")
-
-/** `j`, `v`, `st`, `t`, `rev`. */
-type Shown = readonly [string, string, string, string, string]
-
-const textOf = ([whole, moved, status, updatedAt, revision]: Shown): string =>
-  // Of two fields of one name the last one counts.
-  `${whole.slice(0, -1)}${moved === "" ? "" : `,${moved.slice(1, -1)}`},"status":${JSON.stringify(status)},"updatedAt":${updatedAt},"revision":${revision}}`
-
-const isShown = (reply: unknown): reply is Shown =>
-  Array.isArray(reply) && reply.every((one) => typeof one === "string")
-
-const decodeSession = (reply: unknown): Effect.Effect<Session, SessionStorageError> =>
-  isShown(reply) ? PlainSession.session.decode("the key of a session in Redis", textOf(reply)) : Effect.fail(unreadable)
-
-const decodeSessions = (replies: unknown): Effect.Effect<ReadonlyArray<Session>, SessionStorageError> =>
-  Effect.forEach(replies as ReadonlyArray<unknown>, decodeSession)
-
-/** As it is kept: behind its parent's session and the parent. */
-const decodeTurn = (value: unknown): Effect.Effect<SessionTurn, SessionStorageError> => {
-  const text = String(value)
-  return PlainSession.turn.decode(
-    "the key of turns in Redis",
-    text.slice(text.indexOf("\0", text.indexOf("\0") + 1) + 1)
-  )
-}
-
-const decodeTurns = (texts: unknown): Effect.Effect<ReadonlyArray<SessionTurn>, SessionStorageError> =>
-  Effect.forEach(texts as ReadonlyArray<string>, (text) => PlainSession.turn.decode("the key of turns in Redis", text))
-
-/** As failures name it. */
-const EXCHANGES = "the key of exchanges in Redis"
-
-const decodeExchange = (text: string): Effect.Effect<Exchange, SessionStorageError> =>
-  SessionCodec.exchange.decode(EXCHANGES, text)
-
-const decodeCheckpoint = (text: unknown): Effect.Effect<SessionCheckpoint, SessionStorageError> =>
-  typeof text === "string"
-    ? SessionCodec.checkpoint.decode("the key of a checkpoint in Redis", text)
-    : Effect.fail(unreadable)
-
-const optional = <A>(
-  text: unknown,
-  decode: (text: unknown) => Effect.Effect<A, SessionStorageError>
-): Effect.Effect<Option.Option<A>, SessionStorageError> =>
-  text === null ? Effect.succeedNone : Effect.asSome(decode(text))
-
-const id = KeyText.encode
-const named = (text: string | undefined): string => (text === undefined ? "" : `=${id(text)}`)
-const user = (userId: string | null | undefined): string =>
-  userId === null || userId === undefined ? "-" : named(userId)
-const limit = (most: number | undefined): Argument => (most === undefined || !Number.isFinite(most) ? "" : most)
-const most = (count: number): number => Math.min(count, 1e9)
-
-const sessionArgs = (session: Session, text: string): ReadonlyArray<Argument> => [
-  text,
-  session.status,
-  session.updatedAt,
-  session.revision,
-  session.createdAt,
-  user(session.userId),
-  named(session.parentSessionId),
-  named(session.rootSessionId)
-]
-
-const checkpointArgs = (
-  checkpoint: SessionCheckpoint | undefined,
-  keep?: number | undefined
-): Effect.Effect<ReadonlyArray<Argument>, SessionStorageError> =>
-  checkpoint === undefined
-    ? Effect.succeed(["", "", "", "", "", ""])
-    : Effect.map(SessionCodec.checkpoint.encode(checkpoint), (text) => [
-        id(checkpoint.id),
-        text,
-        checkpoint.kind,
-        checkpoint.revision,
-        checkpoint.merge === undefined ? "" : id(checkpoint.merge.sessionId),
-        limit(keep)
-      ])
-
-const turnArgs = (session: Session, turn: SessionTurn): Effect.Effect<ReadonlyArray<Argument>, SessionStorageError> =>
-  Effect.map(PlainSession.turn.encode(turn), (text) => [
-    id(turn.id),
-    turn.parent === undefined || turn.parent.sessionId === session.id ? "" : id(turn.parent.sessionId),
-    turn.parent === undefined ? "" : id(turn.parent.turnId),
-    text
-  ])
-
 const conflict = (session: Session, revision: unknown) =>
   Refusals.stale(session, revision === undefined ? undefined : { revision: Number(revision) })
 
@@ -160,214 +90,227 @@ const overLimit = (session: Session, limits: SessionStore.Limits | undefined, wh
   return refusal ?? unreadable
 }
 
+const makeAccess = ({ command, evaluate }: RedisClient["Type"], options: Options | undefined) => {
+  const tag = RedisText.tag(options?.prefix ?? "lexigram-sessions")
+  const read = (script: Script, args: ReadonlyArray<Argument>) => Effect.mapError(evaluate(script, [tag], args), failed)
+  /** Uninterruptible, so that the caller knows the outcome: the reply comes within the command timeout. */
+  const write = (script: Script, args: ReadonlyArray<Argument>) =>
+    Effect.uninterruptible(read(script, args)) as Effect.Effect<readonly [string, unknown], SessionStorageError>
+  const get = (name: string, ...args: ReadonlyArray<Argument>) => Effect.mapError(command(name, ...args), failed)
+
+  return { tag, read, write, get }
+}
+
+type Access = ReturnType<typeof makeAccess>
+
+const makeCreate = ({ write }: Access): SessionStore.Service["create"] =>
+  Effect.fnUntraced(function* ({ checkpoint, limits, session }) {
+    const text = yield* PlainSession.session.encode(session)
+    const [outcome, kept] = yield* write(Scripts.create, [
+      id(session.id),
+      ...sessionArgs(session, text),
+      session.head === undefined ? "" : id(session.head.sessionId),
+      session.head === undefined ? "" : id(session.head.turnId),
+      limit(limits?.perUser),
+      limit(limits?.perParent),
+      ...(yield* checkpointArgs(checkpoint))
+    ])
+    switch (outcome) {
+      case "kept":
+        return { session: yield* decodeSession(kept), isNew: false }
+      case "needed":
+        return yield* Refusals.idNeeded(session)
+      case "gone":
+        return yield* Refusals.headGone(session)
+      case "taken":
+        return yield* Refusals.checkpointTaken
+      case "user":
+      case "parent":
+        return yield* overLimit(session, limits, outcome)
+      default:
+        return { session: yield* PlainSession.session.decode("the key of a session in Redis", text), isNew: true }
+    }
+  })
+
+const makeSave = ({ write }: Access): SessionStore.Service["save"] =>
+  Effect.fnUntraced(function* (change) {
+    const { checkpoint, keepCheckpoints, limits, session } = change
+    const [outcome, revision] = yield* write(Scripts.save, [
+      id(session.id),
+      ...sessionArgs(session, yield* PlainSession.session.encode(session)),
+      session.revision - 1,
+      limit(limits?.perUser),
+      limit(limits?.perParent),
+      ...(yield* checkpointArgs(checkpoint, keepCheckpoints))
+    ])
+    if (outcome === "stale") return yield* conflict(session, revision)
+    if (outcome === "taken") return yield* Refusals.checkpointTaken
+    if (outcome === "user" || outcome === "parent") return yield* overLimit(session, limits, outcome)
+  })
+
+const makeAppend = ({ write }: Access): SessionStore.Service["append"] =>
+  Effect.fnUntraced(function* (addition) {
+    const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
+    const [outcome, detail] = yield* write(Scripts.append, [
+      id(session.id),
+      ...sessionArgs(session, isStateChanged === true ? yield* PlainSession.session.encode(session) : ""),
+      yield* PlainSession.encodePlace(session),
+      session.revision - 1,
+      ...(yield* checkpointArgs(checkpoint, keepCheckpoints)),
+      closes === undefined ? "" : id(closes),
+      ...(yield* Effect.forEach(turns, (turn) => turnArgs(session, turn))).flat()
+    ])
+    if (outcome === "stale") return yield* conflict(session, detail)
+    if (outcome === "twice") return yield* Refusals.turnsTwice
+    if (outcome === "taken") return yield* Refusals.checkpointTaken
+    return outcome === "known" ? yield* decodeTurns(detail) : []
+  })
+
+type Exchanges = Pick<SessionStore.Service, "open" | "exchange" | "withdraw" | "lease" | "orphans">
+
+const makeExchanges = ({ get, tag, write }: Access): Exchanges => ({
+  open: Effect.fnUntraced(function* (exchange) {
+    const owner = exchange.owner === undefined ? "" : id(exchange.owner)
+    const text = yield* SessionCodec.exchange.encode(exchange)
+    const [outcome] = yield* write(Scripts.open, [id(exchange.sessionId), id(exchange.runId), owner, text])
+    if (outcome === "gone") return yield* Refusals.notThere(exchange.sessionId)
+  }),
+  exchange: (ref) =>
+    Effect.flatMap(get("hget", `${tag}:e:${id(ref.sessionId)}`, id(ref.runId)), (value) =>
+      optional(value, (text) => decodeExchange(String(text).slice(String(text).indexOf("\0") + 1)))
+    ),
+  withdraw: (ref) =>
+    Effect.map(write(Scripts.withdraw, [id(ref.sessionId), id(ref.runId)]), (count: unknown) => count === 1),
+  lease: ({ owner, until }) => Effect.asVoid(get("zadd", `${tag}:w`, until, id(owner))),
+  orphans: Effect.fnUntraced(function* ({ at, limit }) {
+    if (limit <= 0) return []
+    const wanted = Math.min(limit, PAGE)
+    for (let asked = wanted; ; ) {
+      const reply: unknown = yield* write(Scripts.orphans, [at, asked, PAGE])
+      const [texts, isMore] = reply as readonly [ReadonlyArray<string>, number]
+      if (isMore !== 0) continue
+      const found = yield* SessionCodec.readableExchanges(EXCHANGES, texts)
+      if (found.length > 0 || texts.length < asked) return found.slice(0, wanted)
+      // None of them can be read: there may be readable ones after them.
+      asked += wanted
+    }
+  })
+})
+
+const makeTurns = ({ read }: Access): SessionStore.Service["turns"] =>
+  Effect.fnUntraced(function* (head, { limit, since }) {
+    const found: Array<SessionTurn> = []
+    const until = since === undefined ? ["", ""] : [id(since.sessionId), id(since.turnId)]
+    let at: readonly [string, string] | undefined = [id(head.sessionId), id(head.turnId)]
+    while (at !== undefined && found.length < limit) {
+      const left = most(limit - found.length)
+      const reply: unknown = yield* read(Queries.turns, [...at, left, ...until, TURNS_PAGE, BYTES_PAGE])
+      const [texts, session, turn] = reply as readonly [unknown, string?, string?]
+      for (const one of yield* decodeTurns(texts)) found.push(one)
+      at = session === undefined || turn === undefined ? undefined : [session, turn]
+    }
+    return found.reverse()
+  })
+
+/** The index that a list is read from, and the fields that the sessions in it must have. */
+const scopeOf = ({ parentSessionId, rootSessionId, userId }: SessionStore.ListOptions) => ({
+  scope:
+    parentSessionId !== undefined
+      ? `p${named(parentSessionId)}`
+      : rootSessionId !== undefined
+        ? `r${named(rootSessionId)}`
+        : userId !== undefined
+          ? `u${user(userId)}`
+          : "a",
+  root: parentSessionId === undefined && rootSessionId !== undefined ? id(rootSessionId) : "",
+  wanted: [userId === undefined ? "" : user(userId), named(parentSessionId), named(rootSessionId)]
+})
+
+const makeList = ({ read }: Access): SessionStore.Service["list"] =>
+  Effect.fnUntraced(function* (options) {
+    const { root, scope, wanted } = scopeOf(options)
+    const order = options.order === "updated" ? "u" : "c"
+    const isFiltered = wanted.filter((one) => one !== "").length > 1
+    const among = [...new Set(options.statuses ?? statuses)]
+    const found: Array<Session> = []
+    let after: readonly [Argument, string] | undefined =
+      options.after === undefined ? ["", ""] : [options.after.at, id(options.after.id)]
+    while (after !== undefined && found.length < options.limit) {
+      const left = Math.min(options.limit - found.length, PAGE)
+      const looks = isFiltered ? PAGE : left
+      const reply: unknown = yield* read(Queries.list, [order, scope, root, ...wanted, ...after, left, looks, ...among])
+      const [sessions, at, last] = reply as readonly [unknown, string?, string?]
+      for (const one of yield* decodeSessions(sessions)) found.push(one)
+      after = at === undefined || last === undefined ? undefined : [at, last]
+    }
+    return found
+  })
+
+const makeIdle = ({ read }: Access): SessionStore.Service["idle"] =>
+  Effect.fnUntraced(function* ({ after, limit, since }) {
+    const found: Array<Session> = []
+    let place: readonly [Argument, string] = after === undefined ? ["", ""] : [after.at, id(after.id)]
+    while (found.length < limit) {
+      const left = Math.min(limit - found.length, PAGE)
+      const page: ReadonlyArray<Session> = yield* decodeSessions(yield* read(Queries.idle, [since, ...place, left]))
+      for (const one of page) found.push(one)
+      const last = page[page.length - 1]
+      if (page.length < left || last === undefined) break
+      place = [last.updatedAt, id(last.id)]
+    }
+    return found
+  })
+
+type Checkpoints = Pick<SessionStore.Service, "checkpoint" | "checkpoints" | "lastMerge" | "deleteCheckpoint">
+
+const makeCheckpoints = ({ get, read, tag, write }: Access): Checkpoints => ({
+  checkpoint: (checkpointId) =>
+    Effect.flatMap(get("hget", `${tag}:c:${id(checkpointId)}`, "j"), (text) => optional(text, decodeCheckpoint)),
+  checkpoints: (sessionId, { before, kinds: wanted, limit }) =>
+    limit <= 0
+      ? Effect.succeed([])
+      : Effect.flatMap(
+          read(Queries.listCheckpoints, [id(sessionId), before ?? "", most(limit), ...new Set(wanted ?? kinds)]),
+          (texts) => Effect.forEach(texts as ReadonlyArray<unknown>, decodeCheckpoint)
+        ),
+  lastMerge: (into, from) =>
+    Effect.flatMap(read(Queries.lastMerge, [id(into), id(from)]), (text) => optional(text, decodeCheckpoint)),
+  deleteCheckpoint: (checkpointId) =>
+    Effect.map(write(Scripts.deleteCheckpoint, [id(checkpointId)]), (count: unknown) => count === 1)
+})
+
 /**
  * @since 0.1.0
  * @category constructors
  */
 export const make = (options?: Options | undefined): Effect.Effect<SessionStore.Service, never, RedisClient> =>
-  Effect.map(RedisClient, ({ command, evaluate, health }): SessionStore.Service => {
-    const tag = RedisText.tag(options?.prefix ?? "lexigram-sessions")
-
-    const read = (script: Script, args: ReadonlyArray<Argument>) =>
-      Effect.mapError(evaluate(script, [tag], args), failed)
-    /**
-     * Not left halfway: whoever is interrupted still waits for the answer, which comes within the time of a command.
-     */
-    const write = (script: Script, args: ReadonlyArray<Argument>) =>
-      Effect.uninterruptible(read(script, args)) as Effect.Effect<readonly [string, unknown], SessionStorageError>
-    const get = (name: string, ...args: ReadonlyArray<Argument>) => Effect.mapError(command(name, ...args), failed)
-
-    const create: SessionStore.Service["create"] = Effect.fnUntraced(function* ({ checkpoint, limits, session }) {
-      const text = yield* PlainSession.session.encode(session)
-      const [outcome, kept] = yield* write(Scripts.create, [
-        id(session.id),
-        ...sessionArgs(session, text),
-        session.head === undefined ? "" : id(session.head.sessionId),
-        session.head === undefined ? "" : id(session.head.turnId),
-        limit(limits?.perUser),
-        limit(limits?.perParent),
-        ...(yield* checkpointArgs(checkpoint))
-      ])
-      switch (outcome) {
-        case "kept":
-          return { session: yield* decodeSession(kept), isNew: false }
-        case "needed":
-          return yield* Refusals.idNeeded(session)
-        case "gone":
-          return yield* Refusals.headGone(session)
-        case "taken":
-          return yield* Refusals.checkpointTaken
-        case "user":
-        case "parent":
-          return yield* overLimit(session, limits, outcome)
-        default:
-          return { session: yield* PlainSession.session.decode("the key of a session in Redis", text), isNew: true }
-      }
-    })
-
-    const save: SessionStore.Service["save"] = Effect.fnUntraced(function* (change) {
-      const { checkpoint, keepCheckpoints, limits, session } = change
-      const [outcome, revision] = yield* write(Scripts.save, [
-        id(session.id),
-        ...sessionArgs(session, yield* PlainSession.session.encode(session)),
-        session.revision - 1,
-        limit(limits?.perUser),
-        limit(limits?.perParent),
-        ...(yield* checkpointArgs(checkpoint, keepCheckpoints))
-      ])
-      if (outcome === "stale") return yield* conflict(session, revision)
-      if (outcome === "taken") return yield* Refusals.checkpointTaken
-      if (outcome === "user" || outcome === "parent") return yield* overLimit(session, limits, outcome)
-    })
-
-    const append: SessionStore.Service["append"] = Effect.fnUntraced(function* (addition) {
-      const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
-      const [outcome, detail] = yield* write(Scripts.append, [
-        id(session.id),
-        ...sessionArgs(session, isStateChanged === true ? yield* PlainSession.session.encode(session) : ""),
-        yield* PlainSession.encodePlace(session),
-        session.revision - 1,
-        ...(yield* checkpointArgs(checkpoint, keepCheckpoints)),
-        closes === undefined ? "" : id(closes),
-        ...(yield* Effect.forEach(turns, (turn) => turnArgs(session, turn))).flat()
-      ])
-      if (outcome === "stale") return yield* conflict(session, detail)
-      if (outcome === "twice") return yield* Refusals.turnsTwice
-      if (outcome === "taken") return yield* Refusals.checkpointTaken
-      return outcome === "known" ? yield* decodeTurns(detail) : []
-    })
-
-    const open: SessionStore.Service["open"] = Effect.fnUntraced(function* (exchange) {
-      const owner = exchange.owner === undefined ? "" : id(exchange.owner)
-      const text = yield* SessionCodec.exchange.encode(exchange)
-      const [outcome] = yield* write(Scripts.open, [id(exchange.sessionId), id(exchange.runId), owner, text])
-      if (outcome === "gone") return yield* Refusals.notThere(exchange.sessionId)
-    })
-
-    const orphans: SessionStore.Service["orphans"] = Effect.fnUntraced(function* ({ at, limit }) {
-      if (limit <= 0) return []
-      const wanted = Math.min(limit, PAGE)
-      for (let asked = wanted; ; ) {
-        const reply: unknown = yield* write(Scripts.orphans, [at, asked, PAGE])
-        const [texts, isMore] = reply as readonly [ReadonlyArray<string>, number]
-        if (isMore !== 0) continue
-        const found = yield* SessionCodec.readableExchanges(EXCHANGES, texts)
-        if (found.length > 0 || texts.length < asked) return found.slice(0, wanted)
-        // None of them can be read: there may be others behind them.
-        asked += wanted
-      }
-    })
-
-    const turns: SessionStore.Service["turns"] = Effect.fnUntraced(function* (head, { limit, since }) {
-      const found: Array<SessionTurn> = []
-      const until = since === undefined ? ["", ""] : [id(since.sessionId), id(since.turnId)]
-      let at: readonly [string, string] | undefined = [id(head.sessionId), id(head.turnId)]
-      while (at !== undefined && found.length < limit) {
-        const left = most(limit - found.length)
-        const reply: unknown = yield* read(Scripts.turns, [...at, left, ...until, TURNS_PAGE, BYTES_PAGE])
-        const [texts, session, turn] = reply as readonly [unknown, string?, string?]
-        for (const one of yield* decodeTurns(texts)) found.push(one)
-        at = session === undefined || turn === undefined ? undefined : [session, turn]
-      }
-      return found.reverse()
-    })
-
-    const list: SessionStore.Service["list"] = Effect.fnUntraced(function* (options) {
-      const { parentSessionId, rootSessionId, userId } = options
-      const order = options.order === "updated" ? "u" : "c"
-      const scope =
-        parentSessionId !== undefined
-          ? `p${named(parentSessionId)}`
-          : rootSessionId !== undefined
-            ? `r${named(rootSessionId)}`
-            : userId !== undefined
-              ? `u${user(userId)}`
-              : "a"
-      const root = parentSessionId === undefined && rootSessionId !== undefined ? id(rootSessionId) : ""
-      const wanted = [userId === undefined ? "" : user(userId), named(parentSessionId), named(rootSessionId)]
-      const isFiltered = wanted.filter((one) => one !== "").length > 1
-      const among = [...new Set(options.statuses ?? statuses)]
-      const found: Array<Session> = []
-      let after: readonly [Argument, string] | undefined =
-        options.after === undefined ? ["", ""] : [options.after.at, id(options.after.id)]
-      while (after !== undefined && found.length < options.limit) {
-        const left = Math.min(options.limit - found.length, PAGE)
-        const looks = isFiltered ? PAGE : left
-        const reply: unknown = yield* read(Scripts.list, [
-          order,
-          scope,
-          root,
-          ...wanted,
-          ...after,
-          left,
-          looks,
-          ...among
-        ])
-        const [sessions, at, last] = reply as readonly [unknown, string?, string?]
-        for (const one of yield* decodeSessions(sessions)) found.push(one)
-        after = at === undefined || last === undefined ? undefined : [at, last]
-      }
-      return found
-    })
-
-    const idle: SessionStore.Service["idle"] = Effect.fnUntraced(function* ({ after, limit, since }) {
-      const found: Array<Session> = []
-      let behind: readonly [Argument, string] = after === undefined ? ["", ""] : [after.at, id(after.id)]
-      while (found.length < limit) {
-        const left = Math.min(limit - found.length, PAGE)
-        const page: ReadonlyArray<Session> = yield* decodeSessions(yield* read(Scripts.idle, [since, ...behind, left]))
-        for (const one of page) found.push(one)
-        const last = page[page.length - 1]
-        if (page.length < left || last === undefined) break
-        behind = [last.updatedAt, id(last.id)]
-      }
-      return found
-    })
-
+  Effect.map(RedisClient, (client): SessionStore.Service => {
+    const access = makeAccess(client, options)
+    const { get, tag, write } = access
     return {
       name: "redis",
-      create,
+      create: makeCreate(access),
       load: (sessionId) =>
         Effect.flatMap(get("hmget", `${tag}:s:${id(sessionId)}`, "j", "v", "st", "t", "rev"), (reply) =>
           optional((reply as ReadonlyArray<unknown>)[0] === null ? null : reply, decodeSession)
         ),
-      save,
-      append,
-      open,
-      exchange: (ref) =>
-        Effect.flatMap(get("hget", `${tag}:e:${id(ref.sessionId)}`, id(ref.runId)), (value) =>
-          optional(value, (text) => decodeExchange(String(text).slice(String(text).indexOf("\0") + 1)))
-        ),
-      withdraw: (ref) =>
-        Effect.map(write(Scripts.withdraw, [id(ref.sessionId), id(ref.runId)]), (count: unknown) => count === 1),
-      lease: ({ owner, until }) => Effect.asVoid(get("zadd", `${tag}:w`, until, id(owner))),
-      orphans,
+      save: makeSave(access),
+      append: makeAppend(access),
+      ...makeExchanges(access),
       turn: (ref) =>
         Effect.flatMap(get("hget", `${tag}:t:${id(ref.sessionId)}`, id(ref.turnId)), (value) =>
           optional(value, decodeTurn)
         ),
-      turns,
-      list,
-      idle,
+      turns: makeTurns(access),
+      list: makeList(access),
+      idle: makeIdle(access),
       expire: ({ at, limit, since }) =>
         limit <= 0
           ? Effect.succeed([])
           : Effect.flatMap(write(Scripts.expire, [since, at, most(limit)]), decodeSessions),
-      checkpoint: (checkpointId) =>
-        Effect.flatMap(get("hget", `${tag}:c:${id(checkpointId)}`, "j"), (text) => optional(text, decodeCheckpoint)),
-      checkpoints: (sessionId, { before, kinds: wanted, limit }) =>
-        limit <= 0
-          ? Effect.succeed([])
-          : Effect.flatMap(
-              read(Scripts.listCheckpoints, [id(sessionId), before ?? "", most(limit), ...new Set(wanted ?? kinds)]),
-              (texts) => Effect.forEach(texts as ReadonlyArray<unknown>, decodeCheckpoint)
-            ),
-      lastMerge: (into, from) =>
-        Effect.flatMap(read(Scripts.lastMerge, [id(into), id(from)]), (text) => optional(text, decodeCheckpoint)),
-      deleteCheckpoint: (checkpointId) =>
-        Effect.map(write(Scripts.deleteCheckpoint, [id(checkpointId)]), (count: unknown) => count === 1),
+      ...makeCheckpoints(access),
       delete: (sessionId) => Effect.map(write(Scripts.remove, [id(sessionId)]), (count: unknown) => count === 1),
-      health: Effect.mapError(health, failed)
+      health: Effect.mapError(client.health, failed)
     }
   })
 

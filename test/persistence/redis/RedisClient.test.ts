@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import { DatabaseError } from "../../../src/persistence/engine/PersistenceError.js"
 import * as RedisClient from "../../../src/persistence/redis/RedisClient.js"
 import * as RedisConnection from "../../../src/persistence/redis/RedisConnection.js"
+import * as RedisScript from "../../../src/persistence/redis/RedisScript.js"
 import * as LoopbackServer from "../../support/LoopbackServer.js"
 import * as Programs from "../../support/Programs.js"
 import * as RedisTests from "../../support/RedisTests.js"
@@ -48,7 +49,7 @@ TestServers.suite("redis", available, (server) => {
         assert.strictEqual(yield* redis.command("set", "key", "ä\u0000日本\u{1f600}"), "OK")
         assert.strictEqual(yield* redis.command("get", "key"), "ä\u0000日本\u{1f600}")
         assert.strictEqual(yield* redis.command("get", "nothing"), null)
-        const script = RedisClient.script("return {KEYS[1], ARGV[1] + ARGV[2]}")
+        const script = RedisScript.make("return {KEYS[1], ARGV[1] + ARGV[2]}")
         assert.deepStrictEqual(yield* redis.evaluate(script, ["k"], [40, "2"]), ["k", 42])
         yield* redis.health
         assert.isFalse(redis.isCluster)
@@ -58,7 +59,7 @@ TestServers.suite("redis", available, (server) => {
     live("sends a script again where the server has forgotten it", () =>
       Effect.gen(function* () {
         const redis = yield* RedisClient.make({ url })
-        const script = RedisClient.script("return 'of a script'")
+        const script = RedisScript.make("return 'of a script'")
         assert.strictEqual(yield* redis.evaluate(script, ["k"], []), "of a script")
         yield* redis.command("script", "flush")
         assert.strictEqual(yield* redis.evaluate(script, ["k"], []), "of a script")
@@ -222,7 +223,7 @@ TestServers.suite("redis", available, (server) => {
         assert.strictEqual(data.reason, "data")
         const other = yield* Effect.flip(redis.command("hidden-command", "hidden argument"))
         assert.strictEqual(other.reason, "other")
-        const script = RedisClient.script("return redis.error_reply('OOM of ' .. ARGV[1])")
+        const script = RedisScript.make("return redis.error_reply('OOM of ' .. ARGV[1])")
         const full = yield* Effect.flip(redis.evaluate(script, ["hidden key"], ["hidden argument"]))
         assert.strictEqual(full.reason, "full")
         yield* redis.command("replicaof", "127.0.0.1", String(port))
@@ -239,7 +240,7 @@ TestServers.suite("redis", available, (server) => {
       Effect.gen(function* () {
         const going = yield* TestServers.ownRedis({ durable: false })
         const redis = yield* RedisClient.make({ url: RedisTests.urlOf(going), commandTimeout: 400 })
-        const script = RedisClient.script("return redis.call('incr', KEYS[1])")
+        const script = RedisScript.make("return redis.call('incr', KEYS[1])")
         yield* redis.evaluate(script, ["count"], [])
         yield* going.stop("kill")
         const error = yield* Effect.flip(redis.command("get", "key"))
@@ -344,7 +345,7 @@ TestServers.suite("redisCluster", cluster, (nodes) => {
       Effect.gen(function* () {
         const redis = yield* RedisClient.make({ url: nodes.map(RedisTests.urlOf) })
         assert.isTrue(redis.isCluster)
-        const script = RedisClient.script("return redis.call('set', KEYS[1], ARGV[1])")
+        const script = RedisScript.make("return redis.call('set', KEYS[1], ARGV[1])")
         const keys = Array.from({ length: 200 }, (_, index) => `key ${index}`)
         for (const key of keys) yield* redis.evaluate(script, [key], [`of ${key}`])
         for (const key of keys) assert.strictEqual(yield* redis.command("get", key), `of ${key}`)
