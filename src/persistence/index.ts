@@ -70,8 +70,7 @@ export * as PostgresClient from "./postgres/PostgresClient.js"
 export * as RedisCacheBackend from "./redis/RedisCacheBackend.js"
 
 /**
- * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep
- * something there.
+ * A connection to Redis (6.2 or later, one server or a cluster) through `ioredis`, shared by all stores on that server.
  *
  * @since 0.1.0
  */
@@ -90,6 +89,13 @@ export * as RedisMemoryStore from "./redis/RedisMemoryStore.js"
  * @since 0.1.0
  */
 export * as RedisRateLimitStore from "./redis/RedisRateLimitStore.js"
+
+/**
+ * Lua scripts that a Redis server runs as one step. No other command can observe a script halfway.
+ *
+ * @since 0.1.0
+ */
+export * as RedisScript from "./redis/RedisScript.js"
 
 /**
  * Sessions, turns and checkpoints in Redis, for any number of processes at once.

@@ -7,7 +7,6 @@
  *
  * @since 0.1.0
  */
-import type { ConnectionOptions } from "node:tls"
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -18,7 +17,6 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { atServers, DatabaseError, PersistenceConfigurationError } from "../engine/PersistenceError.js"
 import type { PoolFigures } from "./PoolMetrics.js"
@@ -28,52 +26,10 @@ import * as PostgresPool from "./PostgresPool.js"
 import * as PostgresSettings from "./PostgresSettings.js"
 
 /**
- * `url` and the single fields may be mixed: a field stands above what the URL says. The query string of the URL keeps
- * its meaning (`sslmode`, `options`, `application_name`, `statement_timeout` …).
- *
  * @since 0.1.0
  * @category models
  */
-export interface Options {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url?: Redacted.Redacted | undefined
-  readonly host?: string | undefined
-  readonly port?: number | undefined
-  readonly database?: string | undefined
-  readonly username?: string | undefined
-  readonly password?: Redacted.Redacted | undefined
-  /** `true`: TLS with a certificate that is checked. */
-  readonly ssl?: boolean | ConnectionOptions | undefined
-  /** Where the tables are; `public` comes behind it. Default: what the server has set for the user. */
-  readonly schema?: string | undefined
-  /** Whether a `schema` that is not there is made. Without it that is a failure. Default: true. */
-  readonly createSchema?: boolean | undefined
-  /** Default: 10. */
-  readonly maxConnections?: number | undefined
-  /** Made when the layer is built, and kept when idle. Default: 0. */
-  readonly minConnections?: number | undefined
-  /** Time to connect, and to wait for a connection of the pool. Default: 5 s. */
-  readonly connectTimeout?: Duration.DurationInput | undefined
-  /** After which a connection that nobody uses is closed. Default: 30 s. */
-  readonly idleTimeout?: Duration.DurationInput | undefined
-  /** After which a connection is replaced however much it is used. Default: never. */
-  readonly connectionTtl?: Duration.DurationInput | undefined
-  /**
-   * For one statement. The server ends it; one second later, if nothing was heard of it, its connection is given up
-   * too. Default: 30 s.
-   */
-  readonly queryTimeout?: Duration.DurationInput | undefined
-  /** For the wait for a lock. Default: that of the statement. */
-  readonly lockTimeout?: Duration.DurationInput | undefined
-  /** After which the server ends a transaction in which nothing happens. Default: 1 minute. */
-  readonly idleInTransactionTimeout?: Duration.DurationInput | undefined
-  /** After which connections that are still in use when the scope closes are taken away. Default: 5 s. */
-  readonly closeTimeout?: Duration.DurationInput | undefined
-  /** As which the server shows the connections. Default: `effect-lexigram`. */
-  readonly applicationName?: string | undefined
-  /** By which metrics tell pools apart. Default: `postgres`. */
-  readonly name?: string | undefined
-}
+export interface Options extends PostgresSettings.Options {}
 
 /**
  * @since 0.1.0

@@ -17,8 +17,9 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Pg from "pg"
 import * as Leases from "../engine/Leases.js"
-import * as PostgresPool from "./PostgresPool.js"
+import type * as PostgresPool from "./PostgresPool.js"
 import type { Library, Settings } from "./PostgresSettings.js"
+import { end as endClient } from "./PostgresWire.js"
 
 const leases = new WeakMap<object, PostgresPool.Lease>()
 
@@ -58,14 +59,14 @@ const listening =
               await client.connect()
               await client.query(`listen ${pg.escapeIdentifier(channel)}`)
             } catch (error) {
-              await PostgresPool.end(client)
+              await endClient(client)
               throw error
             }
             return client
           },
           catch: (cause) => new SqlError({ message: "Failed to listen", cause })
         }),
-        (client) => Effect.promise(() => PostgresPool.end(client))
+        (client) => Effect.promise(() => endClient(client))
       )
     )
 

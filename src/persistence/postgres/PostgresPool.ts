@@ -1,9 +1,8 @@
 /**
- * Connections to Postgres, lent one by one: a wait that can be interrupted and ends in time, a statement that is
- * cancelled when its fiber is interrupted, and no connection that is given on in a doubtful state.
+ * A pool of Postgres connections with exclusive leases. Waits are interruptible and time out, an interrupted statement is
+ * canceled on the server, and a connection in an unknown state is not reused.
  *
- * Times are those of `pg` and of its sockets, not of Effect's `Clock`: a network does not wait for a clock that
- * somebody holds.
+ * Timeouts are those of `pg` and its sockets, not of Effect's `Clock`, because a network does not stop with a test clock.
  *
  * @internal
  * @since 0.1.0
@@ -18,35 +17,12 @@ import * as PoolMetrics from "./PoolMetrics.js"
 import * as PostgresCursors from "./PostgresCursors.js"
 import * as PostgresFailure from "./PostgresFailure.js"
 import type { Library, Settings } from "./PostgresSettings.js"
+import { type Client, destroyWhenSilent, requestCancel, wireOf } from "./PostgresWire.js"
 
-/** What `pg` has and its types do not tell. */
-interface Wire {
-  readonly stream: {
-    readonly destroyed: boolean
-    readonly destroy: () => void
-    readonly setTimeout: (millis: number) => void
-    readonly once: (event: "timeout", listener: () => void) => void
-    readonly off: (event: "timeout", listener: () => void) => void
-  }
-  readonly connect: (port: number | string, host?: string) => void
-  readonly requestSsl: () => void
-  readonly cancel: (processID: number, secretKey: number) => void
-  readonly on: (event: "connect" | "sslconnect" | "error" | "end", listener: () => void) => void
-  readonly off: (event: "end", listener: () => void) => void
-}
-
-type Client = Pg.PoolClient & {
-  readonly connection: Wire
-  readonly processID: number | null
-  readonly secretKey: number | null
-  /** Later than the first version that is supported. */
-  readonly getTransactionStatus?: () => "I" | "T" | "E" | null
-}
-
-/** A connection that belongs to one alone until it is released. */
+/** A connection with exclusive use until it is released. */
 export interface Lease {
   readonly client: Pg.PoolClient
-  /** Instead of that of the settings, until it is released; 0: no limit. */
+  /** Overrides the timeout of the settings until the release. 0: no limit. */
   queryTimeoutMillis: number | undefined
   readonly release: () => void
 }
@@ -56,78 +32,43 @@ export interface Lease {
  */
 export interface PostgresPool {
   readonly pg: Pg.Pool
-  /** To be released by the one who has it. Who is interrupted while waiting has none. */
+  /** The caller must release it. An interrupted wait leaves no lease behind. */
   readonly acquire: Effect.Effect<Lease, SqlError>
-  /** The same until the scope ends. */
+  /** Like `acquire`, released by the scope. */
   readonly reserve: Effect.Effect<Lease, SqlError, Scope.Scope>
-  /** When it is interrupted the server is told to stop, and the end comes when it has. */
+  /** An interruption cancels the statement on the server and waits until it has ended. */
   readonly query: (lease: Lease, config: Pg.QueryConfig) => Effect.Effect<Pg.QueryResult, SqlError>
   /** The client of a lease, for cursors. */
   readonly forCursors: (lease: Lease) => Pg.PoolClient
   readonly figures: () => PoolMetrics.PoolFigures
-  /** Returns when the last connection is closed. What is not given back in time is taken away. */
+  /** Completes when the last connection is closed. Connections not returned in time are destroyed. */
   readonly close: Effect.Effect<void>
-}
-
-/** How long the other side may be silent while something is being ended. */
-const patience = 5_000
-
-const wireOf = (client: Pg.ClientBase): Wire => (client as unknown as Client).connection
-
-const destroyWhenSilent = (wire: Wire): (() => void) => {
-  const { stream } = wire
-  const destroy = () => stream.destroy()
-  stream.once("timeout", destroy)
-  stream.setTimeout(patience)
-  return () => {
-    stream.off("timeout", destroy)
-    stream.setTimeout(0)
-  }
-}
-
-/**
- * Closes a connection in order, or at least in time.
- *
- * @category finalizers
- */
-export const end = (client: Pg.Client): Promise<void> => {
-  destroyWhenSilent(wireOf(client))
-  return client.end()
-}
-
-/** Asks the server, by a connection of its own, to stop what another one does. `done` comes when it has taken note. */
-const requestCancel = (pg: Library, client: Client, done: (reached: boolean) => void): void => {
-  const { host, port, processID, secretKey, ssl } = client
-  if (processID === null || secretKey === null) {
-    done(false)
-    return
-  }
-  const wire = new pg.Connection({ ssl } as never) as unknown as Wire
-  let sent = false
-  const send = () => {
-    sent = true
-    wire.cancel(processID, secretKey)
-  }
-  wire.on("connect", () => (ssl ? wire.requestSsl() : send()))
-  wire.on("sslconnect", send)
-  wire.on("error", () => wire.stream.destroy())
-  // The server closes it without a word.
-  wire.on("end", () => done(sent))
-  destroyWhenSilent(wire)
-  if (host.startsWith("/")) wire.connect(`${host}/.s.PGSQL.${port}`)
-  else wire.connect(port, host)
 }
 
 const failed = (message: string, cause: unknown) => Effect.fail(new SqlError({ message, cause }))
 
-/**
- * @category constructors
- */
-export const make = (pg: Library, settings: Settings): PostgresPool => {
-  const metrics = PoolMetrics.make(settings.name)
-  /** Those that are not closed yet, and of them those that are not connected yet. */
+/** The pool of `pg` and what is counted of it. */
+interface State {
+  readonly pg: Pg.Pool
+  readonly settings: Settings
+  readonly metrics: PoolMetrics.PoolMetrics
+  /** Connections that are not closed yet, and among them those that are not connected yet. */
+  readonly open: Set<Client>
+  readonly connecting: Set<Client>
+  /** Connections whose session settings are set. */
+  readonly ready: WeakSet<Pg.PoolClient>
+  used: number
+  waiting: number
+  /** Called when the last connection closes. */
+  onEmpty: (() => void) | undefined
+  readonly figures: () => PoolMetrics.PoolFigures
+  readonly sample: () => void
+}
+
+const makeState = (pg: Library, settings: Settings): State => {
   const open = new Set<Client>()
   const connecting = new Set<Client>()
+  const metrics = PoolMetrics.make(settings.name)
   const pool = new pg.Pool({
     ...settings.pool,
     Client: class extends pg.Client {
@@ -139,117 +80,134 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
         client.once("end", () => {
           open.delete(client)
           connecting.delete(client)
-          sample()
-          if (open.size === 0) onEmpty?.()
+          state.sample()
+          if (open.size === 0) state.onEmpty?.()
         })
       }
     }
   })
-  const ready = new WeakSet<Pg.PoolClient>()
-  let used = 0
-  let waiting = 0
-  let onEmpty: (() => void) | undefined
-
-  const figures = (): PoolMetrics.PoolFigures => ({
-    size: pool.totalCount,
-    idle: pool.idleCount,
-    used,
-    waiting,
-    max: settings.pool.max ?? 0
-  })
-  const sample = () => metrics.sampled(figures())
-
+  const state: State = {
+    pg: pool,
+    settings,
+    metrics,
+    open,
+    connecting,
+    ready: new WeakSet(),
+    used: 0,
+    waiting: 0,
+    onEmpty: undefined,
+    figures: () => ({
+      size: pool.totalCount,
+      idle: pool.idleCount,
+      used: state.used,
+      waiting: state.waiting,
+      max: settings.pool.max ?? 0
+    }),
+    sample: () => metrics.sampled(state.figures())
+  }
   pool.on("connect", (client) => connecting.delete(client as Client))
-  pool.on("remove", sample)
-  // An idle connection that breaks is taken out of the pool; without a listener it would end the process.
-  pool.on("error", sample)
+  pool.on("remove", state.sample)
+  // The pool removes an idle connection that breaks. Without a listener the error would end the process.
+  pool.on("error", state.sample)
+  return state
+}
 
-  const lend = (client: Client): Lease => {
-    let broken: Error | undefined
-    const onError = (error: Error) => {
-      broken = error
-    }
-    client.on("error", onError)
-    used++
-    return {
-      client,
-      queryTimeoutMillis: undefined,
-      release: () => {
-        used--
-        client.off("error", onError)
-        // Who left a transaction open cannot want the next one to go on with it.
-        const status = client.getTransactionStatus?.() ?? "I"
-        if (broken === undefined && status !== "I") broken = new Error("left in a transaction")
-        if (broken !== undefined) wireOf(client).stream.destroy()
-        client.release(broken)
-        sample()
-      }
+const lend = (state: State, client: Client): Lease => {
+  let broken: Error | undefined
+  const onError = (error: Error) => {
+    broken = error
+  }
+  client.on("error", onError)
+  state.used++
+  return {
+    client,
+    queryTimeoutMillis: undefined,
+    release: () => {
+      state.used--
+      client.off("error", onError)
+      // A transaction that was left open must not continue in the next lease.
+      const status = client.getTransactionStatus?.() ?? "I"
+      if (broken === undefined && status !== "I") broken = new Error("left in a transaction")
+      if (broken !== undefined) wireOf(client).stream.destroy()
+      client.release(broken)
+      state.sample()
     }
   }
+}
 
-  const acquire = Effect.flatMap(Effect.clock, (clock) =>
+/** Sets the session of a new connection, then calls `take`. */
+const prepare = (
+  { ready, settings }: State,
+  client: Client,
+  take: (client: Client) => void,
+  refuse: (error: Error) => void
+): void => {
+  const onError = () => undefined
+  client.on("error", onError)
+  const config = { text: settings.session, query_timeout: settings.pool.connectionTimeoutMillis }
+  client.query(config, (error: Error | null) => {
+    client.off("error", onError)
+    if (error) {
+      client.connection.stream.destroy()
+      client.release(error)
+      refuse(error)
+    } else {
+      ready.add(client)
+      take(client)
+    }
+  })
+}
+
+const makeAcquire = (state: State): Effect.Effect<Lease, SqlError> =>
+  Effect.flatMap(Effect.clock, (clock) =>
     Effect.async<Lease, SqlError>((resume) => {
       const from = clock.unsafeCurrentTimeMillis()
       let abandoned = false
       let lease: Lease | undefined
       const arrived = () => {
-        waiting--
-        metrics.waited((clock.unsafeCurrentTimeMillis() - from) / 1000)
+        state.waiting--
+        state.metrics.waited((clock.unsafeCurrentTimeMillis() - from) / 1000)
       }
       const refuse = (error: Error) => {
         if (abandoned) return
-        waiting--
+        state.waiting--
         const exhausted = error.message === "timeout exceeded when trying to connect"
-        if (exhausted) metrics.timedOut()
-        sample()
+        if (exhausted) state.metrics.timedOut()
+        state.sample()
         resume(
           failed(
             "Failed to acquire connection",
-            exhausted ? PostgresFailure.exhausted : pool.ending ? PostgresFailure.closed : error
+            exhausted ? PostgresFailure.exhausted : state.pg.ending ? PostgresFailure.closed : error
           )
         )
       }
       const take = (client: Client) => {
-        lease = lend(client)
+        lease = lend(state, client)
         if (abandoned) return lease.release()
         arrived()
-        sample()
+        state.sample()
         resume(Effect.succeed(lease))
       }
-      waiting++
-      pool.connect((error, connected) => {
+      state.waiting++
+      state.pg.connect((error, connected) => {
         if (error !== undefined || connected === undefined) return refuse(error ?? PostgresFailure.closed)
         const client = connected as Client
-        if (settings.session === "" || ready.has(client)) return take(client)
-        const onError = () => undefined
-        client.on("error", onError)
-        const config = { text: settings.session, query_timeout: settings.pool.connectionTimeoutMillis }
-        client.query(config, (error: Error | null) => {
-          client.off("error", onError)
-          if (error) {
-            client.connection.stream.destroy()
-            client.release(error)
-            return refuse(error)
-          }
-          ready.add(client)
-          take(client)
-        })
+        if (state.settings.session === "" || state.ready.has(client)) take(client)
+        else prepare(state, client, take, refuse)
       })
-      sample()
+      state.sample()
       return Effect.sync(() => {
         abandoned = true
         if (lease !== undefined) return lease.release()
-        waiting--
-        sample()
+        state.waiting--
+        state.sample()
       })
     })
   )
 
-  const reserve = Effect.uninterruptibleMask((restore) =>
-    Effect.tap(restore(acquire), (lease) => Effect.addFinalizer(() => Effect.sync(lease.release)))
-  )
-
-  const query = (lease: Lease, config: Pg.QueryConfig): Effect.Effect<Pg.QueryResult, SqlError> =>
+const makeQuery =
+  (pg: Library, settings: Settings): PostgresPool["query"] =>
+  (lease, config) =>
     Effect.async((resume) => {
       const client = lease.client as Client
       const limit = lease.queryTimeoutMillis ?? settings.queryTimeoutMillis
@@ -257,7 +215,7 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
       let onDone: (() => void) | undefined
       const answered = (error: Error | null | undefined, result: Pg.QueryResult) => {
         done = true
-        // The answer may still come, and be taken for that of the next statement.
+        // The answer may still arrive and would be taken for that of the next statement.
         if (error?.message === "Query read timeout") client.connection.stream.destroy()
         onDone?.()
         resume(error ? failed("Failed to execute statement", error) : Effect.succeed(result))
@@ -265,23 +223,25 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
       client.query((limit > 0 ? { ...config, query_timeout: limit } : config) as Pg.QueryConfig, answered)
       return Effect.async<void>((resume) => {
         if (done) return resume(Effect.void)
-        let told = false
+        let isCanceled = false
         const release = destroyWhenSilent(client.connection)
         const finish = () => {
-          if (!(done && told)) return
+          if (!(done && isCanceled)) return
           release()
           resume(Effect.void)
         }
         onDone = finish
         requestCancel(pg, client, (reached) => {
-          told = true
+          isCanceled = true
           if (!reached) client.connection.stream.destroy()
           finish()
         })
       })
     })
 
-  const forCursors = (lease: Lease): Pg.PoolClient => {
+const makeCursors =
+  (pg: Library): PostgresPool["forCursors"] =>
+  (lease) => {
     const client = lease.client as Client
     const wire = client.connection
     return PostgresCursors.clientFor(client, {
@@ -304,30 +264,43 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
     })
   }
 
+const makeClose = (state: State): Effect.Effect<void> => {
+  const { connecting, open } = state
   const closed = Effect.async<void>((resume) => {
     if (open.size === 0) return resume(Effect.void)
-    onEmpty = () => resume(Effect.void)
+    state.onEmpty = () => resume(Effect.void)
   })
 
+  return Effect.gen(function* () {
+    void state.pg.end()
+    for (const client of connecting) client.connection.stream.destroy()
+    // Runs in its own fiber: the closing fiber may be interrupted already, and a timeout would have no effect.
+    const late = Effect.sync(() => {
+      for (const client of open) client.connection.stream.destroy()
+    })
+    const timer = yield* Effect.forkDaemon(
+      Effect.interruptible(Effect.delay(late, state.settings.closeTimeoutMillis || Infinity))
+    )
+    yield* closed
+    yield* Fiber.interrupt(timer)
+  }).pipe(Effect.withClock(Clock.make()), Effect.ensuring(Effect.sync(state.sample)))
+}
+
+/**
+ * @category constructors
+ */
+export const make = (pg: Library, settings: Settings): PostgresPool => {
+  const state = makeState(pg, settings)
+  const acquire = makeAcquire(state)
   return {
-    pg: pool,
+    pg: state.pg,
     acquire,
-    reserve,
-    query,
-    forCursors,
-    figures,
-    close: Effect.gen(function* () {
-      void pool.end()
-      for (const client of connecting) client.connection.stream.destroy()
-      // A fiber of its own: the one that closes may be interrupted already, and could not be held to a time.
-      const late = Effect.sync(() => {
-        for (const client of open) client.connection.stream.destroy()
-      })
-      const timer = yield* Effect.forkDaemon(
-        Effect.interruptible(Effect.delay(late, settings.closeTimeoutMillis || Infinity))
-      )
-      yield* closed
-      yield* Fiber.interrupt(timer)
-    }).pipe(Effect.withClock(Clock.make()), Effect.ensuring(Effect.sync(sample)))
+    reserve: Effect.uninterruptibleMask((restore) =>
+      Effect.tap(restore(acquire), (lease) => Effect.addFinalizer(() => Effect.sync(lease.release)))
+    ),
+    query: makeQuery(pg, settings),
+    forCursors: makeCursors(pg),
+    figures: state.figures,
+    close: makeClose(state)
   }
 }

@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import type { ConnectionOptions } from "node:tls"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -11,7 +12,53 @@ import * as Redacted from "effect/Redacted"
 import type * as Pg from "pg"
 import * as DatabaseUrl from "../engine/DatabaseUrl.js"
 import { PersistenceConfigurationError } from "../engine/PersistenceError.js"
-import type { Options } from "./PostgresClient.js"
+
+/**
+ * `url` and single fields can be combined: a field takes precedence over the URL. The query string of the URL keeps its
+ * meaning (`sslmode`, `options`, `application_name`, `statement_timeout` …).
+ *
+ * @category models
+ */
+export interface Options {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url?: Redacted.Redacted | undefined
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly database?: string | undefined
+  readonly username?: string | undefined
+  readonly password?: Redacted.Redacted | undefined
+  /** `true`: TLS that verifies the certificate. */
+  readonly ssl?: boolean | ConnectionOptions | undefined
+  /** Schema of the tables; `public` follows it in the search path. Default: the search path of the user on the server. */
+  readonly schema?: string | undefined
+  /** Creates `schema` if it does not exist; otherwise a missing schema is an error. Default: true. */
+  readonly createSchema?: boolean | undefined
+  /** Default: 10. */
+  readonly maxConnections?: number | undefined
+  /** Opened when the layer is built, and kept open when idle. Default: 0. */
+  readonly minConnections?: number | undefined
+  /** Time to connect, and to wait for a connection of the pool. Default: 5 s. */
+  readonly connectTimeout?: Duration.DurationInput | undefined
+  /** Time until an idle connection is closed. Default: 30 s. */
+  readonly idleTimeout?: Duration.DurationInput | undefined
+  /** Time until a connection is replaced even if it is in use. Default: never. */
+  readonly connectionTtl?: Duration.DurationInput | undefined
+  /**
+   * Time limit of one statement. The server cancels it; if the client hears nothing for another second, it closes the
+   * connection. Default: 30 s.
+   */
+  readonly queryTimeout?: Duration.DurationInput | undefined
+  /** Time limit for a lock. Default: that of the statement. */
+  readonly lockTimeout?: Duration.DurationInput | undefined
+  /** Time until the server aborts an idle transaction. Default: 1 minute. */
+  readonly idleInTransactionTimeout?: Duration.DurationInput | undefined
+  /** When the scope closes, time until connections that are still in use are closed. Default: 5 s. */
+  readonly closeTimeout?: Duration.DurationInput | undefined
+  /** Name of the connections on the server. Default: `effect-lexigram`. */
+  readonly applicationName?: string | undefined
+  /** Name of the pool in metrics. Default: `postgres`. */
+  readonly name?: string | undefined
+}
 
 /**
  * What is used of `pg`.

@@ -98,139 +98,161 @@ type Changes =
   | readonly ["all", string, string]
   | readonly ["some", string, string, ReadonlyArray<string | null>]
 
+const makeAccess = ({ evaluate }: RedisClient["Type"], prefix: string) => {
+  const buckets = Array.from({ length: BUCKETS }, (_, bucket) => RedisText.tag(`${prefix}:${bucket}`))
+  const tagOf = (ownerId: string): string => buckets[bucketOf(ownerId)] as string
+  const run = (script: Script, tag: string, args: ReadonlyArray<Argument>) =>
+    Effect.mapError(evaluate(script, [tag], args), failed)
+  const read = (script: Script, ownerId: string, args: ReadonlyArray<Argument>) =>
+    run(script, tagOf(ownerId), [KeyText.encode(ownerId), ...args])
+  /** Uninterruptible, so that the caller knows the outcome: the reply comes within the command timeout. */
+  const write = (script: Script, ownerId: string, args: ReadonlyArray<Argument>) =>
+    Effect.uninterruptible(read(script, ownerId, args))
+  return { buckets, tagOf, run, read, write }
+}
+
+type Access = ReturnType<typeof makeAccess>
+
+/** Keeps the states of owners up to date with Redis. */
+const makeStates = (
+  { command }: RedisClient["Type"],
+  access: Access,
+  options: { readonly maxReady?: number | undefined; readonly analyzer: TextAnalyzer.TextAnalyzer }
+) => {
+  const { analyzer } = options
+  const { tagOf } = access
+  const ready = new Ready(Count.count(options.maxReady, 100_000, 1))
+  const { withLock } = KeyedLock.make()
+  const room = scratch()
+
+  const changes = (ownerId: string, state: State | undefined) =>
+    access.read(Scripts.changes, ownerId, [state?.revision ?? "", state?.changedAt ?? ""]) as Effect.Effect<
+      Changes,
+      StorageError
+    >
+
+  /** Visits all fields of a hash page by page. A field of a hash that changes meanwhile may be visited twice. */
+  const fields = (key: string, each: (name: string, value: string) => void) =>
+    Effect.gen(function* () {
+      let cursor = "0"
+      do {
+        const reply: unknown = yield* Effect.mapError(command("hscan", key, cursor, "COUNT", PAGE), failed)
+        const [next, some] = reply as readonly [string, ReadonlyArray<string>]
+        for (let at = 0; at < some.length; at += 2) each(some[at] as string, some[at + 1] as string)
+        cursor = next
+      } while (cursor !== "0")
+    })
+
+  /** Changes made while it reads are found by the next `changes`, which start at the given revision. */
+  const readAll = Effect.fnUntraced(function* (ownerId: string, revision: string, changedAt: string) {
+    const state = new State(ownerId, room, analyzer)
+    const key = (kind: string) => `${tagOf(ownerId)}:${kind}:${KeyText.encode(ownerId)}`
+    const figures = new Map<string, string>()
+    yield* fields(key("f"), (name, text) => void figures.set(name, text))
+    yield* fields(key("e"), (name, text) => state.put(name, text, figures.get(name) ?? null))
+    state.revision = revision
+    state.changedAt = changedAt
+    if (state.unreadable > 0) {
+      yield* Effect.logWarning(
+        `${state.unreadable} entries of a memory in Redis cannot be read, and are passed over`
+      ).pipe(Effect.annotateLogs({ module: "RedisMemoryStore" }))
+    }
+    return state
+  })
+
+  const follow = (known: State | undefined, ownerId: string, reply: Changes): State | undefined => {
+    if (reply[0] === "none") {
+      ready.delete(ownerId)
+      return new State(ownerId, room, analyzer)
+    }
+    if (reply[0] === "all" || known === undefined) return undefined
+    if (reply[0] === "some") known.take(reply[1], reply[2], reply[3])
+    ready.set(known)
+    return known
+  }
+
+  const read = Effect.fnUntraced(function* (ownerId: string) {
+    let known = ready.get(ownerId)
+    for (let reads = 0; reads < MAX_READS; reads++) {
+      const reply: Changes = yield* changes(ownerId, known)
+      const state = follow(known, ownerId, reply)
+      if (state !== undefined) return state
+      if (reply[0] !== "all") continue
+      known = yield* readAll(ownerId, reply[1], reply[2])
+    }
+    return yield* restless
+  })
+
+  /** The current state of the owner. */
+  const currentState = Effect.fnUntraced(function* (ownerId: string) {
+    const known = ready.get(ownerId)
+    const state =
+      (known === undefined ? undefined : follow(known, ownerId, yield* changes(ownerId, known))) ??
+      (yield* withLock(ownerId)(read(ownerId)))
+    state.decoded.expire(yield* Clock.currentTimeMillis)
+    return state
+  })
+  return { currentState }
+}
+
+type States = ReturnType<typeof makeStates>
+
+const makeApply = ({ write }: Access, { currentState }: States): MemoryBackend["apply"] => {
+  /** With `at`: changes nothing and succeeds with -1 if the owner has changed since. */
+  const applied = (ownerId: string, change: Change, at?: Pick<State, "revision" | "changedAt"> | undefined) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const stored = new Map<EntryId, MemoryEntry>()
+      for (const entry of change.store ?? []) stored.set(entry.id, entry)
+      const entries = Array.from(stored.values())
+      const isGone = ({ expiresAt }: MemoryEntry): boolean => expiresAt !== undefined && expiresAt <= now
+      const deleted = Array.from(new Set(change.delete), KeyText.encode)
+      const gone = entries.filter(isGone).map(({ id }) => KeyText.encode(id))
+      const kept = entries.filter((entry) => !isGone(entry)).flatMap(storeArgs)
+      const known = [at?.revision ?? "", at?.changedAt ?? ""]
+      return Effect.map(
+        write(Scripts.apply, ownerId, [now, deleted.length, gone.length, ...known, ...deleted, ...gone, ...kept]),
+        Number
+      )
+    })
+
+  const appliedIf = Effect.fnUntraced(function* (
+    ownerId: string,
+    change: Change,
+    unchanged: ReadonlyArray<MemoryEntry>
+  ) {
+    for (let reads = 0; reads < MAX_READS; reads++) {
+      const state = yield* currentState(ownerId)
+      if (!Unchanged.holds(unchanged, (id) => state.decoded.get(id))) return undefined
+      const count = yield* applied(ownerId, change, { revision: state.revision, changedAt: state.changedAt })
+      if (count >= 0) return count
+    }
+    return yield* restless
+  })
+
+  return (ownerId, { unchanged = [], ...change }) =>
+    unchanged.length === 0 ? applied(ownerId, change) : appliedIf(ownerId, change, unchanged)
+}
+
 /**
- * What a store needs from below, over Redis. Checks and scores come with `DefaultMemoryStore.fromBackend`.
+ * The backend of the store. Checks and scores come with `DefaultMemoryStore.fromBackend`.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryBackend, never, RedisClient> =>
-  Effect.map(RedisClient, ({ command, evaluate, health }): MemoryBackend => {
-    const prefix = options.prefix ?? "lexigram-memory"
-    const analyzer = options.analyzer ?? TextAnalyzer.english
-    const ready = new Ready(Count.count(options.maxReady, 100_000, 1))
-    const { withLock } = KeyedLock.make()
-    const room = scratch()
-    const buckets = Array.from({ length: BUCKETS }, (_, bucket) => RedisText.tag(`${prefix}:${bucket}`))
-    const tagOf = (ownerId: string): string => buckets[bucketOf(ownerId)] as string
-
-    const run = (script: Script, tag: string, args: ReadonlyArray<Argument>) =>
-      Effect.mapError(evaluate(script, [tag], args), failed)
-    const of = (script: Script, ownerId: string, args: ReadonlyArray<Argument>) =>
-      run(script, tagOf(ownerId), [KeyText.encode(ownerId), ...args])
-    /**
-     * Not left halfway: whoever is interrupted still waits for the answer, which comes within the time of a command.
-     */
-    const write = (script: Script, ownerId: string, args: ReadonlyArray<Argument>) =>
-      Effect.uninterruptible(of(script, ownerId, args))
-
-    const changes = (ownerId: string, state: State | undefined) =>
-      of(Scripts.changes, ownerId, [state?.revision ?? "", state?.changedAt ?? ""]) as Effect.Effect<
-        Changes,
-        StorageError
-      >
-
-    /** All fields of a hash, page by page; of one that is changed meanwhile some twice. */
-    const fields = (key: string, each: (name: string, value: string) => void) =>
-      Effect.gen(function* () {
-        let cursor = "0"
-        do {
-          const reply: unknown = yield* Effect.mapError(command("hscan", key, cursor, "COUNT", PAGE), failed)
-          const [next, some] = reply as readonly [string, ReadonlyArray<string>]
-          for (let at = 0; at < some.length; at += 2) each(some[at] as string, some[at + 1] as string)
-          cursor = next
-        } while (cursor !== "0")
-      })
-
-    /** What was changed while it was read is told by the changes behind where the reading began. */
-    const readAll = Effect.fnUntraced(function* (ownerId: string, revision: string, changedAt: string) {
-      const state = new State(ownerId, room, analyzer)
-      const key = (kind: string) => `${tagOf(ownerId)}:${kind}:${KeyText.encode(ownerId)}`
-      const figures = new Map<string, string>()
-      yield* fields(key("f"), (name, text) => void figures.set(name, text))
-      yield* fields(key("e"), (name, text) => state.put(name, text, figures.get(name) ?? null))
-      state.revision = revision
-      state.changedAt = changedAt
-      if (state.unreadable > 0) {
-        yield* Effect.logWarning(
-          `${state.unreadable} entries of a memory in Redis cannot be read, and are passed over`
-        ).pipe(Effect.annotateLogs({ module: "RedisMemoryStore" }))
-      }
-      return state
+  Effect.map(RedisClient, (client): MemoryBackend => {
+    const access = makeAccess(client, options.prefix ?? "lexigram-memory")
+    const { buckets, run, write } = access
+    const states = makeStates(client, access, {
+      maxReady: options.maxReady,
+      analyzer: options.analyzer ?? TextAnalyzer.english
     })
-
-    const follow = (known: State | undefined, ownerId: string, reply: Changes): State | undefined => {
-      if (reply[0] === "none") {
-        ready.delete(ownerId)
-        return new State(ownerId, room, analyzer)
-      }
-      if (reply[0] === "all" || known === undefined) return undefined
-      if (reply[0] === "some") known.take(reply[1], reply[2], reply[3])
-      ready.set(known)
-      return known
-    }
-
-    const read = Effect.fnUntraced(function* (ownerId: string) {
-      let known = ready.get(ownerId)
-      for (let reads = 0; reads < MAX_READS; reads++) {
-        const reply: Changes = yield* changes(ownerId, known)
-        const state = follow(known, ownerId, reply)
-        if (state !== undefined) return state
-        if (reply[0] !== "all") continue
-        known = yield* readAll(ownerId, reply[1], reply[2])
-      }
-      return yield* restless
-    })
-
-    /** What the owner has now. */
-    const currentState = Effect.fnUntraced(function* (ownerId: string) {
-      const known = ready.get(ownerId)
-      const state =
-        (known === undefined ? undefined : follow(known, ownerId, yield* changes(ownerId, known))) ??
-        (yield* withLock(ownerId)(read(ownerId)))
-      state.decoded.expire(yield* Clock.currentTimeMillis)
-      return state
-    })
-    const current = (ownerId: string) => Effect.map(currentState(ownerId), ({ decoded }) => decoded)
-
-    /** With `at`: -1 and nothing changed where the owner is not as it was then. */
-    const applied = (ownerId: string, change: Change, at?: Pick<State, "revision" | "changedAt"> | undefined) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const stored = new Map<EntryId, MemoryEntry>()
-        for (const entry of change.store ?? []) stored.set(entry.id, entry)
-        const entries = Array.from(stored.values())
-        const isGone = ({ expiresAt }: MemoryEntry): boolean => expiresAt !== undefined && expiresAt <= now
-        const deleted = Array.from(new Set(change.delete), KeyText.encode)
-        const gone = entries.filter(isGone).map(({ id }) => KeyText.encode(id))
-        const kept = entries.filter((entry) => !isGone(entry)).flatMap(storeArgs)
-        const known = [at?.revision ?? "", at?.changedAt ?? ""]
-        return Effect.map(
-          write(Scripts.apply, ownerId, [now, deleted.length, gone.length, ...known, ...deleted, ...gone, ...kept]),
-          Number
-        )
-      })
-
-    const appliedIf = Effect.fnUntraced(function* (
-      ownerId: string,
-      change: Change,
-      unchanged: ReadonlyArray<MemoryEntry>
-    ) {
-      for (let reads = 0; reads < MAX_READS; reads++) {
-        const state = yield* currentState(ownerId)
-        if (!Unchanged.holds(unchanged, (id) => state.decoded.get(id))) return undefined
-        const count = yield* applied(ownerId, change, { revision: state.revision, changedAt: state.changedAt })
-        if (count >= 0) return count
-      }
-      return yield* restless
-    })
-
     const reading = <A>(ownerId: string, f: (decoded: CacheDecoded) => A): Effect.Effect<A, StorageError> =>
-      Effect.map(current(ownerId), f)
+      Effect.map(states.currentState(ownerId), ({ decoded }) => f(decoded))
 
     return {
       name: "redis",
-      apply: (ownerId, { unchanged = [], ...change }) =>
-        unchanged.length === 0 ? applied(ownerId, change) : appliedIf(ownerId, change, unchanged),
+      apply: makeApply(access, states),
       get: (ownerId, ids) =>
         reading(ownerId, (decoded) => ids.map((id) => decoded.get(id)).filter((one) => one !== undefined)),
       recent: (ownerId, { before, limit, selection }) =>
@@ -273,7 +295,7 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
         }
         return count
       }),
-      health: Effect.mapError(health, failed)
+      health: Effect.mapError(client.health, failed)
     }
   })
 
