@@ -213,7 +213,7 @@ export * as SqliteClient from "./sqlite/SqliteClient.js"
 export * as SqliteVectorIndex from "./vector/SqliteVectorIndex.js"
 
 /**
- * Vectors of another model for entries that have some: for an index that was opened with `onModelChange: "reembed"`.
+ * Embeds entries again after a change of the model, for an index opened with `onModelChange: "reembed"`.
  *
  * @since 0.1.0
  */

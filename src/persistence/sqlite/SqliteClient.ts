@@ -33,7 +33,9 @@ import { DatabaseError, PersistenceConfigurationError } from "../engine/Persiste
 import * as SqlFailure from "../engine/SqlFailure.js"
 import * as Synchronized from "../engine/Synchronous.js"
 import * as SqliteBusy from "./SqliteBusy.js"
-import * as SqliteDriver from "./SqliteDriver.js"
+import type * as SqliteDriver from "./SqliteDriver.js"
+import * as SqliteDriverLoader from "./SqliteDriverLoader.js"
+import * as SqliteExecutor from "./SqliteExecutor.js"
 import * as SqliteExtensions from "./SqliteExtensions.js"
 import * as SqliteFailure from "./SqliteFailure.js"
 import * as SqlitePool from "./SqlitePool.js"
@@ -159,7 +161,9 @@ const opened = Effect.fnUntraced(function* (options: Options) {
   yield* count("statementCache", options.statementCache, 0)
   yield* count("maxPages", options.maxPages, 1)
   const { driver: asked = "auto" } = options
-  const driver = yield* SqliteDriver.load(asked === "auto" ? SqliteDriver.nameFor(process.versions.node) : asked)
+  const driver = yield* SqliteDriverLoader.load(
+    asked === "auto" ? SqliteDriverLoader.nameFor(process.versions.node) : asked
+  )
   const extensions = yield* SqliteExtensions.load(driver, options.extensions ?? [])
   if (options.createDirectories === true && file !== ":memory:") {
     yield* Effect.tryPromise({
@@ -184,7 +188,7 @@ const opened = Effect.fnUntraced(function* (options: Options) {
     extensions,
     schema: 0
   }
-  return yield* SqlitePool.held(
+  return yield* SqliteExecutor.held(
     () => SqlitePool.open(shared, busyTimeout),
     (pool) => pool.close(),
     (attempt) => SqliteBusy.retry(attempt, busyTimeout)

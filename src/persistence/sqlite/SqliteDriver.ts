@@ -1,12 +1,9 @@
 /**
- * What the three drivers of SQLite have in common: synchronous statements on one connection. They are loaded when they
- * are asked for.
+ * The interface of the three SQLite drivers: synchronous statements on one connection.
  *
  * @internal
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
-import { PersistenceConfigurationError } from "../engine/PersistenceError.js"
 import type { Bindable, Row } from "./SqliteValues.js"
 
 /**
@@ -23,7 +20,7 @@ export interface Changes {
 }
 
 /**
- * Rows of a statement that is not over. `next` gives none when it is; then, and after `close`, it holds no lock.
+ * Rows of a running statement. `next` returns no rows at its end; then, and after `close`, it holds no lock.
  *
  * @category models
  */
@@ -33,19 +30,19 @@ export interface Cursor {
 }
 
 /**
- * Whatever these throw, the statement holds no lock then.
+ * After any of these throws, the statement holds no lock.
  *
  * @category models
  */
 export interface Prepared {
-  /** It gives rows; `run` is for those that do not. */
+  /** It returns rows. `run` is for statements that do not. */
   readonly isReader: boolean
   readonly all: (params: ReadonlyArray<Bindable>) => Array<Row>
-  /** The first of its rows. What it changes, it changes whole. */
+  /** The first row. A statement that writes still runs to its end. */
   readonly first: (params: ReadonlyArray<Bindable>) => Row | undefined
   readonly values: (params: ReadonlyArray<Bindable>) => Array<Array<unknown>>
   readonly run: (params: ReadonlyArray<Bindable>) => Changes
-  /** Not while the statement is used otherwise. */
+  /** The statement must not be used otherwise until the cursor is closed. */
   readonly iterate: (params: ReadonlyArray<Bindable>) => Cursor
 }
 
@@ -55,7 +52,7 @@ export interface Prepared {
 export interface Traits {
   /** Its columns change with the tables. */
   readonly hasStar: boolean
-  /** It may be run once more. */
+  /** It can be repeated. */
   readonly isRead: boolean
 }
 
@@ -87,46 +84,10 @@ export interface OpenOptions {
 export interface Driver {
   readonly name: Name
   readonly open: (options: OpenOptions) => Handle
-  /** Closing finalizes what was prepared. Otherwise the collector does, some time later, and the side files stay. */
+  /** Whether closing finalizes prepared statements. Otherwise garbage collection does, and the side files remain. */
   readonly closesWhole: boolean
 }
 
-/** Half a surrogate pair, as the others have it: one driver would keep it as bytes that are no UTF-8. */
+/** Replaces lone surrogates like the other drivers do. One driver would store bytes that are not UTF-8. */
 export const wellFormed = (params: ReadonlyArray<Bindable>): Array<Bindable> =>
   params.map((param) => (typeof param === "string" ? param.replace(/\p{Surrogate}/gu, "\ufffd") : param))
-
-const absent = (name: Name, message: string, hint: string): PersistenceConfigurationError =>
-  new PersistenceConfigurationError({ message: `The SQLite driver ${name} ${message}`, hint })
-
-const hints: { readonly [N in Name]: string } = {
-  "node:sqlite": 'Use Node 22.16 or later, or say driver: "libsql" and install it: npm install libsql',
-  libsql: 'Install it: npm install libsql. Or say driver: "node:sqlite" on Node 22.16 or later',
-  "better-sqlite3": "Install it: npm install better-sqlite3"
-}
-
-const modules: { readonly [N in Name]: () => Promise<Driver | undefined> } = {
-  "node:sqlite": () => import("./SqliteNode.js").then(({ load }) => load()),
-  libsql: () => import("./SqliteLibsql.js").then(({ load }) => load()),
-  "better-sqlite3": () => import("./SqliteBetter.js").then(({ load }) => load())
-}
-
-/**
- * @category constructors
- */
-export const load = (name: Name): Effect.Effect<Driver, PersistenceConfigurationError> =>
-  Effect.tryPromise({
-    try: modules[name],
-    catch: () => absent(name, "is not installed, or cannot be loaded here", hints[name])
-  }).pipe(
-    Effect.flatMap((driver) =>
-      driver === undefined ? Effect.fail(absent(name, "is too old here", hints[name])) : Effect.succeed(driver)
-    )
-  )
-
-/**
- * The driver for a version of Node: its own from 22 on.
- *
- * @category accessors
- */
-export const nameFor = (nodeVersion: string): Name =>
-  Number.parseInt(nodeVersion, 10) >= 22 ? "node:sqlite" : "libsql"

@@ -1,13 +1,13 @@
 /**
- * Vectors of another model for entries that have some: for an index that was opened with `onModelChange: "reembed"`.
+ * Embeds entries again after a change of the model, for an index opened with `onModelChange: "reembed"`.
  *
- * Entries are read page by page and embedded again, beside the old vectors. Until all are there, who was built with the
- * old model finds by the old vectors, and who was built with the new one by those there are; then the old ones are
- * removed, at once. What has been done stays done: after a crash it goes on behind the last page. Of several processes
- * one does it, and the others wait.
+ * Entries are read page by page, and the new vectors are stored beside the old ones. Until all exist, a process with the
+ * old model searches the old vectors and a process with the new model searches the new ones so far; then all old vectors
+ * are removed at once. After a crash the work continues after the last finished page. Of several processes one does the
+ * work and the others wait.
  *
- * Whoever runs on with the old model is told by a `MemoryStoreError` when its vectors are gone. What such a process
- * stores in the last moment has no vector of the new model until it is stored again.
+ * A process that still runs with the old model gets a `MemoryStoreError` once its vectors are gone. Entries that it
+ * stores in the last moment have no vector of the new model until they are stored again.
  *
  * @since 0.1.0
  */
@@ -26,6 +26,7 @@ import { MemoryStoreError, type MemoryStoreFailure, MemorySystemError } from "..
 import * as EntryVectors from "../../memory/search/EntryVectors.js"
 import * as VectorIndex from "../../memory/search/VectorIndex.js"
 import type { Access } from "../engine/Database.js"
+import type { Dialect } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
 import * as VectorFilling from "./VectorFilling.js"
 import * as VectorSpaces from "./VectorSpaces.js"
@@ -37,15 +38,15 @@ import * as VectorSpaces from "./VectorSpaces.js"
 export type ReembeddingFailure = MemoryStoreFailure | MemorySystemError | EmbeddingError
 
 /**
- * What was done so far, by this process.
+ * The work done so far by this process.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Progress {
-  /** Entries that were looked at. */
+  /** Entries that were checked. */
   readonly entries: number
-  /** Those that got a vector; the others had one already. */
+  /** Entries that were embedded; the others had a vector already. */
   readonly embedded: number
 }
 
@@ -54,25 +55,25 @@ export interface Progress {
  * @category models
  */
 export interface Options {
-  /** Where the entries are: the backend of the store whose vectors these are. */
+  /** Backend of the store that the vectors belong to. */
   readonly source: Pick<MemoryBackend, "owners" | "page" | "get">
-  /** Entries that are embedded at a time; 64 unless set. */
+  /** Entries per call of the embedder. Default: 64. */
   readonly batchSize?: number | undefined
-  /** Characters of an entry that its vector is made from, as the store has it; 8,000 unless set. */
+  /** Characters of an entry that are embedded; use the value of the store. Default: 8,000. */
   readonly maxCharacters?: number | undefined
-  /** Told after each batch. */
+  /** Called after each batch. */
   readonly onProgress?: ((progress: Progress) => Effect.Effect<void>) | undefined
 }
 
-/** Milliseconds after which somebody who said nothing is taken for dead. */
+/** Milliseconds until a process that does not renew its claim is considered dead. */
 const LEASE = 120_000
 
-/** Milliseconds between two looks at what somebody else does. */
+/** Milliseconds between two checks of another process. */
 const PATIENCE = 1_000
 
 const PAGE = 256
 
-/** Behind which entry of which owner it goes on. */
+/** The owner and the entry after which the work continues. */
 interface Place {
   readonly owner: string
   readonly after?: Position | undefined
@@ -83,10 +84,28 @@ type Claim =
   | { readonly _tag: "Taken" }
   | { readonly _tag: "Mine"; readonly place: Place | undefined }
 
-/** Somebody else has taken it over. */
+/** Another process has taken over the claim. */
 class Lost {
   readonly _tag = "Lost"
 }
+
+const makeStatements = (dialect: Dialect, table: string) => ({
+  look: dialect.sql(
+    `SELECT active, position, claim, claimed_until FROM lex_vector_indexes WHERE id = ?${dialect.forUpdate}`
+  ),
+  take: dialect.sql("UPDATE lex_vector_indexes SET claim = ?, claimed_until = ? WHERE id = ?"),
+  hold: dialect.sql("UPDATE lex_vector_indexes SET position = ?, claimed_until = ? WHERE id = ? AND claim = ?"),
+  release: dialect.sql("UPDATE lex_vector_indexes SET claim = NULL, claimed_until = NULL WHERE id = ? AND claim = ?"),
+  finish: dialect.sql(
+    "UPDATE lex_vector_indexes SET active = 1, position = NULL, claim = NULL, claimed_until = NULL WHERE id = ? AND claim = ?"
+  ),
+  others: dialect.sql("SELECT id FROM lex_vector_indexes WHERE kind = ? AND name = ? AND id <> ? ORDER BY id"),
+  missed: dialect.sql(
+    `SELECT o.owner_id, o.id FROM ${table} o WHERE o.space_id = ? AND (o.owner_id, o.id) > (?, ?) AND NOT EXISTS (
+       SELECT 1 FROM ${table} n WHERE n.space_id = ? AND n.owner_id = o.owner_id AND n.id = o.id
+     ) ORDER BY o.owner_id, o.id LIMIT ${PAGE}`
+  )
+})
 
 const make = Effect.fnUntraced(function* (
   { database, rows, space }: VectorFilling.Filling,
@@ -100,23 +119,7 @@ const make = Effect.fnUntraced(function* (
   const size = Count.count(options.batchSize, 64, 1)
   const maxCharacters = Count.count(options.maxCharacters, EntryVectors.defaultMaxCharacters, 2)
   const me = yield* IdGenerator.generate
-  const sql = {
-    look: dialect.sql(
-      `SELECT active, position, claim, claimed_until FROM lex_vector_indexes WHERE id = ?${dialect.forUpdate}`
-    ),
-    take: dialect.sql("UPDATE lex_vector_indexes SET claim = ?, claimed_until = ? WHERE id = ?"),
-    hold: dialect.sql("UPDATE lex_vector_indexes SET position = ?, claimed_until = ? WHERE id = ? AND claim = ?"),
-    release: dialect.sql("UPDATE lex_vector_indexes SET claim = NULL, claimed_until = NULL WHERE id = ? AND claim = ?"),
-    finish: dialect.sql(
-      "UPDATE lex_vector_indexes SET active = 1, position = NULL, claim = NULL, claimed_until = NULL WHERE id = ? AND claim = ?"
-    ),
-    others: dialect.sql("SELECT id FROM lex_vector_indexes WHERE kind = ? AND name = ? AND id <> ? ORDER BY id"),
-    missed: dialect.sql(
-      `SELECT o.owner_id, o.id FROM ${table} o WHERE o.space_id = ? AND (o.owner_id, o.id) > (?, ?) AND NOT EXISTS (
-         SELECT 1 FROM ${table} n WHERE n.space_id = ? AND n.owner_id = o.owner_id AND n.id = o.id
-       ) ORDER BY o.owner_id, o.id LIMIT ${PAGE}`
-    )
-  }
+  const sql = makeStatements(dialect, table)
   const remove = VectorSpaces.remove(database, table)
   const progress = { entries: 0, embedded: 0 }
 
@@ -141,7 +144,7 @@ const make = Effect.fnUntraced(function* (
       )
     )
 
-  /** Gives them their vectors, and says how far it is. */
+  /** Stores the missing vectors of entries and the place reached. */
   const fill = Effect.fnUntraced(function* (
     ownerId: string,
     entries: ReadonlyArray<MemoryEntry>,
@@ -156,7 +159,7 @@ const make = Effect.fnUntraced(function* (
     if (vectors.length !== missing.length) {
       return yield* new MemoryStoreError({
         store: index.name,
-        message: "The embedder gave another number of vectors than texts"
+        message: "The embedder returned a different number of vectors than texts"
       })
     }
     const items = missing.map((entry, at) =>
@@ -167,7 +170,7 @@ const make = Effect.fnUntraced(function* (
         Effect.zipRight(held(tx, place), items.length === 0 ? Effect.void : rows.fill(tx, ownerId, items))
       )
     )
-    // Who deletes an entry deletes its vector afterwards. One that was deleted before had none to be deleted.
+    // A delete of an entry removes its vector afterwards, but misses one that is stored after that.
     const ids = missing.map((entry) => entry.id)
     const there = new Set((yield* source.get(ownerId, ids)).map((entry) => entry.id))
     const gone = ids.filter((one) => !there.has(one))
@@ -199,7 +202,7 @@ const make = Effect.fnUntraced(function* (
     }
   })
 
-  /** What others stored by the old model where this had already been. */
+  /** Entries that others stored with the old model after this process had passed them. */
   const missed = Effect.fnUntraced(function* (old: number, place: Place | undefined) {
     let after: readonly [string, string] = ["", ""]
     for (;;) {
@@ -255,9 +258,9 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
- * Makes the vectors that are missing and then removes the old ones. Does nothing where the index holds the vectors of
- * the embedder already, and waits where another process does it. Fails as the source, the embedder or the database
- * does; the next time it goes on from there.
+ * Stores the missing vectors and then removes the old ones. Does nothing if the index already holds the vectors of the
+ * embedder, and waits if another process does the work. Fails with the errors of the source, the embedder and the
+ * database; the next run continues from there.
  *
  * @since 0.1.0
  * @category constructors
@@ -272,18 +275,18 @@ export const run = (
     const filling = VectorFilling.of(index)
     if (filling === undefined) {
       return yield* new MemorySystemError({
-        message: `The index ${index.name} is not in a database: there is nothing to embed again`,
-        hint: "Give it PgVectorIndex, SqliteVectorIndex or SqlVectorIndex"
+        message: `The index ${index.name} is not in a database, so its entries cannot be embedded again`,
+        hint: "Use PgVectorIndex, SqliteVectorIndex or SqlVectorIndex"
       })
     }
     return yield* make(filling, index, embedder, options)
   })
 
-/** A second, then twice as long each time, up to a minute. */
+/** Starts at a second and doubles up to a minute. */
 const again = Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("1 minute"))
 
 /**
- * Does it in the background as long as the layer lives; what fails is logged, and tried again.
+ * Runs in the background as long as the layer lives. Failures are logged and retried.
  *
  * @since 0.1.0
  * @category layers

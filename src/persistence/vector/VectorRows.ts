@@ -1,8 +1,8 @@
 /**
- * Vectors as rows, and everything of an index but the search.
+ * Stores vectors as rows: everything of an index except the search.
  *
- * Whoever writes takes the row of the owner first, in the order of the spaces, so that no two wait for each other; its
- * revision counts up with each write, and a row of a vector bears the one it was written by.
+ * A write locks the rows of the owner first, in the order of the spaces, so that no two writers deadlock. The revision of
+ * the owner grows with each write, and the row of a vector has the revision of the write that stored it.
  *
  * @internal
  * @since 0.1.0
@@ -19,7 +19,7 @@ import { MemoryStoreError, StorageError } from "../../memory/entry/MemoryError.j
 import * as Selection from "../../memory/entry/Selection.js"
 import type * as VectorIndex from "../../memory/search/VectorIndex.js"
 import * as Database from "../engine/Database.js"
-import type { Param } from "../engine/Dialect.js"
+import type { Dialect, Param } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 import * as VectorTables from "../schema/VectorTables.js"
@@ -28,15 +28,15 @@ import type { Space } from "./VectorSpaces.js"
 
 type Failure = VectorIndex.VectorIndexFailure
 
-/** Rows of one statement that names them. */
+/** Ids in one statement. */
 const MANY = 1_000
 
-/** What has expired and is removed along with a write, whosever it is. */
+/** Expired vectors of any owner that one write removes. */
 const SWEPT = 100
 
 /**
- * How far the vectors of an owner are. `purged` is the last revision by which some were removed; those of another
- * incarnation have nothing to do with these.
+ * The version of an owner's vectors. `purged` is the last revision that removed some. Revisions of different
+ * incarnations are unrelated.
  *
  * @category models
  */
@@ -50,11 +50,11 @@ export interface State {
  * @category models
  */
 export interface Options {
-  /** What it is called in errors. */
+  /** The name of the index in errors. */
   readonly name: string
   readonly space: Space
   readonly encode: (vector: Vector) => Param
-  /** What a write removed of an owner: the state before and after. Not within a transaction of the caller. */
+  /** Called after a delete with the state before and after it, except in a transaction of the caller. */
   readonly removed?: ((ownerId: string, before: State, after: State, ids: ReadonlyArray<EntryId>) => void) | undefined
   readonly cleared?: ((ownerId: string) => void) | undefined
 }
@@ -64,15 +64,15 @@ export interface Options {
  */
 export interface VectorRows
   extends Pick<VectorIndex.Service, "upsert" | "delete" | "clear" | "count" | "known" | "health"> {
-  /** The vector with length 1, or why it cannot be held. */
+  /** The vector normalized to length 1, or why it cannot be stored. */
   readonly checked: (vector: Vector) => Vector | MemoryStoreError
-  /** As `upsert`, but what is there stays, also in other spaces. In a transaction. */
+  /** Like `upsert` in a transaction, but keeps existing vectors, also those of other spaces. */
   readonly fill: (
     tx: Database.Access,
     ownerId: string,
     items: ReadonlyArray<VectorIndex.VectorItem>
   ) => Effect.Effect<void, SqlError | MemoryStoreError>
-  /** Undefined where the owner has nothing. */
+  /** `undefined` if the owner has no vectors. */
   readonly state: (ownerId: string) => Effect.Effect<State | undefined, Failure>
   readonly guarded: <A, E>(
     effect: Effect.Effect<A, E | SqlError>
@@ -80,7 +80,7 @@ export interface VectorRows
 }
 
 /**
- * Whether the caller is in a transaction: what is read and written then may be undone.
+ * Whether the caller is in a transaction, which may be rolled back.
  *
  * @category getters
  */
@@ -101,16 +101,9 @@ const stateOf = (row: Database.Row): State => ({
   purged: Number(row.purged)
 })
 
-/**
- * @category constructors
- */
-export const make = (database: Database.Database, options: Options): VectorRows => {
-  const { cleared, encode, name, removed, space } = options
-  const { dimensions, kind, model, table } = space
-  const { dialect } = database
-
+const makeStatements = (dialect: Dialect, table: string) => {
   const unique = dialect.name === "sqlite" ? "lower(hex(randomblob(16)))" : "gen_random_uuid()::text"
-  const sql = {
+  return {
     spaces: dialect.sql("SELECT id FROM lex_vector_indexes WHERE kind = ? AND name = ? ORDER BY id"),
     touch: dialect.sql(
       `INSERT INTO lex_vector_owners (space_id, owner_id, incarnation, revision, purged) VALUES (?, ?, ${unique}, 1, 0)
@@ -143,50 +136,96 @@ export const make = (database: Database.Database, options: Options): VectorRows 
     ),
     health: dialect.sql("SELECT id FROM lex_vector_indexes WHERE id = ?")
   }
-  const updated = VectorTables.columns
-    .slice(3)
-    .map((column) => `${column} = excluded.${column}`)
-    .join(", ")
-  const upserts = Database.insertInto(
-    table,
-    VectorTables.columns,
-    `ON CONFLICT (space_id, owner_id, id) DO UPDATE SET ${updated}`
-  )
-  const fills = Database.insertInto(table, VectorTables.columns, "ON CONFLICT (space_id, owner_id, id) DO NOTHING")
+}
 
-  const gone = () =>
+const updated = VectorTables.columns
+  .slice(3)
+  .map((column) => `${column} = excluded.${column}`)
+  .join(", ")
+const makeUpserts = (table: string) =>
+  Database.insertInto(table, VectorTables.columns, `ON CONFLICT (space_id, owner_id, id) DO UPDATE SET ${updated}`)
+const makeFills = (table: string) =>
+  Database.insertInto(table, VectorTables.columns, "ON CONFLICT (space_id, owner_id, id) DO NOTHING")
+
+const makeErrors = ({ name, space }: Options) => ({
+  wrongLength: (length: number) =>
     new MemoryStoreError({
       store: name,
-      message: `The index ${space.name} has gone over to another model than ${model}`,
-      hint: "Restart with the embedder that it has gone over to"
+      message: `A vector of length ${length} does not fit an index of vectors of length ${space.dimensions}`,
+      hint: `The index holds vectors of the model ${space.model}. Use another index for another model.`
+    }),
+  notFinite: () =>
+    new MemoryStoreError({ store: name, message: "A vector has a component that is not a finite number" }),
+  replaced: () =>
+    new MemoryStoreError({
+      store: name,
+      message: `The index ${space.name} no longer holds vectors of the model ${space.model}`,
+      hint: "Restart with the embedder that the index uses now"
     })
+})
 
-  const checked = (vector: Vector): Vector | MemoryStoreError => {
-    if (vector.length !== dimensions) {
-      return new MemoryStoreError({
-        store: name,
-        message: `A vector of length ${vector.length} does not fit an index of vectors of length ${dimensions}`,
-        hint: `The index holds vectors of the model ${model}; those of another model need an index of their own.`
-      })
-    }
-    return (
-      normalize(vector) ??
-      new MemoryStoreError({ store: name, message: "A vector holds something that is no finite number" })
-    )
+const makeChecked = (options: Options): VectorRows["checked"] => {
+  const errors = makeErrors(options)
+  return (vector) =>
+    vector.length === options.space.dimensions
+      ? (normalize(vector) ?? errors.notFinite())
+      : errors.wrongLength(vector.length)
+}
+
+/** Fails a store operation with a `StorageError` instead of a `SqlError`. */
+const guarded = <A, E>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, Exclude<E, SqlError> | StorageError> =>
+  Effect.catchIf(
+    effect as Effect.Effect<A, Exclude<E, SqlError> | SqlError>,
+    (error): error is SqlError => (error as { readonly _tag?: unknown })._tag === "SqlError",
+    (error) => Effect.fail(new StorageError(SqlFailure.fields(error)))
+  ) as Effect.Effect<A, Exclude<E, SqlError> | StorageError>
+
+/** Rows in the order of their ids, in which they are locked. The last of several items with one id wins. */
+const rowsOf = (
+  { encode, space }: Options,
+  dialect: Dialect,
+  owner: string,
+  revision: number,
+  items: ReadonlyArray<VectorIndex.VectorItem>,
+  vectors: ReadonlyArray<Vector>
+): ReadonlyArray<ReadonlyArray<Param>> => {
+  const rows = new Map<string, ReadonlyArray<Param>>()
+  for (const [at, item] of items.entries()) {
+    const id = KeyText.encode(item.id)
+    rows.set(id, [
+      space.id,
+      owner,
+      id,
+      revision,
+      item.role,
+      item.timestamp,
+      item.sessionId === undefined ? null : KeyText.encode(item.sessionId),
+      Selection.beginning(item),
+      JSON.stringify(item.metadata),
+      dialect.list(VectorSelection.tags(item)),
+      item.expiresAt ?? null,
+      encode(vectors[at] as Vector)
+    ])
   }
+  return [...rows.keys()].sort().map((id) => rows.get(id) as ReadonlyArray<Param>)
+}
 
-  const guarded = <A, E>(
-    effect: Effect.Effect<A, E | SqlError>
-  ): Effect.Effect<A, Exclude<E, SqlError> | StorageError> =>
-    Effect.catchIf(
-      effect as Effect.Effect<A, Exclude<E, SqlError> | SqlError>,
-      (error): error is SqlError => (error as { readonly _tag?: unknown })._tag === "SqlError",
-      (error) => Effect.fail(new StorageError(SqlFailure.fields(error)))
-    ) as Effect.Effect<A, Exclude<E, SqlError> | StorageError>
+type Upkeep = Pick<VectorRows, "upsert" | "fill" | "delete" | "clear">
 
-  /** Spaces of this index, ascending. Who deletes does so in all of them, also when its own is gone. */
+const makeUpkeep = (database: Database.Database, options: Options): Upkeep => {
+  const { cleared, removed, space } = options
+  const { dialect } = database
+  const sql = makeStatements(dialect, space.table)
+  const upserts = makeUpserts(space.table)
+  const fills = makeFills(space.table)
+  const errors = makeErrors(options)
+  const checked = makeChecked(options)
+
+  /** Ids of all spaces of this index, ascending. Deletes apply to all of them. */
   const spaces = (tx: Database.Access): Effect.Effect<ReadonlyArray<number>, SqlError> =>
-    Effect.map(tx.rows(sql.spaces, [kind, KeyText.encode(space.name)]), (rows) => rows.map(({ id }) => Number(id)))
+    Effect.map(tx.rows(sql.spaces, [space.kind, KeyText.encode(space.name)]), (rows) =>
+      rows.map(({ id }) => Number(id))
+    )
 
   const remove = (tx: Database.Access, id: number, owner: string, ids: ReadonlyArray<string>) =>
     Effect.gen(function* () {
@@ -198,34 +237,6 @@ export const make = (database: Database.Database, options: Options): VectorRows 
       yield* tx.run(sql.purge, [id, owner])
       return stateOf(row)
     })
-
-  /** Of two items with one id the last, in the order of their ids: that in which rows are locked. */
-  const rowsOf = (
-    owner: string,
-    revision: number,
-    items: ReadonlyArray<VectorIndex.VectorItem>,
-    vectors: ReadonlyArray<Vector>
-  ): ReadonlyArray<ReadonlyArray<Param>> => {
-    const rows = new Map<string, ReadonlyArray<Param>>()
-    for (const [at, item] of items.entries()) {
-      const id = KeyText.encode(item.id)
-      rows.set(id, [
-        space.id,
-        owner,
-        id,
-        revision,
-        item.role,
-        item.timestamp,
-        item.sessionId === undefined ? null : KeyText.encode(item.sessionId),
-        Selection.beginning(item),
-        JSON.stringify(item.metadata),
-        dialect.list(VectorSelection.tags(item)),
-        item.expiresAt ?? null,
-        encode(vectors[at] as Vector)
-      ])
-    }
-    return [...rows.keys()].sort().map((id) => rows.get(id) as ReadonlyArray<Param>)
-  }
 
   const sweep = (tx: Database.Access) => Effect.flatMap(Clock.currentTimeMillis, (now) => tx.run(sql.sweep, [now]))
 
@@ -239,11 +250,11 @@ export const make = (database: Database.Database, options: Options): VectorRows 
     Effect.gen(function* () {
       const owner = KeyText.encode(ownerId)
       const all = yield* spaces(tx)
-      if (!all.includes(space.id)) return yield* gone()
+      if (!all.includes(space.id)) return yield* errors.replaced()
       for (const id of all) {
         if (id === space.id) {
           const row = yield* tx.first(sql.touch, [id, owner])
-          yield* tx.insert(insert, rowsOf(owner, Number(row?.revision), items, vectors))
+          yield* tx.insert(insert, rowsOf(options, dialect, owner, Number(row?.revision), items, vectors))
         } else if (insert === upserts) {
           const ids = items.map((item) => KeyText.encode(item.id))
           yield* remove(tx, id, owner, ids)
@@ -263,8 +274,6 @@ export const make = (database: Database.Database, options: Options): VectorRows 
   }
 
   return {
-    checked,
-    guarded,
     upsert: (ownerId, items) =>
       Effect.suspend((): Effect.Effect<void, Failure> => {
         const vectors = all(items)
@@ -317,7 +326,22 @@ export const make = (database: Database.Database, options: Options): VectorRows 
           )
         )
       ).pipe(Effect.tap(() => Effect.sync(() => cleared?.(ownerId))))
-    },
+    }
+  }
+}
+
+/**
+ * @category constructors
+ */
+export const make = (database: Database.Database, options: Options): VectorRows => {
+  const { space } = options
+  const { dialect } = database
+  const sql = makeStatements(dialect, space.table)
+  const errors = makeErrors(options)
+  return {
+    checked: makeChecked(options),
+    guarded,
+    ...makeUpkeep(database, options),
     count: (ownerId) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         guarded(
@@ -343,12 +367,12 @@ export const make = (database: Database.Database, options: Options): VectorRows 
       Effect.flatMap(
         guarded(database.first(sql.state, [KeyText.encode(ownerId), space.id])),
         (row): Effect.Effect<State | undefined, MemoryStoreError> => {
-          if (row === undefined) return Effect.fail(gone())
+          if (row === undefined) return Effect.fail(errors.replaced())
           return Effect.succeed(row.incarnation === null ? undefined : stateOf(row))
         }
       ),
     health: Effect.flatMap(guarded(database.first(sql.health, [space.id])), (row) =>
-      row === undefined ? Effect.fail(gone()) : Effect.void
+      row === undefined ? Effect.fail(errors.replaced()) : Effect.void
     )
   }
 }

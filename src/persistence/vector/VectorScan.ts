@@ -1,7 +1,7 @@
 /**
- * Exact search in this process: the vectors of an owner are read once and kept, as many as there is room for, and what
- * others change is read when the owner's revision says so. Of an owner that is too large, and within a transaction of
- * the caller, whose writes may be undone, every search reads them all.
+ * Exact search in this process. The vectors of an owner are read once and cached as far as there is room; changes by
+ * others are read when the owner's revision has grown. For an owner that is too large, and in a transaction of the caller,
+ * which may be rolled back, every search reads all vectors.
  *
  * @internal
  * @since 0.1.0
@@ -28,26 +28,26 @@ import type { Space } from "./VectorSpaces.js"
 type Failure = VectorIndex.VectorIndexFailure
 
 /**
- * Bytes of vectors and what belongs to them that are kept unless another number is asked for.
+ * Default size of the cache in bytes, ids and metadata included.
  *
  * @category constants
  */
 export const defaultCacheBytes = 512 * 2 ** 20
 
-/** Rows that are read at a time. */
+/** Rows read by one statement. */
 const PAGE = 1_000
 
-/** Multiplications between two turns of the event loop; some milliseconds. */
+/** Multiplications between two yields to the event loop: some milliseconds. */
 const WORK = 4_000_000
 
-/** What an item takes beside its vector, its id and its metadata. */
+/** Bytes of an item beside its vector, id and metadata. */
 const ITEM = 200
 
 interface Held {
   readonly table: VectorTable.VectorTable
   incarnation: string
   revision: number
-  /** Beside the vectors. */
+  /** Bytes beside the vectors. */
   extra: number
 }
 
@@ -58,27 +58,70 @@ export interface VectorScan {
   readonly search: VectorIndex.Service["search"]
   readonly removed: (ownerId: string, before: State, after: State, ids: ReadonlyArray<EntryId>) => void
   readonly cleared: (ownerId: string) => void
-  /** What is kept at this time. */
+  /** Bytes that are cached now. */
   readonly bytes: () => number
 }
 
-/**
- * @category constructors
- */
-export const make = (
-  database: Database,
-  options: {
-    readonly space: Space
-    readonly cacheBytes: number
-    readonly rows: () => Pick<VectorRows, "state" | "count" | "checked" | "guarded">
+interface Options {
+  readonly space: Space
+  readonly cacheBytes: number
+  readonly rows: () => Pick<VectorRows, "state" | "count" | "checked" | "guarded">
+}
+
+const bytesOf = ({ extra, table }: Held): number => table.bytes + extra
+
+const drop = (one: Held, id: EntryId): void => {
+  const per = one.table.size === 0 ? 0 : one.extra / one.table.size
+  if (one.table.delete(id)) one.extra -= per
+}
+
+/** The vectors of the owners that were searched last, within a number of bytes. */
+class Cache {
+  /** The most recently used owner is the last. */
+  private readonly held = new Map<string, Held>()
+  total = 0
+
+  constructor(private readonly limit: number) {}
+
+  get(ownerId: string): Held | undefined {
+    return this.held.get(ownerId)
   }
-): VectorScan => {
-  const { cacheBytes, rows, space } = options
+
+  release(ownerId: string): void {
+    const one = this.held.get(ownerId)
+    if (one === undefined) return
+    this.held.delete(ownerId)
+    this.total -= bytesOf(one)
+  }
+
+  keep(ownerId: string, one: Held): void {
+    this.held.set(ownerId, one)
+    this.total += bytesOf(one)
+    for (const oldest of this.held.keys()) {
+      if (this.total <= this.limit) break
+      this.release(oldest)
+    }
+  }
+
+  /** Marks the owner as most recently used. */
+  touch(ownerId: string, one: Held): void {
+    this.held.delete(ownerId)
+    this.held.set(ownerId, one)
+  }
+
+  /** Applies a change and updates the total, if the vectors are still cached. */
+  change(ownerId: string, one: Held, apply: () => void): void {
+    const before = bytesOf(one)
+    apply()
+    if (this.held.get(ownerId) === one) this.total += bytesOf(one) - before
+  }
+}
+
+/** Reads an owner's rows page by page. */
+const makeReader = (database: Database, { space }: Options) => {
   const { dimensions, table } = space
   const { dialect } = database
-  const rowBytes = dimensions * Float32Array.BYTES_PER_ELEMENT
-  const perTurn = Math.max(1, Math.floor(WORK / dimensions))
-  // Alone in their arrays, and only for the moment in which a row is taken over.
+  // Reused for every row, because drivers may return bytes that are not aligned.
   const vector = new Float32Array(dimensions)
   const vectorBytes = new Uint8Array(vector.buffer)
 
@@ -91,35 +134,7 @@ export const make = (
      ORDER BY revision, id LIMIT ${20 * PAGE}`
   )
 
-  const locks = KeyedLock.make()
-  /** Those that were asked for last are at the end. */
-  const held = new Map<string, Held>()
-  let total = 0
-
-  const bytesOf = ({ extra, table }: Held): number => table.bytes + extra
-  const release = (ownerId: string): void => {
-    const one = held.get(ownerId)
-    if (one === undefined) return
-    held.delete(ownerId)
-    total -= bytesOf(one)
-  }
-  const keep = (ownerId: string, one: Held): void => {
-    held.set(ownerId, one)
-    total += bytesOf(one)
-    for (const oldest of held.keys()) {
-      if (total <= cacheBytes) break
-      release(oldest)
-    }
-  }
-  /** What it takes is counted anew. */
-  const changed = (ownerId: string, one: Held, change: () => void): void => {
-    const before = bytesOf(one)
-    change()
-    if (held.get(ownerId) !== one) return
-    total += bytesOf(one) - before
-  }
-
-  /** Pages of rows from a position on. */
+  /** Visits pages of rows from a revision on. */
   const read = (
     sql: string,
     size: number,
@@ -148,47 +163,59 @@ export const make = (
     }
   }
 
-  const drop = (one: Held, id: EntryId): void => {
-    const per = one.table.size === 0 ? 0 : one.extra / one.table.size
-    if (one.table.delete(id)) one.extra -= per
+  return {
+    rows: (owner: string, from: number, take: (rows: ReadonlyArray<Row>) => Effect.Effect<void>) =>
+      read(page, PAGE, owner, from, take),
+    ids: (owner: string, take: (rows: ReadonlyArray<Row>) => Effect.Effect<void>) =>
+      read(ids, 20 * PAGE, owner, 0, take),
+    put
   }
+}
+
+type Reader = ReturnType<typeof makeReader>
+
+/** Brings the cached vectors of an owner up to date. */
+const makeCurrent = (reader: Reader, cache: Cache, { cacheBytes, rows, space }: Options) => {
+  const { dimensions } = space
+  const rowBytes = dimensions * Float32Array.BYTES_PER_ELEMENT
+  const locks = KeyedLock.make()
 
   const takeAll = (ownerId: string, one: Held) => (found: ReadonlyArray<Row>) =>
     Effect.sync(() =>
-      changed(ownerId, one, () => {
-        for (const row of found) put(one, row)
+      cache.change(ownerId, one, () => {
+        for (const row of found) reader.put(one, row)
       })
     )
 
-  /** Without what was removed by others. */
+  /** Drops the vectors that others removed. */
   const reconcile = (ownerId: string, owner: string, one: Held): Effect.Effect<void, SqlError> => {
     const there = new Set<string>()
     return Effect.map(
-      read(ids, 20 * PAGE, owner, 0, (found) =>
+      reader.ids(owner, (found) =>
         Effect.sync(() => {
           for (const { id } of found) there.add(KeyText.decode(id))
         })
       ),
       () =>
-        changed(ownerId, one, () => {
+        cache.change(ownerId, one, () => {
           for (const id of [...one.table.ids()]) if (!there.has(id)) drop(one, id)
         })
     )
   }
 
-  /** The vectors of the owner as they are in the database; undefined where they are too many to be kept. */
+  /** The vectors of the owner as in the database; `undefined` if they do not fit into the cache. */
   const current = (ownerId: string, state: State): Effect.Effect<Held | undefined, Failure> =>
     locks.withLock(ownerId)(
       Effect.suspend(() => {
         const owner = KeyText.encode(ownerId)
-        const known = held.get(ownerId)
+        const known = cache.get(ownerId)
         if (known !== undefined && known.incarnation === state.incarnation) {
-          // Somebody else has caught up, further perhaps.
+          // Another fiber has caught up in the meantime.
           if (known.revision >= state.revision) return Effect.succeed(known)
           return rows()
             .guarded(
               Effect.zipRight(
-                read(page, PAGE, owner, known.revision, takeAll(ownerId, known)),
+                reader.rows(owner, known.revision, takeAll(ownerId, known)),
                 state.purged > known.revision ? reconcile(ownerId, owner, known) : Effect.void
               )
             )
@@ -199,15 +226,15 @@ export const make = (
               })
             )
         }
-        release(ownerId)
+        cache.release(ownerId)
         return Effect.flatMap(rows().count(ownerId), (count) => {
           if (count * (rowBytes + ITEM) > cacheBytes) return Effect.succeed(undefined)
           const { incarnation, revision } = state
           const one: Held = { table: VectorTable.make(dimensions), incarnation, revision, extra: 0 }
           one.table.reserve(count)
           return Effect.as(
-            Effect.tap(rows().guarded(read(page, PAGE, owner, 0, takeAll(ownerId, one))), () =>
-              Effect.sync(() => keep(ownerId, one))
+            Effect.tap(rows().guarded(reader.rows(owner, 0, takeAll(ownerId, one))), () =>
+              Effect.sync(() => cache.keep(ownerId, one))
             ),
             one
           )
@@ -215,21 +242,27 @@ export const make = (
       })
     )
 
-  const scan = (
-    table: VectorTable.VectorTable,
-    query: Vector,
-    asked: VectorTable.SearchOptions
-  ): Effect.Effect<ReadonlyArray<VectorTable.Hit>> =>
-    Effect.suspend(() => {
-      const search = table.search(query, asked)
-      const go: Effect.Effect<ReadonlyArray<VectorTable.Hit>> = Effect.suspend(() =>
-        search.advance(perTurn) ? Effect.succeed(search.hits()) : Effect.zipRight(nextTurn, go)
-      )
-      return go
-    })
+  return current
+}
 
-  /** Page by page, without keeping anything. */
-  const sieve = (
+const scan = (
+  table: VectorTable.VectorTable,
+  query: Vector,
+  asked: VectorTable.SearchOptions,
+  perTurn: number
+): Effect.Effect<ReadonlyArray<VectorTable.Hit>> =>
+  Effect.suspend(() => {
+    const search = table.search(query, asked)
+    const go: Effect.Effect<ReadonlyArray<VectorTable.Hit>> = Effect.suspend(() =>
+      search.advance(perTurn) ? Effect.succeed(search.hits()) : Effect.zipRight(nextTurn, go)
+    )
+    return go
+  })
+
+/** Searches page by page without caching. */
+const makeSieve =
+  (reader: Reader, { rows, space }: Options) =>
+  (
     ownerId: string,
     query: Vector,
     asked: VectorTable.SearchOptions
@@ -238,12 +271,12 @@ export const make = (
       let best: ReadonlyArray<VectorTable.Hit> = []
       return Effect.map(
         rows().guarded(
-          read(page, PAGE, KeyText.encode(ownerId), 0, (found) =>
+          reader.rows(KeyText.encode(ownerId), 0, (found) =>
             Effect.sync(() => {
-              const one: Held = { table: VectorTable.make(dimensions), incarnation: "", revision: 0, extra: 0 }
+              const one: Held = { table: VectorTable.make(space.dimensions), incarnation: "", revision: 0, extra: 0 }
               one.table.reserve(found.length)
-              for (const row of found) put(one, row)
-              // What was replaced while it was read comes again, later, as it is now.
+              for (const row of found) reader.put(one, row)
+              // A row that is replaced while reading appears again later, in its new version.
               const again = new Set(one.table.ids())
               const before = best.filter(({ id }) => !again.has(id))
               best = VectorCandidates.merged([...before, ...one.table.nearest(query, asked)], asked.limit)
@@ -254,13 +287,24 @@ export const make = (
       )
     })
 
+/**
+ * @category constructors
+ */
+export const make = (database: Database, options: Options): VectorScan => {
+  const { rows } = options
+  const perTurn = Math.max(1, Math.floor(WORK / options.space.dimensions))
+  const cache = new Cache(options.cacheBytes)
+  const reader = makeReader(database, options)
+  const current = makeCurrent(reader, cache, options)
+  const sieve = makeSieve(reader, options)
+
   return {
-    bytes: () => total,
-    cleared: release,
+    bytes: () => cache.total,
+    cleared: (ownerId) => cache.release(ownerId),
     removed: (ownerId, before, after, ids) => {
-      const one = held.get(ownerId)
+      const one = cache.get(ownerId)
       if (one === undefined || one.incarnation !== before.incarnation || one.revision !== before.revision) return
-      changed(ownerId, one, () => {
+      cache.change(ownerId, one, () => {
         for (const id of ids) drop(one, id)
       })
       one.revision = after.revision
@@ -271,20 +315,19 @@ export const make = (
         if (query instanceof MemoryStoreError) return yield* query
         const now = yield* Clock.currentTimeMillis
         const state = yield* rows().state(ownerId)
-        if (state === undefined) release(ownerId)
+        if (state === undefined) cache.release(ownerId)
         if (state === undefined || !(limit >= 1)) return []
         const accepts = selection === undefined ? undefined : predicate(selection)
         const asked = { limit: Math.floor(limit), now, accepts }
         const one = (yield* isNested) ? undefined : yield* current(ownerId, state)
         if (one === undefined) return yield* sieve(ownerId, query, asked)
-        if (held.get(ownerId) === one) {
-          held.delete(ownerId)
-          held.set(ownerId, one)
-          changed(ownerId, one, () => {
+        if (cache.get(ownerId) === one) {
+          cache.touch(ownerId, one)
+          cache.change(ownerId, one, () => {
             for (const id of one.table.expired(now)) drop(one, id)
           })
         }
-        return yield* scan(one.table, query, asked)
+        return yield* scan(one.table, query, asked, perTurn)
       })
   }
 }

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { DatabaseError } from "../../../src/persistence/engine/PersistenceError.js"
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
-import * as SqliteDriver from "../../../src/persistence/sqlite/SqliteDriver.js"
+import * as SqliteDriverLoader from "../../../src/persistence/sqlite/SqliteDriverLoader.js"
 import * as SqliteFailure from "../../../src/persistence/sqlite/SqliteFailure.js"
 import * as Programs from "../../support/Programs.js"
 import type * as SqliteStatements from "../../support/programs/SqliteStatements.js"
@@ -458,7 +458,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
 
 describe("the driver", () => {
   it("is chosen by the version of Node", () => {
-    assert.deepStrictEqual(["20.20.2", "21.0.0", "22.0.0", "24.1.0"].map(SqliteDriver.nameFor), [
+    assert.deepStrictEqual(["20.20.2", "21.0.0", "22.0.0", "24.1.0"].map(SqliteDriverLoader.nameFor), [
       "libsql",
       "libsql",
       "node:sqlite",
@@ -469,7 +469,7 @@ describe("the driver", () => {
   it.scoped("is that when nothing is said", () =>
     Effect.gen(function* () {
       const { driver } = yield* SqliteClient.make({ file: ":memory:" })
-      assert.strictEqual(driver, SqliteDriver.nameFor(process.versions.node))
+      assert.strictEqual(driver, SqliteDriverLoader.nameFor(process.versions.node))
     })
   )
 
