@@ -1,10 +1,10 @@
 /**
  * Embeds entries again after a change of the model, for an index opened with `onModelChange: "reembed"`.
  *
- * Entries are read page by page, and the new vectors are stored beside the old ones. Until all exist, a process with the
- * old model searches the old vectors and a process with the new model searches the new ones so far; then all old vectors
- * are removed at once. After a crash the work continues after the last finished page. Of several processes one does the
- * work and the others wait.
+ * Entries are read page by page, and the new vectors are stored beside the old ones. Until all exist, a process with
+ * the old model searches the old vectors and a process with the new model searches the new ones so far; then all old
+ * vectors are removed at once. After a crash the work continues after the last finished page. Of several processes one
+ * does the work and the others wait.
  *
  * A process that still runs with the old model gets a `MemoryStoreError` once its vectors are gone. Entries that it
  * stores in the last moment have no vector of the new model until they are stored again.

@@ -1,7 +1,7 @@
 /**
  * Exact search in this process. The vectors of an owner are read once and cached as far as there is room; changes by
- * others are read when the owner's revision has grown. For an owner that is too large, and in a transaction of the caller,
- * which may be rolled back, every search reads all vectors.
+ * others are read when the owner's revision has grown. For an owner that is too large, and in a transaction of the
+ * caller, which may be rolled back, every search reads all vectors.
  *
  * @internal
  * @since 0.1.0
