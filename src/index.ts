@@ -1,5 +1,5 @@
 /**
- * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
+ * An agent: its prompt, tools, strategy and limits as an immutable value. `AgentExecutor` runs it.
  *
  * @since 0.1.0
  */
@@ -13,35 +13,40 @@ export * as Agent from "./agent/definition/Agent.js"
 export * as AgentConfig from "./agent/definition/AgentConfig.js"
 
 /**
- * How an agent can fail besides its model, its tools and its reasoning.
+ * Failures of an agent besides those of its model, its tools and its reasoning.
  *
  * @since 0.1.0
  */
 export * as AgentError from "./agent/definition/AgentError.js"
 
 /**
+<<<<<<< HEAD
  * Events of a run, as plain tagged objects. The stream of events is the truth; everything else is derived from it.
+=======
+ * The events of a run as plain tagged objects. They are the source of truth: responses, logs and views derive from
+ * them.
+>>>>>>> 009b18a (Load skills, conversations and histories of a run when first used)
  *
  * @since 0.1.0
  */
 export * as AgentEvent from "./domain/AgentEvent.js"
 
 /**
- * The executor of agents as a service: what a run is given, and how it is run or streamed.
+ * The executor of agents as a service: the request of a run, and how to run or stream it.
  *
  * @since 0.1.0
  */
 export * as AgentExecutor from "./agent/AgentExecutor.js"
 
 /**
- * The places of a run where handlers may wait, and where values may be changed.
+ * Hook points of a run: actions that the run waits for, and filters that change a value.
  *
  * @since 0.1.0
  */
 export * as AgentHooks from "./observability/AgentHooks.js"
 
 /**
- * A run's outcome, folded from its events.
+ * The outcome of a run, folded from its events.
  *
  * @since 0.1.0
  */
@@ -55,7 +60,7 @@ export * as AgentResponse from "./domain/AgentResponse.js"
 export * as AgentTool from "./agent/AgentTool.js"
 
 /**
- * Ready compositions of the executor.
+ * Ready-made compositions of the executor.
  *
  * @since 0.1.0
  */
@@ -134,30 +139,30 @@ export * as GovernanceError from "./governance/store/GovernanceError.js"
 export * as GuardError from "./guard/pipeline/GuardError.js"
 
 /**
- * Passing a conversation to another agent, which answers in place of the one that had it.
+ * Hands a conversation to another agent, which answers in place of the first one.
  *
  * @since 0.1.0
  */
 export * as Handoff from "./agent/Handoff.js"
 
 /**
- * Places in a run where an application may look in or change a value, while the run waits for it.
+ * Hook points of a run: an application observes or changes a value there while the run waits.
  *
  * @since 0.1.0
  */
 export * as Hooks from "./observability/Hooks.js"
 
 /**
- * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
- * `TestClock` and a seeded `Random` makes the same ids on every run.
+ * Generates ids that sort by creation time. The default reads Effect's `Clock` and `Random`, so a program under
+ * `TestClock` and a seeded `Random` generates the same ids on every run.
  *
  * @since 0.1.0
  */
 export * as IdGenerator from "./domain/IdGenerator.js"
 
 /**
- * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control
- * characters.
+ * Branded identifiers shared by every subsystem. On the wire all are plain strings of 1 to 256 characters without
+ * control characters.
  *
  * @since 0.1.0
  */
@@ -262,28 +267,28 @@ export * as ModelRouter from "./llm/ModelRouter.js"
 export * as ModelSettings from "./llm/model/ModelSettings.js"
 
 /**
- * What of an event may leave the server, field by field.
+ * The public view of events: what may leave the server, decided field by field.
  *
  * @since 0.1.0
  */
 export * as PublicView from "./domain/PublicView.js"
 
 /**
- * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
+ * Limits how long a stream waits for its reader. This wait counts toward no other limit.
  *
  * @since 0.1.0
  */
 export * as ReaderTimeout from "./domain/ReaderTimeout.js"
 
 /**
- * For whom the current run works.
+ * The user and session that the current run works for.
  *
  * @since 0.1.0
  */
 export * as Requester from "./domain/Requester.js"
 
 /**
- * The current run: where strategies, tools and stages emit what happens.
+ * The current run: strategies, tools and stages emit their events through it.
  *
  * @since 0.1.0
  */
@@ -311,24 +316,24 @@ export * as SessionError from "./session/turn/SessionError.js"
 export * as SkillError from "./skill/definition/SkillError.js"
 
 /**
- * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of
- * its failures.
+ * A stage of a run: a wrapper around all inner stages and the reasoning. The list of stages determines the order of the
+ * run and the type of its failures.
  *
  * @since 0.1.0
  */
 export * as Stage from "./agent/definition/Stage.js"
 
 /**
- * Messages for runs that are going on, and the order of runs that share a session.
+ * Sends messages to running runs, and serializes the runs of a session.
  *
  * @since 0.1.0
  */
 export * as Steering from "./agent/definition/Steering.js"
 
 /**
- * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where
- * it stands in the run, the same on every replay. Without a durable layer a step is the effect itself and costs one
- * look-up.
+ * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by its
+ * position in the run, which is the same on every replay. Without a durable layer a step is the effect itself and costs
+ * one look-up.
  *
  * @since 0.1.0
  */
@@ -363,16 +368,16 @@ export * as StrategyError from "./strategy/definition/StrategyError.js"
 export * as StrategyRegistry from "./strategy/definition/StrategyRegistry.js"
 
 /**
- * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that
- * user's; without one, only what belongs to nobody. Only an effect that holds the capability reaches everybody's data,
- * and only while it names no user.
+ * The capability to act for the system, and the rule of ownership: a call with a user reaches only that user's data; a
+ * call without one reaches only data without an owner. An effect that holds the capability reaches everybody's data,
+ * but only while it names no user.
  *
  * @since 0.1.0
  */
 export * as SystemAccess from "./domain/SystemAccess.js"
 
 /**
- * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for
+ * Names and attributes of spans: those of the original library and those of OpenTelemetry's semantic conventions for
  * generative AI.
  *
  * @since 0.1.0
@@ -424,7 +429,7 @@ export * as ToolRunner from "./tool/ToolRunner.js"
 export * as ToolSet from "./tool/definition/ToolSet.js"
 
 /**
- * Tokens used by model calls. A field that no provider reported is absent, never zero.
+ * Token usage of model calls. A field that no provider reported is absent, never zero.
  *
  * @since 0.1.0
  */

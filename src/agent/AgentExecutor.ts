@@ -1,5 +1,5 @@
 /**
- * The executor of agents as a service: what a run is given, and how it is run or streamed.
+ * The executor of agents as a service: the request of a run, and how to run or stream it.
  *
  * @since 0.1.0
  */
@@ -19,7 +19,7 @@ import type { ExecutorError } from "./RunStages.js"
 export type { ExecutorError } from "./RunStages.js"
 
 /**
- * What an agent is asked. `history` are earlier messages that no session keeps; `settings` win over the agent's.
+ * The request of a run. `history` are earlier messages that no session keeps; `settings` override those of the agent.
  *
  * @since 0.1.0
  * @category models
@@ -30,16 +30,16 @@ export interface AgentRequest {
   readonly userId?: string | undefined
   readonly history?: ReadonlyArray<LlmClient.Message> | undefined
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** Whose resource quotas count; default the user. */
+  /** The tenant whose resource quotas apply; default the user. */
   readonly tenantId?: string | undefined
-  /** How the data of the request is classified (`confidential`, `pii`, …), for policies. */
+  /** The data classifications of the request (`confidential`, `pii`, …), for policies. */
   readonly classifications?: ReadonlyArray<string> | undefined
   /**
-   * Who begins in a session: by default the agent that answered last, if the called one can reach it by handoffs, with
-   * the filters of these handoffs; else the called one.
+   * The agent that begins in a session. Default (`last`): the agent that answered last, if the called one reaches it by
+   * handoffs, with the filters of these handoffs; else the called one.
    */
   readonly startWith?: "last" | "called" | undefined
-  /** The id of the run, for callers that must know it before it begins; never used twice. Default a new one. */
+  /** The id of the run, for callers that need it in advance; must be unique. Default: a new id. */
   readonly runId?: string | undefined
 }
 
@@ -54,15 +54,15 @@ export interface Service {
     request: string | AgentRequest
   ) => Effect.Effect<AgentResponse.AgentResponse<O>, E | ExecutorError, R>
   /**
-   * The same run as its events while they happen; the last one is terminal, and after an `Error` the stream fails with
-   * the error itself. Stopping the stream interrupts the run. A slow reader slows the run down: at most 64 events wait,
-   * and the time in which the run waits for its reader counts for no limit but `readerTimeout`.
+   * The same run as a stream of its events. The last event is terminal; after an `Error` the stream fails with the
+   * error itself. Stopping the stream interrupts the run. A slow reader slows the run down: at most 64 events wait, and
+   * the time spent waiting for the reader counts only toward `readerTimeout`.
    */
   readonly stream: <O, E, R>(
     agent: Agent<O, E, R>,
     request: string | AgentRequest
   ) => Stream.Stream<AgentEvent, E | ExecutorError | ReaderTimeout.ReaderTimeoutError, R>
-  /** How the collaborators are, each asked for at most 5 s. */
+  /** The health of the collaborators, each checked for at most 5 s. */
   readonly health: Effect.Effect<Health.Report>
 }
 

@@ -1,5 +1,5 @@
 /**
- * An agent in a group.
+ * An agent as a participant of a group.
  *
  * @since 0.1.0
  */
@@ -25,19 +25,19 @@ import * as Agent from "./definition/Agent.js"
  * @category models
  */
 export interface Options {
-  /** In the group and in its events; default the agent's own. */
+  /** Its name in the group and in events; default that of the agent. */
   readonly name?: string | undefined
-  /** In the group; default `participant`. */
+  /** Its role in the group; default `participant`. */
   readonly role?: string | undefined
-  /** For those who choose the next speaker; default the beginning of the agent's system prompt. */
+  /** Read by those who choose the next speaker; default the beginning of the agent's system prompt. */
   readonly description?: string | undefined
-  /** Default that of the group. */
+  /** Default: that of the group. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Limits of each of its runs; fields given here win over the agent's own. One in dollars requires prices. */
+  /** Limits of each of its runs; fields given here override those of the agent. A limit in dollars requires prices. */
   readonly limits?: Agent.RunLimits | undefined
   /**
-   * What the agent answers when it has nothing to say, exactly and alone; default `[silent]`. The agent is told. One
-   * with an output schema always has something to say.
+   * The exact answer of the agent when it has nothing to say; default `[silent]`. The agent is told about it. An agent
+   * with an output schema always answers.
    */
   readonly silence?: string | undefined
   /** Who sees an answer; default everybody. */
@@ -51,14 +51,17 @@ export interface Options {
 
 const describe = (agent: Agent.Any): string => agent.definition.system.replace(/\s+/g, " ").trim().slice(0, 500)
 
-/** Words of the user as they are, those of others as data with their names. */
+/** Words of the user unchanged, words of others as data with their names. */
 const shownTurn = (turn: SessionTurn): string =>
   turn.role === "user" ? turn.content : DataDocument.stringify({ from: authorOf(turn).name, says: turn.content })
 
 const nothingNew = "(Nobody has said anything since your last answer.)"
 const notShown = "(What was said before is not shown.)"
 
-/** The conversation from where the agent stands: what it said is its own, what stands between is one message each. */
+/**
+ * The conversation from the agent's point of view: its own turns are assistant messages, the turns in between form one
+ * user message each.
+ */
 const conversationOf = (
   turns: ReadonlyArray<SessionTurn>,
   name: string
@@ -71,7 +74,7 @@ const conversationOf = (
       unread.push(shownTurn(turn))
       continue
     }
-    // Providers want the user to begin, and to speak between two answers.
+    // Providers require a user message first and between two answers.
     const asked = unread.length > 0 ? unread.join("\n") : history.length === 0 ? notShown : nothingNew
     history.push({ role: "user", content: asked })
     history.push({ role: "assistant", content: turn.content })
@@ -80,7 +83,7 @@ const conversationOf = (
   return { history, unread: unread.length === 0 ? nothingNew : unread.join("\n") }
 }
 
-/** Instructions for all patterns are told by the agent's own strategy: this is only a part of its system prompt. */
+/** The agent's own strategy adds the instructions for all patterns, so this is only a part of its system prompt. */
 const withoutGeneral = (system: string, prompts: PromptLibrary.Service): string => {
   const tail = prompts.instructions(GroupPrompts.Participate.pattern)
   return tail !== "" && tail === prompts.instructions("") ? system.slice(0, -tail.length).trimEnd() : system
@@ -96,13 +99,12 @@ const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
   }))
 
 /**
- * The agent takes part by its runs, each inside the run of the group: its events travel in the same stream under its
- * name, its usage counts for the group, and interrupting the group interrupts it. It is given what it may see of the
- * conversation: its own answers as its own, words of the user as they are, those of others as data with their names.
+ * The agent takes part through runs inside the run of the group: its events appear in the same stream under its name,
+ * its usage counts for the group, and interrupting the group interrupts it. It gets the part of the conversation it may
+ * see: its own answers as its own, words of the user unchanged, words of others as data with their names.
  *
- * The turns are the group's to write: a run of it has no session, and no memory but one the agent has itself. A memory
- * knows nothing of what is hidden from whom: an agent that has the one in which turns of sessions are remembered
- * recalls all of them.
+ * The group writes the turns: a run of the agent has no session, and only a memory of its own. A memory does not know
+ * which turns are hidden from whom: an agent with the memory that records the turns of sessions recalls all of them.
  *
  * @since 0.1.0
  * @category constructors
@@ -130,10 +132,10 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   const silence = (options.silence ?? "[silent]").trim()
   const name = options.name ?? agent.name
   const limited = options.limits === undefined ? agent : Agent.limitedBy(agent, options.limits)
-  // Between agents nobody is the user who speaks.
+  // Messages between agents are not messages of the user.
   const own = limited.definition.memory === undefined ? limited.pipe(Agent.withMemory(WorkingMemory.noop)) : limited
   const base: Agent.Agent<O, E, R> = { ...own, name }
-  /** The agent of the last prompt: what is known of an agent is known by its definition. */
+  /** The agent of the last prompt. Caches about an agent are keyed by its definition. */
   let prompted = base
   const withSystem = (system: string): Agent.Agent<O, E, R> => {
     if (prompted.definition.system !== system) prompted = { ...base, definition: { ...base.definition, system } }

@@ -23,7 +23,7 @@ import * as HandoffRoute from "./stage/HandoffRoute.js"
 import * as HandoffStage from "./stage/HandoffStage.js"
 
 /**
- * Who asks. The ids are those of the run that calls the tool.
+ * The calling run and its ids.
  *
  * @since 0.1.0
  * @category models
@@ -41,29 +41,29 @@ export interface Caller {
  */
 export interface Options {
   /**
-   * Default `delegate_to_` and the agent's name. Models are told it as their providers take names, each tool of a set
-   * by one of its own.
+   * Default `delegate_to_` and the agent's name. Models see it in the form that their providers accept, unique within a
+   * tool set.
    */
   readonly name?: string | undefined
-  /** Default: whom it delegates to, and the beginning of that agent's system prompt. */
+  /** Default: the name of the agent and the beginning of its system prompt. */
   readonly description?: string | undefined
-  /** Time for the whole delegated run, then it is interrupted; default none. */
+  /** The time limit of the delegated run, after which it is interrupted; default none. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * Limits of a delegated run; fields given here win over the agent's own. Those of the runs above hold as well. One in
-   * dollars requires prices.
+   * Limits of a delegated run; fields given here override those of the agent. The limits of the runs above apply as
+   * well. A limit in dollars requires prices.
    */
   readonly limits?: Agent.RunLimits | undefined
-  /** How deep delegations may nest; default 5. A deeper one fails. */
+  /** The maximum depth of delegations; default 5. A deeper one fails. */
   readonly maxDepth?: number | undefined
   /**
-   * How often the agent may stand in the path of runs from the top, the new run included; default 1: no agent works for
-   * itself.
+   * How often the agent may occur in the path of runs from the top, including the new run; default 1, so no agent works
+   * for itself.
    */
   readonly maxVisits?: number | undefined
   /**
-   * What of the caller's conversation the agent gets to see before the message: nothing (default), all of it, or what
-   * the function leaves. System messages and the step that calls it are never part of it.
+   * The part of the caller's conversation that the agent sees before the message: nothing (default), all of it, or what
+   * the function returns. System messages and the calling step are never part of it.
    */
   readonly context?:
     | "message"
@@ -71,14 +71,14 @@ export interface Options {
     | ((messages: ReadonlyArray<Message>) => ReadonlyArray<Message>)
     | undefined
   /**
-   * For whom the agent works. Default the caller's user: for governance, guards and skills; what the agents say to each
-   * other goes to no memory then but one the agent has itself. A user named here is one whose memory is recalled and
-   * kept as in any other run.
+   * The user that the agent works for. Default: the caller's user, for governance, guards and skills; what the agents
+   * say to each other then goes only to a memory that the agent has itself. The memory of a user named here is recalled
+   * and written as in any other run.
    */
   readonly userId?: string | ((caller: Caller) => string | undefined) | undefined
   /**
-   * The session the agent keeps its own turns in; default none: in the caller's they would stand among those of the
-   * user, and its system prompt would replace the agent's.
+   * The session that keeps the agent's turns; default none. In the caller's session they would mix with the user's
+   * turns, and its system prompt would replace that of the agent.
    */
   readonly sessionId?: string | ((caller: Caller) => string | undefined) | undefined
 }
@@ -100,10 +100,10 @@ const shownPath = (path: ReadonlyArray<string>): string =>
   (path.length > 10 ? ["…", ...path.slice(-10)] : path).map((name) => name.slice(0, 64)).join(" > ")
 
 /**
- * The agent runs inside the run that calls it: its events travel in the same stream under a run id of their own,
- * approvals it asks for among them; its usage counts for the outer run as well, and interrupting the outer run
- * interrupts it. Its answer is the result, that of an agent with an output schema as its encoded value; its failure is
- * an observation (`AgentExecutionError`, with the failure itself as the cause).
+ * The agent runs inside the calling run: its events appear in the same stream under a run id of their own, including
+ * its approval requests; its usage also counts for the outer run, and interrupting the outer run interrupts it. The
+ * result is its answer, or the encoded value with an output schema. Its failure is an observation
+ * (`AgentExecutionError`, with the failure as its cause).
  *
  * @since 0.1.0
  * @category constructors
@@ -123,7 +123,7 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   const { context, limits } = options
   const limited = limits === undefined ? agent : Agent.limitedBy(agent, limits)
   const { memory, output } = limited.definition
-  // Between agents nobody is the user who speaks.
+  // Messages between agents are not messages of the user.
   const unremembered = memory === undefined ? limited.pipe(Agent.withMemory(WorkingMemory.noop)) : limited
   const refused = (message: string, cause?: unknown) =>
     new AgentExecutionError({ agentName: agent.name, message, ...(cause === undefined ? {} : { cause }) })
@@ -169,7 +169,7 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
           (error) => refused(errorInfo(error).message, error)
         )
         if (output === undefined) return response.message
-        // It was decoded from this very form.
+        // The output was decoded by this very schema.
         return yield* Effect.orDie(output.encode(response.output))
       })
   })

@@ -1,12 +1,14 @@
 /**
- * Ready compositions of the executor.
+ * Ready-made compositions of the executor.
  *
  * @since 0.1.0
  */
 import type * as ConfigError from "effect/ConfigError"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Governance from "../governance/Governance.js"
 import * as GuardPipeline from "../guard/pipeline/GuardPipeline.js"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as ModelPrices from "../llm/ModelPrices.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
 import type { CostEstimator } from "../llm/model/CostEstimator.js"
@@ -17,8 +19,7 @@ import * as EventBus from "../observability/EventBus.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as RunLog from "../observability/RunLog.js"
 import type * as PromptLibrary from "../prompt/PromptLibrary.js"
-import type * as SessionHistory from "../session/history/SessionHistory.js"
-import * as WindowSessionHistory from "../session/history/WindowSessionHistory.js"
+import * as SessionHistory from "../session/history/SessionHistory.js"
 import * as SessionManager from "../session/manager/SessionManager.js"
 import * as SkillExecutor from "../skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../skill/execute/SkillRegistry.js"
@@ -38,7 +39,7 @@ import * as LocalExecutor from "./LocalExecutor.js"
 import * as RunStages from "./RunStages.js"
 
 /**
- * A layer of each collaborator that can be replaced.
+ * A layer for each collaborator that can be replaced.
  *
  * @since 0.1.0
  * @category models
@@ -46,7 +47,7 @@ import * as RunStages from "./RunStages.js"
 export interface Replaceable {
   readonly router?: Layer.Layer<ModelRouter.ModelRouter, any, any> | undefined
   readonly strategies?: Layer.Layer<StrategyRegistry.StrategyRegistry, any, any> | undefined
-  /** Without one, the prompts in context when an agent runs, then the defaults. */
+  /** Default: the prompts in context when an agent runs, then the default prompts. */
   readonly prompts?: Layer.Layer<PromptLibrary.PromptLibrary, any, any> | undefined
   readonly governance?: Layer.Layer<Governance.Governance, any, any> | undefined
   /** Guards that ask models get the executor's router. */
@@ -54,40 +55,40 @@ export interface Replaceable {
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, any> | undefined
   readonly sessions?: Layer.Layer<SessionManager.SessionManager, any, any> | undefined
   /**
-   * What a run is shown of its session; without one, the last turns. It gets the executor's sessions, router and, if
-   * they are given here, tokens.
+   * The part of its session that a run sees; default the last turns. It gets the executor's sessions and router, and
+   * the tokens if they are given here.
    */
   readonly history?: Layer.Layer<SessionHistory.SessionHistory, any, any> | undefined
   readonly skills?: Layer.Layer<SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor, any, any> | undefined
-  /** Skills that are folders: told of in a message, activated by a tool. */
+  /** Skills in folders: listed in a message and activated by a tool. */
   readonly catalog?: Layer.Layer<SkillCatalog.SkillCatalog, any, any> | undefined
   /**
-   * Tools for every agent, beside its own: those that its module may see when a run begins. The registry gets the
-   * executor's runner; give it as a layer that you also provide elsewhere, to register tools while the program runs.
+   * Tools for every agent in addition to its own: those that its module may see when a run begins. The registry gets
+   * the executor's runner; provide the same layer elsewhere to register tools while the program runs.
    */
   readonly tools?: Layer.Layer<ToolRegistry.ToolRegistry, any, any> | undefined
   readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate, any, any> | undefined
   readonly modules?: Layer.Layer<ModuleGraph.ModuleGraph, any, any> | undefined
   readonly log?: Layer.Layer<RunLog.RunLog, any, any> | undefined
-  /** Runs can be reached while they go on, and runs of one session follow one another. */
+  /** Makes running runs reachable and serializes the runs of one session. */
   readonly steering?: Layer.Layer<Steering.Steering, any, any> | undefined
-  /** Who waits in runs. */
+  /** The hooks that runs wait for. */
   readonly hooks?: Layer.Layer<Hooks.Hooks, any, any> | undefined
-  /** Who is told of runs. */
+  /** The bus that runs publish to. */
   readonly events?: Layer.Layer<EventBus.EventBus, any, any> | undefined
   /**
-   * What model calls cost, also for the limits of governance and of agents; without one, that in context when an agent
-   * runs, then nothing is known.
+   * Prices of model calls, also for the limits of governance and agents. Default: those in context when an agent runs,
+   * then no prices.
    */
   readonly prices?: Layer.Layer<CostEstimator, any, any> | undefined
-  /** Counts tokens for budgets; without one, that in context when an agent runs, then an approximation. */
+  /** Counts tokens for budgets. Default: the counter in context when an agent runs, then an approximation. */
   readonly tokens?: Layer.Layer<TokenCounter.TokenCounter, any, any> | undefined
 }
 
 type Given<L, Key extends keyof Replaceable> = Extract<L[Key & keyof L], Layer.Layer<any, any, any>>
 
 /**
- * What the given layers fail with.
+ * The failures of the given layers.
  *
  * @since 0.1.0
  * @category models
@@ -105,7 +106,7 @@ type SuccessOfKey<L extends Replaceable, Key extends keyof Replaceable> = [Given
   : Layer.Layer.Success<Given<L, Key>>
 
 /**
- * What the given layers require.
+ * The requirements of the given layers.
  *
  * @since 0.1.0
  * @category models
@@ -121,23 +122,32 @@ export type ContextOf<L extends Replaceable> =
     >
 
 /**
- * What there is beside the executor: its prices.
+ * What the layer provides: the executor, and the prices if they are given.
  *
  * @since 0.1.0
  * @category models
  */
 export type SuccessOf<L extends Replaceable> = AgentExecutor.AgentExecutor | SuccessOfKey<L, "prices">
 
-/** A name that is misspelt would be passed over in silence. */
+/** Rejects misspelled names, which would otherwise be ignored. */
 type NothingElse<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Replaceable | Known>]: never
 }
+
+const windowHistory = Layer.unwrapEffect(
+  Effect.map(
+    OnDemand.make(() => import("../session/history/WindowSessionHistory.js")),
+    ({ layer }) => layer
+  )
+)
 
 const collaborators = (given: Replaceable) => {
   const router = given.router ?? ModelRouter.layerDefault
   const read = Layer.mergeAll(router, given.sessions ?? SessionManager.layerNoop, given.tokens ?? Layer.empty)
   return Layer.mergeAll(
-    (given.history ?? WindowSessionHistory.layer).pipe(Layer.provideMerge(read)),
+    (given.history ?? (given.sessions === undefined ? SessionHistory.layerNoop : windowHistory)).pipe(
+      Layer.provideMerge(read)
+    ),
     given.strategies ?? BuiltInStrategies.layer(),
     (given.governance ?? Governance.layerNoop).pipe(Layer.provide(given.prices ?? Layer.empty)),
     (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),
@@ -159,8 +169,8 @@ const collaborators = (given: Replaceable) => {
 }
 
 /**
- * Stages of every run, at their places (`Stage.outside`, `Stage.inside`). What they fail with is among the failures of
- * any run; a stage that adds failures or requirements of its own belongs to an agent (`Agent.withStages`).
+ * Stages of every run, at their places (`Stage.outside`, `Stage.inside`). Their failures are among those of any run; a
+ * stage that adds failures or requirements of its own belongs to an agent (`Agent.withStages`).
  *
  * @since 0.1.0
  * @category models
@@ -181,7 +191,7 @@ const compose = (
   )
 
 /**
- * An executor over a model and nothing else: no memory, sessions, guards, governance or skills; tools that need an
+ * An executor over a model and nothing else: no memory, sessions, guards, governance or skills. Tools that need
  * approval are denied.
  *
  * @since 0.1.0
@@ -193,9 +203,9 @@ export const layer = (
   compose(AgentConfig.layer(config), {}) as Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
 
 /**
- * The same with some collaborators in place of the no-ops; their failures and requirements show in the type. A
- * collaborator given here wins inside a run over whatever is in context there. Prices given here are in the layer, too:
- * limits in dollars of governance and of agents require them.
+ * As `layer`, with some collaborators in place of the no-ops; their failures and requirements appear in the type.
+ * Inside a run, a collaborator given here wins over one in context. Prices given here are also provided by the layer,
+ * since dollar limits of governance and agents require them.
  *
  * @since 0.1.0
  * @category layers
@@ -217,7 +227,7 @@ export const layerWith = <const L extends Replaceable>(
 
 /**
  * Configured from the environment (`LEX_AI_AGENTS__*`), with collaborators as in `layerWith`. Model calls are priced by
- * what their providers publish (`ModelPrices.layer`), unless other prices are given.
+ * the published prices of their providers (`ModelPrices.layer`) unless other prices are given.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Passing a conversation to another agent, which answers in place of the one that had it.
+ * Hands a conversation to another agent, which answers in place of the first one.
  *
  * @since 0.1.0
  */
@@ -18,8 +18,8 @@ import * as Conversation from "./definition/Conversation.js"
 import * as HandoffRoute from "./stage/HandoffRoute.js"
 
 /**
- * What is handed over: `input` is what the run was asked, `history` all else, in its order: what stood before, and the
- * calls of tools that the run made, each with its result. System messages are never part of it.
+ * The handed conversation: `input` is the input of the run, `history` everything else in order: the earlier messages
+ * and the tool calls of the run with their results. System messages are never part of it.
  *
  * @since 0.1.0
  * @category models
@@ -35,17 +35,17 @@ export interface Handed {
  */
 export interface Options {
   /**
-   * Default `transfer_to_` and the agent's name. Models are told it as their providers take names, each tool of a set
-   * by one of its own.
+   * Default `transfer_to_` and the agent's name. Models see it in the form that their providers accept, unique within a
+   * tool set.
    */
   readonly name?: string | undefined
-  /** Default: who takes over, and the beginning of that agent's system prompt. */
+  /** Default: the name of the agent that takes over and the beginning of its system prompt. */
   readonly description?: string | undefined
-  /** What the other agent gets of what is handed over, `from` which agent; default all of it. */
+  /** Changes what the other agent gets, `from` the named agent; default everything. */
   readonly input?: ((handed: Handed, from: string) => Handed) | undefined
   /**
-   * How often one conversation may be handed over, in circles too; default 10. Then the call is refused, and the model
-   * answers itself.
+   * How often one conversation may be handed over, cycles included; default 10. After that the call is refused, and the
+   * model answers itself.
    */
   readonly maxHandoffs?: number | undefined
 }
@@ -66,7 +66,9 @@ const described = (name: string, system: string): string => {
 
 const withBack = new WeakMap<ToolSet.ToolSet<any, any>, WeakMap<Agent.Any, ToolSet.ToolSet<any, any>>>()
 
-/** The tools of an agent and, unless it has one, a handoff to the agent that handed over. Made once for each pair. */
+/**
+ * The tools of an agent plus a handoff back to the agent that handed over, unless it has one. Created once per pair.
+ */
 const toolsWithBack = (tools: ToolSet.ToolSet<any, any>, back: HandoffRoute.Station): ToolSet.ToolSet<any, any> => {
   if (HandoffRoute.handsTo(tools.tools, back.name)) return tools
   const agent = back.agent()
@@ -83,7 +85,7 @@ const toolsWithBack = (tools: ToolSet.ToolSet<any, any>, back: HandoffRoute.Stat
   return made
 }
 
-/** The agent as it goes on: in a conversation that the run above keeps, and towards the answer that run owes. */
+/** The agent in a conversation that the run above keeps, with the output that this run must return. */
 const continuing = (
   agent: Agent.Any,
   output: Agent.Output | undefined,
@@ -109,7 +111,7 @@ const targetOf = (name: string, agent: () => Agent.Any, filter: Options["input"]
       return Effect.flatMap(AgentExecutor.run(next, request), (response): Effect.Effect<HandoffRoute.Reached> => {
         const reached = { text: response.message, reason: response.finishReason ?? ("completed" as const) }
         if (form === undefined) return Effect.succeed({ ...reached, output: undefined })
-        // It was decoded from this very form.
+        // The output was decoded by this very schema.
         return Effect.map(Effect.orDie(form.encode(response.output)), (value) => ({ ...reached, output: { value } }))
       })
     })
@@ -152,18 +154,17 @@ const make = (
 }
 
 /**
- * A tool that ends the reasoning of the agent that calls it: the other agent answers instead, in a run inside the
- * caller's, on the conversation so far, with its own system prompt, tools, strategy, guards and limits; those of the
- * caller hold as well. Its answer is the caller's, its failure fails the caller's run and shows in the caller's `E`.
+ * A tool that ends the reasoning of the calling agent: the other agent answers instead, in a run inside the caller's,
+ * on the conversation so far, with its own system prompt, tools, strategy, guards and limits. The limits of the caller
+ * apply as well. Its answer is the caller's; its failure fails the caller's run and appears in the caller's `E`.
  *
- * Calls beside it in the same turn are made before; of two handoffs in one turn the first holds, the other is refused.
- * Where the caller has an output schema, the answer must fit it; an agent without one of its own is asked for it. The
- * other agent works for the same user; the session and the memory of the conversation are kept by the caller's run
- * alone.
+ * Calls beside it in the same turn run first. Of two handoffs in one turn the first wins and the other is refused. If
+ * the caller has an output schema, the answer must match it; an agent without a schema of its own is asked for it. The
+ * other agent works for the same user; only the caller's run keeps the session and the memory of the conversation.
  *
- * The other agent can always hand back: without a handoff of its own to the one that handed over it is given one. In a
- * session the next run goes on with the agent that answered last, as long as the called agent can reach it by handoffs;
- * `startWith: "called"` of the request begins with the called agent.
+ * The other agent can always hand back: it gets a handoff to the agent that handed over, unless it has one. In a
+ * session the next run continues with the agent that answered last, as long as the called agent reaches it by handoffs;
+ * with `startWith: "called"` in the request it begins with the called agent.
  *
  * @since 0.1.0
  * @category constructors
@@ -186,7 +187,7 @@ export const to = <O, E, R>(
   make(agent.name, () => agent, options.description ?? described(agent.name, agent.definition.system), options)
 
 /**
- * The same for an agent that is made later, such as one that hands back to this one.
+ * As `to`, for an agent that is created later, such as one that hands back to this one.
  *
  * @since 0.1.0
  * @category constructors
@@ -199,7 +200,7 @@ export const lazy = <O, E, R>(
   make(name, agent, options.description ?? described(name, ""), options)
 
 /**
- * Without calls of tools and their results: for models that refuse those of tools they do not have.
+ * Removes tool calls and their results, for models that refuse those of tools they do not have.
  *
  * @since 0.1.0
  * @category filters

@@ -44,7 +44,6 @@ import * as SessionHistory from "../session/history/SessionHistory.js"
 import * as SessionManager from "../session/manager/SessionManager.js"
 import * as SkillExecutor from "../skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../skill/execute/SkillRegistry.js"
-import * as CatalogTools from "../skill/folder/CatalogTools.js"
 import * as SkillCatalog from "../skill/folder/SkillCatalog.js"
 import { Evaluator } from "../strategy/definition/Evaluator.js"
 import type { Answer, Strategy } from "../strategy/definition/Strategy.js"
@@ -68,7 +67,7 @@ import * as EventsStage from "./stage/EventsStage.js"
 import * as GovernedCalls from "./stage/GovernedCalls.js"
 import * as RunInterceptors from "./stage/RunInterceptors.js"
 
-/** The default model, then those of roles that have one of their own, each once. */
+/** The default model, then each distinct model of a role. */
 const models = ({ client, router }: Collaborators): Effect.Effect<ReadonlyArray<Health.Check>> =>
   Effect.map(
     Effect.forEach(ModelRouter.roles, (role) => Effect.map(router.resolve(role), ({ client }) => ({ role, client }))),
@@ -79,7 +78,7 @@ const models = ({ client, router }: Collaborators): Effect.Effect<ReadonlyArray<
     }
   )
 
-/** The rest of what runs wait for. A run goes on without its memory and its log. */
+/** The other collaborators that runs wait for. A run continues without its memory and its log. */
 const parts = ({ governance, memory, sessions }: Collaborators, log: RunLog.Service): ReadonlyArray<Health.Check> => [
   { name: "memory", check: memory.health, optional: true },
   { name: "sessions", check: sessions.health },
@@ -89,7 +88,7 @@ const parts = ({ governance, memory, sessions }: Collaborators, log: RunLog.Serv
   ...(log.enabled ? [{ name: "runLog", check: Effect.asVoid(log.read(unlogged, { limit: 1 })), optional: true }] : [])
 ]
 
-/** No run has this id: asking the log for it costs next to nothing. */
+/** No run has this id, so reading it from the log is cheap. */
 const unlogged = RunId.make("health")
 
 const capacity = 64
@@ -112,7 +111,7 @@ const newNotes = (): Notes => ({
 
 type Staged = (state: State) => Effect.Effect<Answer, unknown, unknown>
 
-/** One run before its state exists: who asks for it, and where its events go. */
+/** One run before its state exists: its agent, its request, and the sink of its events. */
 interface Invocation {
   readonly agent: Agent.Any
   readonly request: AgentRequest
@@ -314,8 +313,8 @@ const make = (executor: Executor, collaborators: Collaborators, log: RunLog.Serv
 }
 
 /**
- * An executor over everything it works with, and the tools of a `ToolRegistry` where one is in context. `Agents.layer`
- * and `Agents.layerWith` are the ready compositions.
+ * An executor over all collaborators, and the tools of a `ToolRegistry` if one is in context. `Agents.layer` and
+ * `Agents.layerWith` are ready-made compositions.
  *
  * @since 0.1.0
  * @category layers
@@ -344,7 +343,6 @@ export const layer: Layer.Layer<
   AgentExecutor,
   Effect.gen(function* () {
     const config = yield* AgentConfig.Settings
-    const catalog = yield* SkillCatalog.SkillCatalog
     const log = yield* RunLog.RunLog
     const collaborators: Collaborators = {
       config: Either.getOrElse(config, () => AgentConfig.defaults),
@@ -360,8 +358,7 @@ export const layer: Layer.Layer<
       history: yield* SessionHistory.SessionHistory,
       skills: yield* SkillRegistry.SkillRegistry,
       skillExecutor: yield* SkillExecutor.SkillExecutor,
-      catalog,
-      catalogTools: CatalogTools.make(catalog),
+      catalog: yield* SkillCatalog.SkillCatalog,
       steering: yield* Steering.Steering,
       hooks: yield* Hooks.Hooks,
       bus: yield* EventBus.EventBus,

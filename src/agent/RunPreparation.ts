@@ -1,5 +1,5 @@
 /**
- * What can be found wrong with an agent, a request or a configuration before a run begins.
+ * Checks an agent, a request and a configuration before a run begins.
  *
  * @internal
  * @since 0.1.0
@@ -44,7 +44,7 @@ export type SettingsOf = (
   config: AgentConfig.AgentConfig
 ) => Either.Either<ModelSettings.ModelSettings, string>
 
-/** Settings of a run, checked; those of an agent alone once an agent. */
+/** Checks the settings of a run; those of an agent without request settings once per agent. */
 export const makeSettings = (): SettingsOf => {
   const known = new WeakMap<Agent.Definition, Either.Either<ModelSettings.ModelSettings, string>>()
   const make: SettingsOf = (definition, given, config) => {
@@ -70,14 +70,14 @@ export const makeSettings = (): SettingsOf => {
 
 const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }
 
-/** The strategy of an agent, or why there is none. */
+/** The strategy of an agent, or why it has none. */
 export const strategyOf = (
   { strategy = defaultStrategy }: Agent.Definition,
   strategies: StrategyRegistry.Service
 ): Effect.Effect<Either.Either<Strategy<unknown, unknown>, string>> =>
   "_tag" in strategy ? Effect.either(strategies.resolve(strategy)) : Effect.succeed(Either.right(strategy))
 
-/** What a run needs before it begins, or why it cannot. */
+/** What a run needs before it begins, or why it cannot begin. */
 export const prepare = (
   agent: Agent.Any,
   request: AgentRequest,

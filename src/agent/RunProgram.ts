@@ -1,19 +1,18 @@
 /**
- * The innermost part of a run: the strategy, with everything the run puts around its model and tool calls.
+ * The innermost part of a run: the strategy with the interceptors of its model and tool calls.
  *
  * @internal
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import type { Message } from "../llm/model/LlmClient.js"
 import * as RecalledCalls from "../llm/model/RecalledCalls.js"
 import * as AgentHooks from "../observability/AgentHooks.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as ModelCall from "../strategy/definition/ModelCall.js"
 import { type Answer, openingMessages, type Strategy, type Task } from "../strategy/definition/Strategy.js"
-import * as ModelBinding from "../strategy/reasoning/ModelBinding.js"
-import * as StructuredOutput from "../strategy/reasoning/StructuredOutput.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import { governanceOf, infoOf } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
@@ -51,10 +50,11 @@ const taskOf = (state: State, tools: Task["tools"]): Task => {
   }
 }
 
-/**
- * A strategy that ended without the output it was asked for, at a limit for instance: the type promises the output all
- * the same.
- */
+const structuring = OnDemand.make(() =>
+  Promise.all([import("../strategy/reasoning/ModelBinding.js"), import("../strategy/reasoning/StructuredOutput.js")])
+)
+
+/** Asks the model for the output when a strategy ended without one, for example at a limit. */
 const answered = (
   state: State,
   strategy: Strategy<unknown, unknown>,
@@ -64,28 +64,27 @@ const answered = (
   if (output === undefined) return strategy.program(task)
   return Effect.flatMap(strategy.program(task), (answer) => {
     if (answer.output !== undefined) return Effect.succeed(answer)
-    return Effect.flatMap(ModelBinding.bind(task), (model) =>
-      Effect.map(
-        StructuredOutput.make(model, answer.reason === "completed" ? output : { ...output, retries: 0 }, {
+    return Effect.flatMap(structuring, ([{ bind }, { make }]) =>
+      Effect.flatMap(bind(task), (model) =>
+        make(model, answer.reason === "completed" ? output : { ...output, retries: 0 }, {
           strategyName: strategy.name,
           step: state.progress().steps.length,
           messages: openingMessages(task),
           text: answer.text
-        }),
-        (shaped): Answer => ({ ...answer, ...shaped })
+        })
       )
-    )
+    ).pipe(Effect.map((shaped): Answer => ({ ...answer, ...shaped })))
   })
 }
 
-/** A conversation as other agents get it: tools of earlier turns have names and forms of their own for each. */
+/** A conversation as other agents get it. Tools of earlier turns have different names and formats for each agent. */
 type Turned = Pick<State, "history" | "input">
 
-/** The run as the agent sees it that the conversation is handed over to. */
+/** The run as seen by the agent that the conversation is handed to. */
 const turned = (state: State, { history, input }: Turned): State =>
   input === state.input && history === state.history ? state : { ...state, history, input }
 
-/** Messages that came when the model had nothing more to do are answered before the run ends. */
+/** Messages that arrive after the last model call are answered before the run ends. */
 const conversed = (
   state: State,
   strategy: Strategy<unknown, unknown>,
@@ -126,7 +125,7 @@ const filtered = (state: State, program: Effect.Effect<Answer, unknown, any>): E
   )
 }
 
-/** Adds what the run puts around its calls, inside of what stands around them already. */
+/** Adds the interceptors of the run inside those that exist. */
 const surrounded = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>,
@@ -162,13 +161,13 @@ const surrounded = (
   })
 }
 
-/** A strategy's run of a task, as the state and the agent say. */
+/** Runs the strategy on the task of the state. */
 export const make = (state: State, strategy: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> => {
   const put: Array<SteeredCalls.Put> = []
   const owned = state.tools.tools.some((tool) => tool.annotations.owner !== undefined)
   const program = owned
     ? Effect.flatMap(state.uses.runner.visible(state.tools), (tools) =>
-        // What the caller may not see it cannot hand over to either.
+        // Agents that the caller may not see cannot take the conversation.
         conversed({ ...state, tools }, strategy, taskOf(state, tools), put)
       )
     : conversed(state, strategy, taskOf(state, state.tools), put)

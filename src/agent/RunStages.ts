@@ -44,7 +44,7 @@ export const inner = [
 ] as const
 
 /**
- * The stages of a run, outermost first: the order, and the type of what can go wrong around the reasoning.
+ * The stages of a run, outermost first: their order, and the type of the failures around the reasoning.
  *
  * @since 0.1.0
  * @category constants
@@ -52,7 +52,7 @@ export const inner = [
 export const stages = [...outer, ...inner] as const
 
 /**
- * What any run may fail with, besides what its agent adds.
+ * The failures of any run, besides those that its agent adds.
  *
  * @since 0.1.0
  * @category models
@@ -67,8 +67,7 @@ export type ExecutorError =
   | StrategyBudgetError
 
 /**
- * Stages that are put into every run of an executor, at their places. What they fail with is among the failures of any
- * run.
+ * Stages that an executor adds to every run, at their places. Their failures are among those of any run.
  *
  * @since 0.1.0
  * @category tags

@@ -1,5 +1,5 @@
 /**
- * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
+ * An agent: its prompt, tools, strategy and limits as an immutable value. `AgentExecutor` runs it.
  *
  * @since 0.1.0
  */
@@ -13,21 +13,21 @@ export * as Agent from "./definition/Agent.js"
 export * as AgentConfig from "./definition/AgentConfig.js"
 
 /**
- * How an agent can fail besides its model, its tools and its reasoning.
+ * Failures of an agent besides those of its model, its tools and its reasoning.
  *
  * @since 0.1.0
  */
 export * as AgentError from "./definition/AgentError.js"
 
 /**
- * The executor of agents as a service: what a run is given, and how it is run or streamed.
+ * The executor of agents as a service: the request of a run, and how to run or stream it.
  *
  * @since 0.1.0
  */
 export * as AgentExecutor from "./AgentExecutor.js"
 
 /**
- * An agent in a group.
+ * An agent as a participant of a group.
  *
  * @since 0.1.0
  */
@@ -41,35 +41,35 @@ export * as AgentParticipant from "./AgentParticipant.js"
 export * as AgentTool from "./AgentTool.js"
 
 /**
- * Ready compositions of the executor.
+ * Ready-made compositions of the executor.
  *
  * @since 0.1.0
  */
 export * as Agents from "./Agents.js"
 
 /**
- * The conversation a run is about, as tools may see it that ask other agents.
+ * The conversation of a run, for tools that ask other agents.
  *
  * @since 0.1.0
  */
 export * as Conversation from "./definition/Conversation.js"
 
 /**
- * Closes the books of a run, whether it succeeded or not.
+ * Audits a finished run and releases its budget, whether it succeeded or not.
  *
  * @since 0.1.0
  */
 export * as CostStage from "./stage/CostStage.js"
 
 /**
- * Agents that share out tasks: in order, side by side, or under a manager.
+ * Agents that share tasks: in order, in parallel, or under a manager.
  *
  * @since 0.1.0
  */
 export * as Crew from "./crew/Crew.js"
 
 /**
- * What a crew's work comes to, and what happens on the way.
+ * Result and events of a crew run.
  *
  * @since 0.1.0
  */
@@ -83,36 +83,35 @@ export * as CrewResult from "./crew/CrewResult.js"
 export * as CrewTask from "./crew/CrewTask.js"
 
 /**
- * Outermost: the run's first event, its message and its end, and who else is told of them.
+ * Outermost stage: emits the first event, the message and the last event of a run, and publishes its domain events.
  *
  * @since 0.1.0
  */
 export * as EventsStage from "./stage/EventsStage.js"
 
 /**
- * Asks whether the run may begin at all.
+ * Checks whether the run may begin.
  *
  * @since 0.1.0
  */
 export * as GovernanceStage from "./stage/GovernanceStage.js"
 
 /**
- * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they
- * did.
+ * Runs the agent's guards and then the executor's, and emits their actions. Shared by the guard stages.
  *
  * @since 0.1.0
  */
 export * as GuardChecks from "./stage/GuardChecks.js"
 
 /**
- * Passing a conversation to another agent, which answers in place of the one that had it.
+ * Hands a conversation to another agent, which answers in place of the first one.
  *
  * @since 0.1.0
  */
 export * as Handoff from "./Handoff.js"
 
 /**
- * Guards see the user's message before the model does.
+ * Guards the user's message before the model sees it.
  *
  * @since 0.1.0
  */
@@ -126,14 +125,14 @@ export * as InputGuardStage from "./stage/InputGuardStage.js"
 export * as LocalExecutor from "./LocalExecutor.js"
 
 /**
- * Keeps what was said, in the session and in memory.
+ * Saves the turns of a run in the session and in memory.
  *
  * @since 0.1.0
  */
 export * as MemorySaveStage from "./stage/MemorySaveStage.js"
 
 /**
- * Brings what is remembered into the context.
+ * Adds recalled memory to the history.
  *
  * @since 0.1.0
  */
@@ -147,7 +146,7 @@ export * as MemoryStage from "./stage/MemoryStage.js"
 export * as MetricsStage from "./stage/MetricsStage.js"
 
 /**
- * Guards see the answer before anybody else does.
+ * Guards the answer before it is shown.
  *
  * @since 0.1.0
  */
@@ -161,43 +160,43 @@ export * as OutputGuardStage from "./stage/OutputGuardStage.js"
 export * as RunStages from "./RunStages.js"
 
 /**
- * Finds the conversation the run belongs to.
+ * Loads or creates the session of a run.
  *
  * @since 0.1.0
  */
 export * as SessionStage from "./stage/SessionStage.js"
 
 /**
- * Puts skills beside the agent's tools.
+ * Adds skills to the agent's tools.
  *
  * @since 0.1.0
  */
 export * as SkillStage from "./stage/SkillStage.js"
 
 /**
- * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of
- * its failures.
+ * A stage of a run: a wrapper around all inner stages and the reasoning. The list of stages determines the order of the
+ * run and the type of its failures.
  *
  * @since 0.1.0
  */
 export * as Stage from "./definition/Stage.js"
 
 /**
- * Messages for runs that are going on, and the order of runs that share a session.
+ * Sends messages to running runs, and serializes the runs of a session.
  *
  * @since 0.1.0
  */
 export * as Steering from "./definition/Steering.js"
 
 /**
- * Lets a run be reached while it goes on, and makes runs of one session follow one another.
+ * Makes a run reachable while it goes on, and serializes the runs of one session.
  *
  * @since 0.1.0
  */
 export * as SteeringStage from "./stage/SteeringStage.js"
 
 /**
- * Puts the tools of a registry beside the agent's own.
+ * Adds the tools of a registry to those of the agent.
  *
  * @since 0.1.0
  */

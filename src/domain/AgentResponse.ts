@@ -1,5 +1,5 @@
 /**
- * A run's outcome, folded from its events.
+ * The outcome of a run, folded from its events.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import type { RunId } from "./Ids.js"
 import * as Usage from "./Usage.js"
 
 /**
- * One tool call with its result. A call without one was cut off when the run ended.
+ * One tool call with its result. A call without a result was cut off when the run ended.
  *
  * @since 0.1.0
  * @category models
@@ -31,7 +31,7 @@ export interface ToolExecutionRecord {
 }
 
 /**
- * One step of the reasoning: a thought, the calls it led to and what they showed.
+ * One step of the reasoning: a thought, the tool calls it led to and their results.
  *
  * @since 0.1.0
  * @category models
@@ -44,42 +44,42 @@ export interface ReasoningStep {
 }
 
 /**
- * How a run went, in numbers.
+ * Counts of a run.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Metadata {
-  /** The name of its strategy; empty when its start is not among the events. */
+  /** The name of its strategy; empty when `Started` is not among the events. */
   readonly strategy: string
   /** Steps of the strategy that began. */
   readonly iterations: number
-  /** How often a plan was changed: steps were given up or failed, and others came. */
+  /** How often the plan changed because steps were abandoned or failed and others were added. */
   readonly replans: number
-  /** How often work was handed to another agent. */
+  /** How often work was delegated to another agent. */
   readonly delegations: number
-  /** To whom it was handed, each once, in the order of their first work. */
+  /** The agents that work was delegated to, each once, in the order of the first delegation. */
   readonly agentsUsed: ReadonlyArray<string>
 }
 
 /**
- * `usage` and `costUsd` hold the whole run, runs it delegated to included; everything else the run itself. `costUsd` is
- * absent unless the price of every model call is known. Both hold what was cut off too (`usage.estimatedTokens`);
- * `modelCalls` counts calls that answered.
+ * `usage` and `costUsd` cover the whole run, including the runs it delegated to; all other fields cover the run itself.
+ * `costUsd` is absent unless the price of every model call is known. Both include calls that were cut off
+ * (`usage.estimatedTokens`); `modelCalls` counts calls that answered.
  *
  * @since 0.1.0
  * @category models
  */
 export interface AgentResponse<out Output = string> {
   readonly runId: RunId
-  /** Who answered: the last agent of `path`. */
+  /** The agent that answered: the last one of `path`. */
   readonly agent: string
-  /** The agents that had the conversation, in order: first the one that was run, then those it was handed over to. */
+  /** The agents that had the conversation, in order: the one that was run, then those it was handed to. */
   readonly path: ReadonlyArray<string>
-  /** What the run was asked; empty when its start is not among the events. */
+  /** The input of the run; empty when `Started` is not among the events. */
   readonly input: string
   readonly message: string
-  /** The answer decoded by the agent's output schema; the message itself when it has none. */
+  /** The answer decoded by the agent's output schema; without a schema, the message itself. */
   readonly output: Output
   readonly steps: ReadonlyArray<ReasoningStep>
   readonly toolCalls: ReadonlyArray<ToolExecutionRecord>
@@ -88,18 +88,18 @@ export interface AgentResponse<out Output = string> {
   readonly modelCalls: number
   readonly costUsd?: number | undefined
   readonly durationMs: number
-  /** Absent while the run has not ended well. */
+  /** Absent unless the run succeeded. */
   readonly finishReason?: FinishReason | undefined
   readonly error?: ErrorInfo | undefined
   readonly interrupted: boolean
   readonly sessionId?: string | undefined
   readonly metadata: Metadata
-  /** Things that failed without breaking the run. */
+  /** Failures that did not break the run. */
   readonly degraded: ReadonlyArray<{ readonly stage: string; readonly error: ErrorInfo }>
 }
 
 /**
- * What a run had reached when it was stopped: the fold of its events so far.
+ * What a run had reached when it stopped: the fold of its events so far.
  *
  * @since 0.1.0
  * @category schemas
@@ -116,8 +116,8 @@ interface OpenStep {
 }
 
 /**
- * Steps came that were not planned before, because others were given up, failed or left out. A plan that only grows is
- * the same plan.
+ * True when new steps were added because others were abandoned, failed or skipped. A plan that only grows is the same
+ * plan.
  */
 const isReplanned = (before: ReadonlyArray<PlanStep>, after: ReadonlyArray<PlanStep>): boolean => {
   const keyOf = ({ description, id }: PlanStep) => `${id} ${description}`
@@ -130,7 +130,7 @@ const isReplanned = (before: ReadonlyArray<PlanStep>, after: ReadonlyArray<PlanS
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
 /**
- * Events taken one at a time; constant work each.
+ * Takes events one at a time, with constant work for each.
  *
  * @since 0.1.0
  * @category models
@@ -141,11 +141,11 @@ export interface Fold {
   readonly response: () => AgentResponse<unknown>
 }
 
-/** The state of a fold. The first event decides which run it is of. */
+/** The state of a fold. The first event decides which run it belongs to. */
 class RunFold implements Fold {
   private runId: RunId | undefined
   private readonly path: Array<string> = []
-  /** The runs that the conversation was handed over to. */
+  /** The runs that have had the conversation. */
   private readonly holders = new Set<RunId>()
   private input = ""
   private startedAt = 0
@@ -284,7 +284,7 @@ class RunFold implements Fold {
 
   readonly response = (): AgentResponse<unknown> => {
     const { message } = this
-    // Called several times a run: fields are set one by one, which costs a third of spreading them.
+    // Called several times a run. Setting fields one by one costs a third of spreading them.
     const response: Mutable<AgentResponse<unknown>> = {
       runId: this.runId ?? ("" as RunId),
       agent: this.path.at(-1) ?? "",
@@ -317,7 +317,7 @@ class RunFold implements Fold {
 }
 
 /**
- * A fold of one run. The first event decides which run it is; events of other runs count for usage and cost only.
+ * A fold of one run. The first event decides which run it is; events of other runs count only for usage and cost.
  *
  * @since 0.1.0
  * @category constructors
@@ -325,7 +325,7 @@ class RunFold implements Fold {
 export const fold = (): Fold => new RunFold()
 
 /**
- * The response of a whole or partial run: the run of the first event. `output` is what the `Message` event carries,
+ * The response of a whole or partial run: the run of the first event. `output` is the value of the `Message` event,
  * still encoded.
  *
  * @since 0.1.0
@@ -345,7 +345,7 @@ export const successfulToolCalls = (response: AgentResponse<unknown>): ReadonlyA
   response.toolCalls.filter((call) => call.isFailure === false)
 
 /**
- * Calls that failed, and those that never ended.
+ * Calls that failed and calls that never ended.
  *
  * @since 0.1.0
  * @category getters
@@ -354,12 +354,12 @@ export const failedToolCalls = (response: AgentResponse<unknown>): ReadonlyArray
   response.toolCalls.filter((call) => call.isFailure !== false)
 
 /**
- * The conversation of a run, to go on with in another one: what the user asked, the thoughts and tool calls of each
- * step with their results, the answer. Calls without a result are left out, as providers refuse them, and so is the
- * text of a run that did not end well.
+ * The conversation of a run, to continue it in another one: the user's input, the thoughts and tool calls of each step
+ * with their results, and the answer. Calls without a result are omitted because providers refuse them; the text of a
+ * run that did not succeed is omitted as well.
  *
- * Tools go by their own names; where those hold characters that providers refuse, pass `toolName` (`names.toProvider`
- * of the tool set).
+ * Tools have their own names. If those contain characters that providers refuse, pass `toolName` (`names.toProvider` of
+ * the tool set).
  *
  * @since 0.1.0
  * @category conversions

@@ -7,8 +7,8 @@
 import * as Schema from "effect/Schema"
 
 /**
- * Code to class name. Codes that were never given out by the original numbering are absent; `reserved` holds the ones
- * that were given twice and are kept free. Errors of our own start at `_100` in their family.
+ * Code to class name. Codes that the original numbering never assigned are absent; `reserved` holds those that it
+ * assigned twice, which stay unused. Errors that this library adds start at `_100` in their family.
  *
  * @since 0.1.0
  * @category constants
@@ -143,7 +143,7 @@ export const table = {
 } as const
 
 /**
- * Codes the original numbering gave a second time; never used again.
+ * Codes that the original numbering assigned twice. They are never used again.
  *
  * @since 0.1.0
  * @category constants
@@ -157,7 +157,7 @@ export const reserved = ["LEX_ERR_GOV_002", "LEX_ERR_SES_006", "LEX_ERR_GUARD_00
 export type ErrorCode = keyof typeof table
 
 /**
- * The `code` field of an error class: a literal that constructors need not be given.
+ * The `code` field of an error class: a literal that constructors may omit.
  *
  * @since 0.1.0
  * @category schemas
@@ -169,9 +169,9 @@ export const field = <const Code extends ErrorCode>(code: Code) =>
   )
 
 /**
- * The fields that every error carries besides its own data.
+ * The fields that every error has besides its own data.
  *
- * `message` says what happened, `hint` what to do about it, `cause` what was underneath.
+ * `message` says what happened, `hint` how to fix it, `cause` holds the underlying error.
  *
  * @since 0.1.0
  * @category schemas
@@ -185,7 +185,7 @@ export const fields = <const Code extends ErrorCode>(code: Code) => ({
 
 type ErrorClass = new (...args: ReadonlyArray<any>) => Error & { readonly hint?: unknown }
 
-/** Puts the hint below the message of the stack. `Cause.pretty` takes from there what it prints below the message. */
+/** Puts the hint below the message in the stack, where `Cause.pretty` takes what it prints below the message. */
 const withHintInStack = (Base: ErrorClass) =>
   class extends Base {
     constructor(...args: ReadonlyArray<any>) {
@@ -198,8 +198,8 @@ const withHintInStack = (Base: ErrorClass) =>
   }
 
 /**
- * `Schema.TaggedError` for errors with a `hint`: whatever prints the error with its stack, as `Cause.pretty` and Node
- * do, prints the hint below the message. `message` holds no hint.
+ * `Schema.TaggedError` for errors with a `hint`: printing the error with its stack, as `Cause.pretty` and Node do,
+ * prints the hint below the message. `message` does not contain the hint.
  *
  * @since 0.1.0
  * @category constructors

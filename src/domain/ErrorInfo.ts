@@ -1,5 +1,5 @@
 /**
- * Errors as events carry them: without causes, bounded, with secrets taken out.
+ * Errors as events carry them: bounded, without causes and with secrets removed.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as SecretText from "../internal/text/SecretText.js"
 
 /**
- * An error as an event carries it: its tag, its code, what it says and what to do about it. Never its cause.
+ * An error as an event carries it: tag, code, message and hint, never the cause.
  *
  * @since 0.1.0
  * @category schemas
@@ -33,8 +33,8 @@ const textOf = (fields: Record<string, unknown>, name: string): string | undefin
 }
 
 /**
- * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000, with
- * whatever looks like a key taken out; causes and other fields stay behind.
+ * Converts an error value for an event. Tag and code are cut to 128 characters, message and hint to 2,000, and texts
+ * that look like keys are removed. Causes and other fields are dropped.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
- * `TestClock` and a seeded `Random` makes the same ids on every run.
+ * Generates ids that sort by creation time. The default reads Effect's `Clock` and `Random`, so a program under
+ * `TestClock` and a seeded `Random` generates the same ids on every run.
  *
  * @since 0.1.0
  */
@@ -16,11 +16,11 @@ import * as Ambient from "../internal/fiber/Ambient.js"
  * @category models
  */
 export interface Service {
-  /** A new id; two calls never give the same one. Ids of a later millisecond sort after those of an earlier one. */
+  /** A new, unique id. Ids of a later millisecond sort after those of an earlier one. */
   readonly next: Effect.Effect<string>
 }
 
-/** The digits of a number below `limit`, a power of 16, with leading zeros. */
+/** The hexadecimal digits of a number below `limit`, a power of 16, with leading zeros. */
 const hex = (value: number, limit: number): string => (limit + value).toString(16).slice(1)
 
 /** UUID version 7 (RFC 9562): 48 bits of milliseconds, then 74 random bits, 42 of them in `high`. */
@@ -30,7 +30,7 @@ const uuid7 = (millis: number, high: number, low: number): string => {
   return `${time.slice(0, 8)}-${time.slice(8)}-${(0x7000 | (high % 0x1000)).toString(16)}-${(0x8000 | (rest % 0x4000)).toString(16)}-${hex(Math.floor(rest / 0x4000), 0x10000)}${hex(low, 0x100000000)}`
 }
 
-// One look at the fiber: asking for each service by an effect of its own costs more than the id.
+// Reads the fiber once: an effect for each service costs more than the id.
 const next: Effect.Effect<string> = Effect.withFiberRuntime((fiber) => {
   const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
   const random = Context.get(fiber.currentDefaultServices, Random.Random)
@@ -42,7 +42,7 @@ const next: Effect.Effect<string> = Effect.withFiberRuntime((fiber) => {
 })
 
 /**
- * Where ids come from. Without a layer: UUID version 7 from `Clock` and `Random`.
+ * The source of ids. Default: UUID version 7 from `Clock` and `Random`.
  *
  * @since 0.1.0
  * @category tags
@@ -52,7 +52,7 @@ export class IdGenerator extends Ambient.Reference<IdGenerator>()("effect-lexigr
 }) {}
 
 /**
- * Counts `prefix1`, `prefix2`, ...: readable ids for tests. They sort by time up to a billion of them.
+ * Counts `prefix1`, `prefix2`, ...: readable ids for tests. They sort by creation up to a billion ids.
  *
  * @since 0.1.0
  * @category layers

@@ -1,6 +1,6 @@
 /**
- * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control
- * characters.
+ * Branded identifiers shared by every subsystem. On the wire all are plain strings of 1 to 256 characters without
+ * control characters.
  *
  * @since 0.1.0
  */

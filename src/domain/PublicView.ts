@@ -1,5 +1,5 @@
 /**
- * What of an event may leave the server, field by field.
+ * The public view of events: what may leave the server, decided field by field.
  *
  * @since 0.1.0
  */
@@ -12,19 +12,22 @@ import * as ErrorCode from "./ErrorCode.js"
 import { type ErrorInfo, errorInfo } from "./ErrorInfo.js"
 
 /**
- * What is shown beyond the usual.
+ * What to show in addition.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options {
-  /** `ReasoningDelta`, `Thought` and `Critique`, which may quote what the model was told. Default false. */
+  /** Shows `ReasoningDelta`, `Thought` and `Critique`, which may quote the prompt. Default false. */
   readonly reasoning?: boolean | undefined
-  /** Results of tools that succeeded, without what looks like a key. Default false: that they ended and how. */
+  /**
+   * Shows the results of successful tools, with texts that look like keys removed. Default false: only that a tool
+   * ended and whether it failed.
+   */
   readonly toolResults?: boolean | undefined
 }
 
-/** What everybody may know of a failure, by its code or else by the family of it. */
+/** Public messages by error code, or by the family of the code. */
 const messages: { readonly [code: string]: string } = {
   LEX_ERR_AGT_009: "The run reached a limit",
   LEX_ERR_AGT_010: "A budget does not allow it",
@@ -45,8 +48,8 @@ const messages: { readonly [code: string]: string } = {
 }
 
 /**
- * An error without what is internal: a code of this library with its class and a fixed sentence; any other error is one
- * without a name.
+ * The public view of an error: a code of this library with its class and a fixed sentence. Any other error loses its
+ * name.
  *
  * @since 0.1.0
  * @category conversions
@@ -64,7 +67,7 @@ export const fromError = ({ code, tag }: ErrorInfo): ErrorInfo => {
 const maxDepth = 32
 const secretKey = /pass(?:word|phrase|wd)|secret|token|api[-_]?key|authorization|credential|private[-_]?key|cookie/i
 
-/** A value without the members of these names, and without texts that look like keys or stand under the name of one. */
+/** Copies a value without the given members and without texts that look like keys or whose key names a secret. */
 const redacted = (value: unknown, secret: ReadonlySet<string>, depth: number): unknown => {
   if (typeof value === "string") return SecretText.redact(value)
   if (typeof value !== "object" || value === null) return value
@@ -81,7 +84,7 @@ const redacted = (value: unknown, secret: ReadonlySet<string>, depth: number): u
 
 const none: ReadonlySet<string> = new Set()
 
-/** What is no record was not read yet: nobody knows which part of it is the secret one. */
+/** Parameters that are not a record were not parsed yet, so the secret ones cannot be told apart. */
 const redactedParams = (
   params: unknown,
   { secret }: { readonly secret?: ReadonlyArray<string> | undefined }
@@ -94,7 +97,7 @@ const redactedParams = (
 
 type Hidden<V> = undefined extends V ? "hidden" : never
 
-/** How a field is shown: as it is, not at all, or as the function makes it. */
+/** How a field is shown: unchanged, not at all, or as the function returns it. */
 type Rule<E, V> = "shown" | Hidden<V> | ((value: V, event: E, options: Options) => V)
 
 type Rules = {
@@ -105,7 +108,7 @@ type Rules = {
 
 const blank = (): string => ""
 
-/** A new event, or a new field of one, does not compile before it is decided here. */
+/** A new event, or a new field of one, does not compile until it has a rule here. */
 const rules: Rules = {
   Started: {
     input: "shown",
@@ -180,22 +183,22 @@ const rules: Rules = {
 const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "Critique"])
 
 /**
- * The event as it may leave the server; `undefined` where none of it may. No prompts, no secret arguments, no internal
- * errors:
+ * The public view of an event; `undefined` if none of it may leave the server. It has no prompts, no secret arguments
+ * and no internal errors:
  *
  * - dropped: `NodeFinished`, `Degraded`; `ReasoningDelta`, `Thought`, `Critique` unless `reasoning`;
  * - `Started`: without `provider`, `model`, `userId`, `system`;
  * - `ToolCall`, `ApprovalRequested`: `params` without those that the tool names as `secret`, without texts under names
- *   like `password` or `token`, and without what looks like a key;
- * - `ToolResult`: `result` and `observation` only with `toolResults`, of calls that succeeded, without what looks like
- *   a key;
+ *   like `password` or `token`, and without texts that look like keys;
+ * - `ToolResult`: `result` and `observation` only with `toolResults`, only of successful calls, without texts that look
+ *   like keys;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
  * - `UsageReported`: without `model`, `provider`, `role`, `costUsd`;
- * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; of errors that are not of this library only that
- *   there was one;
- * - all others as they are, and no field that the event's schema does not name.
+ * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; for errors of other libraries only the fact that
+ *   one occurred;
+ * - all other events unchanged, without fields that the schema of the event does not name.
  *
- * Numbers (`seq`) have gaps where events were dropped.
+ * `seq` has gaps where events were dropped.
  *
  * @since 0.1.0
  * @category conversions
@@ -216,8 +219,8 @@ export const fromEvent = (event: AgentEvent, options: Options = {}): AgentEvent 
 }
 
 /**
- * The events of a stream as `fromEvent` shows them. The stream fails with the public view of its error: code, class, a
- * fixed sentence.
+ * The public view of a stream of events. The stream fails with the public view of its error: code, class and a fixed
+ * sentence.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,5 +1,5 @@
 /**
- * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
+ * Limits how long a stream waits for its reader. This wait counts toward no other limit.
  *
  * @since 0.1.0
  */
@@ -11,8 +11,8 @@ import type * as EventSink from "../internal/fiber/EventSink.js"
 import * as ErrorCode from "./ErrorCode.js"
 
 /**
- * The reader of a stream took no element for `timeoutMs` while the buffer was full. What the stream was showing (a run,
- * a group, a graph, a model call) was stopped.
+ * The reader of a stream took no element for `timeoutMs` while the buffer was full. The run, group, graph or model call
+ * of the stream was stopped.
  *
  * @since 0.1.0
  * @category errors
@@ -22,8 +22,8 @@ export class ReaderTimeoutError extends ErrorCode.TaggedError<ReaderTimeoutError
 )("ReaderTimeoutError", { ...ErrorCode.fields("LEX_ERR_AGT_117"), timeoutMs: Schema.Number }) {}
 
 /**
- * How long streams of groups, graphs, strategies and model calls wait for their reader; default 5 minutes,
- * `Duration.infinity` waits for ever. Streams of an `AgentExecutor` use the `readerTimeout` of its configuration.
+ * How long streams of groups, graphs, strategies and model calls wait for their reader. Default 5 minutes;
+ * `Duration.infinity` waits forever. Streams of an `AgentExecutor` use the `readerTimeout` of its configuration.
  *
  * @since 0.1.0
  * @category tags
@@ -39,7 +39,7 @@ export class ReaderTimeout extends Ambient.Reference<ReaderTimeout>()("effect-le
 export const defaultLimit: Duration.Duration = Duration.minutes(5)
 
 /**
- * The limit as a stream takes it.
+ * The limit in the form that a stream takes.
  *
  * @internal
  * @since 0.1.0
@@ -56,7 +56,7 @@ export const patience = (limit: Duration.DurationInput): EventSink.Patience<Read
 })
 
 /**
- * The limit in context, as a stream takes it.
+ * The limit in context, in the form that a stream takes.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * For whom the current run works.
+ * The user and session that the current run works for.
  *
  * @since 0.1.0
  */
@@ -7,8 +7,8 @@ import * as Ambient from "../internal/fiber/Ambient.js"
 import type { SessionId, UserId } from "./Ids.js"
 
 /**
- * The user and the session of the current run: what its requests for approval carry, and whose the threads of its
- * graphs are. Nobody unless provided.
+ * The user and the session of the current run. Approval requests carry them, and they own the threads of its graphs.
+ * Default: nobody.
  *
  * @since 0.1.0
  * @category tags

@@ -1,7 +1,7 @@
 /**
- * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that
- * user's; without one, only what belongs to nobody. Only an effect that holds the capability reaches everybody's data,
- * and only while it names no user.
+ * The capability to act for the system, and the rule of ownership: a call with a user reaches only that user's data; a
+ * call without one reaches only data without an owner. An effect that holds the capability reaches everybody's data,
+ * but only while it names no user.
  *
  * @since 0.1.0
  */
@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import * as SystemGrant from "../internal/fiber/SystemGrant.js"
 
 /**
- * Whether the system acts. Opaque: only `grant` makes one that does, and no copy, no JSON and no object of the same
- * shape passes for it.
+ * Whether the current effect acts for the system. Opaque: only `grant` creates a value that does; copies, JSON and
+ * objects of the same shape do not pass for it.
  *
  * @since 0.1.0
  * @category models
@@ -18,8 +18,8 @@ import * as SystemGrant from "../internal/fiber/SystemGrant.js"
 export type Held = SystemGrant.Held
 
 /**
- * What the current effect holds; nothing by default. It is inherited by child fibers like all context, so library code
- * drops it before it calls code of the application (tools, hooks, participants, strategies).
+ * What the current effect holds; nothing by default. Child fibers inherit it like all context, so library code drops it
+ * before it calls application code (tools, hooks, participants, strategies).
  *
  * @since 0.1.0
  * @category tags
@@ -27,8 +27,8 @@ export type Held = SystemGrant.Held
 export const SystemAccess: typeof SystemGrant.SystemAccess = SystemGrant.SystemAccess
 
 /**
- * Lets an effect act for the system: a call in it that names no user reaches what belongs to anybody. A call that names
- * a user reaches only what is that user's, as ever. Wrap single calls, never a server or a layer.
+ * Lets an effect act for the system: a call that names no user reaches everybody's data. A call that names a user still
+ * reaches only that user's data. Wrap single calls, never a server or a layer.
  *
  * @since 0.1.0
  * @category combinators
@@ -44,7 +44,7 @@ export const grant: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A
 export const drop: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = SystemGrant.drop
 
 /**
- * Lets an effect hold what another one held: for a part of a program whose whole had to drop the capability.
+ * Gives an effect what another one held, for a part of a program whose whole had to drop the capability.
  *
  * @since 0.1.0
  * @category combinators
@@ -53,7 +53,7 @@ export const holding = (held: Held): (<A, E, R>(effect: Effect.Effect<A, E, R>) 
   isGrant(held) ? grant : drop
 
 /**
- * What the current effect holds, to be given to `holding`.
+ * What the current effect holds, as an argument for `holding`.
  *
  * @since 0.1.0
  * @category getters
@@ -61,7 +61,7 @@ export const holding = (held: Held): (<A, E, R>(effect: Effect.Effect<A, E, R>) 
 export const held: Effect.Effect<Held> = SystemAccess
 
 /**
- * Whether that is the capability.
+ * Checks whether a value is the capability.
  *
  * @since 0.1.0
  * @category predicates
@@ -77,8 +77,7 @@ export const isGrant: (held: unknown) => boolean = SystemGrant.isGrant
 export const isGranted: Effect.Effect<boolean> = Effect.map(SystemAccess, isGrant)
 
 /**
- * The rule, for a value of `held`: whether somebody (nobody: `undefined` or `null`) may use what belongs to `owner`
- * (nobody likewise).
+ * The rule for a value of `held`: whether `asker` may use what belongs to `owner`. `undefined` and `null` mean nobody.
  *
  * @since 0.1.0
  * @category predicates
@@ -87,7 +86,7 @@ export const allows = (held: Held, asker: string | null | undefined, owner: stri
   (asker ?? undefined) === (owner ?? undefined) || ((asker ?? undefined) === undefined && isGrant(held))
 
 /**
- * The rule in the current effect. The capability is looked at only where the answer depends on it.
+ * The rule in the current effect. It reads the capability only if the answer depends on it.
  *
  * @since 0.1.0
  * @category predicates

@@ -1,5 +1,5 @@
 /**
- * Tokens used by model calls. A field that no provider reported is absent, never zero.
+ * Token usage of model calls. A field that no provider reported is absent, never zero.
  *
  * @since 0.1.0
  */
@@ -9,8 +9,8 @@ const Tokens = Schema.optional(Schema.Number)
 
 /**
  * `cachedInputTokens` (read from a prompt cache) and `cacheWriteTokens` (written into one) are part of `inputTokens`,
- * `reasoningTokens` part of `outputTokens`. `estimatedTokens` is the part of the total that was counted here and not by
- * the provider: of calls that were cut off.
+ * `reasoningTokens` part of `outputTokens`. `estimatedTokens` is the part of the total that this library counted
+ * instead of the provider, for calls that were cut off.
  *
  * @since 0.1.0
  * @category schemas
@@ -51,7 +51,7 @@ const sum = (a: number | undefined, b: number | undefined): number | undefined =
   a === undefined ? b : b === undefined ? a : a + b
 
 /**
- * All tokens: what the provider called the total, else input plus output, else 0.
+ * All tokens: the total of the provider, else input plus output, else 0.
  *
  * @since 0.1.0
  * @category getters
@@ -59,7 +59,8 @@ const sum = (a: number | undefined, b: number | undefined): number | undefined =
 export const total = (usage: Usage): number => usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
 
 /**
- * Field by field; a field that neither side reported stays absent. Totals add up even when only one side reported one.
+ * Adds usage field by field. A field that neither side reported stays absent. Totals add up even if only one side
+ * reported one.
  *
  * @since 0.1.0
  * @category combining

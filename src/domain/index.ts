@@ -1,12 +1,17 @@
 /**
+<<<<<<< HEAD
  * Events of a run, as plain tagged objects. The stream of events is the truth; everything else is derived from it.
+=======
+ * The events of a run as plain tagged objects. They are the source of truth: responses, logs and views derive from
+ * them.
+>>>>>>> 009b18a (Load skills, conversations and histories of a run when first used)
  *
  * @since 0.1.0
  */
 export * as AgentEvent from "./AgentEvent.js"
 
 /**
- * A run's outcome, folded from its events.
+ * The outcome of a run, folded from its events.
  *
  * @since 0.1.0
  */
@@ -21,60 +26,60 @@ export * as AgentResponse from "./AgentResponse.js"
 export * as ErrorCode from "./ErrorCode.js"
 
 /**
- * Errors as events carry them: without causes, bounded, with secrets taken out.
+ * Errors as events carry them: bounded, without causes and with secrets removed.
  *
  * @since 0.1.0
  */
 export * as ErrorInfo from "./ErrorInfo.js"
 
 /**
- * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
- * `TestClock` and a seeded `Random` makes the same ids on every run.
+ * Generates ids that sort by creation time. The default reads Effect's `Clock` and `Random`, so a program under
+ * `TestClock` and a seeded `Random` generates the same ids on every run.
  *
  * @since 0.1.0
  */
 export * as IdGenerator from "./IdGenerator.js"
 
 /**
- * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control
- * characters.
+ * Branded identifiers shared by every subsystem. On the wire all are plain strings of 1 to 256 characters without
+ * control characters.
  *
  * @since 0.1.0
  */
 export * as Ids from "./Ids.js"
 
 /**
- * What of an event may leave the server, field by field.
+ * The public view of events: what may leave the server, decided field by field.
  *
  * @since 0.1.0
  */
 export * as PublicView from "./PublicView.js"
 
 /**
- * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
+ * Limits how long a stream waits for its reader. This wait counts toward no other limit.
  *
  * @since 0.1.0
  */
 export * as ReaderTimeout from "./ReaderTimeout.js"
 
 /**
- * For whom the current run works.
+ * The user and session that the current run works for.
  *
  * @since 0.1.0
  */
 export * as Requester from "./Requester.js"
 
 /**
- * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that
- * user's; without one, only what belongs to nobody. Only an effect that holds the capability reaches everybody's data,
- * and only while it names no user.
+ * The capability to act for the system, and the rule of ownership: a call with a user reaches only that user's data; a
+ * call without one reaches only data without an owner. An effect that holds the capability reaches everybody's data,
+ * but only while it names no user.
  *
  * @since 0.1.0
  */
 export * as SystemAccess from "./SystemAccess.js"
 
 /**
- * Tokens used by model calls. A field that no provider reported is absent, never zero.
+ * Token usage of model calls. A field that no provider reported is absent, never zero.
  *
  * @since 0.1.0
  */

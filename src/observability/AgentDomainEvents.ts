@@ -1,5 +1,5 @@
 /**
- * The domain events of runs: what other parts of an application are told of.
+ * Domain events published by runs.
  *
  * @since 0.1.0
  */
@@ -22,7 +22,7 @@ export const AgentExecutionStartedEvent = DomainEvent.define("AgentExecutionStar
 })
 
 /**
- * A run answered. `totalCost` in US dollars is absent when a price is not known.
+ * A run answered. `totalCost` in US dollars is absent when a price is unknown.
  *
  * @since 0.1.0
  * @category events
@@ -54,7 +54,7 @@ export const AgentExecutionFailedEvent = DomainEvent.define("AgentExecutionFaile
 })
 
 /**
- * A run ended, whichever way.
+ * A run ended, successfully or not.
  *
  * @since 0.1.0
  * @category events
@@ -70,7 +70,7 @@ export const AgentRunCompletedEvent = DomainEvent.define("AgentRunCompletedEvent
 })
 
 /**
- * A tool ended.
+ * A tool call ended.
  *
  * @since 0.1.0
  * @category events

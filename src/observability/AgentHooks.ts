@@ -1,5 +1,5 @@
 /**
- * The places of a run where handlers may wait, and where values may be changed.
+ * Hook points of a run: actions that the run waits for, and filters that change a value.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import type { RunId } from "../domain/Ids.js"
 import * as Hooks from "./Hooks.js"
 
 /**
- * The run a hook belongs to.
+ * The run of a hook.
  *
  * @since 0.1.0
  * @category models
@@ -22,7 +22,7 @@ export interface RunInfo {
 }
 
 /**
- * The call of a tool a hook belongs to.
+ * The tool call of a hook.
  *
  * @since 0.1.0
  * @category models
@@ -35,7 +35,7 @@ export interface ToolCallInfo {
 }
 
 /**
- * A run began: right behind its first event, before anything is asked or checked.
+ * A run began: right after its first event, before any guard or check.
  *
  * @since 0.1.0
  * @category hooks
@@ -43,8 +43,7 @@ export interface ToolCallInfo {
 export const AgentStartedHook: Hooks.Action<RunInfo> = Hooks.action("AgentStartedHook")
 
 /**
- * A run is about to end, before its last event: with its answer, or with what went wrong. One that is interrupted waits
- * 5 s at most.
+ * A run is about to end, before its last event, with its answer or its failure. An interrupted run waits at most 5 s.
  *
  * @since 0.1.0
  * @category hooks
@@ -76,7 +75,7 @@ export const AgentToolCalledHook: Hooks.Action<ToolCallInfo & { readonly params:
 export const AgentInputFilter: Hooks.Filter<string, RunInfo> = Hooks.filter("AgentInputFilter")
 
 /**
- * The answer as text, before any guard sees it. Not asked for answers that must fit an output schema.
+ * The answer as text, before any guard sees it. Not applied to answers with an output schema.
  *
  * @since 0.1.0
  * @category filters
@@ -84,7 +83,7 @@ export const AgentInputFilter: Hooks.Filter<string, RunInfo> = Hooks.filter("Age
 export const AgentAnswerFilter: Hooks.Filter<string, RunInfo> = Hooks.filter("AgentAnswerFilter")
 
 /**
- * The arguments of a tool call, before any guard sees them; what comes out is checked against the tool's parameters.
+ * The arguments of a tool call, before any guard sees them. The result is checked against the parameters of the tool.
  *
  * @since 0.1.0
  * @category filters
@@ -92,7 +91,7 @@ export const AgentAnswerFilter: Hooks.Filter<string, RunInfo> = Hooks.filter("Ag
 export const AgentToolParamsFilter: Hooks.Filter<unknown, ToolCallInfo> = Hooks.filter("AgentToolParamsFilter")
 
 /**
- * What a tool gave back as the model reads it, before any guard sees it.
+ * The observation of a tool as the model reads it, before any guard sees it.
  *
  * @since 0.1.0
  * @category filters

@@ -71,14 +71,14 @@ export const METRIC_AGENT_TOOL_CALL_DURATION_MS = "agent.tool_call.duration_ms"
  */
 export const METRIC_AGENT_GOVERNANCE_DENIED = "agent.governance.denied"
 /**
- * What a run went on without: a stage, such as the saving of memory, that failed and was passed over.
+ * Stages that failed and were skipped without breaking the run, such as saving memory.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_AGENT_DEGRADED_TOTAL = "agent.degraded.total"
 /**
- * Runs an agent started of another one.
+ * Runs of other agents that an agent started.
  *
  * @since 0.1.0
  * @category constants
@@ -89,7 +89,7 @@ const milliseconds = MetricBoundaries.exponential({ start: 1, factor: 2, count: 
 const tokens = MetricBoundaries.exponential({ start: 16, factor: 2, count: 18 })
 const counts = MetricBoundaries.linear({ start: 0, width: 1, count: 32 })
 
-/** Labels are baked in once: a metric tagged on each update costs 1.6 µs, an update of a ready one 0.002. */
+/** Labels are attached once: tagging a metric on each update costs 1.6 µs, updating a tagged one 0.002 µs. */
 interface Counter {
   readonly increment: (amount?: number) => void
 }
@@ -143,9 +143,9 @@ export interface AgentMetrics {
   }) => void
   readonly failed: (errorType: string) => void
   readonly denied: () => void
-  /** A stage failed, and the run went on without it. */
+  /** A stage failed, and the run continued without it. */
   readonly degraded: (stage: string) => void
-  /** The agent handed a task to another one. */
+  /** The agent delegated a task to another one. */
   readonly delegated: (to: string) => void
   readonly tool: (name: string) => ToolMetrics
 }
@@ -209,7 +209,8 @@ const make = (agent: string): AgentMetrics => {
 const agents = new Map<string, AgentMetrics>()
 
 /**
- * The metrics of an agent, made once a name. Names come from programs, never from models: the label sets stay bounded.
+ * The metrics of an agent, created once per name. Names come from programs, never from models, so the label sets are
+ * bounded.
  *
  * @since 0.1.0
  * @category constructors

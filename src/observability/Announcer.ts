@@ -1,6 +1,5 @@
 /**
- * Whom to tell of what happens: within a run its hooks and its bus, else those that were in context where the teller
- * was made.
+ * Publishes to the hooks and bus of the current run, or, outside a run, to those of the context it was built in.
  *
  * @internal
  * @since 0.1.0
@@ -19,7 +18,7 @@ export type Told = <A, E, R>(
 ) => Effect.Effect<A, E, R>
 
 /**
- * Without hooks or a bus in context nobody is told outside of runs.
+ * Outside runs, without hooks or a bus in the context, nothing is published.
  *
  * @category constructors
  */

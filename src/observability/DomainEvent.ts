@@ -1,13 +1,13 @@
 /**
- * What happened, as other parts of an application are told of it after the fact.
+ * Domain events: facts that other parts of an application learn after they happened.
  *
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
 
 /**
- * What every domain event carries besides its own fields. `eventType` is the name of its definition, `occurredAt`
- * milliseconds since the epoch; `sequenceNumber` counts the events of one aggregate as one bus saw them, from 1.
+ * Fields of every domain event besides its own. `eventType` is the name of its definition, `occurredAt` milliseconds
+ * since the epoch; `sequenceNumber` counts the events of one aggregate on one bus, from 1.
  *
  * @since 0.1.0
  * @category schemas
@@ -51,7 +51,7 @@ export type Of<Name extends string, Fields extends Schema.Struct.Fields> = Domai
 } & Schema.Struct.Type<Fields>
 
 /**
- * Which events somebody listens to: a definition, `any`, or `anyOf` some.
+ * The events that a listener receives: a definition, `any`, or `anyOf` several.
  *
  * @since 0.1.0
  * @category models
@@ -61,7 +61,7 @@ export interface Kind<out E extends DomainEvent> {
 }
 
 /**
- * A kind of event: its name, what it is about, and its fields. `schema` encodes and decodes whole events.
+ * A kind of event: its name, its aggregate and its fields. `schema` encodes and decodes whole events.
  *
  * @since 0.1.0
  * @category models
@@ -73,7 +73,7 @@ export interface Definition<Name extends string, Fields extends Schema.Struct.Fi
 }
 
 /**
- * An event before a bus stamps it.
+ * An event before a bus adds the `Base` fields.
  *
  * @since 0.1.0
  * @category models
@@ -95,8 +95,8 @@ export interface Body {
 export type EventOf<K> = K extends Kind<infer E> ? E : never
 
 /**
- * Defines a kind of event. Its name is unique in an application and ends in `Event`; its fields have other names than
- * those every event has.
+ * Defines a kind of event. Its name is unique in an application and ends in `Event`; its fields must not have the names
+ * of `Base` fields.
  *
  * @since 0.1.0
  * @category constructors
@@ -125,7 +125,7 @@ export const define = <const Name extends string, const Fields extends Schema.St
 export const any: Kind<DomainEvent> = { is: (_event): _event is DomainEvent => true }
 
 /**
- * The events of each of these kinds.
+ * The events of any of these kinds.
  *
  * @since 0.1.0
  * @category combinators
@@ -135,7 +135,7 @@ export const anyOf = <const K extends ReadonlyArray<Kind<DomainEvent>>>(...kinds
 })
 
 /**
- * An event of this kind about one aggregate, ready for a bus.
+ * An event of this kind about one aggregate, ready to publish.
  *
  * @since 0.1.0
  * @category constructors

@@ -12,9 +12,9 @@ import * as Stream from "effect/Stream"
 import type * as DomainEvent from "./DomainEvent.js"
 
 /**
- * What happens to an event when a listener has not read those before it: `dropping` passes it over, for this listener
- * alone; `sliding` passes over the oldest unread one instead; `backpressure` makes the bus wait, so that it fills, and
- * refuses events, for all.
+ * What happens to an event when the queue of a listener is full: `dropping` drops the event for this listener;
+ * `sliding` drops its oldest unread event instead; `backpressure` makes the bus wait, so that it fills and refuses
+ * events for all listeners.
  *
  * @since 0.1.0
  * @category models
@@ -22,7 +22,7 @@ import type * as DomainEvent from "./DomainEvent.js"
 export type Strategy = "backpressure" | "dropping" | "sliding"
 
 /**
- * What is unset is that of the bus.
+ * Unset options default to those of the bus.
  *
  * @since 0.1.0
  * @category models
@@ -34,21 +34,19 @@ export interface ListenerOptions {
 }
 
 /**
- * What a bus has done so far.
+ * Counts of a bus since it started.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Stats {
-  /** Events that were accepted. */
+  /** Accepted events. */
   readonly published: number
-  /**
-   * Events that nobody got: they came when the bus was full or closed, or it was closed before they could be delivered.
-   */
+  /** Events that were not delivered: the bus was full or closed, or it closed before delivery. */
   readonly dropped: number
-  /** Events that a listener did not get because it was too slow, once for each listener. */
+  /** Events that a listener missed because it was too slow, counted once per listener. */
   readonly missed: number
-  /** Listeners there are now. */
+  /** Current listeners. */
   readonly listeners: number
 }
 
@@ -57,20 +55,20 @@ export interface Stats {
  * @category models
  */
 export interface Service {
-  /** False: nobody listens or ever will, and events need not be made. */
+  /** False if nobody can ever listen, so that events need not be created. */
   readonly enabled: boolean
   /**
-   * Hands an event over, in this very step: it never waits and never fails. False when the bus is full or closed; then
-   * the event is dropped and counted, and leaves a gap in the numbers of its aggregate. Events are delivered in the
-   * order in which they were handed over.
+   * Publishes an event in the same synchronous step: it never waits and never fails. False when the bus is full or
+   * closed; the event is then dropped and counted, and leaves a gap in the numbers of its aggregate. Events are
+   * delivered in the order of their publication.
    */
   readonly offer: (event: DomainEvent.Body) => boolean
   /** As `offer`, but waits while the bus is full. False only when it is closed. */
   readonly publish: (event: DomainEvent.Body) => Effect.Effect<boolean>
   /**
-   * Calls the handler for each event from now on until the scope closes, one after another, in a fiber of its own. A
-   * handler that fails or dies is logged and gets the next event. When the scope closes, what was handed over before is
-   * still handled, for as long as the bus allows.
+   * Calls the handler for each event from now on until the scope closes, one at a time, in a fiber of its own. A
+   * handler that fails or dies is logged and gets the next event. When the scope closes, events published before are
+   * still handled, within the drain timeout of the bus.
    */
   readonly on: <E extends DomainEvent.DomainEvent, R = never>(
     kind: DomainEvent.Kind<E>,
@@ -78,14 +76,14 @@ export interface Service {
     options?: ListenerOptions | undefined
   ) => Effect.Effect<void, never, R | Scope.Scope>
   /**
-   * The events from the moment on in which the stream is run. Each listener gets every event once, in order. The stream
-   * ends when the bus is closed.
+   * The events from the moment the stream is run. Each listener gets every event once, in order. The stream ends when
+   * the bus closes.
    */
   readonly subscribe: <E extends DomainEvent.DomainEvent>(
     kind: DomainEvent.Kind<E>,
     options?: ListenerOptions | undefined
   ) => Stream.Stream<E>
-  /** The same from this moment on, until the scope closes: kept for the stream, which is run once. */
+  /** As `subscribe`, but the events are kept from this moment until the scope closes. The stream is run once. */
   readonly listen: <E extends DomainEvent.DomainEvent>(
     kind: DomainEvent.Kind<E>,
     options?: ListenerOptions | undefined
@@ -100,7 +98,7 @@ export interface Service {
 export class EventBus extends Context.Tag("effect-lexigram/observability/EventBus")<EventBus, Service>() {}
 
 /**
- * A bus that nobody hears.
+ * A bus without listeners.
  *
  * @since 0.1.0
  * @category constructors
@@ -116,7 +114,7 @@ export const noop: Service = {
 }
 
 /**
- * A bus that nobody hears.
+ * A bus without listeners.
  *
  * @since 0.1.0
  * @category layers
@@ -124,7 +122,7 @@ export const noop: Service = {
 export const layerNoop: Layer.Layer<EventBus> = Layer.succeed(EventBus, noop)
 
 /**
- * Hands an event over, and waits while the bus is full. False when it is closed.
+ * Publishes an event, and waits while the bus is full. False when it is closed.
  *
  * @since 0.1.0
  * @category accessors
@@ -133,7 +131,7 @@ export const publish = (event: DomainEvent.Body): Effect.Effect<boolean, never, 
   Effect.flatMap(EventBus, (bus) => bus.publish(event))
 
 /**
- * The events from the moment on in which the stream is run.
+ * The events from the moment the stream is run.
  *
  * @since 0.1.0
  * @category accessors

@@ -1,6 +1,6 @@
 /**
- * Events of a run whose answer guards have still to judge: what a model wrote, or a tool gave back, is shown as far as
- * the answer may be. Long texts are judged in steps.
+ * Screens events of a run whose answer the guards have not judged yet: texts of models and tools are shown as far as
+ * the guards allow the answer. Long texts are screened in steps.
  *
  * @internal
  * @since 0.1.0
@@ -11,15 +11,15 @@ import * as Stepwise from "../internal/fiber/Stepwise.js"
 import { isPlainObject } from "../internal/text/PlainObject.js"
 
 /**
- * A text as it is written, of which only what may be seen comes out.
+ * Screens one text while it is written.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ScreenedText {
-  /** What may be shown now; may be empty. */
+  /** The part that may be shown now; may be empty. */
   readonly push: (text: string) => string
-  /** The text is whole: what may still be shown of it. */
+  /** Ends the text: the rest that may be shown. */
   readonly end: () => string
 }
 
@@ -28,13 +28,13 @@ export interface ScreenedText {
  * @category models
  */
 export interface Screen {
-  /** One for each text that is written. */
+  /** Opens a screen for one text. */
   readonly open: () => ScreenedText
 }
 
 export const hidden = "Withheld until the guards of the answer have judged it"
 
-/** What may be shown of a piece of a text, slice by slice. */
+/** Screens a piece of a text slice by slice. */
 export function* pushText(screened: ScreenedText, piece: string, pace: Stepwise.Pace): Stepwise.Steps<string> {
   let shown = ""
   for (let at = 0; at < piece.length; at += Stepwise.perStep) {
@@ -56,12 +56,11 @@ export function* screenText(
   return (yield* pushText(screened, value, pace)) + screened.end()
 }
 
-/** Deeper than JSON of a model or a tool is. */
+/** Deeper than JSON of models and tools. */
 const deepest = 64
 
 /**
- * The same value, each text in it, names of fields included, as far as it may be shown. A number is shown where its
- * digits are.
+ * Screens each text in a value, including the names of fields. A number is shown if its digits may be.
  */
 export function* screenValue(
   screen: Screen | undefined,
@@ -100,7 +99,7 @@ export function* screenError(screen: Screen | undefined, given: ErrorInfo): Step
 
 const originals = new WeakMap<Body, Body>()
 
-/** What a veiled event was: for the response of its run, which nobody has before the guards have judged. */
+/** The event before screening. The fold of its run needs it; nobody has the response before the guards have judged. */
 export const originalOf = (body: Body): Body => originals.get(body) ?? body
 
 const kept = (given: Body, veiled: Body): Body => {

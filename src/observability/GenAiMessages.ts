@@ -1,5 +1,5 @@
 /**
- * Conversations as spans keep them, in the form of the semantic conventions for generative AI.
+ * Messages of model calls as span attributes, in the format of OpenTelemetry's semantic conventions for generative AI.
  *
  * @internal
  * @since 0.1.0
@@ -8,7 +8,7 @@ import type * as Prompt from "@effect/ai/Prompt"
 import type * as Response from "@effect/ai/Response"
 import { content, type Redactor } from "./Telemetry.js"
 
-/** Characters of a whole conversation; of a longer one the newest messages are kept. */
+/** Characters of a whole conversation. A longer one keeps its newest messages. */
 const maxLength = 65_536
 
 type Part = { readonly type: string; readonly [key: string]: unknown }
@@ -18,7 +18,7 @@ interface Message {
   readonly parts: ReadonlyArray<Part>
 }
 
-/** Of any part of a prompt or an answer what is shown; data of files never is. */
+/** The fields of a part of a prompt or an answer that are recorded; file data never is. */
 interface Source {
   readonly type: string
   readonly text?: unknown
@@ -66,8 +66,8 @@ const message = (redactor: Redactor, { content: given, role }: Prompt.MessageEnc
 })
 
 /**
- * The messages of a request. The work is bounded, however long the conversation: of more than fits, the oldest are left
- * out, and counted.
+ * The messages of a request, with bounded work for any length: the oldest messages that do not fit are omitted and
+ * counted.
  */
 export const input = (redactor: Redactor, messages: ReadonlyArray<Prompt.MessageEncoded>): string => {
   const shown: Array<string> = []
@@ -84,15 +84,13 @@ export const input = (redactor: Redactor, messages: ReadonlyArray<Prompt.Message
   return `[${shown.reverse().join(",")}]`
 }
 
-/** What the conventions call the reasons why an answer ends. */
+/** The names of finish reasons in the conventions. */
 const finishReasons: { readonly [reason: string]: string } = {
   "content-filter": "content_filter",
   "tool-calls": "tool_call"
 }
 
-/**
- * An answer.
- */
+/** The messages of an answer. */
 export const output = (
   redactor: Redactor,
   answer: { readonly content: ReadonlyArray<object>; readonly finishReason: Response.FinishReason }

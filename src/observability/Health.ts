@@ -1,5 +1,5 @@
 /**
- * How the parts of a system are, asked one by one and summed.
+ * Checks the health of each part of a system and sums the results.
  *
  * @since 0.1.0
  */
@@ -11,8 +11,7 @@ import * as Exit from "effect/Exit"
 import { errorInfo } from "../domain/ErrorInfo.js"
 
 /**
- * How a part is: `degraded` works with less than it should have, `starting` is not ready yet, `unknown` cannot be
- * asked.
+ * The state of a part: `degraded` works with limits, `starting` is not ready yet, `unknown` has no check.
  *
  * @since 0.1.0
  * @category models
@@ -20,7 +19,7 @@ import { errorInfo } from "../domain/ErrorInfo.js"
 export type Status = "healthy" | "degraded" | "starting" | "unknown" | "unhealthy"
 
 /**
- * What a part says of itself.
+ * The state that a part reports.
  *
  * @since 0.1.0
  * @category models
@@ -32,16 +31,17 @@ export interface State {
 }
 
 /**
- * One part. It is unhealthy when `check` fails, and otherwise as `check` says; healthy when it says nothing.
+ * One part. It is unhealthy if `check` fails; otherwise it has the state that `check` reports, or is healthy if it
+ * reports none.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Check {
   readonly name: string
-  /** Absent for a part that cannot be asked: it is `unknown`. */
+  /** Absent for a part without a check: it is `unknown`. */
   readonly check: Effect.Effect<State | void, unknown> | undefined
-  /** The others work without it: while it is unhealthy, the whole is `degraded`. Default false. */
+  /** The system works without this part: while it is unhealthy, the whole is `degraded`. Default false. */
   readonly optional?: boolean | undefined
 }
 
@@ -55,7 +55,7 @@ export interface PartReport {
   readonly durationMs: number
   /** Why it is not healthy. */
   readonly message?: string | undefined
-  /** The others work without it. */
+  /** The system works without this part. */
   readonly optional?: boolean | undefined
 }
 
@@ -65,8 +65,8 @@ export interface PartReport {
  */
 export interface Report {
   /**
-   * Unhealthy when one part is that the others need; else starting when one is; else degraded when one is, or one that
-   * the others work without is unhealthy. Unknown when all parts are.
+   * Unhealthy if a required part is; else starting if one is; else degraded if one is, or if an optional part is
+   * unhealthy. Unknown if all parts are.
    */
   readonly status: Status
   /** In the order of the checks. */
@@ -84,7 +84,7 @@ const worst = (parts: ReadonlyArray<PartReport>): Status => {
 }
 
 /**
- * The reports of several systems as one.
+ * Merges the reports of several systems.
  *
  * @since 0.1.0
  * @category combinators
@@ -113,8 +113,8 @@ const ask = (check: Check, timeout: Duration.DurationInput): Effect.Effect<State
       )
 
 /**
- * Asks all parts at once, each for at most `timeout` (default 5 s). A part that fails, crashes or hangs is unhealthy;
- * the others still report.
+ * Runs all checks at once, each for at most `timeout` (default 5 s). A part that fails, dies or hangs is unhealthy; the
+ * others still report.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Places in a run where an application may look in or change a value, while the run waits for it.
+ * Hook points of a run: an application observes or changes a value there while the run waits.
  *
  * @since 0.1.0
  */
@@ -13,8 +13,8 @@ import { errorInfo } from "../domain/ErrorInfo.js"
 import * as CapturedContext from "../internal/fiber/CapturedContext.js"
 
 /**
- * A place where something is announced. The type of its payload is known wherever it is used. Places of one kind and
- * one name are the same place.
+ * A hook point that announces something. The type of its payload is known wherever it is used. Points of the same kind
+ * and name are the same point.
  *
  * @since 0.1.0
  * @category models
@@ -22,12 +22,12 @@ import * as CapturedContext from "../internal/fiber/CapturedContext.js"
 export interface Action<in out Payload> {
   readonly _tag: "Action"
   readonly name: string
-  /** Carries the type of the payload only. */
+  /** Carries only the type of the payload. */
   readonly _payload?: ((payload: Payload) => Payload) | undefined
 }
 
 /**
- * A place where a value may be replaced. `Info` says where the value comes from.
+ * A hook point that may replace a value. `Info` describes where the value comes from.
  *
  * @since 0.1.0
  * @category models
@@ -35,7 +35,7 @@ export interface Action<in out Payload> {
 export interface Filter<in out Value, in out Info> {
   readonly _tag: "Filter"
   readonly name: string
-  /** Carries the types of the value and what is known around it only. */
+  /** Carries only the types of the value and its info. */
   readonly _value?: ((value: Value, info: Info) => [Value, Info]) | undefined
 }
 
@@ -52,7 +52,7 @@ export const action = <Payload>(name: string): Action<Payload> => ({ _tag: "Acti
 export const filter = <Value, Info>(name: string): Filter<Value, Info> => ({ _tag: "Filter", name })
 
 /**
- * When a handler is called among the others of its place: lower numbers first, equal ones in the order of registration.
+ * The order of the handlers of a point: lower numbers first, equal ones in the order of registration.
  *
  * @since 0.1.0
  * @category constants
@@ -66,44 +66,41 @@ export const priority = { EARLIEST: 0, EARLY: 50, NORMAL: 100, LATE: 200, LATEST
 export interface Options {
   /** Default `priority.NORMAL`. */
   readonly priority?: number | undefined
-  /** Called for the first time only, however that ends, also when calls come side by side. */
+  /** Called only once, whatever the outcome, even by concurrent calls. */
   readonly once?: boolean | undefined
 }
 
 /**
- * A handler runs in the fiber that calls it, which waits for it as long as it takes. It gets what it requires from
- * where it was registered; a service that is present where it is called wins.
+ * A handler runs in the fiber that calls it, which waits for it without a limit. Its requirements are captured at
+ * registration; a service in context at the call wins.
  *
- * A handler may register and remove others while it runs: those registered are called from the next call on, those
- * removed are not called any more.
+ * A handler may register and remove others while it runs: registered ones are called from the next call on, removed
+ * ones are not called any more.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** Whether anybody waits at this place: callers on a hot path need not make a payload otherwise. */
+  /** Whether the point has handlers. Callers on a hot path need not create a payload otherwise. */
   readonly has: (place: Action<any> | Filter<any, any>) => boolean
-  /** Registers until the scope closes. A handler that is registered twice is called twice. */
+  /** Registers a handler until the scope closes. A handler registered twice is called twice. */
   readonly on: <Payload, R = never>(
     place: Action<Payload>,
     handler: (payload: Payload) => Effect.Effect<unknown, unknown, R>,
     options?: Options | undefined
   ) => Effect.Effect<void, never, R | Scope.Scope>
-  /** Registers until the scope closes. A filter fails the run it belongs to by dying: it has no failures. */
+  /** Registers a filter until the scope closes. Filters have no failures; one that dies fails the run. */
   readonly onFilter: <Value, Info, R = never>(
     place: Filter<Value, Info>,
     handler: (value: Value, info: Info) => Effect.Effect<Value, never, R>,
     options?: Options | undefined
   ) => Effect.Effect<void, never, R | Scope.Scope>
   /**
-   * Calls every handler of the place, one after another, and waits. A handler that fails, dies or interrupts itself is
-   * logged and the next one is called; interruption of the caller interrupts the handler, and no other is called.
+   * Calls every handler of the point, one at a time, and waits. A handler that fails, dies or interrupts itself is
+   * logged and the next one is called. Interruption of the caller interrupts the handler, and no other is called.
    */
   readonly call: <Payload>(place: Action<Payload>, payload: Payload) => Effect.Effect<void>
-  /**
-   * Hands the value through every filter of the place, each getting what the one before made of it. Without any, the
-   * value itself.
-   */
+  /** Passes the value through every filter of the point in order. Without filters, returns the value. */
   readonly apply: <Value, Info>(place: Filter<Value, Info>, value: Value, info: Info) => Effect.Effect<Value>
 }
 
@@ -122,8 +119,7 @@ interface Entry<in A extends ReadonlyArray<any>> {
 }
 
 /**
- * The handlers of one kind of place, by the name of the place; lists are never changed, so that whoever goes through
- * one may go on.
+ * The handlers of one kind of point, by its name. Lists are never mutated, so an iteration over one can continue.
  */
 class Table<A extends ReadonlyArray<any>> {
   readonly places = new Map<string, ReadonlyArray<Entry<A>>>()
@@ -141,7 +137,7 @@ class Table<A extends ReadonlyArray<any>> {
     else this.places.set(name, left)
   }
 
-  /** Takes part in a call now, in the same step as its handler begins: nothing comes between, and `once` is once. */
+  /** Begins a call in the same step as its handler, without a gap in between, so that `once` holds. */
   begin(name: string, entry: Entry<A>, ...args: A): Effect.Effect<unknown, unknown> | undefined {
     if (entry.gone) return undefined
     if (entry.once) this.remove(name, entry)
@@ -177,7 +173,7 @@ const isolate = (name: string, effect: Effect.Effect<unknown, unknown>): Effect.
     onSuccess: () => Effect.void,
     onFailure: (cause) =>
       Effect.withFiberRuntime((fiber) => {
-        // A handler may interrupt itself: that of its caller is known to the fiber.
+        // A handler may interrupt itself; an interruption of the caller is recorded in the fiber.
         const isInterrupted = Cause.isInterrupted(cause) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
         if (isInterrupted) return Effect.failCause(Cause.stripFailures(cause))
         return Effect.annotateLogs(Effect.logWarning(`a handler failed: ${errorInfo(Cause.squash(cause)).message}`), {
@@ -188,7 +184,7 @@ const isolate = (name: string, effect: Effect.Effect<unknown, unknown>): Effect.
   })
 
 /**
- * A registry of its own.
+ * A new registry.
  *
  * @since 0.1.0
  * @category constructors
@@ -247,7 +243,7 @@ export const make: Effect.Effect<Service> = Effect.sync(() => {
 })
 
 /**
- * Nobody waits anywhere.
+ * A registry without handlers.
  *
  * @since 0.1.0
  * @category constructors
@@ -261,7 +257,7 @@ export const noop: Service = {
 }
 
 /**
- * Nobody waits anywhere; what is registered is never called.
+ * A registry without handlers; registered ones are never called.
  *
  * @since 0.1.0
  * @category layers
@@ -269,7 +265,7 @@ export const noop: Service = {
 export const layerNoop: Layer.Layer<Hooks> = Layer.succeed(Hooks, noop)
 
 /**
- * A registry of its own. What is to share it is given the same layer.
+ * A new registry. Provide the same layer to everything that shares it.
  *
  * @since 0.1.0
  * @category layers
@@ -277,7 +273,7 @@ export const layerNoop: Layer.Layer<Hooks> = Layer.succeed(Hooks, noop)
 export const layer: Layer.Layer<Hooks> = Layer.effect(Hooks, make)
 
 /**
- * Calls the handler at this place until the scope closes.
+ * Calls the handler at this point until the scope closes.
  *
  * @since 0.1.0
  * @category registration
@@ -305,7 +301,7 @@ export const on = <Payload, R = never>(
   Effect.flatMap(Hooks, (hooks) => hooks.on(place, handler, options))
 
 /**
- * Hands values at this place through the handler until the scope closes.
+ * Passes values at this point through the handler until the scope closes.
  *
  * @since 0.1.0
  * @category registration
@@ -318,7 +314,7 @@ export const onFilter = <Value, Info, R = never>(
   Effect.flatMap(Hooks, (hooks) => hooks.onFilter(place, handler, options))
 
 /**
- * `on` as a layer. Layers that are merged register in no particular order: where it matters, give priorities.
+ * `on` as a layer. Merged layers register in no particular order; use priorities where it matters.
  *
  * @since 0.1.0
  * @category registration

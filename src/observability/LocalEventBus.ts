@@ -26,32 +26,31 @@ import { EventBus, type ListenerOptions, type Service, type Strategy } from "./E
  * @category models
  */
 export interface Options {
-  /** Events that wait to be delivered; default 4,096. What comes while the bus is full is dropped. */
+  /** Events that wait for delivery; default 4,096. Further events are dropped while the bus is full. */
   readonly capacity?: number | undefined
   /** Default `dropping`. */
   readonly strategy?: Strategy | undefined
   /** Events that wait to be read by one listener; default 1,024. */
   readonly listenerCapacity?: number | undefined
   /**
-   * How long closing waits for what was accepted to be delivered, and a handler that goes for what it was given;
-   * default 5 s.
+   * How long closing waits for accepted events to be delivered, and a removed handler for its own events; default 5 s.
    */
   readonly drainTimeout?: Duration.DurationInput | undefined
   /**
-   * Aggregates whose events are counted; default 10,000. The count of one that was quiet while so many others were not
-   * begins again at 1.
+   * Aggregates whose events are counted; default 10,000. An aggregate restarts at 1 when it had no event while so many
+   * others had.
    */
   readonly maxAggregates?: number | undefined
 }
 
-/** Who listens, and what waits for it. */
+/** A listener and its unread events. */
 class Listener {
   readonly unread: Backlog.Backlog<DomainEvent.DomainEvent>
   fiber: Fiber.RuntimeFiber<void> | undefined
 
   constructor(
     readonly kind: DomainEvent.Kind<DomainEvent.DomainEvent>,
-    /** How many events had been accepted when it came. */
+    /** How many events had been accepted when it registered. */
     readonly since: number,
     capacity: number,
     strategy: Strategy
@@ -91,13 +90,13 @@ const stamp = (
         ...fields
       }
 
-/** Ids come from outside: of a huge one not all is kept. */
+/** Ids come from outside, so only parts of a huge one are kept. */
 const nameOf = ({ aggregateId: id, aggregateType }: DomainEvent.Body): string =>
   id.length <= 256
     ? `${aggregateType}\u0000${id}`
     : `${aggregateType}\u0000${id.length}\u0000${id.slice(0, 128)}${id.slice(-128)}`
 
-/** Counts for names from outside. Two generations: of those not used while `limit` others were, nothing is left. */
+/** Counters for names from outside, in two generations: a name is forgotten when `limit` others were used since. */
 const makeCounters = (limit: number): ((name: string) => number) => {
   let young = new Map<string, number>()
   let old = young
@@ -112,7 +111,7 @@ const makeCounters = (limit: number): ((name: string) => number) => {
   }
 }
 
-/** One after another; none of them is the end of the others. */
+/** Handles events one at a time; a failure of one does not end the handler. */
 const handling = <E, R>(
   listener: Listener,
   handler: (event: E) => Effect.Effect<unknown, unknown, R>
@@ -140,10 +139,10 @@ class Bus {
   private readonly strategy: Strategy
   private readonly patience: number
   private accepted = 0
-  /** Of those accepted, how many have left the inbox, or never entered it because nobody listened. */
+  /** Accepted events that left the inbox, or never entered it because nobody listened. */
   private passed = 0
   private dropped = 0
-  /** What listeners that are gone have missed. */
+  /** Events missed by listeners that are gone. */
   private missed = 0
   private isStopped = false
 
@@ -169,7 +168,7 @@ class Bus {
       return false
     }
     this.accepted++
-    // Listeners that come later must not get it.
+    // Listeners that register later must not get it.
     if (this.listeners.size === 0 && this.inbox.size === 0) this.passed++
     else this.inbox.push(stamp(body, this.clock.unsafeCurrentTimeMillis(), number))
     return true
@@ -219,7 +218,7 @@ class Bus {
     return { published: this.accepted, dropped: this.dropped, missed, listeners: this.listeners.size }
   })
 
-  /** Delivers events until the bus is closed. An event without an id is dropped; those after it are delivered. */
+  /** Delivers events until the bus closes. An event without an id is dropped; those after it are delivered. */
   readonly run: Effect.Effect<void> = Effect.catchAllCause(
     Effect.suspend(() => this.dispatch),
     (cause) => {
@@ -309,7 +308,7 @@ class Bus {
     for (const { unread } of this.listeners) unread.end()
   }
 
-  /** Stops a handler and drops what it has not got to. */
+  /** Stops a handler and drops the events it has not handled. */
   private stop(listener: Listener): Effect.Effect<void> {
     return Effect.suspend(() => {
       listener.unread.end()
@@ -332,7 +331,7 @@ class Bus {
 const awaitHandler = ({ fiber }: Listener): Effect.Effect<unknown> =>
   fiber === undefined ? Effect.void : Fiber.await(fiber)
 
-/** Waits for each of the listeners to have room. Those that are left at an interruption have missed the event. */
+/** Waits until each of the listeners has room. On interruption, the remaining ones have missed the event. */
 const offerWhenFree = (slow: ReadonlyArray<Listener>, event: Stamped): Effect.Effect<void> => {
   let left = slow.length
   const giveUp = Effect.sync(() => {

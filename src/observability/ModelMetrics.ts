@@ -1,5 +1,5 @@
 /**
- * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds a call.
+ * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds per call.
  *
  * @since 0.1.0
  */
@@ -11,28 +11,28 @@ import type * as Usage from "../domain/Usage.js"
 import { attribute, providerName } from "./Telemetry.js"
 
 /**
- * Histogram of the tokens of one call, input and output each for itself.
+ * Histogram of the tokens of one call, input and output separately.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_TOKEN_USAGE = "gen_ai.client.token.usage"
 /**
- * Histogram of the seconds a call took.
+ * Histogram of the duration of a call in seconds.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_OPERATION_DURATION = "gen_ai.client.operation.duration"
 /**
- * What stands for names past the limits.
+ * The label for names beyond the limits.
  *
  * @since 0.1.0
  * @category constants
  */
 export const OTHER = "_OTHER"
 
-// As the conventions advise.
+// The boundaries that the conventions recommend.
 const tokens = MetricBoundaries.fromIterable(Array.from({ length: 14 }, (_, i) => 4 ** i))
 const seconds = MetricBoundaries.fromIterable(Array.from({ length: 14 }, (_, i) => 2 ** i / 100))
 
@@ -43,7 +43,7 @@ const maxErrors = 64
 const maxLength = 128
 
 /**
- * How a call ended. `usage` is that of an answer, `errorType` there is where there is none, `lost` what requests used
+ * How a call ended. `usage` is that of an answer, `errorType` is set without one, and `lost` is the usage of requests
  * that were cut off.
  *
  * @since 0.1.0
@@ -70,7 +70,7 @@ export interface ModelMetrics {
 
 type Labels = ReadonlyArray<MetricLabel.MetricLabel>
 
-/** `unit` is how Effect's exporters learn of units; they and `PrometheusPage` keep it out of the labels that matter. */
+/** Effect's exporters read the unit from `unit`; they and `PrometheusPage` keep it out of the labels. */
 const histogram = (
   name: string,
   boundaries: MetricBoundaries.MetricBoundaries,
@@ -96,8 +96,8 @@ const usages = (labels: Labels, type: string) =>
   ])
 
 /**
- * Makes what belongs to a name once. Names come from configurations and from answers of providers: past `limit` of
- * them, or past a sane length, they share what belongs to `_OTHER`, so that nobody can fill the memory with label sets.
+ * Creates the metrics of a name once. Names come from configurations and provider answers: names beyond `limit` or of
+ * an unreasonable length share those of `_OTHER`, so that label sets cannot exhaust the memory.
  */
 const bounded = <A>(limit: number, make: (name: string) => A): ((name: string) => A) => {
   const known = new Map<string, A>()
@@ -114,7 +114,7 @@ const bounded = <A>(limit: number, make: (name: string) => A): ((name: string) =
   }
 }
 
-/** One number that is none would spoil the sum for good. */
+/** A value that is not a number would corrupt the sum permanently. */
 const isCount = (tokens: number | undefined): tokens is number =>
   tokens !== undefined && tokens >= 0 && tokens < Infinity
 
@@ -152,8 +152,8 @@ const providers = bounded(maxProviders, (name) => {
 })
 
 /**
- * The metrics of a model, made once a name: at most 32 providers, 64 models each, and 16 models that answer for one
- * that was asked for.
+ * The metrics of a model, created once per name: at most 32 providers, 64 models for each, and 16 models that answer in
+ * place of the requested one.
  *
  * @since 0.1.0
  * @category constructors

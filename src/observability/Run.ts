@@ -1,5 +1,5 @@
 /**
- * The current run: where strategies, tools and stages emit what happens.
+ * The current run: strategies, tools and stages emit their events through it.
  *
  * @since 0.1.0
  */
@@ -19,34 +19,33 @@ import * as Hooks from "./Hooks.js"
 import { StreamedText } from "./StreamedText.js"
 
 /**
- * Where the events of a run and of all runs it starts go, one after another.
+ * Receives the events of a run and of all runs it starts, in order.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Sink {
   /**
-   * Takes an event now; never fails, never waits. `whole` is the event without what guards of the answer withhold: only
-   * a response that nobody has before they have judged may be made of it.
+   * Takes an event synchronously; never fails, never waits. `whole` is the event before screening. Only a response that
+   * nobody reads before the guards have judged may be built from it.
    */
   readonly push: (event: AgentEvent, whole: AgentEvent) => void
   /**
-   * What the producer waits for after a push: back-pressure of a slow reader, writes of a log. `undefined` when there
+   * What the producer waits for after a push: back-pressure of a slow reader, or writes of a log. `undefined` if there
    * is nothing.
    */
   readonly settle: () => Effect.Effect<void> | undefined
-  /** Whether somebody reads while the run goes on: only then are answers streamed from the model. */
+  /** Whether the run has a reader. Only then are answers streamed from the model. */
   readonly live: boolean
   /**
-   * False where events are neither read nor logged, only folded into a response: what no fold needs is not made then.
-   * Default true.
+   * False if events are neither read nor logged, only folded into a response; what the fold does not need is then
+   * skipped. Default true.
    */
   readonly kept?: boolean | undefined
 }
 
 /**
- * What a run may record about itself. `content` lets messages, arguments and results into spans; it is off unless asked
- * for.
+ * What a run may record about itself. `content` lets messages, arguments and results into spans; it is off by default.
  *
  * @since 0.1.0
  * @category models
@@ -66,50 +65,47 @@ export type { Screen, ScreenedText } from "./EventScreen.js"
 export interface Service {
   readonly runId: RunId
   readonly parentRunId?: RunId | undefined
-  /** The run at the top: this one itself, unless another one started it. */
+  /** The topmost run: this one itself unless another one started it. */
   readonly rootRunId: RunId
   readonly agent: string
-  /** The conversation it belongs to: its session, else that of the run above. */
+  /** The session of the run, else that of its parent. */
   readonly sessionId?: SessionId | undefined
-  /** The agents of the runs above this one and its own, from the top. */
+  /** The agents of the parent runs and its own, from the top. */
   readonly path: ReadonlyArray<string>
-  /** How many runs stand above this one. */
+  /** The number of parent runs. */
   readonly depth: number
-  /** True when the deltas of the model's answer are wanted. */
+  /** True if the deltas of the model's answer are wanted. */
   readonly live: boolean
-  /**
-   * True while guards have still to judge what the run answers: nothing that may hold the answer is to be emitted
-   * before.
-   */
+  /** True while guards have not judged the answer: nothing that may contain it may be emitted before. */
   readonly withheld: boolean
-  /** What every text of a model passes before it is shown. Absent: it is shown as it comes. */
+  /** Screens every text of a model before it is shown. Absent: texts are shown as they arrive. */
   readonly screen?: Screen | undefined
   /**
-   * Stamps and hands on one event, and waits if its reader is slow. After the terminal event nothing is emitted any
-   * more.
+   * Adds the `Meta` fields to an event, passes it on, and waits if the reader is slow. After the terminal event nothing
+   * is emitted.
    */
   readonly emit: (body: Body) => Effect.Effect<void>
-  /** Several at once; they get consecutive numbers. */
+  /** Emits several events at once, with consecutive numbers. */
   readonly emitAll: (bodies: ReadonlyArray<Body>) => Effect.Effect<void>
   /**
-   * As `emit`, in the same synchronous step; gives back what the caller should wait for, if anything. Finalizers wait
-   * for nothing: their reader may have left.
+   * As `emit`, in the same synchronous step. Returns what the caller should wait for, if anything. Finalizers must not
+   * wait: their reader may be gone.
    */
   readonly unsafeEmit: (body: Body) => Effect.Effect<void> | undefined
-  /** The last event of the run, at once and whatever the reader's capacity; a second one is dropped. */
+  /** Emits the last event of the run at once, ignoring the capacity of the reader. A second one is dropped. */
   readonly terminal: (body: Body) => void
-  /** True from the last event on: what still goes on then goes on for nobody. */
+  /** True from the last event on. */
   readonly isOver: () => boolean
   /** A run started by this one: own id and numbers, same sink. */
   readonly child: (runId: RunId, agent: string) => Service
-  /** Where its events go. */
+  /** Receives its events. */
   readonly sink: Sink
   readonly telemetry: TelemetryOptions
-  /** The metrics of this run's agent, where they are on. */
+  /** The metrics of the agent, if enabled. */
   readonly metrics: AgentMetrics.AgentMetrics | undefined
-  /** Where handlers wait that the run waits for. */
+  /** The hooks that the run waits for. */
   readonly hooks: Hooks.Service
-  /** Tells the rest of the application; never waits. The event is made only where somebody may listen. */
+  /** Publishes a domain event; never waits. The event is created only if somebody may listen. */
   readonly announce: (event: () => DomainEvent.Body) => void
 }
 
@@ -127,16 +123,16 @@ export const make = (options: {
   readonly clock: Clock.Clock
   readonly sink: Sink
   readonly parent?: Service | undefined
-  /** Default that of the run above. */
+  /** Default: that of the parent run. */
   readonly sessionId?: SessionId | undefined
   readonly telemetry?: TelemetryOptions | undefined
-  /** Default those of the run above, then none. */
+  /** Default: those of the parent run, then none. */
   readonly hooks?: Hooks.Service | undefined
-  /** Default that of the run above, then none. */
+  /** Default: that of the parent run, then none. */
   readonly bus?: EventBus.Service | undefined
 }): Service => {
   const { parent } = options
-  // What a run inside another one emits is veiled as that one's is, its input too.
+  // A run inside a screened one is screened in the same way, including its input.
   return parent?.withheld === true ? withVeil(plain(options), {}, parent.screen, true) : plain(options)
 }
 
@@ -152,7 +148,7 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
     if (body._tag === "Message") for (const missing of streamed.completion(body.text)) push(missing, at)
     streamed.push(body)
     const original = EventScreen.originalOf(body)
-    // The body is spread last: measured at 0.05 µs, against 3 µs when it comes first.
+    // Spreading the body last takes 0.05 µs; first, 3 µs.
     const event =
       parentRunId === undefined
         ? ({ runId, agent, seq: seq++, at, ...body } as AgentEvent)
@@ -231,7 +227,7 @@ const silent: Service = {
 }
 
 /**
- * The run an effect belongs to; outside of one, a run that says nothing.
+ * The run of an effect; outside of runs, one that emits nothing.
  *
  * @since 0.1.0
  * @category tags
@@ -240,7 +236,7 @@ export class Run extends Ambient.Reference<Run>()("effect-lexigram/observability
   defaultValue: (): Service => silent
 }) {}
 
-/** The input of a run inside may be written by the model of the outer one; its own is not. */
+/** The model of the outer run may write the input of an inner run, but not its own. */
 const isOwnInput = (body: Body): boolean => body._tag === "Started" || body._tag === "InputChecked"
 
 const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undefined, isInside = false): Service => {
@@ -271,9 +267,8 @@ const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undef
 }
 
 /**
- * The same run, whose answers, and those of runs it starts, are not out before somebody judged them: not streamed while
- * the model writes them, not shown in the updates of graphs, and thoughts, plans, calls of tools and all other events
- * are told of without their texts.
+ * The same run with its answers withheld until the guards have judged them, including those of runs it starts. Answers
+ * are not streamed, updates of graphs are not shown, and all other events are emitted without their texts.
  *
  * @since 0.1.0
  * @category combinators
@@ -282,8 +277,8 @@ export const quiet = (run: Service): Service =>
   run.withheld && !run.live ? run : withVeil(run, { live: false }, undefined)
 
 /**
- * The same run, of whose texts, and those of runs it starts, only what passes the screen is shown, while they are
- * written. Updates of graphs are not shown.
+ * The same run with its texts screened while they are written, including those of runs it starts. Updates of graphs are
+ * not shown.
  *
  * @since 0.1.0
  * @category combinators
@@ -310,7 +305,7 @@ export const screened = (run: Service, screen: Screen): Service => {
 }
 
 /**
- * A value of a model or a tool as far as it may be shown outside of the run.
+ * A value of a model or a tool, screened for use outside of the run.
  *
  * @since 0.1.0
  * @category accessors
@@ -319,7 +314,7 @@ export const screenedValue = (run: Service, value: unknown): unknown =>
   run.withheld ? Stepwise.finish(EventScreen.screenValue(run.screen, value)) : value
 
 /**
- * An error of a run as far as it may be told outside of it: it may quote what a model wrote.
+ * An error of a run, screened for use outside of it: it may quote what a model wrote.
  *
  * @since 0.1.0
  * @category accessors

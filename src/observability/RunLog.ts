@@ -34,12 +34,13 @@ export class RunLogError extends ErrorCode.TaggedError<RunLogError>("effect-lexi
 export interface ReadOptions {
   /** Default 0. */
   readonly from?: number | undefined
-  /** At most so many; default all. */
+  /** The maximum number of events; default all. */
   readonly limit?: number | undefined
   /**
-   * Who reads. A run is that of the user it was begun for, a run inside another one without a user that of the other
-   * one's. One that the system began for no user is read by the system alone: it may have seen anybody's data. Without
-   * `userId` only runs of nobody are found, unless the caller acts for the system (`SystemAccess`).
+   * The reader. A run belongs to the user it was started for; an inner run without a user belongs to the user of the
+   * outer one. A run that the system started for no user is visible only to the system, since it may have seen
+   * anybody's data. Without `userId` only runs without a user are found, unless the caller acts for the system
+   * (`SystemAccess`).
    */
   readonly userId?: string | undefined
 }
@@ -49,11 +50,11 @@ export interface ReadOptions {
  * @category models
  */
 export interface Service {
-  /** False: nothing is kept, and nobody need collect events for it. */
+  /** False: nothing is kept, and events need not be collected. */
   readonly enabled: boolean
-  /** Adds events behind those of their runs. An event that a run already has (by `seq`) is kept once. */
+  /** Appends events to those of their runs. An event that a run already has (by `seq`) is kept once. */
   readonly append: (events: ReadonlyArray<AgentEvent>) => Effect.Effect<void, RunLogError>
-  /** Events of one run from a `seq` on, in order; empty for a run that is not known, or that the reader may not see. */
+  /** Events of one run from a `seq` on, in order; empty for an unknown run or one that the reader may not see. */
   readonly read: (
     runId: RunId,
     options?: ReadOptions | undefined
@@ -66,11 +67,11 @@ export interface Service {
  */
 export class RunLog extends Context.Tag("effect-lexigram/observability/RunLog")<RunLog, Service>() {}
 
-/** Events that a stream reads at once. */
+/** Events per page of a stream. */
 const PAGE = 1000
 
 /**
- * Events of one run from a `seq` on (default 0), in order, read as they are wanted: of a long run never all at once.
+ * Events of one run from a `seq` on (default 0), in order, read page by page as the stream is consumed.
  *
  * @since 0.1.0
  * @category combinators
@@ -105,7 +106,7 @@ export const layerNoop: Layer.Layer<RunLog> = Layer.succeed(RunLog, {
   read: () => Effect.succeed([])
 })
 
-/** Where the events begin whose `seq` is not below this one. */
+/** The index of the first event whose `seq` is not below the given one. */
 const firstFrom = (events: ReadonlyArray<AgentEvent>, from: number): number => {
   let low = 0
   let high = events.length
@@ -119,7 +120,7 @@ const firstFrom = (events: ReadonlyArray<AgentEvent>, from: number): number => {
 
 interface Kept {
   userId: string | undefined
-  /** Begun by the system, for no user. */
+  /** Started by the system for no user. */
   system: boolean
   readonly events: Array<AgentEvent>
 }
@@ -131,7 +132,7 @@ interface Kept {
  * @category constructors
  */
 export const makeMemory = (options?: {
-  /** Runs that are kept; the one begun first goes first. Default 1,000. */
+  /** Runs to keep; the one that began first is removed first. Default 1,000. */
   readonly maxRuns?: number | undefined
 }): Service => {
   const maxRuns = Math.max(1, options?.maxRuns ?? 1000)

@@ -1,5 +1,5 @@
 /**
- * Where the events of a run go: the fold always, a reader and a log where there are some.
+ * The sink of one run: folds its events, and passes them to a reader and a log if there are any.
  *
  * @internal
  * @since 0.1.0
@@ -22,7 +22,10 @@ export interface RunSink {
   readonly sink: Run.Sink
   readonly reader: EventSink.EventSink<AgentEvent, any> | undefined
   readonly progress: () => AgentResponse.AgentResponse<unknown>
-  /** Writes what the log has not got yet; absent without a log. Never fails, and ends in time whatever the log does. */
+  /**
+   * Writes the events that the log does not have yet; absent without a log. Never fails, and ends in time whatever the
+   * log does.
+   */
   readonly flush: Effect.Effect<void> | undefined
 }
 
@@ -30,15 +33,15 @@ const patience = 5000
 
 interface Writer {
   readonly push: (event: AgentEvent) => void
-  /** Writes what was pushed, while the log keeps up. */
+  /** Writes what was pushed, as long as the log keeps up. */
   readonly settle: () => Effect.Effect<void> | undefined
   readonly flush: Effect.Effect<void>
 }
 
 /**
- * One write at a time, so that the log gets the events in their order; what comes meanwhile goes with the next. Events
- * are let go of when they are written: a write that fails, hangs or is interrupted is made again, and the log keeps
- * each event once. A log that failed or hung is not waited for again before the run ends.
+ * Writes one batch at a time, so that the log gets the events in order. Events pushed meanwhile go with the next batch.
+ * Events are released once written: a write that fails, hangs or is interrupted is repeated, and the log keeps each
+ * event once. After a failure or a timeout, the log is not awaited again before the run ends.
  */
 const makeWriter = (log: RunLog.Service): Writer => {
   let pending: Array<AgentEvent> = []
@@ -87,7 +90,7 @@ export const make = (options: {
   const { log, parent, reader } = options
   const fold = AgentResponse.fold()
   if (Run.isCurrent(parent)) {
-    // A run inside a run speaks through the outer one's sink, which logs and waits for both.
+    // An inner run uses the sink of the outer one, which logs and waits for both.
     return {
       reader,
       progress: fold.response,

@@ -1,7 +1,7 @@
 /**
- * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where
- * it stands in the run, the same on every replay. Without a durable layer a step is the effect itself and costs one
- * look-up.
+ * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by its
+ * position in the run, which is the same on every replay. Without a durable layer a step is the effect itself and costs
+ * one look-up.
  *
  * @since 0.1.0
  */
@@ -30,11 +30,11 @@ export interface StepOptions<A, E> {
  * @category models
  */
 export interface Service {
-  /** Runs the effect, or gives back its recorded outcome. */
+  /** Runs the effect, or returns its recorded outcome. */
   readonly run: <A, E, R>(options: StepOptions<A, E>, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
-   * True while a durable run is being put to sleep: its end is not the end of the run, and nothing may be written as if
-   * it were.
+   * True while a durable run is being suspended: its end is not the end of the run, and nothing may be written as if it
+   * were.
    */
   readonly isSuspended: () => boolean
 }
@@ -50,7 +50,7 @@ export class Step extends Ambient.Reference<Step>()("effect-lexigram/observabili
 }) {}
 
 /**
- * False where steps are the effects themselves: callers on a hot path need not ask it then.
+ * False if steps are the effects themselves, so that callers on a hot path can skip them.
  *
  * @since 0.1.0
  * @category guards
@@ -67,7 +67,8 @@ export const run = <A, E, R>(options: StepOptions<A, E>, effect: Effect.Effect<A
   Effect.flatMap(Step, (step) => (step === identity ? effect : step.run(options, effect)))
 
 /**
- * A place in a run: a path of branches and a counter. Steps of one branch are numbered in the order they are reached.
+ * A position in a run: a path of branches and a counter. Steps of one branch are numbered in the order they are
+ * reached.
  *
  * @since 0.1.0
  * @category models
@@ -75,10 +76,10 @@ export const run = <A, E, R>(options: StepOptions<A, E>, effect: Effect.Effect<A
 export interface PlaceService {
   /** `""` at the top, `"/3.1"` in the second branch of the fourth step. */
   readonly path: string
-  /** The next name under this place, path and counter: `"/3.1/0"`. */
+  /** The next name at this place, path and counter: `"/3.1/0"`. */
   readonly next: () => string
   /**
-   * Takes the next number for a fan-out and gives the place of each of its branches, each with a counter of its own.
+   * Takes the next number for a fan-out and returns the place of each of its branches, each with a counter of its own.
    */
   readonly fork: () => (branch: string | number) => PlaceService
 }
@@ -109,9 +110,9 @@ export class Place extends Ambient.Reference<Place>()("effect-lexigram/observabi
 }) {}
 
 /**
- * The only parallelism inside strategies, tool turns and joins. Results keep the order of the items. One item runs
- * inline; of more, at most `concurrency` (default unbounded) at a time, each in a branch of its own. If one fails, the
- * others are interrupted; while a durable run is being suspended every branch may first finish or suspend.
+ * The only parallelism inside strategies, tool turns and joins. Results keep the order of the items. A single item runs
+ * inline; of several, at most `concurrency` (default unbounded) run at a time, each in a branch of its own. If one
+ * fails, the others are interrupted; while a durable run is being suspended, every branch may first finish or suspend.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,19 +1,19 @@
 /**
- * Follows the text that a run streams, and finds what is missing for it to add up to the answer.
+ * Follows the text that a run streams and finds what is missing for it to equal the answer.
  *
  * @internal
  * @since 0.1.0
  */
 import type { Body } from "../domain/AgentEvent.js"
 
-/** The streamed text of one run; constant work per event until the answer is there. */
+/** The streamed text of one run, with constant work per event until the answer is known. */
 export class StreamedText {
   /** The pieces since the last retraction. */
   private pieces: Array<string> = []
   private hasStreamed = false
   private step = 0
 
-  /** Takes an event of the run in its order. */
+  /** Takes the next event of the run. */
   push(body: Body): void {
     if (body._tag === "TextDelta") {
       this.pieces.push(body.text)
@@ -23,8 +23,8 @@ export class StreamedText {
   }
 
   /**
-   * The events after which the streamed text is the answer: the rest of it, or, when something else was streamed, a
-   * retraction and the whole answer. Empty when no text was streamed at all.
+   * The events that complete the streamed text to the answer: the rest of it, or, if another text was streamed, a
+   * retraction and the whole answer. Empty if no text was streamed at all.
    */
   completion(answer: string): ReadonlyArray<Body> {
     if (!this.hasStreamed) return []

@@ -1,5 +1,5 @@
 /**
- * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for
+ * Names and attributes of spans: those of the original library and those of OpenTelemetry's semantic conventions for
  * generative AI.
  *
  * @since 0.1.0
@@ -34,7 +34,7 @@ export const SPAN_AGENT_TOOL = "agent.tool"
 export const SPAN_AGENT_LLM = "agent.llm"
 
 /**
- * Span of the question whether a run may begin: `governance.check`.
+ * Span of the governance check before a run: `governance.check`.
  *
  * @since 0.1.0
  * @category constants
@@ -90,7 +90,7 @@ export const attribute = {
   errorType: "error.type"
 } as const
 
-/** What a provider may be called, beside what the conventions call it. */
+/** Provider names that differ from those of the conventions. */
 const wellKnown: ReadonlyMap<string, string> = new Map([
   ["amazon-bedrock", "aws.bedrock"],
   ["aws-bedrock", "aws.bedrock"],
@@ -117,8 +117,8 @@ const wellKnown: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * A provider as the conventions name it: `bedrock` is `aws.bedrock`, `azure` is `azure.ai.openai`. One they do not know
- * keeps its name.
+ * The provider name of the conventions: `bedrock` is `aws.bedrock`, `azure` is `azure.ai.openai`. Unknown providers
+ * keep their name.
  *
  * @since 0.1.0
  * @category attributes
@@ -126,7 +126,7 @@ const wellKnown: ReadonlyMap<string, string> = new Map([
 export const providerName = (provider: string): string => wellKnown.get(provider.toLowerCase()) ?? provider
 
 /**
- * What spans and metrics say of how something ended: the tag of its failure, `InterruptedError` or `Defect`.
+ * The error type in spans and metrics: the tag of the failure, `InterruptedError` or `Defect`.
  *
  * @since 0.1.0
  * @category attributes
@@ -136,13 +136,13 @@ export const errorType = (cause: Cause.Cause<unknown>): string => {
   const failure = Cause.failureOption(cause)
   if (Option.isNone(failure)) return "Defect"
   const { value } = failure
-  // Failures on their way out of tools and guards are carried in a wrapper that nobody outside knows.
+  // Failures that leave tools and guards are carried in an internal wrapper.
   const isCarried = typeof value === "object" && value !== null && "_tag" in value && value._tag === "Fatality"
   return errorInfo(isCarried && "error" in value ? value.error : value).tag
 }
 
 /**
- * Takes out of a text what no trace may show. Must be quick: it runs where the span ends.
+ * Removes from a text what no trace may show. Must be fast: it runs where the span ends.
  *
  * @since 0.1.0
  * @category models
@@ -150,9 +150,8 @@ export const errorType = (cause: Cause.Cause<unknown>): string => {
 export type Redactor = (text: string) => string
 
 /**
- * What texts pass through before a span keeps them, where `captureContent` lets them in at all. Credentials are taken
- * out in any case; this is the place for more, such as a detector of personal data. A redactor that throws leaves
- * nothing of the text.
+ * Applied to texts before a span records them, if `captureContent` is on. Credentials are always removed; use this for
+ * more, such as a detector of personal data. If the redactor throws, nothing of the text is recorded.
  *
  * @since 0.1.0
  * @category tags
@@ -165,19 +164,19 @@ export class ContentRedactor extends Ambient.Reference<ContentRedactor>()(
 const secrets: Redactor = (text) => SecretText.redact(text)
 
 /**
- * Characters of one text that a span keeps at most.
+ * The maximum number of characters of one text in a span.
  *
  * @since 0.1.0
  * @category constants
  */
 export const maxContentLength = 8192
 
-/** No credential is longer: where a text was cut, the last so many characters may be half of one. */
+/** No credential is longer. Where a text was cut, its last characters up to this number may be half of one. */
 const margin = 512
 
 /**
- * A text as a span may keep it: without credentials, redacted, of at most `maxContentLength` characters. Reads only the
- * beginning of a huge one.
+ * A text as a span may record it: without credentials, redacted, of at most `maxContentLength` characters. Reads only
+ * the beginning of a huge text.
  *
  * @since 0.1.0
  * @category attributes
@@ -197,7 +196,7 @@ export const content = (redactor: Redactor, text: string, limit: number = maxCon
 }
 
 /**
- * Attributes of a run's span at its start. Agents are known by their names: the id is the same.
+ * Attributes of the span of a run at its start. Agents have no id besides their name.
  *
  * @since 0.1.0
  * @category attributes
@@ -207,8 +206,7 @@ export const execute = (options: {
   readonly messageLength: number
   readonly sessionId?: string | undefined
 }): Record<string, unknown> =>
-  // Keys are written out, here and below: objects with computed keys cost a microsecond more, and a test holds them to
-  // `attribute`.
+  // Keys are written out here and below: computed keys cost a microsecond more. A test compares them with `attribute`.
   options.sessionId === undefined
     ? {
         "agent.name": options.agent,
@@ -228,7 +226,7 @@ export const execute = (options: {
       }
 
 /**
- * Attributes of a model call's span at its start. `provider` is what `providerName` gives, the session is that of the
+ * Attributes of the span of a model call at its start. `provider` comes from `providerName`, the session is that of the
  * run.
  *
  * @since 0.1.0
@@ -252,7 +250,7 @@ export const llm = (options: {
 }
 
 /**
- * What a model call's span says of the request, handed to `set` one by one.
+ * Attributes of the request of a model call, passed to `set` one by one.
  *
  * @since 0.1.0
  * @category attributes
@@ -284,7 +282,7 @@ export const llmRequest = (
 }
 
 /**
- * Attributes a model call's span gets when the answer is there, handed to `set` one by one.
+ * Attributes of the answer of a model call, passed to `set` one by one.
  *
  * @since 0.1.0
  * @category attributes
@@ -305,7 +303,7 @@ export const llmResponse = (
 }
 
 /**
- * Attributes of what a model call used, whether it was answered or cut off.
+ * Attributes of the usage of a model call, whether it answered or was cut off.
  *
  * @since 0.1.0
  * @category attributes
@@ -318,7 +316,7 @@ export const llmUsage = (usage: Usage.Usage, set: (key: string, value: unknown) 
 }
 
 /**
- * Attributes of a tool call's span.
+ * Attributes of the span of a tool call.
  *
  * @since 0.1.0
  * @category attributes

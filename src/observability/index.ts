@@ -1,12 +1,12 @@
 /**
- * The domain events of runs: what other parts of an application are told of.
+ * Domain events published by runs.
  *
  * @since 0.1.0
  */
 export * as AgentDomainEvents from "./AgentDomainEvents.js"
 
 /**
- * The places of a run where handlers may wait, and where values may be changed.
+ * Hook points of a run: actions that the run waits for, and filters that change a value.
  *
  * @since 0.1.0
  */
@@ -20,7 +20,7 @@ export * as AgentHooks from "./AgentHooks.js"
 export * as AgentMetrics from "./AgentMetrics.js"
 
 /**
- * What happened, as other parts of an application are told of it after the fact.
+ * Domain events: facts that other parts of an application learn after they happened.
  *
  * @since 0.1.0
  */
@@ -35,14 +35,14 @@ export * as DomainEvent from "./DomainEvent.js"
 export * as EventBus from "./EventBus.js"
 
 /**
- * How the parts of a system are, asked one by one and summed.
+ * Checks the health of each part of a system and sums the results.
  *
  * @since 0.1.0
  */
 export * as Health from "./Health.js"
 
 /**
- * Places in a run where an application may look in or change a value, while the run waits for it.
+ * Hook points of a run: an application observes or changes a value there while the run waits.
  *
  * @since 0.1.0
  */
@@ -56,14 +56,14 @@ export * as Hooks from "./Hooks.js"
 export * as LocalEventBus from "./LocalEventBus.js"
 
 /**
- * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds a call.
+ * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds per call.
  *
  * @since 0.1.0
  */
 export * as ModelMetrics from "./ModelMetrics.js"
 
 /**
- * The current run: where strategies, tools and stages emit what happens.
+ * The current run: strategies, tools and stages emit their events through it.
  *
  * @since 0.1.0
  */
@@ -77,16 +77,16 @@ export * as Run from "./Run.js"
 export * as RunLog from "./RunLog.js"
 
 /**
- * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where
- * it stands in the run, the same on every replay. Without a durable layer a step is the effect itself and costs one
- * look-up.
+ * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by its
+ * position in the run, which is the same on every replay. Without a durable layer a step is the effect itself and costs
+ * one look-up.
  *
  * @since 0.1.0
  */
 export * as Step from "./Step.js"
 
 /**
- * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for
+ * Names and attributes of spans: those of the original library and those of OpenTelemetry's semantic conventions for
  * generative AI.
  *
  * @since 0.1.0

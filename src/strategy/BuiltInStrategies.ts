@@ -5,16 +5,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import type { Strategy } from "./definition/Strategy.js"
 import { type Factory, type Loader, make, StrategyRegistry } from "./definition/StrategyRegistry.js"
 
-/** A module that is loaded already is there at once, for every registry of the process. */
-const load = (load: () => Promise<{ readonly make: Factory }>): Loader => {
-  let loaded: Factory | undefined
-  return Effect.suspend(() =>
-    loaded === undefined ? Effect.map(Effect.promise(load), ({ make }) => (loaded = make)) : Effect.succeed(loaded)
-  )
-}
+const load = (load: () => Promise<{ readonly make: Factory }>): Loader =>
+  Effect.map(OnDemand.make(load), ({ make }) => make)
 
 /**
  * What loads each strategy, by its name.

@@ -27,7 +27,7 @@ const conversation: ReadonlyArray<Prompt.MessageEncoded> = [
   }
 ]
 
-describe("SpanMessages", () => {
+describe("GenAiMessages", () => {
   it("show a conversation in the form of the conventions, redacted, without data of files", () => {
     assert.deepStrictEqual(JSON.parse(GenAiMessages.input(mails, conversation)), [
       { role: "system", parts: [{ type: "text", content: "Help." }] },

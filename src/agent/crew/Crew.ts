@@ -1,5 +1,5 @@
 /**
- * Agents that share out tasks: in order, side by side, or under a manager.
+ * Agents that share tasks: in order, in parallel, or under a manager.
  *
  * @since 0.1.0
  */
@@ -51,7 +51,7 @@ export interface Crew<out E = never, out R = never> extends Pipeable {
 }
 
 /**
- * What a crew's work may use, that of everybody in it summed.
+ * Limits of the whole crew, summed over all its agents.
  *
  * @since 0.1.0
  * @category models
@@ -59,7 +59,7 @@ export interface Crew<out E = never, out R = never> extends Pipeable {
 export interface Limits extends Omit<Agent.RunLimits, "maxToolCalls"> {}
 
 /**
- * What a crew's run may fail with, beside what its agents and checks add.
+ * Failures of a crew, besides those of its agents and checks.
  *
  * @since 0.1.0
  * @category models
@@ -85,7 +85,7 @@ const build = (definition: CrewDefinition, limits: Limits): any => {
 }
 
 /**
- * A task of a crew: what is to be done, what is expected, by whom, and what it is given.
+ * A task of a crew: its description, expected output, agent and context.
  *
  * @since 0.1.0
  * @category constructors
@@ -93,20 +93,19 @@ const build = (definition: CrewDefinition, limits: Limits): any => {
 export const task: typeof CrewTask.make = CrewTask.make
 
 /**
- * A crew from its agents and tasks. What is wrong with it fails its run before any model call; `validate` says so
+ * A crew of agents and tasks. An invalid crew fails its run before any model call; `validate` finds the problem
  * earlier.
  *
  * - `sequential` (default): tasks in their order, one at a time.
- * - `parallel`: each as soon as the tasks it names as its context are done, at most `concurrency` (default 4) at a
- *   time.
- * - `hierarchical`: the manager gives out the tasks with instructions, reviews each output and may send it back, and
- *   writes the final answer. Tasks go in their order.
+ * - `parallel`: each task as soon as the tasks of its context are done, at most `concurrency` (default 4) at a time.
+ * - `hierarchical`: the manager assigns the tasks with instructions, reviews each output and may send it back, and
+ *   writes the final answer. Tasks run in their order.
  *
- * Every agent is told the request itself, its task, what is expected and the outputs of its context. A task that names
- * no agent is given to one by the manager. Without a `manager` one of the crew's own asks the same model.
+ * Every agent gets the request itself, its task, the expected output and the outputs of its context. The manager
+ * assigns tasks that name no agent. Without a `manager`, a built-in one asks the same model.
  *
- * `failure` says what a task that failed means for the others: the crew fails with the task's own error (`fail`, the
- * default), they go on and are told (`continue`), or those that need it are skipped (`skip-dependents`).
+ * `failure` says what a failed task means for the others: the crew fails with the error of the task (`fail`, the
+ * default), they continue and are told (`continue`), or those that need it are skipped (`skip-dependents`).
  *
  * @since 0.1.0
  * @category constructors
@@ -143,7 +142,7 @@ export const make = <
     readonly manager?: M | undefined
     readonly failure?: "fail" | "continue" | "skip-dependents" | undefined
     readonly concurrency?: number | undefined
-    /** One in dollars requires prices. */
+    /** A limit in dollars requires prices. */
     readonly limits?: Only<L, Limits> | undefined
   }
 ): Crew<
@@ -164,7 +163,7 @@ export const make = <
   )
 
 /**
- * With one more agent; one of the same name is replaced.
+ * Adds an agent; one with the same name is replaced.
  *
  * @since 0.1.0
  * @category combinators
@@ -178,7 +177,7 @@ export const withAgent =
   }
 
 /**
- * Without the agent of that name. Tasks that name it make the crew invalid.
+ * Removes the agent with this name. Tasks that name it make the crew invalid.
  *
  * @since 0.1.0
  * @category combinators
@@ -189,7 +188,7 @@ export const withoutAgent =
     build({ ...self.definition, agents: self.agents.filter((agent) => agent.name !== name) }, self.limits)
 
 /**
- * The agent of that name.
+ * The agent with this name.
  *
  * @since 0.1.0
  * @category getters
@@ -198,7 +197,7 @@ export const getAgent = (self: Crew<unknown, unknown>, name: string): Option.Opt
   Option.fromNullable(self.agents.find((agent) => agent.name === name))
 
 /**
- * What would fail a run before its first model call.
+ * The problem that would fail a run before its first model call.
  *
  * @since 0.1.0
  * @category getters
@@ -211,8 +210,7 @@ export const validate = (self: Crew<unknown, unknown>): Either.Either<void, Crew
 const agentsOf = new WeakMap<object, Agent.Any>()
 
 /**
- * The crew as an agent, whose answer is the final output: to hand over to, to have in another crew, to run in a
- * session.
+ * The crew as an agent whose answer is the final output: for handoffs, other crews and sessions.
  *
  * @since 0.1.0
  * @category conversions
@@ -288,8 +286,8 @@ const requestOf = (input: string | AgentExecutor.AgentRequest) =>
   })
 
 /**
- * Has the crew work on a request. It is a run: those of its agents stand below it and share its limits, and
- * interrupting it stops all.
+ * Runs the crew on a request. The runs of its agents are inside its run and share its limits; interrupting it stops all
+ * of them.
  *
  * @since 0.1.0
  * @category execution
@@ -307,9 +305,8 @@ export const run = <E, R>(
   })
 
 /**
- * The same as its events while they happen: those of the crew among those of its own run and of its agents' runs.
- * `CrewFinished` is the last one; a crew that fails ends with the `Error` of its run, then the stream fails with the
- * error itself.
+ * The same run as a stream of its events: those of the crew, of its own run and of its agents' runs. `CrewFinished` is
+ * the last one; a crew that fails ends with the `Error` of its run, then the stream fails with the error itself.
  *
  * @since 0.1.0
  * @category execution

@@ -1,5 +1,5 @@
 /**
- * What a crew's work comes to, and what happens on the way.
+ * Result and events of a crew run.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import { Usage } from "../../domain/Usage.js"
 const NAME = "effect-lexigram/agent/CrewResult"
 
 /**
- * How the tasks of a crew are worked on.
+ * How the tasks of a crew run.
  *
  * @since 0.1.0
  * @category schemas
@@ -25,9 +25,9 @@ export const Process = Schema.Literal("sequential", "parallel", "hierarchical")
 export type Process = typeof Process.Type
 
 /**
- * One task as it ended. `output` is empty unless it was completed; `value` is the output in encoded form where its task
- * or agent has a schema. Usage and cost are those of all attempts and of their reviews; `costUsd` is absent unless
- * every price is known. A task that was skipped has no agent where it was never given to one, and no attempts.
+ * The outcome of one task. `output` is empty unless the task was completed; `value` is the encoded output if the task
+ * or its agent has a schema. Usage and cost cover all attempts and their reviews; `costUsd` is absent unless every
+ * price is known. A skipped task has no attempts, and no agent if it was never assigned.
  *
  * @since 0.1.0
  * @category schemas
@@ -52,8 +52,8 @@ export const TaskResult = Schema.Struct({
 export interface TaskResult extends Schema.Schema.Type<typeof TaskResult> {}
 
 /**
- * `tasks` stand in the order of the crew. `finalOutput` is the manager's answer in a hierarchical crew, else the output
- * of the last task; absent when that was not completed. Usage and cost are those of everybody, managers included.
+ * `tasks` are in the order of the crew. `finalOutput` is the manager's answer in a hierarchical crew, else the output
+ * of the last task; absent if that was not completed. Usage and cost cover everybody, managers included.
  *
  * @since 0.1.0
  * @category schemas
@@ -77,7 +77,7 @@ const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(ta
   Schema.Struct({ _tag: Schema.Literal(tag), ...fields }).annotations({ identifier: `${NAME}/${tag}` })
 
 /**
- * The crew began. `runId` is that of its own run: the one above those of its agents.
+ * The crew began. `runId` is that of its own run, which contains those of its agents.
  *
  * @since 0.1.0
  * @category schemas
@@ -89,14 +89,14 @@ export const CrewStarted = event("CrewStarted", {
   runId: RunId
 })
 /**
- * A task began. `runId` is the run its agent works in.
+ * A task began. `runId` is the run of its agent.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const TaskStarted = event("TaskStarted", { task: Schema.String, agent: Schema.String, runId: RunId })
 /**
- * An output was not accepted, and the task begins again: the `attempt`-th time, in another run.
+ * An output was rejected, and the task begins for the `attempt`-th time, in another run.
  *
  * @since 0.1.0
  * @category schemas
@@ -109,7 +109,7 @@ export const TaskRetried = event("TaskRetried", {
   runId: RunId
 })
 /**
- * A task ended, whether well or not; or was skipped.
+ * A task was completed, failed or was skipped.
  *
  * @since 0.1.0
  * @category schemas
@@ -124,7 +124,7 @@ export const TaskFinished = event("TaskFinished", { task: Schema.String, result:
 export const CrewFinished = event("CrewFinished", { result: CrewResult })
 
 /**
- * Any event of a crew, those of its own run and of its agents' runs included.
+ * Any event of a crew, including those of its own run and its agents' runs.
  *
  * @since 0.1.0
  * @category schemas

@@ -13,7 +13,7 @@ import type * as Schema from "effect/Schema"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/CrewTask")
 
 /**
- * An output to be checked: its text, and its encoded value where a schema gave it one.
+ * An output to check: its text, and its encoded value if it has a schema.
  *
  * @since 0.1.0
  * @category models
@@ -24,7 +24,7 @@ export interface Output {
 }
 
 /**
- * A check of one's own: `true`, or why the output is not accepted.
+ * A custom check: `true`, or why the output is not accepted.
  *
  * @since 0.1.0
  * @category models
@@ -63,23 +63,23 @@ export type Any = Task<unknown, unknown>
  */
 export interface Options<E = never, R = never> {
   readonly description: string
-  /** In words. It is told to the agent, and the output is judged by it. */
+  /** In words. The agent is told, and the output is judged by it. */
   readonly expectedOutput?: string | undefined
-  /** What the output must decode to; an answer that does not fit goes back to the agent, then the task fails. */
+  /** The schema of the output. An answer that does not match goes back to the agent, then the task fails. */
   readonly output?: Schema.Schema<any, any, never> | undefined
-  /** The name of the agent that does it; default whom the manager chooses. */
+  /** The name of its agent; default: the manager chooses. */
   readonly agent?: string | undefined
   /**
-   * Tasks whose outputs it is given. Default the task before it; in a parallel crew none. In a crew that works in order
-   * they stand before it.
+   * Tasks whose outputs it gets. Default: the task before it; in a parallel crew none. In a sequential crew they must
+   * come before it.
    */
   readonly context?: ReadonlyArray<string> | undefined
   /**
-   * How the output is checked beside its schema: by the manager against what is expected (`judge`: the default where
-   * something is expected in words, and in hierarchical crews), by a function, or not at all.
+   * How the output is checked besides its schema: by the manager against the expected output (`judge`, the default with
+   * an `expectedOutput` and in hierarchical crews), by a function, or not at all.
    */
   readonly check?: "none" | "judge" | Check<E, R> | undefined
-  /** Further attempts after an output that was not accepted, each told why; default 2. Then the task fails. */
+  /** Further attempts after a rejected output, each with the reason; default 2. Then the task fails. */
   readonly retries?: number | undefined
 }
 
@@ -90,7 +90,7 @@ export interface Options<E = never, R = never> {
 export const make = <E = never, R = never>(
   name: string,
   options: Options<E, R>
-  // Inferred from the check alone: a list of any tasks would make it `unknown`.
+  // Inferred from the check alone; a list of any tasks would make it `unknown`.
 ): Task<NoInfer<E>, NoInfer<R>> => ({
   [TypeId]: { _E: () => undefined as never, _R: () => undefined as never },
   name,

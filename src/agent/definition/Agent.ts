@@ -1,5 +1,5 @@
 /**
- * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
+ * An agent: its prompt, tools, strategy and limits as an immutable value. `AgentExecutor` runs it.
  *
  * @since 0.1.0
  */
@@ -45,7 +45,7 @@ export type {
 export { TypeId } from "./AgentDefinition.js"
 
 /**
- * What an agent's tools may be given as.
+ * The tools of an agent.
  *
  * @since 0.1.0
  * @category models
@@ -124,10 +124,10 @@ const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retri
 }
 
 /**
- * An agent from its parts; everything but the name may be left out. Output, failures and requirements are inferred.
+ * An agent from its parts; all but the name are optional. Output, failures and requirements are inferred.
  *
- * A strategy named by a string is looked up when the agent runs: an unknown name fails with `AgentConfigurationError`
- * before any model call. `output` is a Schema the answer must fit: an answer that does not goes back to the model,
+ * A strategy given by name is resolved when the agent runs: an unknown name fails with `AgentConfigurationError` before
+ * any model call. `output` is the Schema of the answer: an answer that does not match goes back to the model
  * `outputRetries` times (default 2), then the run fails with `OutputValidationError`.
  *
  * @since 0.1.0
@@ -163,29 +163,29 @@ export const make = <
     readonly output?: Out | undefined
     readonly outputRetries?: number | undefined
     readonly guards?: G | undefined
-    /** Its own memory, as `withMemory` takes it. */
+    /** Its own memory, see `withMemory`. */
     readonly memory?: Memory | undefined
     /** Its own governance, in place of the executor's. */
     readonly governance?: Governance.Service | undefined
     /** 0 to 2. */
     readonly temperature?: number | undefined
     readonly settings?: ModelSettings.ModelSettings | undefined
-    /** The model role it reasons with, as `ModelRouter` knows it. */
+    /** The model role of its reasoning, resolved by `ModelRouter`. */
     readonly role?: string | undefined
-    /** The module it belongs to: what `ModuleGraph` decides the visibility of tools by. */
+    /** The module it belongs to, by which `ModuleGraph` decides which tools it sees. */
     readonly module?: string | undefined
-    /** One in dollars requires prices. */
+    /** A limit in dollars requires prices. */
     readonly limits?: Only<L, RunLimits> | undefined
-    /** Stages of its own, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
+    /** Its own stages, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
     readonly stages?: P | undefined
     /**
-     * For debugging: `NodeFinished` events hold whole updates, with the system prompt, memories and history, and grow
-     * with the run. Default false: what the node changed, without messages and bounded.
+     * For debugging: `NodeFinished` events have whole updates, with the system prompt, memories and history, and grow
+     * with the run. Default false: the changes of the node, without messages and bounded.
      */
     readonly debugNodeUpdates?: boolean | undefined
     /**
-     * Which of the executor's skills it is shown; default `"all"`. The others are neither listed nor found, and cannot
-     * be activated or called. A name that no skill has is told of by a `Degraded` event.
+     * The executor's skills that it sees; default `"all"`. The others are neither listed nor found, and cannot be
+     * activated or called. A name without a skill emits a `Degraded` event.
      */
     readonly skills?: Skills | undefined
   } = {}
@@ -231,7 +231,7 @@ export const withSystem =
     change(self, { system })
 
 /**
- * Adds tools to those it has.
+ * Adds tools.
  *
  * @since 0.1.0
  * @category combinators
@@ -247,7 +247,7 @@ export const withTools =
     })
 
 /**
- * Replaces the strategy. Its failures are added to the agent's; those of a strategy it had before stay in the type.
+ * Replaces the strategy. Its failures are added to those of the agent; those of the previous strategy stay in the type.
  *
  * @since 0.1.0
  * @category combinators
@@ -263,7 +263,7 @@ export const withStrategy: {
     })
 
 /**
- * Answers that fit a Schema.
+ * Sets the Schema of the answer.
  *
  * @since 0.1.0
  * @category combinators
@@ -274,7 +274,7 @@ export const withOutput =
     change(self, { output: makeOutput(self.name, schema, options?.retries ?? 2) })
 
 /**
- * Adds guards, asked after those it has and before the executor's.
+ * Adds guards, which run after the existing ones and before the executor's.
  *
  * @since 0.1.0
  * @category combinators
@@ -285,9 +285,9 @@ export const withGuards =
     change(self, { guards: [...self.definition.guards, ...guards] })
 
 /**
- * Its own memory: a working memory, in place of the executor's; or what makes a plain conversation for each owner and
- * session, which is recalled from where the executor has no working memory or that does not answer, and in which what
- * is said is kept in any case.
+ * Sets its own memory: a working memory in place of the executor's, or a function that creates a plain conversation for
+ * each owner and session. The conversation always records what is said; it is recalled from if the executor has no
+ * working memory or that one fails.
  *
  * @since 0.1.0
  * @category combinators
@@ -298,7 +298,7 @@ export const withMemory =
     change(self, { memory })
 
 /**
- * Which of the executor's skills it is shown, in place of those it was shown before.
+ * Sets which of the executor's skills it sees.
  *
  * @since 0.1.0
  * @category combinators
@@ -309,7 +309,7 @@ export const withSkills =
     change(self, { skills })
 
 /**
- * Its own governance, in place of the executor's.
+ * Sets its own governance, in place of the executor's.
  *
  * @since 0.1.0
  * @category combinators
@@ -331,7 +331,7 @@ export const withTemperature =
     change(self, { settings: ModelSettings.merge(self.definition.settings, { temperature }) })
 
 /**
- * Settings of its model calls; fields given here win over those it has.
+ * Settings of its model calls; fields given here override existing ones.
  *
  * @since 0.1.0
  * @category combinators
@@ -342,7 +342,7 @@ export const withSettings =
     change(self, { settings: ModelSettings.merge(self.definition.settings, settings) })
 
 /**
- * The model role it reasons with, as `ModelRouter` knows it.
+ * Sets the model role of its reasoning, resolved by `ModelRouter`.
  *
  * @since 0.1.0
  * @category combinators
@@ -353,7 +353,7 @@ export const withRole =
     change(self, { role })
 
 /**
- * The module it belongs to.
+ * Sets the module it belongs to.
  *
  * @since 0.1.0
  * @category combinators
@@ -364,7 +364,7 @@ export const withModule =
     change(self, { module })
 
 /**
- * Limits of a run; fields given here win over those it has. One in dollars requires prices.
+ * Limits of a run; fields given here override existing ones. A limit in dollars requires prices.
  *
  * @since 0.1.0
  * @category combinators
@@ -375,7 +375,7 @@ export const withLimits =
     limitedBy(self, limits)
 
 /**
- * The same for limits whose type says nothing of prices any more.
+ * As `withLimits`, for limits whose type no longer tells whether prices are required.
  *
  * @internal
  */
@@ -383,7 +383,7 @@ export const limitedBy = <O, E, R>(self: Agent<O, E, R>, limits: RunLimits): Age
   change(self, { limits: { ...self.definition.limits, ...limits } })
 
 /**
- * Adds stages of its own, at their places among those of the executor. What they fail with and require is the agent's.
+ * Adds stages at their places among those of the executor. Their failures and requirements are the agent's.
  *
  * @since 0.1.0
  * @category combinators

@@ -32,15 +32,15 @@ const Time = Schema.DurationFromSelf.pipe(Schema.greaterThanDuration(Duration.ze
  * @category schemas
  */
 export const AgentConfig = Schema.Struct({
-  /** Off: every run fails with `AgentConfigurationError` and nothing is called. */
+  /** False: every run fails with `AgentConfigurationError` before any call. */
   enabled: Schema.Boolean,
-  /** Iterations of a strategy that does not say otherwise. */
+  /** Default iterations of a strategy. */
   maxIterations: Positive,
-  /** Temperature of an agent that has none; `undefined` sends none. */
+  /** Default temperature; `undefined` sends none. */
   defaultTemperature: Schema.UndefinedOr(Schema.Number.pipe(Schema.between(0, 2))),
-  /** Longest answer of one model call, in tokens, for an agent that does not say otherwise. */
+  /** Default limit of the answer of one model call, in tokens. */
   defaultMaxTokens: Positive,
-  /** Attempts in all for a tool that does not say otherwise. */
+  /** Default attempts of a tool, including the first one. */
   toolMaxRetries: Positive,
   /** Spans of runs, model calls and tools. */
   enableTracing: Schema.Boolean,
@@ -48,27 +48,29 @@ export const AgentConfig = Schema.Struct({
   enableMetrics: Schema.Boolean,
   /** Messages, arguments and results in spans. */
   captureContent: Schema.Boolean,
-  /** Time for one attempt of a tool that does not say otherwise. */
+  /** Default time limit of one attempt of a tool. */
   toolTimeout: Time,
   /** Tool calls of one turn that run at once. */
   toolConcurrency: Positive,
-  /** Tool calls of one turn that run; each of the others has a result that says it was not run. */
+  /** Tool calls of one turn that run; the result of each further call says that it did not run. */
   maxCallsPerTurn: Positive,
   /** Characters of an observation that reach the model. */
   observationMaxChars: Positive,
-  /** Time for one model call. */
+  /** Time limit of one model call. */
   llmTimeout: Time,
-  /** Time of a run, without the time in which it waits for a person or for its reader; `undefined` sets no limit. */
+  /**
+   * Time limit of a run, without the time in which it waits for a person or for its reader; `undefined` sets no limit.
+   */
   runTimeout: Schema.UndefinedOr(Time),
-  /** How long a streamed run waits for its reader; then it fails with `ReaderTimeoutError`. */
+  /** How long a streamed run waits for its reader before it fails with `ReaderTimeoutError`. */
   readerTimeout: Time,
-  /** Tokens of a run, delegated ones included; `undefined` sets no limit. */
+  /** Tokens of a run, including delegated ones; `undefined` sets no limit. */
   maxRunTokens: Schema.UndefinedOr(Positive),
-  /** Tokens of remembered context. */
+  /** Tokens of recalled memory. */
   memoryTokenBudget: Positive,
   /** Turns of a session that a run sees. */
   sessionTurns: Positive,
-  /** Calls of tools in earlier turns of a session are shown to the model, with their results. */
+  /** Whether the model sees the tool calls of earlier turns of a session, with their results. */
   sessionToolCalls: Schema.Boolean
 }).annotations({ identifier: "effect-lexigram/agent/AgentConfig" })
 /**
@@ -106,7 +108,7 @@ export const defaults: AgentConfig = {
 const validate = ParseResult.validateEither(AgentConfig, { errors: "all" })
 
 /**
- * Fields as code gives them: times in any form that `Duration` takes.
+ * The fields in code; times in any form that `Duration` takes.
  *
  * @since 0.1.0
  * @category models
@@ -140,7 +142,7 @@ export const make = (options?: Options | undefined): Either.Either<AgentConfig, 
   )
 
 /**
- * The configuration of an executor, or what is wrong with it: then every run fails with `AgentConfigurationError`.
+ * The configuration of an executor, or its problem, which fails every run with `AgentConfigurationError`.
  *
  * @since 0.1.0
  * @category tags
@@ -197,8 +199,8 @@ const fields = {
 } satisfies { [K in keyof AgentConfig]: Config.Config<AgentConfig[K] | undefined> }
 
 /**
- * The configuration from variables such as `LEX_AI_AGENTS__MAX_ITERATIONS`; what is unset keeps its default, times are
- * in seconds, `DEFAULT_TEMPERATURE=none` sends none. A value that cannot be read or is out of bounds is a `ConfigError`
+ * The configuration from variables such as `LEX_AI_AGENTS__MAX_ITERATIONS`. Unset variables keep their defaults, times
+ * are in seconds, `DEFAULT_TEMPERATURE=none` sends none. A value that is unreadable or out of bounds is a `ConfigError`
  * that names it.
  *
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * The types of an agent, free of what makes and changes one.
+ * The types of an agent, without its constructors and combinators.
  *
  * @internal
  * @since 0.1.0
@@ -26,7 +26,8 @@ import type * as ToolSet from "../../tool/definition/ToolSet.js"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/Agent")
 
 /**
- * What a run of the agent may use. Reaching a limit fails the run with `RunLimitExceededError` and what it had so far.
+ * Limits of a run of the agent. Reaching one fails the run with `RunLimitExceededError`, which has the partial
+ * response.
  *
  * @since 0.1.0
  * @category models
@@ -35,12 +36,12 @@ export interface RunLimits {
   /** Wall-clock time, everything included. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * Tokens of all model calls, delegated ones included: what a call may use at most is reserved before it, so they are
-   * never passed. A call is asked for a shorter answer when only that fits.
+   * Tokens of all model calls, including delegated ones. The maximum of a call is reserved before it, so the limit is
+   * never exceeded. A call asks for a shorter answer if only that fits.
    */
   readonly maxTokens?: number | undefined
   /**
-   * US dollars of all model calls, delegated ones included, in the same way. A call whose price is not known is
+   * US dollars of all model calls, including delegated ones, reserved in the same way. A call without a known price is
    * refused.
    */
   readonly maxCostUsd?: number | undefined
@@ -49,7 +50,7 @@ export interface RunLimits {
 }
 
 /**
- * A working memory, or what makes a plain conversation for each owner and session: see `withMemory`.
+ * A working memory, or a function that creates a plain conversation for each owner and session: see `withMemory`.
  *
  * @since 0.1.0
  * @category models
@@ -57,8 +58,8 @@ export interface RunLimits {
 export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversations<MemoryError>
 
 /**
- * Which of the executor's skills an agent is shown, registered ones and folders alike: all, those of these names, or
- * those of which it is true.
+ * Which of the executor's skills an agent sees, registered ones and folders alike: all, those with these names, or
+ * those for which the function returns true.
  *
  * @since 0.1.0
  * @category models
@@ -66,7 +67,7 @@ export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversat
 export type Skills = "all" | ReadonlyArray<string> | SkillCatalog.Choice
 
 /**
- * What an answer must be. `decode` reads the encoded value back into the schema's type, `encode` is the way there.
+ * The required output. `decode` reads the encoded value into the schema's type, `encode` converts it back.
  *
  * @since 0.1.0
  * @category models
@@ -79,8 +80,8 @@ export interface Output {
 }
 
 /**
- * `Output` what its answer decodes to, `E` what its tools, strategy, guards and output add to the executor's failures,
- * `R` what they require.
+ * `Output` is the decoded answer, `E` what its tools, strategy, guards and output add to the executor's failures, `R`
+ * their requirements.
  *
  * @since 0.1.0
  * @category models
@@ -99,7 +100,7 @@ export interface AnyPlaced {
 }
 
 /**
- * The parts of an agent, free of their types.
+ * The untyped parts of an agent.
  *
  * @since 0.1.0
  * @category models

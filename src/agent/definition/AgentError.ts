@@ -1,5 +1,5 @@
 /**
- * How an agent can fail besides its model, its tools and its reasoning.
+ * Failures of an agent besides those of its model, its tools and its reasoning.
  *
  * @since 0.1.0
  */
@@ -16,7 +16,7 @@ const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
 })
 
 /**
- * The agent, its request or its configuration cannot work: found before the first model call.
+ * The agent, its request or its configuration is invalid. Found before the first model call.
  *
  * @since 0.1.0
  * @category errors
@@ -26,7 +26,7 @@ export class AgentConfigurationError extends ErrorCode.TaggedError<AgentConfigur
 )("AgentConfigurationError", fields("LEX_ERR_AGT_004")) {}
 
 /**
- * An agent that was asked by another one failed. `error` says how.
+ * A delegated agent failed. `error` has its failure.
  *
  * @since 0.1.0
  * @category errors
@@ -36,8 +36,8 @@ export class AgentExecutionError extends ErrorCode.TaggedError<AgentExecutionErr
 )("AgentExecutionError", { ...fields("LEX_ERR_AGT_005"), stepNumber: Schema.optional(Schema.Number) }) {}
 
 /**
- * The run reached a limit it was given: wall-clock time in milliseconds, tokens, US dollars, model calls or tool calls.
- * `partial` is what it had reached.
+ * The run reached one of its limits: wall-clock time in milliseconds, tokens, US dollars, model calls or tool calls.
+ * `partial` is the response so far.
  *
  * @since 0.1.0
  * @category errors
@@ -53,8 +53,8 @@ export class RunLimitExceededError extends ErrorCode.TaggedError<RunLimitExceede
 }) {}
 
 /**
- * A conversation was not handed over: it was handed over too often already, another agent has taken it, or nobody here
- * can hand it over. The model reads it as an observation; `Tool.failOn("HandoffError")` makes it the run's failure.
+ * A conversation was not handed over: it was handed over too often, another agent has taken it, or no run here can hand
+ * it over. The model reads it as an observation; `Tool.failOn("HandoffError")` makes it the failure of the run.
  *
  * @since 0.1.0
  * @category errors
@@ -65,8 +65,8 @@ export class HandoffError extends ErrorCode.TaggedError<HandoffError>("effect-le
 ) {}
 
 /**
- * A crew cannot work as it was put together (found before the first model call), its manager gave a task to nobody, or
- * a task's output was not accepted in the attempts there were.
+ * A crew is invalid (found before the first model call), its manager did not assign every task, or the output of a task
+ * was rejected in all attempts.
  *
  * @since 0.1.0
  * @category errors
@@ -93,7 +93,7 @@ export class CrewError extends ErrorCode.TaggedError<CrewError>("effect-lexigram
 ) {}
 
 /**
- * Any failure of an agent; those of its tools and its reasoning included.
+ * Any failure of an agent, including those of its tools and its reasoning.
  *
  * @since 0.1.0
  * @category schemas

@@ -1,18 +1,21 @@
 /**
- * The memories of a run: an agent's own or the executor's, and the plain conversation of an agent that has one.
+ * The memories of a run: the agent's own or the executor's, and the plain conversation of an agent that has one.
  *
  * @internal
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import type { MemoryError } from "../../memory/entry/MemoryError.js"
-import * as ConversationWorkingMemory from "../../memory/working/ConversationWorkingMemory.js"
+import type * as ConversationWorkingMemory from "../../memory/working/ConversationWorkingMemory.js"
 import * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import type { State } from "./Stage.js"
 
-/** Made once an executor, so that a conversation lasts longer than a run. */
+const implementation = OnDemand.make(() => import("../../memory/working/ConversationWorkingMemory.js"))
+
+/** Created once per executor, so that a conversation outlives a run. */
 const conversationOf = (
   state: State,
   conversations: ConversationWorkingMemory.Conversations<MemoryError>
@@ -22,12 +25,12 @@ const conversationOf = (
     if (known !== undefined) return Effect.succeed(known)
     return Effect.map(
       Effect.provideService(
-        ConversationWorkingMemory.make(conversations),
+        Effect.flatMap(implementation, ({ make }) => make(conversations)),
         TokenCounter.TokenCounter,
         TokenCounter.inContext(context)
       ),
       (made) => {
-        // Another run may have been here meanwhile.
+        // Another run may have created it in the meantime.
         const first = state.uses.conversations.get(conversations) ?? made
         state.uses.conversations.set(conversations, first)
         return first
@@ -36,8 +39,8 @@ const conversationOf = (
   })
 
 /**
- * The memories of a run, the preferred one first: its agent's working memory, else the executor's if it has one, then
- * the agent's plain conversation. Recalled from is the first that answers; what was said is kept in all of them.
+ * The memories of a run, the preferred one first: the working memory of its agent, else that of the executor if it has
+ * one, then the plain conversation of the agent. The first one that answers is recalled from; all of them are written.
  *
  * @category getters
  */

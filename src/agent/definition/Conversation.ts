@@ -1,5 +1,5 @@
 /**
- * The conversation a run is about, as tools may see it that ask other agents.
+ * The conversation of a run, for tools that ask other agents.
  *
  * @since 0.1.0
  */
@@ -13,21 +13,21 @@ import type { Message } from "../../llm/model/LlmClient.js"
  * @category models
  */
 export interface Service {
-  /** Whose conversation it is: a run further in, of an agent that asks nobody, sees that of the run above. */
+  /** The run of the conversation. An inner run whose agent asks no others sees that of the run above. */
   readonly runId: RunId
   readonly agent: string
-  /** What the run was asked, after its input guards. */
+  /** The input of the run, after its input guards. */
   readonly input: string
   readonly userId: UserId | undefined
   readonly sessionId: SessionId | undefined
   /**
-   * The conversation so far: what stood before the run, what it was asked, and its calls of tools, each with its
-   * result. No system messages, no prompts of strategies, no step that has open calls.
+   * The conversation so far: the messages before the run, its input, and its tool calls with their results. No system
+   * messages, no prompts of strategies, no step with open calls.
    */
   readonly messages: () => ReadonlyArray<Message>
-  /** How often the conversation was handed over before it came to this run. */
+  /** How often the conversation was handed over before this run. */
   readonly handoffs: number
-  /** Takes the conversation for an agent; gives back who has taken it already, if somebody has. */
+  /** Takes the conversation for an agent; returns the agent that has already taken it, if any. */
   readonly claim: (agent: string) => string | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * A run as governance and hooks know it.
+ * Identifies a run for governance and hooks.
  *
  * @internal
  * @since 0.1.0
@@ -8,11 +8,11 @@ import type * as Governance from "../../governance/Governance.js"
 import type * as AgentHooks from "../../observability/AgentHooks.js"
 import type { State } from "./Stage.js"
 
-/** The governance a run is under: its agent's own, else the executor's. */
+/** The governance of a run: its agent's own, else the executor's. */
 export const governanceOf = (state: State): Governance.Service =>
   state.agent.definition.governance ?? state.uses.governance
 
-/** What requests to governance say of the run. */
+/** The fields of the run in governance requests. */
 export const requester = (state: State) => ({
   runId: state.run.runId,
   rootRunId: state.budgetRunId,
@@ -21,7 +21,7 @@ export const requester = (state: State) => ({
   ...(state.tenantId === undefined ? {} : { tenantId: state.tenantId })
 })
 
-/** What hooks are told of the run. */
+/** The fields of the run in hook payloads. */
 export const infoOf = (state: State): AgentHooks.RunInfo => ({
   agentName: state.agent.name,
   runId: state.run.runId,

@@ -1,6 +1,6 @@
 /**
- * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of
- * its failures.
+ * A stage of a run: a wrapper around all inner stages and the reasoning. The list of stages determines the order of the
+ * run and the type of its failures.
  *
  * @since 0.1.0
  */
@@ -25,7 +25,6 @@ import type * as SessionManager from "../../session/manager/SessionManager.js"
 import type { Session, TurnToolCall } from "../../session/turn/Session.js"
 import type * as SkillExecutor from "../../skill/execute/SkillExecutor.js"
 import type * as SkillRegistry from "../../skill/execute/SkillRegistry.js"
-import type * as CatalogTools from "../../skill/folder/CatalogTools.js"
 import type * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
 import type { Answer } from "../../strategy/definition/Strategy.js"
 import type * as StrategyRegistry from "../../strategy/definition/StrategyRegistry.js"
@@ -38,7 +37,7 @@ import type * as Agent from "./AgentDefinition.js"
 import type * as Steering from "./Steering.js"
 
 /**
- * Everything an executor works with, captured when its layer was built.
+ * The collaborators of an executor, captured when its layer is built.
  *
  * @since 0.1.0
  * @category models
@@ -48,31 +47,29 @@ export interface Collaborators {
   readonly client: LlmClient.Service
   readonly router: ModelRouter.Service
   readonly runner: ToolRunner.Service
-  /** Tools for every agent, beside its own. */
+  /** Tools for every agent, in addition to its own. */
   readonly registry: ToolRegistry.Service | undefined
   readonly strategies: StrategyRegistry.Service
   readonly governance: Governance.Service
   readonly guards: GuardPipeline.Service
   readonly memory: WorkingMemory.Service
   readonly sessions: SessionManager.Service
-  /** What a run is shown of its session. */
+  /** Reads the part of its session that a run sees. */
   readonly history: SessionHistory.Service
   readonly skills: SkillRegistry.Service
   readonly skillExecutor: SkillExecutor.Service
   readonly catalog: SkillCatalog.Service
-  /** The tools of the catalogue. */
-  readonly catalogTools: CatalogTools.CatalogTools
   readonly steering: Steering.Service
   readonly hooks: Hooks.Service
   readonly bus: EventBus.Service
-  /** Plain conversations of agents as working memories, once a constructor. */
+  /** Plain conversations of agents as working memories, created once per function. */
   readonly conversations: WeakMap<object, WorkingMemory.Service>
-  /** Skills made into tools, once a definition. */
+  /** Skills as tools, created once per definition. */
   readonly skillTools: WeakMap<object, Tool.Any>
 }
 
 /**
- * What stages tell each other across their nesting: the inner ones find it out, the outer ones need it on the way out.
+ * State that inner stages set and outer stages read on the way out.
  *
  * @since 0.1.0
  * @category models
@@ -80,27 +77,27 @@ export interface Collaborators {
 export interface Notes {
   /** The session of the run, once resumed or created. */
   session: Session | undefined
-  /** The turns of the session that stand in the history. */
+  /** The turns of the session that are in the history. */
   shown: ReadonlySet<TurnId>
-  /** The user's message as it may be kept: after the input guards. Absent while nothing may be kept. */
+  /** The user's message after the input guards, which may be kept. Absent while nothing may be kept. */
   keep: string | undefined
-  /** Guards kept the answer back. */
+  /** Guards blocked the answer. */
   blocked: boolean
   /**
-   * Where the run failed before guards could judge its answer: the run as it is shown outside. An error may quote what
-   * a model wrote.
+   * Set when the run failed before guards judged its answer: the run that screens what is shown outside. An error may
+   * quote what a model wrote.
    */
   veiled: Run.Service | undefined
   /** Arguments of calls that guards changed or blocked, as they may be kept. */
   readonly guarded: Map<string, unknown>
-  /** Calls of the runs that the conversation was handed over to, as they may be kept, in their order. */
+  /** Calls of the runs that the conversation was handed to, as they may be kept, in order. */
   readonly handed: Array<TurnToolCall>
-  /** Messages that were put into the run, as they may be kept. */
+  /** Messages that were added to the run, as they may be kept. */
   readonly steered: Array<string>
 }
 
 /**
- * A run as it is handed inwards. Immutable; a stage that changes something hands on a copy.
+ * A run on its way to the inner stages. Immutable; a stage that changes something passes a copy.
  *
  * @since 0.1.0
  * @category models
@@ -108,7 +105,7 @@ export interface Notes {
 export interface State {
   readonly agent: Agent.Any
   readonly run: Run.Service
-  /** Whose budget it shares: the outermost run around it that is under the same governance, or itself. */
+  /** The run whose budget it shares: the outermost run under the same governance, or itself. */
   readonly budgetRunId: RunId
   readonly uses: Collaborators
   readonly input: string
@@ -118,20 +115,20 @@ export interface State {
   readonly settings: ModelSettings
   readonly sessionId: SessionId | undefined
   readonly userId: UserId | undefined
-  /** What the caller of the run held: the run itself, with its tools and its strategy, holds nothing. */
+  /** The capability of the caller. The run itself, with its tools and its strategy, holds nothing. */
   readonly held: SystemAccess.Held
   readonly tenantId: string | undefined
-  /** How the data of the request is classified. */
+  /** The data classifications of the request. */
   readonly classifications: ReadonlyArray<string>
-  /** Messages that are put into the run while it goes on. */
+  /** Messages that are added to the run while it goes on. */
   readonly inbox: Steering.Inbox
-  /** The agent's own guards, their requirements captured. */
+  /** The agent's own guards with their requirements captured. */
   readonly agentGuards: GuardPipeline.Service | undefined
-  /** Who begins in a session: the agent that answered last, or the called one. */
+  /** The agent that begins in a session: the one that answered last, or the called one. */
   readonly startWith: "last" | "called"
-  /** Ends what it surrounds when the reader of the run is late; absent where nobody reads. */
+  /** Ends an effect when the reader of the run is late; absent without a reader. */
   readonly attended: (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, unknown, R>) | undefined
-  /** The events of the run so far, folded. */
+  /** The fold of the events of the run so far. */
   readonly progress: () => AgentResponse.AgentResponse<unknown>
   readonly notes: Notes
 }
@@ -151,8 +148,8 @@ export interface Stage<out E = never, out R = never> {
 }
 
 /**
- * A stage from what it does around everything further in. Failures of what stands further in are not in the type of
- * `next`: they go their way outwards, and `catchAllCause` would see them.
+ * A stage from a wrapper. Failures of inner stages are not in the type of `next`: they pass through, and
+ * `catchAllCause` would see them.
  *
  * @since 0.1.0
  * @category constructors
@@ -197,7 +194,7 @@ export type StageName =
   | "skills"
 
 /**
- * A stage and where it stands: right outside or right inside another one.
+ * A stage and its place: right outside or right inside another one.
  *
  * @since 0.1.0
  * @category models
@@ -209,7 +206,7 @@ export interface Placed<out E = never, out R = never> {
 }
 
 /**
- * Right outside another stage: sees the run before that one going in, and after it coming out.
+ * Right outside another stage: sees the run before that one on the way in, and after it on the way out.
  *
  * @since 0.1.0
  * @category constructors
@@ -219,8 +216,8 @@ export const outside =
   <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "outside", of })
 
 /**
- * Right inside another stage: sees the run after that one going in, and before it coming out. Inside `skills` nothing
- * stands but the reasoning itself.
+ * Right inside another stage: sees the run after that one on the way in, and before it on the way out. Only the
+ * reasoning is inside `skills`.
  *
  * @since 0.1.0
  * @category constructors
@@ -230,8 +227,7 @@ export const inside =
   <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "inside", of })
 
 /**
- * A list of stages with others put in at their places. Several at one place stand in the order in which they are given,
- * the first one outermost.
+ * Inserts stages at their places. Several stages at one place keep their order, the first one outermost.
  *
  * @since 0.1.0
  * @category combinators
@@ -256,7 +252,7 @@ export type ErrorOf<S extends ReadonlyArray<Stage<unknown, unknown>>> =
   S[number] extends Stage<infer E, unknown> ? E : never
 
 /**
- * The stages around a program, the first one outermost.
+ * Composes stages around a program, the first one outermost.
  *
  * @since 0.1.0
  * @category constructors
@@ -268,7 +264,7 @@ export const compose =
   ): ((state: State) => Effect.Effect<Answer, E | ErrorOf<S>, R>) =>
     stages.reduceRight<(state: State) => Effect.Effect<Answer, any, any>>(
       (next, stage) => (state) => {
-        // What a collaborator throws belongs to the run, behind its first event.
+        // An exception of a collaborator belongs to the run, after its first event.
         try {
           return stage.wrap(state, next)
         } catch (defect) {
@@ -279,7 +275,7 @@ export const compose =
     )
 
 /**
- * Passes over a failure that must not break a run: logged, and an event of it.
+ * Skips a failure that must not break a run: it is logged and emitted as `Degraded`.
  *
  * @since 0.1.0
  * @category combinators
@@ -292,7 +288,7 @@ export const degrade = <A, E, R, B>(
     const info: ErrorInfo = errorInfo(error)
     return Effect.logWarning(`${options.stage} failed: ${info.message}`).pipe(
       Effect.annotateLogs({ module: "AgentExecutor", stage: options.stage, error: info.tag }),
-      // Without waiting for a reader: this runs in finalizers too, whose reader may have left.
+      // Does not wait for a reader: this runs in finalizers too, whose reader may be gone.
       Effect.zipRight(
         Effect.sync(() => {
           options.state.run.unsafeEmit({ _tag: "Degraded", stage: options.stage, error: info })
@@ -306,8 +302,8 @@ export const degrade = <A, E, R, B>(
 const patience = 5000
 
 /**
- * Work at the end of a run, also of one that is interrupted: it may take 5 s, then it is interrupted itself. What fails
- * or takes longer is passed over.
+ * Work at the end of a run, even an interrupted one. It may take 5 s, then it is interrupted. Failures and timeouts are
+ * skipped.
  *
  * @since 0.1.0
  * @category combinators

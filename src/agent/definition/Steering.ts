@@ -1,5 +1,5 @@
 /**
- * Messages for runs that are going on, and the order of runs that share a session.
+ * Sends messages to running runs, and serializes the runs of a session.
  *
  * @since 0.1.0
  */
@@ -14,8 +14,8 @@ import type { RunId, SessionId, UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 
 /**
- * A message could not be put into a run (`not-running`: there is none, or it has its answer already; `full`: too many
- * wait), or a run could not wait for its session (`busy`: too many wait).
+ * A message could not be added to a run (`not-running`: there is none, or it already has its answer; `full`: too many
+ * messages wait), or a run could not wait for its session (`busy`: too many runs wait).
  *
  * @since 0.1.0
  * @category errors
@@ -26,8 +26,8 @@ export class SteeringError extends ErrorCode.TaggedError<SteeringError>("effect-
 ) {}
 
 /**
- * A run by its id, or the one that goes on in a session. With `userId`, only a run of that user is found; without one
- * only a run of nobody, unless the caller acts for the system (`SystemAccess`).
+ * A run by its id, or the one running in a session. With `userId`, only a run of that user is found; without it only a
+ * run without a user, unless the caller acts for the system (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -37,15 +37,15 @@ export type Target =
   | { readonly sessionId: string; readonly userId?: string | undefined }
 
 /**
- * What waits for a run.
+ * The messages that wait for a run.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Inbox {
-  /** Takes everything that waits, in the order in which it came. */
+  /** Takes all waiting messages in order. */
   readonly take: () => ReadonlyArray<string>
-  /** Takes no more messages, unless some wait: then nothing changes, and it gives back false. */
+  /** Stops accepting messages. If some wait, changes nothing and returns false. */
   readonly close: () => boolean
 }
 
@@ -56,11 +56,10 @@ export interface Inbox {
 export interface Running {
   readonly runId: RunId
   readonly userId?: UserId | undefined
-  /** Absent for runs inside of others: they do not wait for the session their outer run holds. */
+  /** Absent for inner runs: they do not wait for the session that their outer run holds. */
   readonly sessionId?: SessionId | undefined
   /**
-   * What the caller of the run holds: a run of the system without a user is reached by the system alone. Default
-   * nothing.
+   * The capability of the caller: only the system reaches a run of the system without a user. Default nothing.
    */
   readonly held?: SystemAccess.Held | undefined
 }
@@ -73,14 +72,14 @@ export interface Service {
   /** `false`: no run can be reached, and none waits for another. */
   readonly enabled: boolean
   /**
-   * Puts a message into a run that goes on. The model sees it with its next call; a run that would have ended goes on
-   * for it. Input guards judge it like any message of the user.
+   * Adds a message to a running run. The model sees it with its next call; a run that would have ended continues for
+   * it. Input guards judge it like any message of the user.
    */
   readonly steer: (target: Target, message: string) => Effect.Effect<void, SteeringError>
   /** The run that goes on in a session, by the same rule. */
   readonly running: (sessionId: string, userId?: string | undefined) => Effect.Effect<Option.Option<RunId>>
   /**
-   * What the executor does a run in. Runs of one session and user follow one another in the order in which they came;
+   * Used by the executor to wrap a run. Runs of one session and user follow one another in the order of their arrival;
    * waiting is interruptible.
    */
   readonly within: <A, E, R>(
@@ -115,7 +114,7 @@ export interface Options {
 
 interface Entry {
   readonly runId: RunId
-  /** One of the system: no user has it, nor nobody. */
+  /** A run of the system: it belongs to no user, and not to callers without one either. */
   readonly system: boolean
   messages: Array<string>
   open: boolean
@@ -134,7 +133,7 @@ const notRunning = () =>
     hint: "Start a run with the message: one of the same session follows the one that goes on"
   })
 
-// By id and user: what somebody else begins under the same id takes nobody's place.
+// By id and user, so that another user with the same session id does not block the line.
 const lineKey = (sessionId: string, userId: string | undefined): string => JSON.stringify([sessionId, userId ?? null])
 const runKey = (runId: string, userId: string | undefined, system: boolean): string =>
   JSON.stringify([runId, userId ?? null, system])
@@ -178,7 +177,7 @@ export const make = (options?: Options | undefined): Service => {
     else Deferred.unsafeDone(next, Effect.void)
   }
 
-  /** Done when it is this run's turn; gives the turn on when it was interrupted in that very moment. */
+  /** Completes when it is this run's turn; passes the turn on if it is interrupted at that moment. */
   const turn = (
     key: string,
     sessionId: string,
@@ -264,7 +263,7 @@ export const make = (options?: Options | undefined): Service => {
 }
 
 /**
- * Runs can be reached while they go on, and runs of one session follow one another: within one process.
+ * Steering within one process: running runs can be reached, and the runs of one session follow one another.
  *
  * @since 0.1.0
  * @category layers
@@ -272,7 +271,7 @@ export const make = (options?: Options | undefined): Service => {
 export const layer = (options?: Options | undefined): Layer.Layer<Steering> => Layer.sync(Steering, () => make(options))
 
 /**
- * Nothing waits, and nothing will.
+ * An inbox that is always empty.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Closes the books of a run, whether it succeeded or not.
+ * Audits a finished run and releases its budget, whether it succeeded or not.
  *
  * @since 0.1.0
  */
@@ -32,9 +32,8 @@ const entry = (state: State, exit: Exit.Exit<Answer, unknown>, latencyMs: number
 }
 
 /**
- * Each model call was booked when it answered. At its end a run is written into the audit, and the outermost one under
- * a governance gives up the budget that it and the runs inside of it shared. A governance that fails here is passed
- * over.
+ * Each model call was booked when it answered. At its end a run is written to the audit, and the outermost one under a
+ * governance releases the budget that it shared with its inner runs. A failure of the governance here is skipped.
  *
  * @since 0.1.0
  * @category stages

@@ -1,5 +1,5 @@
 /**
- * Outermost: the run's first event, its message and its end, and who else is told of them.
+ * Outermost stage: emits the first event, the message and the last event of a run, and publishes its domain events.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ const failureOf = (exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
   return errorInfo(failure.value instanceof Fatality ? failure.value.error : failure.value)
 }
 
-/** What is told of a failure. */
+/** The screened failure. */
 const shownFailure = ({ notes }: State, exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
   const failure = failureOf(exit)
   return notes.veiled === undefined || Cause.isInterruptedOnly(exit.cause)
@@ -90,8 +90,8 @@ const announceEnd = (state: State, exit: Exit.Exit<Answer, unknown>, durationMs:
 }
 
 /**
- * `Started` before anything else, `Message` when there is an answer, and whatever happens exactly one `Finished` or
- * `Error`. A durable run that is put to sleep has not ended.
+ * Emits `Started` first, `Message` when there is an answer, and in any case exactly one `Finished` or `Error`. A
+ * durable run that is suspended has not ended.
  *
  * @since 0.1.0
  * @category stages
@@ -99,7 +99,7 @@ const announceEnd = (state: State, exit: Exit.Exit<Answer, unknown>, durationMs:
 export const stage: Stage = {
   name: "events",
   wrap: (state, next) =>
-    // Uninterruptible up to the run itself: a run has both its first and its last event, or none.
+    // Uninterruptible up to the run itself, so that a run has both its first and its last event, or none.
     Effect.uninterruptibleMask((restore) => {
       const fiber = Spanned.currentFiber()
       const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)

@@ -1,5 +1,5 @@
 /**
- * Asks whether the run may begin at all.
+ * Checks whether the run may begin.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import { governanceOf, requester } from "../definition/RunIdentity.js"
 import type { Stage } from "../definition/Stage.js"
 
 /**
- * A denial fails the run with what `Governance` gives as the reason: before any model call, and nothing is kept.
+ * A denial fails the run with the reason of `Governance`, before any model call. Nothing is kept.
  *
  * @since 0.1.0
  * @category stages

@@ -1,6 +1,6 @@
 /**
- * Model calls under governance: what a call may cost is set aside before it, and replaced by what it did cost, also
- * where it was cut off.
+ * Model calls under governance: the maximum cost of a call is reserved before it, and settled by its actual cost, even
+ * if it was cut off.
  *
  * @internal
  * @since 0.1.0
@@ -22,20 +22,18 @@ import { Fatality } from "../../tool/ToolRunner.js"
 import { governanceOf, requester } from "../definition/RunIdentity.js"
 import { conclude, type State } from "../definition/Stage.js"
 
-/** A run under a governance, and the one it stands in. */
+/** A run under a governance, and the one that contains it. */
 export interface Governed {
   readonly state: State
   readonly outer: Governed | undefined
 }
 
-/**
- * Which run's governance a model call is under: the innermost one that has one.
- */
+/** The innermost run with a governance: its governance applies to a model call. */
 export class Governor extends Ambient.Reference<Governor>()("effect-lexigram/agent/GovernedCalls/Governor", {
   defaultValue: (): { readonly innermost: Governed | undefined } => ({ innermost: undefined })
 }) {}
 
-/** The run whose budget a new one shares: the outermost it stands in that is under the same governance, else itself. */
+/** The run whose budget a new one shares: the outermost one under the same governance, else itself. */
 export const budgetOf = (context: Context.Context<never>, governance: Governance.Service, runId: RunId): RunId => {
   if (governance.enabled === false) return runId
   let above = Context.get(context as Context.Context<Governor>, Governor).innermost
@@ -48,7 +46,7 @@ const fatal = (error: unknown) => new Fatality({ error, toolName: "" })
 type Exited = Exit.Exit<LlmClient.LlmResponse, unknown>
 
 /**
- * All that a call used, and what it cost where every price is known; `undefined` where nothing was sent, or all was
+ * The whole usage of a call, and its cost if every price is known; `undefined` if nothing was sent or everything was
  * refused.
  */
 const usedBy = (
@@ -62,7 +60,7 @@ const usedBy = (
   const last = answer ?? lost[lost.length - 1]
   const provider = last?.provider ?? reservation.provider ?? ""
   const model = last?.model ?? reservation.model
-  // What an answer does not say was as much as was reserved, beside what else was spent.
+  // Usage that an answer does not report counts as reserved, in addition to what else was spent.
   const given = answer === undefined || lost.length === 0 ? answer?.usage : assumed(reservation, answer.usage)
   const calls = given === undefined ? lost : [...lost, { provider, model, usage: given }]
   let cost: number | undefined = 0

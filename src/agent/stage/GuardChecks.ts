@@ -1,6 +1,5 @@
 /**
- * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they
- * did.
+ * Runs the agent's guards and then the executor's, and emits their actions. Shared by the guard stages.
  *
  * @since 0.1.0
  */
@@ -13,7 +12,7 @@ import { governanceOf, requester } from "../definition/RunIdentity.js"
 import type { State } from "../definition/Stage.js"
 
 /**
- * What is left of a content after the guards: its text, or the guard that blocked it.
+ * The content after the guards, or the guard that blocked it.
  *
  * @since 0.1.0
  * @category models
@@ -23,7 +22,7 @@ export type Verdict =
   | { readonly blocked: true; readonly by: GuardResult }
 
 /**
- * True when some guard looks at this stage.
+ * True if any guard checks this stage.
  *
  * @since 0.1.0
  * @category guards
@@ -63,12 +62,12 @@ const ask = (
 }
 
 /**
- * A guard of the agent fails with its own error, which is in the agent's type; one of the executor as the pipeline
- * says.
+ * A guard of the agent fails with its own error, which is in the agent's type; one of the executor with the error of
+ * the pipeline.
  */
 const ownError = (error: GuardPipelineError): Fatality => new Fatality({ error: error.cause ?? error, toolName: "" })
 
-/** Policies may end a run that a guard would let go on. */
+/** A policy may end a run that a guard would let continue. */
 const mayGoOn = (
   state: State,
   stage: GuardStage,
@@ -85,7 +84,7 @@ const mayGoOn = (
 }
 
 /**
- * The agent's guards first, then the executor's on what those left. What cannot be judged does not pass.
+ * Runs the agent's guards, then the executor's on the result. Content that cannot be judged does not pass.
  *
  * @since 0.1.0
  * @category combinators

@@ -12,31 +12,31 @@ import type { Message } from "../../llm/model/LlmClient.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import type * as Agent from "../definition/AgentDefinition.js"
 
-/** A conversation as another agent gets it: what stands before, and what it is asked. */
+/** A conversation as another agent gets it: the earlier messages and the input. */
 export interface Handed {
   readonly history: ReadonlyArray<Message>
   readonly input: string
 }
 
-/** An agent by the name that the conversation goes to it. */
+/** An agent with its name in handoffs. */
 export interface Station {
   readonly name: string
   readonly agent: () => Agent.Any
 }
 
-/** Who goes on. */
+/** The agent that takes over. */
 export interface Target extends Station {
   readonly filter: (handed: Handed, from: string) => Handed
   readonly run: (
     request: Handed & { readonly runId: RunId; readonly userId: UserId | undefined },
-    /** Of the agent that handed over: what its answer must be. */
+    /** The output that the agent that handed over requires. */
     output: Agent.Output | undefined,
-    /** Whom the other agent can always hand the conversation back to. */
+    /** The agent that the conversation can always be handed back to. */
     back: Station | undefined
   ) => Effect.Effect<Reached, unknown, any>
 }
 
-/** How the other agent answered; `output` is encoded. */
+/** The answer of the other agent; `output` is encoded. */
 export interface Reached {
   readonly text: string
   readonly output: { readonly value: unknown } | undefined
@@ -45,15 +45,15 @@ export interface Reached {
 
 type Link = { readonly _tag: "Delegate" } | { readonly _tag: "Handoff"; readonly target: Target }
 
-/** By the handler: it stays the same whatever else is changed about a tool. */
+/** Keyed by the handler, which stays the same when other fields of a tool change. */
 const links = new WeakMap<Tool.Erased["handle"], Link>()
 
-/** Says of a tool's handler that it needs the conversation, or hands it over. */
+/** Marks a tool that needs the conversation or hands it over, by its handler. */
 export const link = (tool: Tool.Any, what: Link): void => void links.set(tool.erased.handle, what)
 
 const linkedStrategies = new WeakSet<object>()
 
-/** Says of a strategy that it needs the conversation: it asks other agents itself. */
+/** Marks a strategy that needs the conversation because it asks other agents itself. */
 export const linkStrategy = (strategy: object): void => void linkedStrategies.add(strategy)
 
 /** True for a strategy that asks other agents itself. */
@@ -84,18 +84,18 @@ export const linksOf = (tools: ReadonlyArray<Tool.Any>): Links | false => {
   return found
 }
 
-/** The agents from the one that was called to the one that has the conversation, each once. */
+/** The agents from the called one to the one that has the conversation, each once. */
 export type Route = ReadonlyArray<Station>
 
 export const noRoute: Route = []
 
-/** Back to an agent of the route, or one further. */
+/** Returns to an agent of the route, or appends a new one. */
 export const along = (route: Route, next: Station): Route => {
   const at = route.findIndex(({ name }) => name === next.name)
   return at < 0 ? [...route, next] : route.slice(0, at + 1)
 }
 
-/** Whether an agent declares a handoff to the one of this name. */
+/** Checks whether an agent declares a handoff to the one with this name. */
 export const handsTo = (tools: ReadonlyArray<Tool.Any>, name: string): boolean => {
   const found = linksOf(tools)
   return found !== false && Array.from(found.handoffs.values()).some((target) => target.name === name)
@@ -108,7 +108,7 @@ export interface Way {
 
 const mostAgents = 1000
 
-/** The shortest way of handoffs to the agent of this name. What each of them filters is filtered on the whole way. */
+/** The shortest chain of handoffs to the agent with this name. All filters along it apply. */
 export const wayTo = (handoffs: Links["handoffs"], from: Station, name: string): Way | undefined => {
   const known = new Set([from.name])
   let level: Array<Way> = []

@@ -1,6 +1,5 @@
 /**
- * Around the reasoning of agents that ask others: shows their tools the conversation, and goes on with another agent
- * where it was handed over.
+ * Gives tools that ask other agents the conversation, and continues with the agent that it was handed to.
  *
  * @internal
  * @since 0.1.0
@@ -43,18 +42,17 @@ interface Handing {
   readonly runId: RunId | undefined
   readonly handoffs: number
   readonly route: Route
-  /** Where the run that keeps the conversation finds the calls of those it went to. */
+  /** Collects the calls for the run that keeps the conversation. */
   readonly calls: Array<TurnToolCall>
 }
 
-/** The run that goes on, how often the conversation was handed over on its way there, and through whom. */
+/** The run that takes over, the number of handoffs so far, and their route. */
 class HandedTo extends Ambient.Reference<HandedTo>()("effect-lexigram/agent/HandoffStage/HandedTo", {
   defaultValue: (): Handing => ({ runId: undefined, handoffs: 0, route: noRoute, calls: [] })
 }) {}
 
 /**
- * A run to which a conversation was handed over tells the run that keeps it of its calls, before those of the runs
- * behind it.
+ * A run that took over a conversation reports its calls to the run that keeps it, before those of later runs.
  */
 export const handing = <E, R>(
   state: State,
@@ -67,7 +65,7 @@ export const handing = <E, R>(
     return Effect.tap(program, () => Effect.sync(() => calls.unshift(...callsOf(state))))
   })
 
-/** Ends the reasoning: somebody else goes on. */
+/** Ends the reasoning: another agent continues. */
 class HandedOver {
   readonly _tag = "HandedOver"
   readonly message = "The conversation was handed over"
@@ -76,11 +74,11 @@ class HandedOver {
 const isHandedOver = (error: unknown): boolean =>
   error instanceof Fatality && (error.error as { readonly _tag?: unknown } | null)?._tag === "HandedOver"
 
-/** A call that was the last one a limit allowed still counts. */
+/** A handoff in the last step that a limit allowed still counts. */
 const isLimit = (error: unknown): boolean =>
   (error instanceof Fatality ? error.error : error) instanceof MaxIterationsExceededError
 
-/** Runs number their calls for themselves; in one conversation an id may stand for one call only. */
+/** Each run numbers its own calls; within a conversation the ids must be unique. */
 const withUniqueIds = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
   const seen = new Set<string>()
   let renamed = new Map<string, string>()
@@ -104,8 +102,8 @@ const withUniqueIds = (messages: ReadonlyArray<Message>): ReadonlyArray<Message>
 }
 
 /**
- * What the run itself did so far, behind what it was asked: whole steps, so that it does not depend on which of the
- * calls that run side by side ends first.
+ * The steps of the run so far, after its input. Only whole steps, so that the result does not depend on which of
+ * several concurrent calls ends first.
  */
 const done = (state: State): ReadonlyArray<Message> => {
   const progress = state.progress()
@@ -133,7 +131,7 @@ const conversationOf = (state: State, handoffs: number): Conversation.Service =>
   }
 }
 
-/** The first call that handed the conversation over. Read from the events, which a run that is resumed repeats. */
+/** The first call that handed the conversation over. Read from the events, which a resumed run repeats. */
 const makePending = (state: State, handoffs: ReadonlyMap<string, Target>): (() => Target | undefined) => {
   let next = 0
   let found: Target | undefined
@@ -162,7 +160,7 @@ const notFitting = (target: Target, text: string, issues: string): Fatality =>
     })
   })
 
-/** Says that work goes to another agent, whose run is about to begin. */
+/** Emits that work goes to another agent, whose run is about to begin. */
 export const delegated = (
   run: Run.Service,
   toAgent: string,
@@ -216,10 +214,10 @@ const handOver = (
     return { ...answer, output: checked }
   })
 
-/** How many of the newest turns are looked at for the last answer. */
+/** How many of the newest turns are searched for the last answer. */
 const lookedAt = 20
 
-/** Who gave the last answer of the session; null when nobody did, or when the run begins with the called agent. */
+/** The agent of the last answer of the session; null if there is none, or if the run begins with the called agent. */
 const lastAgent = (state: State): Effect.Effect<string | null, unknown> => {
   const { held, notes, startWith, userId, uses } = state
   if (notes.session === undefined || startWith === "called") return Effect.succeed(null)
@@ -235,8 +233,8 @@ const lastAgent = (state: State): Effect.Effect<string | null, unknown> => {
 }
 
 /**
- * The reasoning of a run, and of those its conversation is handed over to. A session goes on with the agent that
- * answered last.
+ * The reasoning of a run and of those that take over its conversation. A session continues with the agent that answered
+ * last.
  */
 export const within = (
   state: State,

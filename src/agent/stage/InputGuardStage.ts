@@ -1,5 +1,5 @@
 /**
- * Guards see the user's message before the model does.
+ * Guards the user's message before the model sees it.
  *
  * @since 0.1.0
  */
@@ -12,8 +12,7 @@ import type { Stage, State } from "../definition/Stage.js"
 import * as GuardChecks from "./GuardChecks.js"
 
 /**
- * A blocked message fails the run with `InputGuardError` and is not kept anywhere; a redacted one goes on as it was
- * left.
+ * A blocked message fails the run with `InputGuardError` and is not kept; a redacted one replaces the message.
  *
  * @since 0.1.0
  * @category stages
@@ -24,7 +23,7 @@ export const stage: Stage<InputGuardError | GuardPipelineError | Fatality> = {
     const going = (state: State, text: string): ReturnType<typeof next> => {
       state.notes.keep = text
       const inside = () => next(text === state.input ? state : { ...state, input: text })
-      // The first event holds the message only where it is the one that stays.
+      // The first event has the message only if no guard can change it.
       const wait =
         text === given.input && !GuardChecks.isGuarded(state, "input")
           ? undefined

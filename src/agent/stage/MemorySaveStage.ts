@@ -1,5 +1,5 @@
 /**
- * Keeps what was said, in the session and in memory.
+ * Saves the turns of a run in the session and in memory.
  *
  * @since 0.1.0
  */
@@ -30,11 +30,11 @@ import { ownerOf } from "./MemoryStage.js"
 type Said = Omit<NewTurn, "timestamp">
 type BeginFailure = Effect.Effect.Error<ReturnType<SessionManager.Service["beginExchange"]>>
 
-/** In the order in which they were said; by time as well, for a memory orders what is of the same time by its id. */
+/** In the order of the conversation, with increasing timestamps: a memory orders entries of the same time by id. */
 const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> =>
   said(state, text, exit).map((turn, index) => ({ ...turn, timestamp: now + index }))
 
-/** What a provider says it used is no reason not to keep a turn. */
+/** An invalid usage of a provider must not prevent saving a turn. */
 const amount = (value: number): number => (value > 0 && Number.isFinite(value) ? value : 0)
 
 const free = { tokensUsed: 0, cost: 0 }
@@ -50,7 +50,7 @@ const asked = (state: State, content: string): Said => ({
   toolCalls: []
 })
 
-/** Arguments as they may be kept: as guards left them, and without what is secret. */
+/** Arguments as they may be kept: after the guards, without secrets. */
 const paramsOf = (state: State, { id, name, params }: AgentResponse.ToolExecutionRecord): unknown => {
   const { guarded } = state.notes
   const tool = state.tools.get(name)
@@ -59,7 +59,7 @@ const paramsOf = (state: State, { id, name, params }: AgentResponse.ToolExecutio
   return SecretParams.hidden(tool, typeof kept === "string" ? ToolArguments.normalise(kept, tool.parameters) : kept)
 }
 
-/** The calls of a run that have come to an end or not, as a turn keeps them. */
+/** All calls of a run, ended or not, in the form of a turn. */
 const callsOf = (state: State): ReadonlyArray<TurnToolCall> =>
   state.progress().toolCalls.map((call) => ({
     id: call.id,
@@ -69,7 +69,7 @@ const callsOf = (state: State): ReadonlyArray<TurnToolCall> =>
     isFailure: call.isFailure
   }))
 
-/** Runs number their calls for themselves; in a turn an id stands for one call. */
+/** Each run numbers its own calls; within a turn the ids must be unique. */
 const withUniqueIds = (calls: ReadonlyArray<TurnToolCall>): ReadonlyArray<TurnToolCall> => {
   const seen = new Set<string>()
   return calls.map((call) => {
@@ -90,7 +90,7 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
   const common = commonOf(state)
   const user: Said = {
     ...asked(state, text),
-    // Without an answer nothing else tells what the run has used.
+    // Without an answer, only this turn records the usage of the run.
     ...(Exit.isSuccess(exit) ? free : used),
     ...(Exit.isSuccess(exit)
       ? {}
@@ -125,13 +125,14 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
   ]
 }
 
-/** Without a store of sessions a session is the only one of its tree. */
+/** Without a session store, a session is the only one of its tree. */
 const placeOf = ({ notes, sessionId }: State): SessionMemory.Place | undefined =>
   notes.session ?? (sessionId === undefined ? undefined : { id: sessionId })
 
 /**
- * Keeps the user's message in the session before a model is asked. A full session costs the turns and not the answer;
- * all other failures fail the run. A durable run goes on in another process, so it leaves its message to nobody.
+ * Saves the user's message in the session before the model is called. A full session loses the turns but not the
+ * answer; all other failures fail the run. A durable run may continue in another process, so its message has no owning
+ * process.
  */
 export const begin = (
   state: State,
@@ -178,7 +179,7 @@ const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Eff
     }
   })
 
-/** A run that was interrupted or whose answer was blocked says nothing about its steps. */
+/** Nothing is learned from the steps of a run that was interrupted or whose answer was blocked. */
 const lesson = (
   state: State,
   ownerId: string,
@@ -192,9 +193,9 @@ const lesson = (
 }
 
 /**
- * The user's message and the answer, as turns with ids of their own run. A run that failed, was interrupted or blocked
- * keeps the message, marked; one that was denied or whose message was blocked keeps nothing. A save that fails is
- * passed over.
+ * Saves the user's message and the answer as turns whose ids derive from the run. A run that failed, was interrupted or
+ * blocked saves the message with a mark; one that was denied or whose message was blocked saves nothing. A save that
+ * fails is skipped.
  *
  * @since 0.1.0
  * @category stages

@@ -1,5 +1,5 @@
 /**
- * Brings what is remembered into the context.
+ * Adds recalled memory to the history.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import * as AgentMemory from "../definition/AgentMemory.js"
 import { degrade, type Stage, type State } from "../definition/Stage.js"
 
 /**
- * Whose memory a run uses, by `SessionMemory.ownerOf`; on a branch that of the session its tree began with.
+ * The owner of the memory of a run, by `SessionMemory.ownerOf`; on a branch, that of the session its tree began with.
  *
  * @since 0.1.0
  * @category getters
@@ -25,7 +25,7 @@ export const ownerOf = ({
     : SessionMemory.ownerOfSession(notes.session)
 
 /**
- * Assembles working memory within its token budget. A memory that fails is passed over.
+ * Assembles working memory within its token budget. A memory that fails is skipped.
  *
  * @since 0.1.0
  * @category stages
@@ -66,7 +66,7 @@ const assembled = (state: State, ownerId: string): Effect.Effect<State | undefin
     return { ...state, history: [...remembered, ...state.history] }
   })
 
-/** A section that is missing, as the failure it is. */
+/** Reports a missing section as a failure. */
 const partly = (state: State, source: string, failed: string): Effect.Effect<void> =>
   degrade(Effect.fail({ _tag: failed, message: `The section ${source} of memory could not be read` }), {
     state,

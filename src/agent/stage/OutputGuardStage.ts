@@ -1,5 +1,5 @@
 /**
- * Guards see the answer before anybody else does.
+ * Guards the answer before it is shown.
  *
  * @since 0.1.0
  */
@@ -18,13 +18,13 @@ const refused = (state: State, guard: string, message: string) => {
   return Effect.fail(new OutputGuardError({ guard, stage: "output", message })) as never
 }
 
-/** Only for showing: what is found is told of when the whole answer is judged. */
+/** For display only: findings are emitted when the whole answer is judged. */
 const shown = (window: GuardPipeline.OutputWindow): Run.ScreenedText => ({
   push: (text) => window.push(text).text,
   end: () => window.end().text
 })
 
-/** Where every guard of answers can judge them as they are written: the agent's guards first, then the executor's. */
+/** Present if every output guard can judge text while it is written: the agent's guards first, then the executor's. */
 const screenOf = (state: State): Run.Screen | undefined => {
   const openers: Array<() => GuardPipeline.OutputWindow> = []
   for (const pipeline of [state.agentGuards, state.uses.guards]) {
@@ -37,9 +37,9 @@ const screenOf = (state: State): Run.Screen | undefined => {
 }
 
 /**
- * A blocked answer fails the run with `OutputGuardError`; a redacted one is the answer. Texts are streamed as the model
- * writes them when every guard can judge them in windows, and then only what passes is shown; while some guard needs
- * the whole answer nothing is streamed.
+ * A blocked answer fails the run with `OutputGuardError`; a redacted one replaces the answer. If every guard can judge
+ * windows of text, the answer is streamed and only what passes is shown; if some guard needs the whole answer, nothing
+ * is streamed.
  *
  * @since 0.1.0
  * @category stages

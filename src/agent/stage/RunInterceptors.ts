@@ -1,5 +1,5 @@
 /**
- * The wrappers that a run puts around its model and tool calls: limits and guards.
+ * The interceptors that a run adds to its model and tool calls: limits, guards, hooks and events.
  *
  * @internal
  * @since 0.1.0
@@ -57,8 +57,8 @@ export const limitError = (
 const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
 
 /**
- * What a run and the runs it starts may use, as their model calls draw on it: reserved before a call, booked when it
- * has answered. A call is asked for a shorter answer when only that fits.
+ * The shared budget of a run and the runs it starts. The maximum of a call is reserved before it and settled when it
+ * answered. A call asks for a shorter answer if only that fits.
  */
 export const modelBudget = (
   state: State,
@@ -82,7 +82,7 @@ export const modelBudget = (
           })
   })
 
-/** True for calls of the run itself: runs inside of it have wrappers of their own. */
+/** True for calls of the run itself; inner runs have interceptors of their own. */
 const isOwn = (state: State): Effect.Effect<boolean> => Effect.map(Run.Run, (run) => run.runId === state.run.runId)
 
 const own =
@@ -90,17 +90,17 @@ const own =
   (call, next) =>
     Effect.flatMap(isOwn(state), (mine) => (mine ? interceptor(call, next) : next(call)))
 
-/** Calls of tools by the run itself. */
+/** Limits the tool calls of the run itself. */
 export const toolLimits = (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
   own(state, (call, next) =>
     Effect.suspend(() => {
-      // The call itself is among those the events know of.
+      // The events already include this call.
       const used = state.progress().toolCalls.length
       return used > maxToolCalls ? fatal(limitError(state, "tool-calls", maxToolCalls, used)) : next(call)
     })
   )
 
-/** Models may make names up, of any length. */
+/** Models may invent names of any length. */
 const nameOf = (call: ToolRunner.ToolCall): string => call.name.slice(0, 128)
 
 const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallInfo => ({
@@ -110,7 +110,7 @@ const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallI
   toolCallId: call.id
 })
 
-/** A refused call ends the run: the model cannot do anything about a quota. */
+/** A refused call ends the run, since the model cannot act on a quota. */
 const permitted = (
   state: State,
   governance: Governance.Service,
@@ -121,7 +121,7 @@ const permitted = (
     onSuccess: (decision) => (decision.allowed ? Effect.void : fatal(decision.error))
   })
 
-/** Outermost: asks whether a call may be made, and tells the application and the audit how one that was made ended. */
+/** Outermost: checks whether a call is allowed, and reports how it ended to the bus and the audit. */
 export const toolNotices = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
   const told: ToolRunner.ToolInterceptor = (call, next) =>
     Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
@@ -171,7 +171,7 @@ export const toolParamsFilter = (state: State): ToolRunner.ToolInterceptor =>
     )
   })
 
-/** Innermost: hooks before the tool runs, filters of what it gave back. */
+/** Innermost: hooks before the tool runs, filters of its observation. */
 export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
   own(state, (call, next) => {
     const { hooks } = state.run
@@ -197,12 +197,12 @@ export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
     })
   })
 
-/** Guards see the arguments of a call and what it shows. */
+/** Guards the arguments and the observation of a call. */
 export const toolGuards =
   (state: State): ToolRunner.ToolInterceptor =>
   (call, next) =>
     Effect.gen(function* () {
-      // Runs inside this one have guards of their own.
+      // Inner runs have guards of their own.
       if (!(yield* isOwn(state))) return yield* next(call)
       const context = { ...GuardChecks.context(state), toolName: call.name, toolCallId: call.id }
       let guarded = call
@@ -239,11 +239,11 @@ export const toolGuards =
       )
     })
 
-/** What the model is told in place of a blocked result. Quotes nothing of it. */
+/** Replaces a blocked result for the model. Quotes nothing of it. */
 const WITHHELD =
   "The tool ran, and its result was withheld by a guard. Do not repeat the call; go on without the result, or say that it is not available."
 
-/** An outcome of which only this text is left: nothing of what the tool gave back, or failed with, goes on. */
+/** Replaces everything the tool returned, or failed with, by a text. */
 const replaced = (outcome: ToolRunner.Outcome, text: string): ToolRunner.Outcome => ({
   ...outcome,
   observation: text,

@@ -1,5 +1,5 @@
 /**
- * Finds the conversation the run belongs to.
+ * Loads or creates the session of a run.
  *
  * @since 0.1.0
  */
@@ -22,7 +22,7 @@ import type {
 import type { Stage } from "../definition/Stage.js"
 import * as MemorySaveStage from "./MemorySaveStage.js"
 
-/** What is bound around a run for somebody else is none of its business. */
+/** A session bound for another user is hidden from the run. */
 const forUser =
   (userId: UserId) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -31,12 +31,12 @@ const forUser =
     )
 
 /**
- * With a session id the session is resumed, or created when the user has none of that id, and what is shown of it
- * (`SessionHistory`) stands before the message. A session that cannot be had fails the run: without it the conversation
- * would be another one.
+ * With a session id, the session is resumed, or created if the user has none with that id, and its visible part
+ * (`SessionHistory`) precedes the message. If the session cannot be loaded, the run fails: without it the conversation
+ * would be a different one.
  *
- * While the run goes on its session is bound (`SessionContext`). A run without a session sees the one that is bound
- * around it, and writes nothing into it, unless the run is for another user.
+ * The session is bound during the run (`SessionContext`). A run without a session sees the one bound around it, unless
+ * the run is for another user, and writes nothing into it.
  *
  * @since 0.1.0
  * @category stages
@@ -88,8 +88,8 @@ export const stage: Stage<
             history: [...messages, ...state.history]
           })
         )
-        // A run of the system works for whoever the session belongs to: approvals, results of skills and threads are
-        // that user's.
+        // A run of the system works for the owner of the session: approvals, results of skills and threads belong to
+        // that user.
         return userId === undefined && session.userId !== undefined
           ? Effect.provideService(bound, Requester, { userId: session.userId, sessionId })
           : bound

@@ -1,5 +1,5 @@
 /**
- * Puts messages that came while a run goes on before its model.
+ * Adds messages that arrive during a run to its next model call.
  *
  * @internal
  * @since 0.1.0
@@ -12,7 +12,7 @@ import { Fatality } from "../../tool/ToolRunner.js"
 import type { State } from "../definition/Stage.js"
 import * as GuardChecks from "./GuardChecks.js"
 
-/** What waits, as the guards leave it. A message that they block ends the run, as one at its beginning would. */
+/** The waiting messages after the guards. A blocked message ends the run, as one at its beginning would. */
 const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
   Effect.suspend(() => {
     const waiting = state.inbox.take()
@@ -37,18 +37,18 @@ const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> 
     )
   })
 
-/** Messages that came after the last call; with none, no more are taken. */
+/** Messages that arrived after the last call. If there are none, no more are accepted. */
 export const late = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
   Effect.suspend(() => (state.inbox.close() ? Effect.succeed([]) : received(state)))
 
-/** A message and where it was put. */
+/** A message and its position. */
 export interface Put {
-  /** How many messages of the conversation stood before it. */
+  /** The number of messages before it in the conversation. */
   readonly at: number
   readonly message: Message
 }
 
-/** Behind as many messages as then, and never between a call and its result. */
+/** Inserts each message at its position, but never between a call and its result. */
 const withPut = (messages: ReadonlyArray<Message>, put: ReadonlyArray<Put>): ReadonlyArray<Message> => {
   const result: Array<Message> = []
   let next = 0

@@ -1,5 +1,5 @@
 /**
- * Lets a run be reached while it goes on, and makes runs of one session follow one another.
+ * Makes a run reachable while it goes on, and serializes the runs of one session.
  *
  * @since 0.1.0
  */
@@ -11,8 +11,8 @@ import { degrade, type Stage } from "../definition/Stage.js"
 import { type Inbox, SteeringError } from "../definition/Steering.js"
 
 /**
- * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen are
- * told of as `Degraded`; those that a run put to sleep has not seen are logged.
+ * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen
+ * emit `Degraded`; those that a suspended run has not seen are logged.
  *
  * @since 0.1.0
  * @category stages
@@ -34,7 +34,7 @@ export const stage: Stage<SteeringError> = {
         },
         use
       )
-    // A run inside another one that names no user is that one's user's.
+    // An inner run without a user belongs to the user of the outer one.
     return Effect.flatMap(ApprovalGate.Requester, (requester) =>
       within(state.userId ?? requester.userId, (inbox) =>
         Effect.onExit(next({ ...state, inbox }), () =>

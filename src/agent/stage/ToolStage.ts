@@ -1,5 +1,5 @@
 /**
- * Puts the tools of a registry beside the agent's own.
+ * Adds the tools of a registry to those of the agent.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import * as ToolRunner from "../../tool/ToolRunner.js"
 import { degrade, type Stage, type State } from "../definition/Stage.js"
 
 /**
- * The state with more tools behind those that it has.
+ * Adds tools after the existing ones.
  *
  * @internal
  */
@@ -31,8 +31,8 @@ const shadowed = (state: State, name: string): Effect.Effect<void> =>
   )
 
 /**
- * What the module of the agent may see when the run begins. A tool of the agent's wins over one of its name; that is
- * visible as an event.
+ * Adds the tools that the agent's module may see when the run begins. A tool of the agent wins over one with the same
+ * name, which emits a `Degraded` event.
  *
  * @since 0.1.0
  * @category stages

@@ -70,12 +70,12 @@ export interface Service {
 export class SkillRegistry extends Context.Tag("effect-lexigram/skill/SkillRegistry")<SkillRegistry, Service>() {}
 
 /**
- * Always empty: what is registered is forgotten.
+ * A registry that is always empty and keeps nothing.
  *
  * @since 0.1.0
- * @category layers
+ * @category constructors
  */
-export const layerNoop: Layer.Layer<SkillRegistry> = Layer.succeed(SkillRegistry, {
+export const noop: Service = {
   register: () => Effect.void,
   replace: () => Effect.void,
   unregister: () => Effect.succeed(false),
@@ -83,4 +83,12 @@ export const layerNoop: Layer.Layer<SkillRegistry> = Layer.succeed(SkillRegistry
   list: () => Effect.succeed([]),
   schemas: () => Effect.succeed([]),
   changes: Stream.empty
-})
+}
+
+/**
+ * A registry that is always empty and keeps nothing.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<SkillRegistry> = Layer.succeed(SkillRegistry, noop)

@@ -16,7 +16,7 @@ import type * as ScriptRunner from "./ScriptRunner.js"
 import type * as SkillAccess from "./SkillAccess.js"
 import type * as SkillActivation from "./SkillActivation.js"
 import type * as SkillArguments from "./SkillArguments.js"
-import * as SkillListing from "./SkillListing.js"
+import type * as SkillListing from "./SkillListing.js"
 import type * as SkillTrust from "./SkillTrust.js"
 
 /**
@@ -118,17 +118,25 @@ export const filtered = (self: Service, only: Choice): Service => {
 }
 
 /**
- * No skills.
+ * A catalog without skills.
  *
  * @since 0.1.0
- * @category layers
+ * @category constructors
  */
-export const layerNoop: Layer.Layer<SkillCatalog> = Layer.succeed(SkillCatalog, {
+export const noop: Service = {
   skills: Effect.succeed([]),
   scripts: false,
-  listing: () => Effect.succeed(SkillListing.make([])),
+  listing: () => Effect.succeed({ text: "", tokens: 0, names: [], omitted: [], warnings: [] }),
   skill: (name) => notFound(name, []),
   activate: (name) => notFound(name, []),
   readFile: (name) => notFound(name, []),
   script: (name) => notFound(name, [])
-})
+}
+
+/**
+ * A catalog without skills.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<SkillCatalog> = Layer.succeed(SkillCatalog, noop)

@@ -22,7 +22,7 @@ const lastOf = (events: ReadonlyArray<AgentEvent>) => {
   return last?._tag === "Error" ? (last.interrupted ? "interrupted" : last.error.tag) : last?._tag
 }
 
-describe("Outlet", () => {
+describe("RunSink", () => {
   it.effect("the log gets every event that a reader gets, and that run folds", () => {
     const log = Collaborators.log()
     return Effect.gen(function* () {

@@ -1,0 +1,20 @@
+/**
+ * Loads a module when it is first needed.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+
+/** Loads once; from then on the effect succeeds at once. */
+export const make = <A>(load: () => Promise<A>): Effect.Effect<A> => {
+  let loaded: { readonly module: A } | undefined
+  return Effect.suspend(() =>
+    loaded === undefined
+      ? Effect.map(Effect.promise(load), (module) => {
+          loaded = { module }
+          return module
+        })
+      : Effect.succeed(loaded.module)
+  )
+}
