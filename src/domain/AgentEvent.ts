@@ -42,7 +42,7 @@ export type AgentEvent =
   | RunEvents.Finished
 
 /**
- * Any event, for encoding and decoding. Events in memory are plain objects and are never built by it.
+ * Any event, for encoding and decoding. Events in memory are plain objects that never pass through this schema.
  *
  * @since 0.1.0
  * @category schemas
@@ -88,7 +88,7 @@ export type Tag = AgentEvent["_tag"]
 export type Of<T extends Tag> = Extract<AgentEvent, { readonly _tag: T }>
 
 /**
- * An event before its run stamps it: what strategies, tools and stages emit.
+ * An event before its run adds the `Meta` fields. Strategies, tools and stages emit these.
  *
  * @since 0.1.0
  * @category models
@@ -96,7 +96,7 @@ export type Of<T extends Tag> = Extract<AgentEvent, { readonly _tag: T }>
 export type Body = AgentEvent extends infer E ? (E extends AgentEvent ? Omit<E, keyof Meta> : never) : never
 
 /**
- * True for the event that ends its run.
+ * Checks whether an event is the last one of its run.
  *
  * @since 0.1.0
  * @category guards

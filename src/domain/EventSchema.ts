@@ -11,8 +11,8 @@ import { RunId } from "./Ids.js"
 export const NAME = "effect-lexigram/domain/AgentEvent"
 
 /**
- * What every event carries: its run, the run that started that one, the agent, its number in the run (from 0, without
- * gaps) and the time in milliseconds since the epoch.
+ * Fields of every event: the run, the run that started it, the agent, the number of the event in its run (from 0,
+ * without gaps) and the time in milliseconds since the epoch.
  *
  * @since 0.1.0
  * @category models

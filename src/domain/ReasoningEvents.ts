@@ -10,7 +10,7 @@ import { event, NAME } from "./EventSchema.js"
 import { RunId } from "./Ids.js"
 
 /**
- * One step of a plan as it stands.
+ * One step of a plan with its status.
  *
  * @since 0.1.0
  * @category schemas
@@ -29,7 +29,8 @@ export const PlanStep = Schema.Struct({
 export interface PlanStep extends Schema.Schema.Type<typeof PlanStep> {}
 
 /**
- * A piece of the model's text, as it arrives. The pieces of a run since its last `TextRetracted` add up to its answer.
+ * A piece of the model's text, emitted as it arrives. The pieces of a run since its last `TextRetracted` add up to its
+ * answer.
  *
  * @since 0.1.0
  * @category schemas
@@ -42,10 +43,10 @@ export const TextDelta = event("TextDelta", { text: Schema.String })
 export interface TextDelta extends Schema.Schema.Type<typeof TextDelta> {}
 
 /**
- * The text of the `TextDelta`s since the last of these, or since the run began, is not part of the answer: the model
- * went on to call tools, has not come to its end, or another text became the answer. Before `Message` a run emits what
- * is missing, so that the text streamed after the last of these is the answer. A run that streamed no text, such as one
- * whose guards need the whole answer, streams none then either.
+ * The text of the `TextDelta`s since the previous retraction, or since the run began, is not part of the answer: the
+ * model went on to call tools, did not finish its text, or another text became the answer. Before `Message` a run emits
+ * what is missing, so that the text streamed after the last retraction equals the answer. A run that streamed no text,
+ * such as one whose guards need the whole answer, emits none then either.
  *
  * @since 0.1.0
  * @category schemas
@@ -58,7 +59,7 @@ export const TextRetracted = event("TextRetracted", { step: Schema.Number })
 export interface TextRetracted extends Schema.Schema.Type<typeof TextRetracted> {}
 
 /**
- * A piece of the reasoning the model shows, as it arrives.
+ * A piece of the model's visible reasoning, emitted as it arrives.
  *
  * @since 0.1.0
  * @category schemas
@@ -84,7 +85,7 @@ export const Thought = event("Thought", { step: Schema.Number, text: Schema.Stri
 export interface Thought extends Schema.Schema.Type<typeof Thought> {}
 
 /**
- * The plan as it stands: emitted when made and whenever a step changes.
+ * The plan with the status of each step. Emitted when the plan is made and whenever a step changes.
  *
  * @since 0.1.0
  * @category schemas
@@ -97,8 +98,8 @@ export const Plan = event("Plan", { steps: Schema.Array(PlanStep) })
 export interface Plan extends Schema.Schema.Type<typeof Plan> {}
 
 /**
- * A tool is about to run. `params` are what the model sent, before they are checked; `secret` names those that nobody
- * else may see.
+ * A tool is about to run. `params` are what the model sent, before validation; `secret` names the parameters that must
+ * not be shown to others.
  *
  * @since 0.1.0
  * @category schemas
@@ -117,8 +118,8 @@ export const ToolCall = event("ToolCall", {
 export interface ToolCall extends Schema.Schema.Type<typeof ToolCall> {}
 
 /**
- * A tool ended. `observation` is the text the model reads, `result` the encoded value; `error` is there when the call
- * failed.
+ * A tool ended. `observation` is the text that the model reads, `result` the encoded value; a failed call has an
+ * `error`.
  *
  * @since 0.1.0
  * @category schemas
@@ -142,7 +143,7 @@ export const ToolResult = event("ToolResult", {
 export interface ToolResult extends Schema.Schema.Type<typeof ToolResult> {}
 
 /**
- * A tool call waits for somebody's decision.
+ * A tool call waits for approval.
  *
  * @since 0.1.0
  * @category schemas
@@ -162,7 +163,7 @@ export const ApprovalRequested = event("ApprovalRequested", {
 export interface ApprovalRequested extends Schema.Schema.Type<typeof ApprovalRequested> {}
 
 /**
- * The decision about a tool call.
+ * The decision on a tool call.
  *
  * @since 0.1.0
  * @category schemas
@@ -180,7 +181,8 @@ export const ApprovalResolved = event("ApprovalResolved", {
 export interface ApprovalResolved extends Schema.Schema.Type<typeof ApprovalResolved> {}
 
 /**
- * Work was handed to another agent, whose run is `childRunId`. `handoff`: the other agent answers in place of this one.
+ * Work was delegated to another agent, whose run is `childRunId`. With `handoff` the other agent answers in place of
+ * this one.
  *
  * @since 0.1.0
  * @category schemas
@@ -198,7 +200,7 @@ export const Delegated = event("Delegated", {
 export interface Delegated extends Schema.Schema.Type<typeof Delegated> {}
 
 /**
- * A judgement of an answer or a trial.
+ * A judgment of an answer or a trial.
  *
  * @since 0.1.0
  * @category schemas
@@ -216,7 +218,8 @@ export const Critique = event("Critique", {
 export interface Critique extends Schema.Schema.Type<typeof Critique> {}
 
 /**
- * A node of a graph ended with this update of the state; empty while output guards have still to judge the answer.
+ * A node of a graph ended with this update of the state. The update is empty while output guards have not judged the
+ * answer.
  *
  * @since 0.1.0
  * @category schemas

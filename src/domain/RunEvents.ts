@@ -10,8 +10,8 @@ import { event } from "./EventSchema.js"
 import { Usage } from "./Usage.js"
 
 /**
- * Why a run that succeeded ended: the model was done, its answer was cut by the token limit or a content filter, a stop
- * condition held, or a limit was reached and the best answer so far was asked for.
+ * Why a successful run ended: the model was done, the token limit or a content filter cut its answer, a stop condition
+ * was met, or a limit was reached and the best answer so far was asked for.
  *
  * @since 0.1.0
  * @category schemas
@@ -24,9 +24,9 @@ export const FinishReason = Schema.Literal("completed", "length", "content-filte
 export type FinishReason = typeof FinishReason.Type
 
 /**
- * The run began. `input` is empty while input guards have still to judge it: `InputChecked` follows. `strategy` is how
- * it will reason; `provider` and `model` are those of the default client. With `system` it was begun by the system
- * (`SystemAccess`) for no user.
+ * The run began. `input` is empty when input guards are to check it first; `InputChecked` follows. `strategy` is the
+ * name of its strategy; `provider` and `model` are those of the default client. `system` marks a run that the system
+ * (`SystemAccess`) started for no user.
  *
  * @since 0.1.0
  * @category schemas
@@ -47,7 +47,7 @@ export const Started = event("Started", {
 export interface Started extends Schema.Schema.Type<typeof Started> {}
 
 /**
- * The message of the user as the run goes on with it: `Started` has none while input guards have still to judge it.
+ * The user's message after the input guards. Emitted when `Started` has no input because guards had to check it first.
  *
  * @since 0.1.0
  * @category schemas
@@ -60,7 +60,7 @@ export const InputChecked = event("InputChecked", { input: Schema.String })
 export interface InputChecked extends Schema.Schema.Type<typeof InputChecked> {}
 
 /**
- * A message was put into the running conversation, as the guards left it: the model sees it with its next call.
+ * A message was added to the running conversation, as the guards left it. The model sees it with its next call.
  *
  * @since 0.1.0
  * @category schemas
@@ -73,7 +73,7 @@ export const Steered = event("Steered", { text: Schema.String })
 export interface Steered extends Schema.Schema.Type<typeof Steered> {}
 
 /**
- * A step of the strategy began: one model call and what follows from it. Steps count from 1.
+ * A step of the strategy began: one model call and the tool calls it leads to. Steps count from 1.
  *
  * @since 0.1.0
  * @category schemas
@@ -86,7 +86,7 @@ export const StepStarted = event("StepStarted", { step: Schema.Number, name: Sch
 export interface StepStarted extends Schema.Schema.Type<typeof StepStarted> {}
 
 /**
- * What one model call used. `costUsd` is absent when the price is not known. `cutOff`: the request gave no answer,
+ * The usage of one model call. `costUsd` is absent when the price is unknown. `cutOff`: the request gave no answer
  * because it was interrupted, timed out or failed midway; `usage.estimatedTokens` says how much of its usage is an
  * estimate.
  *
@@ -109,7 +109,7 @@ export const UsageReported = event("UsageReported", {
 export interface UsageReported extends Schema.Schema.Type<typeof UsageReported> {}
 
 /**
- * A guard did more than let something pass.
+ * A guard warned, redacted or blocked.
  *
  * @since 0.1.0
  * @category schemas
@@ -127,7 +127,7 @@ export const GuardTriggered = event("GuardTriggered", {
 export interface GuardTriggered extends Schema.Schema.Type<typeof GuardTriggered> {}
 
 /**
- * Earlier turns or memories were put into the context: `count` of them, for `tokens` tokens where they were counted.
+ * Earlier turns or memories were added to the context: `count` of them, with `tokens` tokens where they were counted.
  *
  * @since 0.1.0
  * @category schemas
@@ -144,8 +144,7 @@ export const MemoryRecalled = event("MemoryRecalled", {
 export interface MemoryRecalled extends Schema.Schema.Type<typeof MemoryRecalled> {}
 
 /**
- * Something that must not break a run failed and was passed over: a memory that could not be saved, a cost that could
- * not be booked.
+ * Something that must not break a run failed and was skipped, such as saving a memory or recording a cost.
  *
  * @since 0.1.0
  * @category schemas
@@ -158,7 +157,7 @@ export const Degraded = event("Degraded", { stage: Schema.String, error: ErrorIn
 export interface Degraded extends Schema.Schema.Type<typeof Degraded> {}
 
 /**
- * The answer, whole. `output` is its decoded and re-encoded value when the agent has an output schema.
+ * The whole answer. With an output schema, `output` is its decoded and re-encoded value.
  *
  * @since 0.1.0
  * @category schemas
@@ -171,7 +170,7 @@ export const Message = event("Message", { text: Schema.String, output: Schema.op
 export interface Message extends Schema.Schema.Type<typeof Message> {}
 
 /**
- * The run failed, or was interrupted. The last event of its run.
+ * The run failed or was interrupted. The last event of its run.
  *
  * @since 0.1.0
  * @category schemas

@@ -1,10 +1,5 @@
 /**
-<<<<<<< HEAD
  * Events of a run, as plain tagged objects. The stream of events is the truth; everything else is derived from it.
-=======
- * The events of a run as plain tagged objects. They are the source of truth: responses, logs and views derive from
- * them.
->>>>>>> 009b18a (Load skills, conversations and histories of a run when first used)
  *
  * @since 0.1.0
  */
