@@ -93,9 +93,16 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "strategy/combine": "strategies made of strategies: fallback, budgets, self-consistency, hooks, inputs",
+    "strategy/loop": "loops of model and tools: function calling and ReAct"
+  },
+  {
+    "strategy/compiler": "plans of calls that run in parallel while they are written",
+    "strategy/discovery": "reasoning structures that the model composes for a task",
     "strategy/lats": "language agent tree search",
     "strategy/planning": "plans of strategies: planners, their replies, the state of a plan",
-    "strategy/storm": "articles from many perspectives"
+    "strategy/reflexion": "trials, verdicts and lessons from failure",
+    "strategy/storm": "articles from many perspectives",
+    "strategy/supervisor": "delegation to agents, and review of their reports"
   },
   {
     builtin: "all built-in skills",

@@ -335,7 +335,7 @@ export * as Steering from "./agent/definition/Steering.js"
 export * as Step from "./observability/Step.js"
 
 /**
- * When to stop a loop of model and tools before the model says it is done: conditions as values that combine.
+ * Conditions that stop a loop of model and tools before the model is done. They are values that combine.
  *
  * @since 0.1.0
  */
@@ -349,14 +349,14 @@ export * as StopCondition from "./strategy/reasoning/StopCondition.js"
 export * as Strategy from "./strategy/definition/Strategy.js"
 
 /**
- * How reasoning can fail besides its model calls.
+ * Errors of strategies apart from those of model calls.
  *
  * @since 0.1.0
  */
 export * as StrategyError from "./strategy/definition/StrategyError.js"
 
 /**
- * Strategies by name: the registry that an agent's strategy is looked up in when the agent runs.
+ * The registry of strategies by name. An agent's strategy is resolved when the agent runs.
  *
  * @since 0.1.0
  */

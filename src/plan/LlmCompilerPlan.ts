@@ -1,14 +1,14 @@
 /**
- * Plans of `llm-compiler`, read whole or while the model writes them. Three forms are told apart by themselves:
+ * Reads plans of LLMCompiler, whole or while the model writes them. It recognizes three forms:
  *
  * - lines as in Kim et al. 2023: `1. tool("a", $1)`, `Thought: …` before the task it belongs to, `2.
  *   join()<END_OF_PLAN>` at the end;
  * - blocks of `NODE`, `TOOL`, `ARGS` (JSON) and `DEPENDS_ON`;
  * - JSON: a list of tasks, at the top or under `tasks`, `nodes`, `plan` or `steps`.
  *
- * A task refers to the result of another by `$1` or `${1}`, where tasks have names (and in blocks) by `#name` or
- * `${name}` as well, anywhere in its arguments. Inside a longer text a `$n` above the numbers of all tasks is text: a
- * price. Nothing of a plan is ever evaluated, and reading takes time linear in the text.
+ * A task refers to the result of another by `$1` or `${1}` anywhere in its arguments; if tasks have names, and in
+ * blocks, also by `#name` or `${name}`. Inside a longer text, a `$n` above the numbers of all tasks is text: a price.
+ * Nothing of a plan is evaluated, and reading takes time linear in the text.
  *
  * @since 0.1.0
  */
@@ -23,19 +23,19 @@ import * as PlanStructure from "./PlanStructure.js"
 export { type LlmCompilerPlan, type Options, PlanTask, type Reading } from "./LlmCompilerTask.js"
 
 /**
- * Reads a plan piece by piece. It holds what it has read and is for one plan; nothing else of it changes or is touched.
+ * Reads one plan piece by piece. It has no effect outside its own state.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Parser {
-  /** Takes the next piece of the text and gives the tasks it completed; a task in lines is complete with its line. */
+  /** Takes the next piece of the text and returns the tasks it completed. A task in lines is complete with its line. */
   readonly push: (text: string) => ReadonlyArray<PlanTask>
-  /** What is known to be wrong so far. References to later tasks are judged at the end. */
+  /** The issues known so far. References to later tasks are checked at the end. */
   readonly issues: () => ReadonlyArray<PlanIssue>
-  /** Whether the plan goes on from earlier ones; known with its first task. */
+  /** Whether the plan continues earlier ones; known with its first task. */
   readonly continues: () => boolean
-  /** The whole, when no more text comes. Tasks that were not given yet are in it. */
+  /** The whole plan, once the text is complete. It includes tasks that were not returned yet. */
   readonly end: () => Reading
 }
 
@@ -58,7 +58,7 @@ function* lineEnd(cursor: Cursor): Step<number> {
   }
 }
 
-/** Arguments that are no literals are one text: up to the parenthesis that closes, else up to the last of the line. */
+/** Arguments that are not literals are one text: up to the closing parenthesis, else up to the last one on the line. */
 const bareArguments = (line: string): string | undefined => {
   let depth = 1
   for (let i = 0; i < line.length; i++) {
@@ -73,7 +73,7 @@ const bareArguments = (line: string): string | undefined => {
   return last < 0 ? undefined : line.slice(0, last)
 }
 
-/** A call; the cursor stands behind its opening parenthesis, and on its line's end afterwards. */
+/** Reads a call. The cursor is after its opening parenthesis, and afterwards at the end of its line. */
 function* call(cursor: Cursor, plan: PlanCollector.Collector, id: string | undefined, tool: string): Step<void> {
   const from = cursor.at
   const read = yield* callArguments(cursor)
@@ -103,8 +103,8 @@ function* call(cursor: Cursor, plan: PlanCollector.Collector, id: string | undef
 const KEEP = 8192
 
 /**
- * The first character of the next line that is not empty. Keeps no empty lines: each further piece would be joined to
- * all of them.
+ * The first character of the next non-empty line. Empty lines are not kept, because each further piece would be joined
+ * to all of them.
  */
 function* begin(cursor: Cursor): Step<string> {
   for (;;) {
@@ -183,8 +183,8 @@ export const makeParser = (options: Options = {}): Parser => {
       if (isDone) return []
       pending.push(text)
       waiting += text.length
-      // Small pieces are put together only when they may complete something, and to a long text only when they are a
-      // part of it worth while.
+      // Small pieces are joined only when they may complete something, and to a long text only when they are a relevant
+      // part of it.
       isDue ||= /[\n}]/.test(text)
       if (!isDue || (cursor.text.length > 2 * KEEP && waiting < cursor.text.length / 16)) return []
       advance()
@@ -201,7 +201,7 @@ export const makeParser = (options: Options = {}): Parser => {
 }
 
 /**
- * A plan with all that is wrong with it, whatever it is.
+ * Reads a plan together with its issues. Never fails.
  *
  * @since 0.1.0
  * @category conversions
@@ -213,7 +213,7 @@ export const readPlan = (text: string, options?: Options | undefined): Reading =
 }
 
 /**
- * The issues of a plan as an error.
+ * Turns the issues of a plan into an error.
  *
  * @since 0.1.0
  * @category conversions
@@ -222,8 +222,8 @@ export const toError = (issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>
   PlanCollector.error("llm-compiler", issues)
 
 /**
- * A plan that can be carried out, or everything that is wrong with it: ids given twice, references to nothing or to the
- * task itself, circles, unknown tools, calls that cannot be read, too many tasks, no plan at all.
+ * Reads a valid plan, or fails with all its issues: duplicate ids, references to nothing or to the task itself, cycles,
+ * unknown tools, unreadable calls, too many tasks, no plan at all.
  *
  * @since 0.1.0
  * @category conversions
@@ -244,8 +244,8 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
 }
 
 /**
- * The arguments of a task with the results it refers to in their places: a reference that is a whole string becomes the
- * value itself, one inside a string its text. Results are data and are not searched for references. One without a
+ * The arguments of a task with results in place of references: a reference that is a whole string becomes the value
+ * itself, one inside a string becomes text. Results are data and are not searched for references. A reference without a
  * result is a `PlanError`.
  *
  * @since 0.1.0

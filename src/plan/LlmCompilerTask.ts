@@ -1,5 +1,5 @@
 /**
- * The tasks of `llm-compiler` plans, and what reading a plan results in.
+ * The tasks of LLMCompiler plans, and the result of reading a plan.
  *
  * @internal
  * @since 0.1.0
@@ -18,17 +18,19 @@ export const PlanTask = Schema.Struct({
   /** Its number or name, without `$` or `#`. */
   id: Schema.String,
   tool: Schema.String,
-  /** Arguments by position, references as they were written. */
+  /** Positional arguments, with references as they were written. */
   args: Schema.Array(Schema.Unknown),
-  /** Arguments by name. */
+  /** Named arguments. */
   named: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   /** The arguments as the model wrote them. */
   argsRaw: Schema.String,
-  /** What the model thought before it; `""` when nothing. */
+  /** The thought before it; `""` if there is none. */
   thought: Schema.String,
-  /** The tasks it waits for, each once: those it refers to and those it names besides; for the join all before it. */
+  /**
+   * The tasks it waits for, each once: those it refers to and those it names in addition; for the join all before it.
+   */
   dependencies: Schema.Array(Schema.String),
-  /** How it refers to others: `$1` alone, or `#name` as well. */
+  /** How it refers to other tasks: `$1` only, or `#name` as well. */
   notation: Schema.Literal("$", "$#")
 }).annotations({ identifier: "effect-lexigram/strategy/LlmCompilerPlan/PlanTask" })
 /**
@@ -44,24 +46,24 @@ export interface PlanTask extends Schema.Schema.Type<typeof PlanTask> {}
 export interface LlmCompilerPlan {
   /** In the order of the text, without the join. */
   readonly tasks: ReadonlyArray<PlanTask>
-  /** The call of `join`, when the plan has one. Nothing behind it belongs to the plan. */
+  /** The call of `join`, if the plan has one. Nothing after it belongs to the plan. */
   readonly join: PlanTask | undefined
 }
 
 /**
- * A plan with all that is wrong with it.
+ * A plan with its issues.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Reading {
-  /** The tasks that could be read. */
+  /** The readable tasks. */
   readonly plan: LlmCompilerPlan
-  /** Empty for a plan that can be carried out. */
+  /** Empty for a valid plan. */
   readonly issues: ReadonlyArray<PlanIssue>
-  /** Tasks that stand in the text, those that could not be read among them, and the join. */
+  /** The number of tasks in the text, including unreadable ones and the join. */
   readonly written: number
-  /** Ids that are referred to, or left out in the numbers before the join, and that no readable task has. */
+  /** Ids that are referred to, or missing in the numbering before the join, without a readable task. */
   readonly missing: ReadonlyArray<string>
 }
 
@@ -71,17 +73,17 @@ export interface Reading {
  */
 export interface Options {
   /**
-   * The tools there are: others become an issue, as do more arguments than a tool has parameters. Not given: any tool.
+   * The available tools. Other tools are an issue, and so are more arguments than a tool has parameters. Default: any
+   * tool.
    */
   readonly tools?:
     | ReadonlyArray<{ readonly name: string; readonly parameters?: PlanArguments.Schema | undefined }>
     | undefined
-  /** Tasks of one plan at most; default 500. */
+  /** Maximum number of tasks in one plan; default 500. */
   readonly maxTasks?: number | undefined
   /**
-   * Tasks of earlier plans of the same run, and whether they have a result to refer to. A plan whose first task has a
-   * number of its own goes on from them; one that begins with a number that was taken begins anew and cannot refer to
-   * them.
+   * Tasks of earlier plans of the same run, and whether they have a result. A plan whose first task has an unused
+   * number continues them; a plan that begins with a used number starts over and cannot refer to them.
    */
   readonly earlier?: ReadonlyMap<string, boolean> | undefined
 }

@@ -1,6 +1,5 @@
 /**
- * Arguments of planned tool calls: references to results of other tasks found and replaced, values put to the
- * parameters they are for.
+ * Arguments of planned tool calls: finds and replaces references to results, and assigns values to parameters.
  *
  * @since 0.1.0
  * @internal
@@ -11,13 +10,13 @@ import type { Bound } from "../tool/definition/ToolSet.js"
 
 export type Schema = { readonly [key: string]: unknown }
 
-/** How references are written. `pattern` is global; what `idOf` gives is the name of the task. */
+/** A notation for references. `pattern` is global; `idOf` returns the name of the task. */
 export interface Grammar {
   readonly pattern: RegExp
   readonly idOf: (match: RegExpMatchArray) => string
 }
 
-/** The ids that a value refers to, at any depth, each once, in the order in which they stand. */
+/** The ids that a value refers to at any depth, each once, in order. */
 export const references = (value: unknown, grammar: Grammar): ReadonlyArray<string> => {
   const found = new Set<string>()
   const visit = (item: unknown): void => {
@@ -30,13 +29,12 @@ export const references = (value: unknown, grammar: Grammar): ReadonlyArray<stri
   return Array.from(found)
 }
 
-/** What a reference stands for: a value, nothing (`missing`), or it is no reference after all (`text`). */
+/** The resolution of a reference: a value, nothing (`missing`), or not a reference (`text`). */
 export type Found = { readonly _tag: "value"; readonly value: unknown } | { readonly _tag: "missing" | "text" }
 
 /**
- * The value with its references replaced: one that is a whole string by the value itself, one inside a string by its
- * text. What is put in is not looked at again. `missing` are the ids that stand for nothing; then the value is not to
- * be used.
+ * Replaces the references in a value: one that is a whole string by the value itself, one inside a string by its text.
+ * Inserted values are not searched again. `missing` are the ids without a value; the result is then invalid.
  */
 export const substitute = (
   value: unknown,
@@ -69,20 +67,19 @@ export const substitute = (
   return { value: visit(value), missing: Array.from(missing) }
 }
 
-/** A value as it reads inside a text. */
+/** A value as text. */
 export const textOf = (value: unknown): string => Observation.stringify(value) ?? String(value)
 
 const propertiesOf = (schema: Schema): { readonly [name: string]: unknown } =>
   Predicate.isReadonlyRecord(schema["properties"]) ? schema["properties"] : {}
 
-/** The parameters of a tool in the order in which its schema names them. */
+/** The parameters of a tool in the order of its schema. */
 export const parameterNames = (schema: Schema): ReadonlyArray<string> => Object.keys(propertiesOf(schema))
 
 const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /**
- * A value in the type its place asks for, where no more than its notation is different: results come as text, numbers
- * as words.
+ * Converts a value to the type of its place if only the notation differs: results arrive as text, numbers as words.
  */
 const fit = (value: unknown, schema: unknown, depth: number): unknown => {
   if (!Predicate.isReadonlyRecord(schema) || value === null || value === undefined || depth > 8) return value
@@ -111,7 +108,10 @@ const fitFields = (fields: { readonly [name: string]: unknown }, schema: Schema,
   )
 }
 
-/** An object given where the first parameter takes none, with no key but names of parameters: the arguments by name. */
+/**
+ * Named arguments given as an object in the place of the first parameter, if all its keys are parameters and that
+ * parameter takes no object.
+ */
 const isNamed = (value: unknown, schema: Schema): value is { readonly [name: string]: unknown } => {
   if (!Predicate.isReadonlyRecord(value)) return false
   const properties = propertiesOf(schema)
@@ -121,7 +121,7 @@ const isNamed = (value: unknown, schema: Schema): value is { readonly [name: str
   return Object.keys(value).every((key) => Object.hasOwn(properties, key))
 }
 
-/** Arguments by position and by name as the parameters of a tool; positions follow the order of its schema. */
+/** Positional and named arguments as the parameters of a tool. Positions follow the order of its schema. */
 export const toParams = (
   schema: Schema,
   args: ReadonlyArray<unknown>,
@@ -148,7 +148,7 @@ const typeOf = (schema: unknown): string => {
 const described = new WeakMap<Bound["definitions"], string>()
 
 /**
- * The tools as planners read them: how they are called, what they do, what they take. Made once a set of definitions.
+ * Describes tools for planners: how to call them, what they do, what they take. Made once per set of definitions.
  */
 export const describeTools = ({ definitions }: Bound): string => {
   let text = described.get(definitions)

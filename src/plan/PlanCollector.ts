@@ -1,5 +1,5 @@
 /**
- * The tasks of a plan as they are read: numbered, checked, their dependencies found.
+ * Collects the tasks of a plan as they are read: numbers them, validates them and finds their dependencies.
  *
  * @since 0.1.0
  * @internal
@@ -13,7 +13,7 @@ import * as TaskGraph from "./TaskGraph.js"
 
 const withoutZeros = (id: string): string => id.replace(/^0+(?=\d)/, "")
 
-/** Where `#` is no sign, and where it is. */
+/** The notations with and without `#`. */
 export const grammars: { readonly [N in PlanTask["notation"]]: PlanArguments.Grammar } = {
   $: {
     pattern: /\$\{\s*\$?(\d+)\s*\}|\$(\d+)/g,
@@ -31,8 +31,8 @@ const sure: PlanArguments.Grammar = {
 }
 
 /**
- * Numbers behind a `$` that are a whole string, or stand in braces: they can be nothing but references. Inside a longer
- * text a number may be a price, as a word behind `#` may be a word.
+ * Numbers after a `$` that are a whole string or in braces can only be references. Inside a longer text a number may be
+ * a price, and a word after `#` may be a word.
  */
 export const sureReferences = (value: unknown): ReadonlySet<string> => new Set(PlanArguments.references(value, sure))
 
@@ -44,7 +44,7 @@ export const shown = (id: string): string => (isNumber(id) ? `$${id}` : `#${id}`
 
 const maxShown = 20
 
-/** A refused plan. */
+/** The error of a rejected plan. */
 export const error = (strategyName: string, issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>]): PlanError =>
   new PlanError({
     strategyName,
@@ -53,7 +53,7 @@ export const error = (strategyName: string, issues: readonly [PlanIssue, ...Read
     hint: "Use a stronger model for planning, fewer tools, or clearer descriptions of them"
   })
 
-/** What is wrong, in words the model can act on. */
+/** The issues in words the model can act on. */
 export const explain = (issues: ReadonlyArray<PlanIssue>): string =>
   issues
     .slice(0, maxShown)
@@ -70,7 +70,7 @@ export interface Written {
   readonly argsRaw: string
   readonly notation: PlanTask["notation"]
   readonly thought?: string | undefined
-  /** Named besides what the arguments refer to. */
+  /** Dependencies named in addition to those the arguments refer to. */
   readonly needs?: ReadonlyArray<string> | undefined
 }
 
@@ -89,7 +89,7 @@ export class Collector {
   readonly #names: ReadonlyArray<string> | undefined
   readonly #earlier: ReadonlyMap<string, boolean>
   readonly #tasks = new Map<string, PlanTask>()
-  /** Tasks with words and numbers in their texts that may turn out to be references to later tasks. */
+  /** Tasks whose texts contain words and numbers that may turn out to be references to later tasks. */
   readonly #held = new Map<string, ReadonlyArray<string>>()
   #fresh: Array<PlanTask> = []
   #thoughts: Array<string> = []
@@ -97,9 +97,9 @@ export class Collector {
   #highest = 0
   #restarts = false
   readonly issues: Array<PlanIssue> = []
-  /** Nothing that comes now belongs to the plan. */
+  /** Ends the plan. Later text does not belong to it. */
   isOver = false
-  /** The text holds a plan, be it one without tasks. */
+  /** The text contains a plan, even if it has no tasks. */
   isFound = false
   written = 0
 
@@ -139,7 +139,7 @@ export class Collector {
     return thought
   }
 
-  /** Counts a task that cannot be read. */
+  /** Counts an unreadable task. */
   refuse(id: string | undefined, message: string): void {
     this.#count()
     this.#thoughts = []
@@ -152,7 +152,7 @@ export class Collector {
   #count(): void {
     this.written++
     this.isFound = true
-    // One more than tasks: the join.
+    // One more than the tasks, for the join.
     if (this.written > this.#maxTasks + 1) this.#tooLong(undefined)
   }
 
@@ -243,8 +243,8 @@ export class Collector {
   }
 
   /**
-   * A word behind `#` that names no task is text, unless it differs from the names of tasks in its number alone; so is
-   * a number behind `$` inside a longer text where it is above the numbers of all tasks.
+   * A word after `#` that names no task is text, unless it differs from the names of tasks only in its number. Likewise
+   * a number after `$` inside a longer text, if it is above the numbers of all tasks.
    */
   #settleHeld(): void {
     const stem = (id: string) => id.replace(/(?<!\d)\d+$/, "")
@@ -264,7 +264,7 @@ export class Collector {
     this.#held.clear()
   }
 
-  /** Of all tasks this plan can mean: those before its join, and those it goes on from. */
+  /** All tasks this plan can refer to: those before its join, and those it continues. */
   #highestNumber(): number {
     const last = Number(this.#join?.id)
     let highest = Math.max(this.#highest, last <= 2 * this.#maxTasks ? last - 1 : 0)
@@ -274,7 +274,7 @@ export class Collector {
     return highest
   }
 
-  /** Numbers before the join that no task has; not looked for where numbers are far apart. */
+  /** Numbers before the join without a task. Not computed if numbers are far apart. */
   #gaps(): ReadonlyArray<string> {
     const last = Number(this.#join?.id)
     const [first] = this.#tasks.keys()

@@ -1,5 +1,5 @@
 /**
- * How plans are wrong.
+ * Errors of plans.
  *
  * @since 0.1.0
  */
@@ -8,14 +8,14 @@ import { Reached } from "../domain/AgentResponse.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
 /**
- * One thing that is wrong with a plan.
+ * One issue of a plan.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const PlanIssue = Schema.Struct({
   reason: Schema.Literal("empty", "malformed", "duplicate", "unknown-tool", "missing-reference", "cycle", "too-long"),
-  /** The task it stands in, as the plan names it. */
+  /** The id of the task with the issue, as the plan names it. */
   task: Schema.optional(Schema.String),
   message: Schema.String
 })
@@ -26,7 +26,7 @@ export const PlanIssue = Schema.Struct({
 export interface PlanIssue extends Schema.Schema.Type<typeof PlanIssue> {}
 
 /**
- * A plan that cannot be carried out. What was read as a whole was not begun; of what was carried out while it was
+ * A plan that cannot be carried out. If it was read as a whole, nothing was begun; if it was carried out while it was
  * written, calls before the fault may have run.
  *
  * @since 0.1.0

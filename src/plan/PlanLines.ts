@@ -1,11 +1,11 @@
 /**
- * The lines of a text, and how each may announce a step of a plan.
+ * The lines of a text, and the markers by which they announce steps of a plan.
  *
  * @internal
  * @since 0.1.0
  */
 
-/** How a line announces a step; of all in a text, those of the first kind that occurs are its steps. */
+/** How a line announces a step. The first kind that occurs in a text makes its steps. */
 export type Marker = "label" | "numbered-heading" | "number" | "bullet" | "tag" | "decimal" | "heading"
 export const markers: ReadonlyArray<Marker> = [
   "label",
@@ -21,17 +21,17 @@ export interface Line {
   readonly start: number
   readonly end: number
   readonly indent: number
-  /** Without the white space around it. */
+  /** Trimmed. */
   readonly text: string
   readonly marker: Marker | undefined
   readonly number: string | undefined
   /** The level of a heading; 0 for every other line. */
   readonly level: number
-  /** What stands behind the marker. */
+  /** The text after the marker. */
   readonly rest: string
 }
 
-// What a line is, its beginning tells: no pattern looks further, however long the line.
+// The beginning of a line decides what it is: no pattern looks further, however long the line is.
 export const HEAD = 240
 
 const heading = /^(#{1,6})[ \t]+/
@@ -60,7 +60,7 @@ const indentOf = (line: string): number => {
   return indent
 }
 
-/** A text from which an opening emphasis was taken: its closing one is taken too, or the opening one put back. */
+/** Removes the closing emphasis of a text whose opening one was removed, or restores the opening one. */
 const closeEmphasis = (open: string, rest: string): string => {
   if (open === "") return rest
   if (rest.startsWith(open)) return rest.slice(open.length).replace(/^[ \t]{0,4}[:：.)–—-]?[ \t]*/, "")
@@ -97,10 +97,10 @@ export const read = (text: string, start: number, end: number): Line => {
   const numbered = number.exec(head)
   if (numbered !== null) {
     const behind = closeEmphasis(open, inner.slice(numbered[0].length))
-    // "1. Step 1: x" is a step that is announced twice.
+    // "1. Step 1: x" announces one step twice.
     const twice = label.exec(behind.slice(0, HEAD))
     if (twice !== null) return plain("label", behind.slice(twice[0].length), level, twice[1])
-    // "1.1 x" may be a step, "1.5 litres" is none: only several of them are a plan.
+    // "1.1 x" may be a step, "1.5 liters" is not: only several of them are a plan.
     const marker = /\d[ \t]+$/.test(numbered[0]) ? "decimal" : "number"
     return plain(level > 0 ? "numbered-heading" : marker, behind, level, numbered[1])
   }

@@ -1,22 +1,22 @@
 /**
- * Literals of planned calls, Python's and JSON's alike, read while they arrive: a generator that yields where it needs
+ * Reads literals of planned calls, in Python or JSON notation, while they arrive. A generator yields where it needs
  * more text. Nothing is evaluated.
  *
  * @since 0.1.0
  * @internal
  */
 
-/** Text that may still grow, and a place in it. */
+/** Text that may still grow, with a position. */
 export interface Cursor {
   text: string
   at: number
-  /** No more text comes. */
+  /** Whether the text is complete. */
   ended: boolean
 }
 
 export type Reading<A> = Generator<void, A, void>
 
-/** What is no literal. */
+/** Not a literal. */
 export const NONE: unique symbol = Symbol.for("effect-lexigram/strategy/PlanLiteral/NONE")
 export type NONE = typeof NONE
 
@@ -25,11 +25,11 @@ export interface Arguments {
   readonly named: { readonly [name: string]: unknown }
 }
 
-/** Longest list of arguments, in UTF-16 units, and deepest nesting. */
+/** Maximum length of a list of arguments in UTF-16 units, and maximum nesting. */
 export const maxChars = 32_768
 const maxDepth = 64
 
-/** Waits until there is a character at the cursor, or none will come. */
+/** Waits until there is a character at the cursor, or the text is complete. */
 export function* fill(cursor: Cursor): Reading<void> {
   while (cursor.at >= cursor.text.length && !cursor.ended) yield
 }
@@ -41,12 +41,12 @@ function* peek(cursor: Cursor): Reading<string> {
 
 const isSpace = (char: string): boolean => char === " " || char === "\n" || char === "\t" || char === "\r"
 
-/** Moves the cursor to the next character that is no white space, or to the end of what is there. */
+/** Moves the cursor to the next character that is not white space, or to the end of the available text. */
 export const skipSpace = (cursor: Cursor): void => {
   while (cursor.at < cursor.text.length && isSpace(cursor.text[cursor.at] as string)) cursor.at++
 }
 
-/** The next character that is no white space; the cursor stands on it. */
+/** The next character that is not white space. The cursor is on it. */
 export function* next(cursor: Cursor): Reading<string> {
   for (;;) {
     skipSpace(cursor)
@@ -133,7 +133,7 @@ function* escape(cursor: Cursor): Reading<string | NONE> {
   return digits.length < length || code > 0x10ffff ? `\\${char}${digits}` : String.fromCodePoint(code)
 }
 
-/** One string; the cursor stands on its opening quote. */
+/** Reads a string. The cursor is on its opening quote. */
 function* quoted(cursor: Cursor, from: number, isRaw: boolean): Reading<string | NONE> {
   const quote = cursor.text[cursor.at++] as string
   const parts: Array<string> = []
@@ -163,7 +163,7 @@ function* quoted(cursor: Cursor, from: number, isRaw: boolean): Reading<string |
 
 const isQuote = (char: string): boolean => char === '"' || char === "'"
 
-/** Strings side by side are one. */
+/** Adjacent strings are joined. */
 function* strings(cursor: Cursor, from: number, isRaw: boolean): Reading<string | NONE> {
   const parts: Array<string> = []
   let raw = isRaw
@@ -176,7 +176,7 @@ function* strings(cursor: Cursor, from: number, isRaw: boolean): Reading<string 
   }
 }
 
-/** `$1` or `${1}` outside of a string. */
+/** `$1` or `${1}` outside a string. */
 function* reference(cursor: Cursor): Reading<string | NONE> {
   const from = cursor.at++
   const isBraced = (yield* peek(cursor)) === "{"
@@ -206,7 +206,7 @@ function* items(cursor: Cursor, close: string, from: number, depth: number): Rea
   }
 }
 
-/** A dictionary, or a set, which is a list. */
+/** A dictionary, or a set, which is read as a list. */
 function* braced(cursor: Cursor, from: number, depth: number): Reading<unknown> {
   const entries: Array<readonly [string, unknown]> = []
   const values: Array<unknown> = []
@@ -241,7 +241,7 @@ function* bareKey(cursor: Cursor, from: number, depth: number): Reading<unknown>
   return yield* literal(cursor, from, depth)
 }
 
-/** A value; the cursor stands behind it. */
+/** Reads a value. The cursor is after it. */
 export function* literal(cursor: Cursor, from: number, depth: number): Reading<unknown> {
   const char = yield* next(cursor)
   if (depth > maxDepth || cursor.at - from > maxChars) return NONE
@@ -253,7 +253,7 @@ export function* literal(cursor: Cursor, from: number, depth: number): Reading<u
     case "(": {
       cursor.at++
       const values = yield* items(cursor, ")", from, depth + 1)
-      // Parentheses around one value are only parentheses, unless a comma makes a tuple of it.
+      // Parentheses around one value are only grouping, unless a comma makes it a tuple.
       return values !== NONE &&
         values.length === 1 &&
         !/,\s*\)$/.test(cursor.text.slice(Math.max(0, cursor.at - 16), cursor.at))
@@ -279,8 +279,8 @@ function* word(cursor: Cursor, from: number): Reading<unknown> {
 }
 
 /**
- * The arguments of a call up to its closing parenthesis, or another bracket, behind which the cursor then stands; it
- * begins behind the opening one. `NONE` where they are no literals, or do not end.
+ * Reads the arguments of a call, from after the opening bracket to after the closing one. `NONE` if they are not
+ * literals or do not end.
  */
 export function* callArguments(cursor: Cursor, close: ")" | "]" = ")"): Reading<Arguments | NONE> {
   const from = cursor.at
@@ -311,7 +311,7 @@ export function* callArguments(cursor: Cursor, close: ")" | "]" = ")"): Reading<
   }
 }
 
-/** Runs a reader over text that is whole. */
+/** Runs a reader over complete text. */
 export const runAll = <A>(reading: Reading<A>): A | undefined => {
   const result = reading.next()
   return result.done === true ? result.value : undefined

@@ -1,6 +1,6 @@
 /**
- * Finds the lines of a reply that hold its plan: its fences, its `PLAN:` marker, the markers of its steps, and where work
- * on it begins.
+ * Finds the lines of a reply that hold its plan: its fences, its `PLAN:` marker, the markers of its steps, and where
+ * work on it begins.
  *
  * @internal
  * @since 0.1.0
@@ -10,9 +10,9 @@ import * as PlanLines from "./PlanLines.js"
 import { fence, HEAD, type Line, type Marker, markers, planMarker } from "./PlanLines.js"
 
 export interface Fences {
-  /** For each line the number of the line that opened the fence it stands in, or -1. */
+  /** For each line, the index of the line that opened the fence around it, or -1. */
   readonly inside: ReadonlyArray<number>
-  /** Lines that open or close one. */
+  /** Lines that open or close a fence. */
   readonly edges: ReadonlySet<number>
 }
 
@@ -24,7 +24,7 @@ export const findFences = (lines: ReadonlyArray<Line>): Fences => {
   let indent = 0
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i]!
-    // What stands inside of an item ends with the item.
+    // A fence inside an item ends with the item.
     if (opened >= 0 && indent >= 2 && line.text !== "" && line.indent < 2) opened = -1
     const found = fence.exec(line.text.slice(0, HEAD))?.[1]
     if (opened < 0 && found !== undefined) {
@@ -50,11 +50,11 @@ export const withoutEmphasis = (line: Line): string =>
 export interface Beginning {
   /** The line of the `PLAN:` marker, or -1. */
   readonly marker: number
-  /** The step that stands on that line. */
+  /** The step on that line. */
   readonly first: Line | undefined
 }
 
-/** The last `PLAN:` that steps follow. */
+/** The last `PLAN:` that is followed by steps. */
 export const findBeginning = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>): Beginning => {
   let followed = false
   for (let i = lines.length - 1; i >= 0; i--) {
@@ -77,11 +77,11 @@ export const findBeginning = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<
 export interface Chosen {
   readonly marker: Marker
   readonly indent: number
-  /** The level of those that are headings, or 0. */
+  /** The heading level of the steps, or 0. */
   readonly level: number
 }
 
-/** The kind of marker that makes the steps: the first there is among those that stand furthest out. */
+/** Chooses the kind of marker that makes the steps: the first kind present among the outermost markers. */
 export const choose = (lines: ReadonlyArray<Line>): Chosen | undefined => {
   const decimals = lines.filter((line) => line.marker === "decimal").length
   const items = lines.filter(
@@ -100,21 +100,21 @@ export const choose = (lines: ReadonlyArray<Line>): Chosen | undefined => {
   return { marker, indent, level: outer.find((line) => line.marker === marker)?.level ?? 0 }
 }
 
-/** Whether a list is announced as what is known rather than as what is to be done. */
+/** Whether a list is announced as facts instead of as a plan. */
 const isGiven = (lines: ReadonlyArray<Line>, at: number): boolean => {
   let before = at - 1
   while (before >= 0 && lines[before]!.text === "") before--
   return before >= 0 && PlanBounds.announcesFacts(withoutEmphasis(lines[before]!))
 }
 
-/** The last line outside that is labelled as a step, or -1. */
+/** The last unfenced line labeled as a step, or -1. */
 const lastLabel = (lines: ReadonlyArray<Line>): number =>
   lines.findLastIndex(({ indent, marker }) => marker === "label" && indent < 2)
 
 /**
- * The line at which the work on the plan begins: one that says so, or a step of number 1 behind higher ones, unless a
- * title stands between. Work in steps (`Step 1:`) ends a numbered plan, unless its list is announced as something else;
- * work in numbers ends a plan in steps that have no lists. `lines.length` where there is none.
+ * The line where the work on the plan begins: a line that says so, or a step with number 1 after higher ones without a
+ * title in between. Work in steps (`Step 1:`) ends a numbered plan, unless its list is announced as something else;
+ * numbered work ends a plan in steps without lists. `lines.length` if there is none.
  */
 export const findEnd = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>, start: Beginning): number => {
   let first = start.first
@@ -144,7 +144,7 @@ export const findEnd = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number
     const number = line.number === undefined || line.number.includes(".") ? 0 : Number.parseInt(line.number, 10)
     const again = number === 1 && last > 1 && !titled
     if (first.marker === "label" && line.marker !== "label") {
-      // Numbers from 1 behind a blank line and the last step.
+      // Numbers from 1 after a blank line and the last step.
       if (again && !hasLists && i > label && line.marker === "number" && lines[i - 1]!.text === "") return i
       hasLists = true
       continue

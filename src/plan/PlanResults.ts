@@ -1,5 +1,5 @@
 /**
- * What came of the calls of a plan: as a field of a state, as a model reads it, as events tell it.
+ * The results of a plan's calls: as a field of a state, as text for a model, and as steps for events.
  *
  * @since 0.1.0
  * @internal
@@ -16,17 +16,17 @@ export const Answered = Schema.Struct({
   messages: Schema.Array(Schema.Any as Schema.Schema<Message>)
 })
 
-/** A call and what came of it. */
+/** A call with its result. */
 export const Call = Schema.Struct({
   id: Schema.String,
   tool: Schema.String,
-  /** Its arguments as the plan has them. */
+  /** The arguments as the plan has them. */
   args: Schema.String,
   dependencies: Schema.Array(Schema.String),
   status: Schema.Literal("pending", "completed", "failed", "skipped"),
-  /** What references to it stand for, when it is completed. */
+  /** The value of references to it, once it is completed. */
   value: Schema.optional(Schema.Unknown),
-  /** What a model reads of it: the result, the error, or why it was skipped. */
+  /** The text for the model: the result, the error, or why it was skipped. */
   observation: Schema.String
 })
 export interface Call extends Schema.Schema.Type<typeof Call> {}
@@ -38,10 +38,10 @@ const oneLine = (text: string): string => {
   return line.length > maxArgs ? `${line.slice(0, maxArgs).replace(/[\ud800-\udbff]$/, "")}…` : line
 }
 
-/** Every line of data stands further in than the lines between results: it cannot pass for one of them. */
+/** Every line of data is indented further than the lines between results, so that it cannot pass for one of them. */
 const indented = (text: string): string => `  ${text.trim().replace(/\r\n?|\n/g, "\n  ")}`
 
-/** Calls with their results, one after another. `shown` is how one is written. */
+/** Calls with their results, in order. `shown` writes one call. */
 export const render = (
   calls: ReadonlyArray<Call>,
   shown: (call: Call, args: string) => string,
@@ -63,6 +63,6 @@ export const toSteps = (calls: Iterable<Call>, shown: (call: Call, args: string)
     status: call.status
   }))
 
-/** What is said of a call that cannot be made because others did not end well. */
+/** The observation of a call that is skipped because calls it depends on did not succeed. */
 export const skippedText = (failed: ReadonlyArray<string>): string =>
   `Not called: it needs ${failed.join(" and ")}, which gave no result.`

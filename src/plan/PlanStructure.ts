@@ -1,5 +1,5 @@
 /**
- * The forms of plans that are no lines of calls: JSON, and blocks of fields.
+ * Reads plans that are not lines of calls: JSON, and blocks of fields.
  *
  * @since 0.1.0
  * @internal
@@ -36,7 +36,7 @@ const idsOf = (value: unknown): ReadonlyArray<string> => {
     .filter((id) => id !== "" && !/^(?:none|null|n\/?a)$/i.test(id))
 }
 
-/** Arguments as an object, a list, or a text that may hold either. */
+/** Arguments given as an object, a list, or a text that contains either. */
 const argumentsOf = (value: unknown): Pick<Written, "args" | "named"> => {
   if (value === undefined || value === null) return { args: [], named: {} }
   if (Predicate.isReadonlyRecord(value)) return { args: [], named: value }
@@ -81,7 +81,7 @@ interface Open {
   readonly holdsTasks: boolean
 }
 
-/** Each object of the list of tasks as soon as it is complete. */
+/** Accepts each object of the list of tasks as soon as it is complete. */
 export function* json(cursor: Cursor, plan: Collector): Reading<void> {
   const stack: Array<Open> = []
   let key = ""
@@ -90,7 +90,7 @@ export function* json(cursor: Cursor, plan: Collector): Reading<void> {
   for (; !plan.isOver; cursor.at++) {
     while (cursor.at >= cursor.text.length) {
       if (cursor.ended) {
-        // The end came before that of the list: what stood open is lost.
+        // The text ended before the list: the incomplete rest is lost.
         return plan.refuse(undefined, task === undefined ? "the JSON is cut off" : "the last task is cut off")
       }
       yield
@@ -148,14 +148,14 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ["reason", "thought"]
 ])
 
-/** What stands between the lines of a code fence. */
+/** The text between the lines of a code fence. */
 export const withoutFence = (given: string): string => {
   const text = given.trim()
   const inner = text.endsWith("```") ? text.slice(0, -3) : text
   return inner.replace(/^```[a-z]*/i, "").trim()
 }
 
-/** Blocks line by line. */
+/** Reads blocks line by line. */
 export const makeBlocks = (plan: Collector) => {
   let block: Block | undefined
   const field = (open: Block, name: string): string | undefined => open.fields.get(name)?.join("\n")

@@ -1,6 +1,6 @@
 /**
- * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk
- * around them. Read line by line, in time linear in the text.
+ * Reads plans as models write them: numbered, labeled with "Step", bulleted, as headings, with tags, bold, fenced, with
+ * text around them. Reads line by line, in time linear in the text.
  *
  * @since 0.1.0
  */
@@ -27,12 +27,12 @@ import {
  * @category models
  */
 export interface Step {
-  /** `1`, `2`, …: the place in the plan, whatever number was written. */
+  /** `1`, `2`, …: the position in the plan, whatever number was written. */
   readonly id: string
-  /** Without marker and tag. Sub-items and further lines stand in lines of their own. */
+  /** Without marker and tag. Sub-items and further lines are lines of their own. */
   readonly description: string
   readonly kind: "tool" | "reason"
-  /** The name behind `[TOOL:…]`, as it was written. */
+  /** The name after `[TOOL:…]`, as it was written. */
   readonly tool?: string | undefined
   /** The number as it was written: `3`, `1.1`; absent for bullets and headings. */
   readonly number?: string | undefined
@@ -45,13 +45,13 @@ export interface Step {
 export interface PlanText {
   /** At least one. */
   readonly steps: ReadonlyArray<Step>
-  /** What stands before the first step, or before its `PLAN:` marker. */
+  /** The text before the first step, or before its `PLAN:` marker. */
   readonly preamble: string
-  /** What stands behind the last step. */
+  /** The text after the last step. */
   readonly epilogue: string
 }
 
-/** The `PLAN:` that prose follows, up to the work on it: its sentences, and where they stand. */
+/** Finds the `PLAN:` followed by prose, up to the work on it: its sentences, and their position. */
 const readProse = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>) => {
   for (const [i, line] of lines.entries()) {
     if (inside[i] !== -1 || line.indent >= 2 || (line.marker !== undefined && line.marker !== "heading")) continue
@@ -93,16 +93,16 @@ interface Draft {
   readonly lines: Array<string>
 }
 
-/** The lines of each step, and where the first begins and the last ends. */
+/** The lines of each step, with the beginning of the first and the end of the last. */
 const collect = (text: string, lines: ReadonlyArray<Line>, { inside }: Fences, start: Beginning, chosen: Chosen) => {
   const drafts: Array<Draft> = []
   let current: Draft | undefined
   let from = start.marker < 0 ? -1 : lines[start.marker]!.start
   let to = 0
   let blank = false
-  /** Behind a paragraph that is the last step's only if another step follows. */
+  /** A paragraph that belongs to the last step only if another step follows. */
   let outside = false
-  /** Behind a title between steps: what follows it belongs to none of them. */
+  /** Text after a title between steps, which belongs to no step. */
   let between = false
   let doubtful: Array<string> = []
   const open = (line: Line, end: number) => {
@@ -139,7 +139,7 @@ const collect = (text: string, lines: ReadonlyArray<Line>, { inside }: Fences, s
     }
     if (current === undefined) continue
     if (fenced >= 0) {
-      // Verbatim, but for the indentation of the fence itself.
+      // Verbatim, except for the indentation of the fence itself.
       const raw = text.slice(line.start, line.end).trimEnd()
       take(current, raw.slice(Math.min(lines[fenced]!.indent, raw.length - raw.trimStart().length)), line.end)
       blank = line.text === ""
@@ -170,7 +170,7 @@ const toStep = (id: string, text: string, number: string | undefined): Step | un
 }
 
 /**
- * One step from a text with or without a tag; `undefined` when it says nothing.
+ * Reads one step from a text with or without a tag; `undefined` for an empty one.
  *
  * @since 0.1.0
  * @category conversions
@@ -199,13 +199,13 @@ const withoutFirstFence = (text: string): string => {
 }
 
 /**
- * The plan of a text. Whichever marker stands highest in this order makes the steps: `Step 1:`, numbered headings,
- * numbers, bullets, bare tags, headings; what is marked otherwise, indented further, or numbered below its step (`1.1`)
- * belongs to the step above it. Where a text has a `PLAN:` that steps follow, the plan begins at the last one. It ends
- * where the work begins: at `Calculations:`, `Solution:`, `Let's carry out the plan` and their like, or where the
- * numbers begin again; a numbered plan ends at the `Step 1:` of its work. Prose behind a `PLAN:` is a step a sentence.
- * Fenced text is part of its step; where all steps are fenced, the fence is taken off. Without a step that says
- * something: a `PlanError` (its `strategyName` empty).
+ * Reads the plan of a text. The first of these markers that is present makes the steps: `Step 1:`, numbered headings,
+ * numbers, bullets, bare tags, headings. Text with another marker, deeper indentation, or a number below its step
+ * (`1.1`) belongs to the step above it. If a text has a `PLAN:` followed by steps, the plan begins at the last one. It
+ * ends where the work begins: at `Calculations:`, `Solution:`, `Let's carry out the plan` and similar lines, or where
+ * the numbers start over; a numbered plan ends at the `Step 1:` of its work. Prose after a `PLAN:` has one step per
+ * sentence. Fenced text is part of its step; if all steps are fenced, the fence is removed. A text without any step is
+ * a `PlanError` (with an empty `strategyName`).
  *
  * @since 0.1.0
  * @category conversions
@@ -255,8 +255,8 @@ export const parse = (text: string): Either.Either<PlanText, PlanError> => {
 }
 
 /**
- * The plan as text that `parse` reads back: each step behind its marker (default `1.`, `2.`, …) and tag, further lines
- * indented below.
+ * Writes a plan as text that `parse` reads back: each step after its marker (default `1.`, `2.`, …) and tag, with
+ * further lines indented below.
  *
  * @since 0.1.0
  * @category conversions

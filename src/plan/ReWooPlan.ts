@@ -1,11 +1,11 @@
 /**
- * Plans of `rewoo`. Three forms are told apart by themselves:
+ * Reads plans of ReWOO. It recognizes three forms:
  *
  * - lines as in Xu et al. 2023: `Plan: …` and `#E1 = Tool[input]`, where an input refers to earlier evidence as `#E1`;
  * - blocks of `PLAN`, `SOLVER`, `TOOL` and `PARAMS` (JSON), where `{name}` refers to the solver of that name;
  * - JSON: a list of steps, at the top or under `steps`, `plan` or `evidence`.
  *
- * Nothing of a plan is ever evaluated, and reading takes time linear in the text.
+ * Nothing of a plan is evaluated, and reading takes time linear in the text.
  *
  * @since 0.1.0
  */
@@ -23,7 +23,7 @@ import * as ReActAction from "./react/ReActAction.js"
 import * as TaskGraph from "./TaskGraph.js"
 
 /**
- * One piece of evidence that a plan asks for.
+ * One piece of evidence in a plan.
  *
  * @since 0.1.0
  * @category schemas
@@ -32,13 +32,13 @@ export const Evidence = Schema.Struct({
   /** `#E1`, or the name of a solver. */
   variable: Schema.String,
   tool: Schema.String,
-  /** A text, or arguments by name; references as they were written. */
+  /** Text, or named arguments, with references as they were written. */
   input: Schema.Unknown,
-  /** The evidence it refers to, each once, in the order in which it stands. */
+  /** The evidence it refers to, each once, in order. */
   refs: Schema.Array(Schema.String),
-  /** What the plan says it is for; `""` when nothing. */
+  /** Its purpose according to the plan; `""` if there is none. */
   plan: Schema.String,
-  /** How it refers to others: `#E1` alone, or `{name}` as well. */
+  /** How it refers to other evidence: `#E1` only, or `{name}` as well. */
   notation: Schema.Literal("#E", "{}")
 }).annotations({ identifier: "effect-lexigram/strategy/ReWooPlan/Evidence" })
 /**
@@ -52,13 +52,13 @@ export interface Evidence extends Schema.Schema.Type<typeof Evidence> {}
  * @category models
  */
 export interface ReWooPlan {
-  /** What the plan says, one text a step. */
+  /** The thoughts of the plan, one per step. */
   readonly plans: ReadonlyArray<string>
   readonly evidence: ReadonlyArray<Evidence>
 }
 
 /**
- * A plan with all that is wrong with it; `issues` is empty for one that can be carried out.
+ * A plan with its issues; `issues` is empty for a valid plan.
  *
  * @since 0.1.0
  * @category models
@@ -74,11 +74,11 @@ export interface Reading {
  */
 export interface Options {
   /**
-   * Names of the tools there are, the one for questions to a model among them: others become an issue. Not given: any
+   * Names of the available tools, including the one for questions to a model. Other tools are an issue. Default: any
    * tool.
    */
   readonly tools?: ReadonlyArray<string> | undefined
-  /** Pieces of evidence at most; default 500. */
+  /** Maximum pieces of evidence; default 500. */
   readonly maxEvidence?: number | undefined
 }
 
@@ -93,7 +93,7 @@ const grammars: { readonly [N in Evidence["notation"]]: PlanArguments.Grammar } 
 }
 
 /**
- * A plan with all that is wrong with it, whatever it is.
+ * Reads a plan together with its issues. Never fails.
  *
  * @since 0.1.0
  * @category conversions
@@ -159,7 +159,7 @@ export const readPlan = (text: string, options: Options = {}): Reading => {
 }
 
 /**
- * The issues of a plan as an error.
+ * Turns the issues of a plan into an error.
  *
  * @since 0.1.0
  * @category conversions
@@ -168,8 +168,8 @@ export const toError = (issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>
   PlanCollector.error("rewoo", issues)
 
 /**
- * A plan that can be carried out, or everything that is wrong with it: evidence given twice, references to nothing or
- * to itself, circles, unknown tools, inputs without an end, too much evidence, no plan at all.
+ * Reads a valid plan, or fails with all its issues: duplicate evidence, references to nothing or to itself, cycles,
+ * unknown tools, unterminated inputs, too much evidence, no plan at all.
  *
  * @since 0.1.0
  * @category conversions
@@ -190,9 +190,9 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
 }
 
 /**
- * The input with the evidence it refers to in its places, as `LlmCompilerPlan.resolve` does: a reference that is a
- * whole string becomes the value itself, one inside a string its text. `input` is that of the evidence unless another
- * reading of it is given.
+ * The input with evidence in place of references, as in `LlmCompilerPlan.resolve`: a reference that is a whole string
+ * becomes the value itself, one inside a string becomes text. `input` is that of the evidence unless another reading of
+ * it is given.
  *
  * @since 0.1.0
  * @category conversions
@@ -219,7 +219,7 @@ export const resolve = (
 }
 
 /**
- * Arguments in an input that is text: a JSON object, where the text is one.
+ * Arguments in a text input, if the text is a JSON object.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,5 @@
 /**
- * The three forms in which plans of `rewoo` are written.
+ * Reads the three forms in which plans of ReWOO are written.
  *
  * @since 0.1.0
  * @internal
@@ -11,14 +11,14 @@ import * as JsonRepair from "../internal/text/JsonRepair.js"
 import { type Cursor, callArguments, maxChars, NONE, runAll } from "./PlanLiteral.js"
 import { withoutFence } from "./PlanStructure.js"
 
-/** Evidence as it is written; `problem` is why it cannot be read. */
+/** A piece of evidence as written; `problem` says why it is unreadable. */
 export interface Step {
   readonly variable: string
   readonly tool: string
   readonly input: unknown
   readonly plan: string
   readonly notation: "#E" | "{}"
-  /** Whether every `{word}` is meant as a reference. */
+  /** Whether every `{word}` is a reference. */
   readonly strict: boolean
   readonly problem?: string | undefined
 }
@@ -26,7 +26,7 @@ export interface Step {
 export interface Written {
   readonly plans: ReadonlyArray<string>
   readonly steps: ReadonlyArray<Step>
-  /** The text holds a plan, be it one without evidence. */
+  /** The text contains a plan, even if it has no evidence. */
   readonly isFound: boolean
 }
 
@@ -37,8 +37,8 @@ const head = /^[*`]*([\p{L}_][^[\](){}\n]{0,127}?)[ \t*`]{0,16}([[(])/u
 const question = /^[ \t*_>#]*question[ \t*_]*:/i
 
 /**
- * The input of a call: up to the bracket that closes if nothing follows it on its line that closes as well, else up to
- * the last one. `undefined` when none does.
+ * The input of a call: up to the closing bracket if no other one follows on its line, else up to the last one.
+ * `undefined` if none closes it.
  */
 const enclosed = (text: string, open: string, close: ")" | "]"): string | undefined => {
   const quoted = /^\s*[{["']/.test(text) ? literal(text, close) : undefined
@@ -57,7 +57,7 @@ const enclosed = (text: string, open: string, close: ")" | "]"): string | undefi
   return last < 0 ? undefined : text.slice(0, last)
 }
 
-/** Brackets inside of strings do not count where the input is a list of literals. */
+/** Brackets inside strings do not count if the input is a list of literals. */
 const literal = (text: string, close: ")" | "]"): string | undefined => {
   const cursor: Cursor = { text, at: 0, ended: true }
   const read = runAll(callArguments(cursor, close))
@@ -100,7 +100,7 @@ const readLines = (text: string, max: number): Written => {
     plan = ""
   }
   for (const line of text.split("\n")) {
-    // One more than there may be is enough to see that there are too many.
+    // One more than allowed is enough to detect that there are too many.
     if (steps.length > max) break
     const given = assignment.exec(line)
     if (given !== null) {
@@ -116,7 +116,7 @@ const readLines = (text: string, max: number): Written => {
       plans.push(plan)
       if (at !== null) begin(at[1] as string, inner.slice(at.index + at[0].length))
     } else if ((steps.length > 0 || open !== undefined) && question.test(line)) {
-      // The model goes on with a question of its own.
+      // The model continues with a question of its own.
       break
     } else (open as Open | undefined)?.lines.push(line)
   }
@@ -229,7 +229,7 @@ const readJson = (text: string, max: number): Written | undefined => {
   return { plans: steps.map(({ plan }) => plan).filter((plan) => plan !== ""), steps, isFound: true }
 }
 
-/** A plan in whichever form it is; at most one step more than `max`. */
+/** Reads a plan in any form; at most one step more than `max`. */
 export const read = (text: string, max: number): Written => {
   if (/^[ \t*_>-]*SOLVER[ \t*_]*:/im.test(text)) return readBlocks(text, max)
   const lines = readLines(text, max)

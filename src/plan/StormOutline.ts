@@ -1,6 +1,5 @@
 /**
- * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes
- * one in.
+ * Reads the outline of an article in any form a model writes: sections, their subsections, and the points of those.
  *
  * @since 0.1.0
  */
@@ -39,7 +38,7 @@ export const Section = Schema.Struct({ title: Schema.String, subsections: Schema
 export interface Section extends Schema.Schema.Type<typeof Section> {}
 
 /**
- * `title` is that of the article, where the outline names one.
+ * `title` is the title of the article, if the outline names one.
  *
  * @since 0.1.0
  * @category schemas
@@ -59,11 +58,11 @@ export interface StormOutline extends Schema.Schema.Type<typeof StormOutline> {}
  * @category models
  */
 export interface Bounds {
-  /** Sections beyond are left out; default 8. */
+  /** Maximum number of sections; further ones are omitted; default 8. */
   readonly maxSections?: number | undefined
-  /** Subsections of one section beyond are left out; default 6. */
+  /** Maximum number of subsections per section; further ones are omitted; default 6. */
   readonly maxSubsections?: number | undefined
-  /** Points of one subsection beyond are left out; default 6. */
+  /** Maximum number of points per subsection; further ones are omitted; default 6. */
   readonly maxPoints?: number | undefined
 }
 
@@ -74,10 +73,10 @@ export interface Bounds {
 export const defaults = { maxSections: 8, maxSubsections: 6, maxPoints: 6 } as const
 
 const TITLE_MAX = 120
-/** A longer line is no heading; what stands behind is not looked at. */
+/** A longer line is not a heading; only this much of a line is read. */
 const LINE_MAX = 400
 
-/** Sections that an article with citations has of itself, or that say nothing. */
+/** Sections that an article with citations has anyway, or that say nothing. */
 const reserved = new Set(["sources", "references", "bibliography", "citations", "see also", "external links"])
 
 const strip = (title: string): string =>
@@ -91,7 +90,7 @@ const strip = (title: string): string =>
     .trim()
 
 /**
- * A line as a title: emphasis, numbers, quotes and citations are no part of it.
+ * A line as a title, without emphasis, numbers, quotes and citations.
  *
  * @since 0.1.0
  * @category conversions
@@ -106,7 +105,7 @@ export const titleOf = (raw: string): string => {
 }
 
 /**
- * How titles are compared: their letters and digits.
+ * The key by which titles are compared: their letters and digits.
  *
  * @since 0.1.0
  * @category conversions
@@ -124,10 +123,10 @@ interface Draft {
   readonly children: Map<string, Draft>
 }
 
-/** Collects what a reader finds, each title at its level; what is named twice below the same is one. */
+/** Collects titles at their level. Repeated titles below the same parent are one. */
 const builder = () => {
   const drafts = new Map<string, Draft>()
-  /** The section and the subsection that what comes next belongs to. */
+  /** The section and subsection that the next title belongs to. */
   let section: Draft | undefined
   let subsection: Draft | undefined
   const put = (raw: string, into: Map<string, Draft>): Draft | undefined => {
@@ -146,7 +145,7 @@ const builder = () => {
       subsection = undefined
     } else if (section !== undefined) {
       if (level === 2) subsection = put(raw, section.children)
-      // A point below no subsection is one itself.
+      // A point without a subsection becomes a subsection.
       else put(raw, (subsection ?? section).children)
     }
   }
@@ -211,7 +210,7 @@ const fromJson = (value: unknown, into: Builder): string | undefined => {
     const title = field(value, ["title", "topic"])
     return typeof title === "string" ? titleOf(title) : undefined
   }
-  // A map of titles to what stands below them.
+  // A map from titles to their content.
   for (const [title, below] of Object.entries(value)) {
     if (!Array.isArray(below) && (typeof below !== "object" || below === null)) continue
     into.add(1, title)
@@ -222,7 +221,7 @@ const fromJson = (value: unknown, into: Builder): string | undefined => {
 
 interface Line {
   readonly kind: "marked" | "heading" | "numbered" | "bullet"
-  /** Of a marker its level, as of a heading; of a number like `1.2` how many parts it has. */
+  /** The level of a marker or heading; for a number such as `1.2` the count of its parts. */
   readonly level: number
   readonly indent: number
   readonly text: string
@@ -247,7 +246,7 @@ const readLine = (raw: string): Line | undefined => {
   match = heading.exec(text)
   if (match !== null) return { kind: "heading", level: match[1]!.length, indent, text: text.slice(match[0].length) }
   match = numbered.exec(text)
-  // Emphasised as a whole, a line with a number is one all the same.
+  // A line with a number counts as one even if it is emphasized as a whole.
   const bare = match === null && text.startsWith("**") ? text.slice(2) : text
   match ??= numbered.exec(bare)
   if (match !== null) {
@@ -265,11 +264,11 @@ const fromMarked = (lines: ReadonlyArray<Line>, into: Builder): undefined => {
   for (const line of lines) if (line.kind === "marked") into.add(levelOf(line.level), line.text)
 }
 
-/** The place of each of these among all of them, from 1: levels that are skipped are none. */
+/** The rank of each level among all present, from 1: skipped levels do not count. */
 const ranks = (values: ReadonlyArray<number>): ReadonlyMap<number, number> =>
   new Map([...new Set(values)].sort((a, b) => a - b).map((value, at) => [value, at + 1]))
 
-/** One heading above all others is the title. */
+/** A single heading above all others is the title. */
 const fromHeadings = (lines: ReadonlyArray<Line>, into: Builder): string | undefined => {
   const headings = lines.filter((line) => line.kind === "heading")
   const top = headings.reduce((least, line) => Math.min(least, line.level), 6)
@@ -278,7 +277,7 @@ const fromHeadings = (lines: ReadonlyArray<Line>, into: Builder): string | undef
   const rest = alone ? headings.slice(1) : headings
   const depths = ranks(rest.map(({ level }) => level))
   let depth = 0
-  /** Indents of the list below a heading, from the outermost. */
+  /** Indents of the list below a heading, outermost first. */
   let indents: Array<number> = []
   for (const line of lines) {
     if (alone && line === first) continue
@@ -287,7 +286,7 @@ const fromHeadings = (lines: ReadonlyArray<Line>, into: Builder): string | undef
       indents = []
       into.add(levelOf(depth), line.text)
     } else if (depth > 0 && depth < 3) {
-      // A list below a heading is a level below it, and what is indented in the list one more.
+      // A list below a heading is one level deeper, and each indentation in the list one more.
       while (indents.length > 0 && indents.at(-1)! > line.indent + 1) indents.pop()
       if (indents.length === 0 || line.indent > indents.at(-1)! + 1) indents.push(line.indent)
       into.add(levelOf(depth + indents.length), line.text)
@@ -296,13 +295,13 @@ const fromHeadings = (lines: ReadonlyArray<Line>, into: Builder): string | undef
   return alone ? titleOf(first.text) : undefined
 }
 
-/** How deep a line of a list stands says its number, where numbers have parts, and its indent. */
+/** The depth of a list line follows from its number, if numbers have parts, and its indent. */
 const fromList = (lines: ReadonlyArray<Line>, into: Builder): undefined => {
   const isNumbered = lines.some((line) => line.kind === "numbered")
   const tops = lines.filter((line) => !isNumbered || line.kind === "numbered")
   const least = tops.reduce((least, line) => Math.min(least, line.indent), LINE_MAX)
   const level = tops.reduce((least, line) => Math.min(least, line.level), LINE_MAX)
-  /** The lines that what comes next may stand below. */
+  /** The lines that may be the parent of the next one. */
   const open: Array<{ readonly indent: number; readonly depth: number }> = []
   for (const line of lines) {
     const isTop = (!isNumbered || line.kind === "numbered") && line.level === level && line.indent <= least + 1
@@ -335,9 +334,9 @@ const isOutline = (built: Builder, isList: boolean): boolean => {
 }
 
 /**
- * An outline out of a text: JSON, `SECTION:`, `SUBSECTION:` and `POINT:` lines, Markdown headings, or a numbered or
- * bulleted list. Whatever else the text says is passed over; sections named twice are one, and so are subsections
- * within theirs. A text without an outline is a `PlanError`. Takes time linear in the text.
+ * Reads an outline from a text: JSON, `SECTION:`, `SUBSECTION:` and `POINT:` lines, Markdown headings, or a numbered or
+ * bulleted list. Other text is skipped. Repeated sections are merged, and so are repeated subsections of a section. A
+ * text without an outline is a `PlanError`. Takes time linear in the text.
  *
  * @since 0.1.0
  * @category conversions
@@ -371,7 +370,7 @@ export const parse = (text: string, bounds: Bounds = {}): Either.Either<StormOut
 }
 
 /**
- * An outline as text that `parse` reads back.
+ * Writes an outline as text that `parse` reads back.
  *
  * @since 0.1.0
  * @category conversions
@@ -388,7 +387,7 @@ export const render = (outline: StormOutline): string =>
     .join("\n")
 
 /**
- * A subsection with its points, on one line.
+ * A subsection with its points on one line.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * Tasks that need results of other tasks: what is wrong with such a graph, and how it runs, each task as soon as all it
- * needs is there, while more of them may still come.
+ * Graphs of tasks that need results of other tasks: validates them, and runs each task as soon as its dependencies have
+ * ended, while further tasks may still be added.
  *
  * @since 0.1.0
  * @internal
@@ -14,14 +14,14 @@ import type { PlanIssue } from "./PlanError.js"
 
 export interface Node {
   readonly id: string
-  /** The tasks whose results it needs; each once. */
+  /** The tasks whose results it needs, each once. */
   readonly dependencies: ReadonlyArray<string>
 }
 
 const listed = (ids: ReadonlyArray<string>): string =>
   ids.length <= 10 ? ids.join(" -> ") : `${ids.slice(0, 10).join(" -> ")} -> …`
 
-/** Ways round among tasks that all wait: each of them needs another of them, and each is passed once. */
+/** Cycles among waiting tasks: each of them needs another one of them, and each is visited once. */
 const findCycles = (waiting: ReadonlyMap<string, Node>): ReadonlyArray<ReadonlyArray<string>> => {
   const cycles: Array<ReadonlyArray<string>> = []
   const passed = new Set<string>()
@@ -40,8 +40,8 @@ const findCycles = (waiting: ReadonlyMap<string, Node>): ReadonlyArray<ReadonlyA
 }
 
 /**
- * References to nothing, and circles, in time linear in tasks and dependencies. `known` are ids that have results
- * already; `shown` is how an id reads in messages.
+ * Finds dangling references and cycles, in time linear in tasks and dependencies. `known` are ids that already have
+ * results; `shown` writes an id for messages.
  */
 export const check = (
   nodes: ReadonlyArray<Node>,
@@ -95,29 +95,29 @@ export const check = (
   return issues
 }
 
-/** Where tasks are handed in while others run. */
+/** Accepts tasks while others run. */
 export interface Pool<T> {
-  /** Takes tasks; an id counts once. */
+  /** Adds tasks; a repeated id is ignored. */
   readonly add: (tasks: ReadonlyArray<T>) => void
-  /** Forgets every task so far: those that run go on, the others are never begun, and their ids are free again. */
+  /** Forgets all tasks so far: running tasks continue, the others never begin, and their ids are free again. */
   readonly drop: () => void
-  /** Waits until no task runs. */
+  /** Waits until no task is running. */
   readonly idle: Effect.Effect<void>
 }
 
 export interface RunOptions<T extends Node, A, E, R, E2, R2> {
-  /** Tasks at a time, at least 1. */
+  /** Maximum number of concurrent tasks, at least 1. */
   readonly concurrency: number
-  /** Hands tasks in; when it ends, no more come. */
+  /** Adds tasks; once it ends, no more are added. */
   readonly feed: (pool: Pool<T>) => Effect.Effect<A, E, R>
   /**
-   * Does a task whose dependencies have all ended; `failed` are those that did not end well. Gives back whether it did
-   * itself. A task is begun once.
+   * Runs a task whose dependencies have all ended; `failed` are those that did not succeed. Returns whether the task
+   * succeeded. A task begins once.
    */
   readonly execute: (task: T, failed: ReadonlyArray<string>) => Effect.Effect<boolean, E2, R2>
 }
 
-/** Which tasks may begin. */
+/** Tracks which tasks may begin. */
 class Schedule<T extends Node> {
   readonly #settled = new Map<string, boolean>()
   #open = new Map<string, number>()
@@ -125,7 +125,7 @@ class Schedule<T extends Node> {
   #ready: Array<T> = []
   #head = 0
   #seen = new Set<string>()
-  /** Goes up by one when everything is forgotten. */
+  /** Incremented when all tasks are forgotten. */
   generation = 0
 
   add(task: T): void {
@@ -174,117 +174,135 @@ class Schedule<T extends Node> {
   }
 }
 
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** One run: its fibers, and what they report to the loop that begins tasks. */
+class Runner<T extends Node, A, E, R> {
+  private readonly schedule = new Schedule<T>()
+  private readonly fibers = new Set<Fiber.RuntimeFiber<unknown, E>>()
+  private readonly ended: Array<Fiber.RuntimeFiber<unknown, E>> = []
+  private readonly concurrency: number
+  private idlers: Array<() => void> = []
+  private running = 0
+  private fed: Exit.Exit<A, E> | undefined
+  private failure: Cause.Cause<E> | undefined
+  private hasNews = false
+  private wake: (() => void) | undefined
+
+  constructor(
+    private readonly options: RunOptions<T, A, E, R, E, R>,
+    private readonly restore: Restore,
+    /** Gives each task a place, while a durable run is recorded. */
+    private readonly fork: ((name: string) => Step.PlaceService) | undefined
+  ) {
+    this.concurrency = Math.max(1, Math.floor(options.concurrency))
+  }
+
+  private tell(): void {
+    this.hasNews = true
+    this.wake?.()
+  }
+
+  private readonly news: Effect.Effect<void> = Effect.async<void>((resume) => {
+    if (this.hasNews) resume(Effect.void)
+    else this.wake = () => resume(Effect.void)
+  })
+
+  private start<B>(
+    place: string,
+    effect: Effect.Effect<B, E, R>,
+    onExit: (exit: Exit.Exit<B, E>) => void
+  ): Effect.Effect<void, never, R> {
+    const placed = this.fork === undefined ? effect : Effect.provideService(effect, Step.Place, this.fork(place))
+    return Effect.map(Effect.forkDaemon(this.restore(placed)), (fiber) => {
+      this.fibers.add(fiber)
+      fiber.addObserver((exit) => {
+        this.fibers.delete(fiber)
+        if (Exit.isSuccess(exit)) this.ended.push(fiber)
+        else this.failure ??= exit.cause
+        onExit(exit)
+        this.tell()
+      })
+    })
+  }
+
+  private begin(task: T): Effect.Effect<void, never, R> {
+    const { options, schedule } = this
+    const { generation } = schedule
+    this.running++
+    return this.start(
+      `${generation}.${task.id}`,
+      Effect.suspend(() => options.execute(task, schedule.failed(task))),
+      (exit) => {
+        this.running--
+        if (Exit.isSuccess(exit) && generation === schedule.generation) schedule.settle(task.id, exit.value)
+        if (this.running > 0) return
+        for (const resume of this.idlers) resume()
+        this.idlers = []
+      }
+    )
+  }
+
+  private readonly pool: Pool<T> = {
+    add: (tasks) => {
+      for (const task of tasks) this.schedule.add(task)
+      this.tell()
+    },
+    drop: () => this.schedule.forget(),
+    idle: Effect.async<void>((resume) => {
+      if (this.running === 0) resume(Effect.void)
+      else this.idlers.push(() => resume(Effect.void))
+    })
+  }
+
+  private next(): T | undefined {
+    return this.running < this.concurrency ? this.schedule.next() : undefined
+  }
+
+  private stop(cause: Cause.Cause<E>): Effect.Effect<never, E> {
+    return Effect.zipRight(Fiber.interruptAll(this.fibers), Effect.failCause(cause))
+  }
+
+  run(): Effect.Effect<A, E, R> {
+    return Effect.gen(this, function* () {
+      yield* this.start(
+        "feed",
+        Effect.suspend(() => this.options.feed(this.pool)),
+        (exit) => {
+          this.fed = exit
+        }
+      )
+      for (;;) {
+        this.hasNews = false
+        this.wake = undefined
+        for (const fiber of this.ended.splice(0)) yield* fiber.inheritAll
+        if (this.failure !== undefined && this.fork === undefined) return yield* this.stop(this.failure)
+        for (let task = this.next(); task !== undefined; task = this.next()) yield* this.begin(task)
+        // A task may have ended while others were begun.
+        if (this.hasNews) continue
+        if (this.fed !== undefined && this.running === 0) break
+        const waited = yield* Effect.exit(this.restore(this.news))
+        if (Exit.isFailure(waited)) return yield* this.stop(waited.cause)
+      }
+      if (this.failure !== undefined) return yield* Effect.failCause(this.failure)
+      return yield* this.fed as Exit.Exit<A, E>
+    })
+  }
+}
+
 /**
- * Runs tasks while they come, at most `concurrency` at a time, in the order in which they are ready. A failure of the
- * feed or of a task, and an interruption of the caller, stop the rest; either way everything has ended when this has.
- * While a durable run is recorded, everything that can go on does before a failure counts, as in `Step.forEach`, and
- * each task has a place by its id.
+ * Runs tasks as they are added, at most `concurrency` at a time, in the order in which they become ready. A failure of
+ * the feed or of a task, and an interruption of the caller, stop the rest; in every case all fibers have ended when the
+ * effect ends. While a durable run is recorded, everything that can proceed does so before a failure counts, as in
+ * `Step.forEach`, and each task has a place by its id.
  */
 export const run = <T extends Node, A, E, R, E2, R2>(
   options: RunOptions<T, A, E, R, E2, R2>
 ): Effect.Effect<A, E | E2, R | R2> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
-      const recording = Step.isRecording(yield* Step.Step)
-      const fork = recording ? (yield* Step.Place).fork() : undefined
-      const concurrency = Math.max(1, Math.floor(options.concurrency))
-      const schedule = new Schedule<T>()
-      const fibers = new Set<Fiber.RuntimeFiber<unknown, E | E2>>()
-      const ended: Array<Fiber.RuntimeFiber<unknown, E | E2>> = []
-      let idlers: Array<() => void> = []
-      let running = 0
-      let fed: Exit.Exit<A, E | E2> | undefined
-      let failure: Cause.Cause<E | E2> | undefined
-      let hasNews = false
-      let wake: (() => void) | undefined
-
-      const tell = () => {
-        hasNews = true
-        wake?.()
-      }
-      const news = Effect.async<void>((resume) => {
-        if (hasNews) resume(Effect.void)
-        else wake = () => resume(Effect.void)
-      })
-
-      const start = <B>(
-        place: string,
-        effect: Effect.Effect<B, E | E2, R | R2>,
-        onExit: (exit: Exit.Exit<B, E | E2>) => void
-      ) =>
-        Effect.map(
-          Effect.forkDaemon(
-            restore(fork === undefined ? effect : Effect.provideService(effect, Step.Place, fork(place)))
-          ),
-          (fiber) => {
-            fibers.add(fiber)
-            fiber.addObserver((exit) => {
-              fibers.delete(fiber)
-              if (Exit.isSuccess(exit)) ended.push(fiber)
-              else failure ??= exit.cause
-              onExit(exit)
-              tell()
-            })
-          }
-        )
-
-      const begin = (task: T) => {
-        const { generation } = schedule
-        running++
-        return start(
-          `${generation}.${task.id}`,
-          Effect.suspend(() => options.execute(task, schedule.failed(task))),
-          (exit) => {
-            running--
-            if (Exit.isSuccess(exit) && generation === schedule.generation) schedule.settle(task.id, exit.value)
-            if (running > 0) return
-            for (const resume of idlers) resume()
-            idlers = []
-          }
-        )
-      }
-
-      const pool: Pool<T> = {
-        add: (tasks) => {
-          for (const task of tasks) schedule.add(task)
-          tell()
-        },
-        drop: () => schedule.forget(),
-        idle: Effect.async<void>((resume) => {
-          if (running === 0) resume(Effect.void)
-          else idlers.push(() => resume(Effect.void))
-        })
-      }
-
-      yield* start(
-        "feed",
-        Effect.suspend(() => options.feed(pool)),
-        (exit) => {
-          fed = exit
-        }
-      )
-      for (;;) {
-        hasNews = false
-        wake = undefined
-        for (const fiber of ended.splice(0)) yield* fiber.inheritAll
-        if (failure !== undefined && !recording) {
-          yield* Fiber.interruptAll(fibers)
-          return yield* Effect.failCause(failure)
-        }
-        for (let task = running < concurrency ? schedule.next() : undefined; task !== undefined; ) {
-          yield* begin(task)
-          task = running < concurrency ? schedule.next() : undefined
-        }
-        // A task may have ended while others were begun.
-        if (hasNews) continue
-        if (fed !== undefined && running === 0) break
-        const waited = yield* Effect.exit(restore(news))
-        if (Exit.isFailure(waited)) {
-          yield* Fiber.interruptAll(fibers)
-          return yield* Effect.failCause(waited.cause)
-        }
-      }
-      if (failure !== undefined) return yield* Effect.failCause(failure)
-      return yield* fed as Exit.Exit<A, E | E2>
+      const isRecording = Step.isRecording(yield* Step.Step)
+      const fork = isRecording ? (yield* Step.Place).fork() : undefined
+      return yield* new Runner<T, A, E | E2, R | R2>(options, restore, fork).run()
     })
   )

@@ -1,35 +1,34 @@
 /**
- * Plans of `llm-compiler`, read whole or while the model writes them. Three forms are told apart by themselves:
+ * Reads plans of LLMCompiler, whole or while the model writes them. It recognizes three forms:
  *
  * @since 0.1.0
  */
 export * as LlmCompilerPlan from "./LlmCompilerPlan.js"
 
 /**
- * How plans are wrong.
+ * Errors of plans.
  *
  * @since 0.1.0
  */
 export * as PlanError from "./PlanError.js"
 
 /**
- * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk
- * around them. Read line by line, in time linear in the text.
+ * Reads plans as models write them: numbered, labeled with "Step", bulleted, as headings, with tags, bold, fenced, with
+ * text around them. Reads line by line, in time linear in the text.
  *
  * @since 0.1.0
  */
 export * as PlanText from "./PlanText.js"
 
 /**
- * Plans of `rewoo`. Three forms are told apart by themselves:
+ * Reads plans of ReWOO. It recognizes three forms:
  *
  * @since 0.1.0
  */
 export * as ReWooPlan from "./ReWooPlan.js"
 
 /**
- * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes
- * one in.
+ * Reads the outline of an article in any form a model writes: sections, their subsections, and the points of those.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * What `AdaptiveAgent` tells its models.
+ * Prompts of the adaptive strategy.
  *
  * @since 0.1.0
  */
@@ -13,63 +13,63 @@ export * as AdaptivePrompts from "./defaults/AdaptivePrompts.js"
 export * as CustomPrompts from "./CustomPrompts.js"
 
 /**
- * Every step that ships with the library.
+ * All prompts of the library.
  *
  * @since 0.1.0
  */
 export * as DefaultPrompts from "./defaults/DefaultPrompts.js"
 
 /**
- * What `EpisodicCompressor` tells its models.
+ * Prompts of `EpisodicCompressor`.
  *
  * @since 0.1.0
  */
 export * as EpisodicPrompts from "./defaults/EpisodicPrompts.js"
 
 /**
- * What groups tell models: whoever takes part, and whoever chooses the next speaker.
+ * Prompts of groups: for participants, and for the choice of the next speaker.
  *
  * @since 0.1.0
  */
 export * as GroupPrompts from "./defaults/GroupPrompts.js"
 
 /**
- * What `HistoryCompactor` tells its models.
+ * Prompts of `HistoryCompactor`.
  *
  * @since 0.1.0
  */
 export * as HistoryPrompts from "./defaults/HistoryPrompts.js"
 
 /**
- * What `LATSAgent` tells its models.
+ * Prompts of the LATS strategy.
  *
  * @since 0.1.0
  */
 export * as LatsPrompts from "./defaults/LatsPrompts.js"
 
 /**
- * What `LLMCompilerAgent` tells its models.
+ * Prompts of the LLMCompiler strategy.
  *
  * @since 0.1.0
  */
 export * as LlmCompilerPrompts from "./defaults/LlmCompilerPrompts.js"
 
 /**
- * What `MemoryReranker` tells its models.
+ * Prompts of `MemoryReranker`.
  *
  * @since 0.1.0
  */
 export * as MemoryRerankPrompts from "./defaults/MemoryRerankPrompts.js"
 
 /**
- * What `PlanAndSolveAgent` tells its models.
+ * Prompts of the plan-and-solve strategy.
  *
  * @since 0.1.0
  */
 export * as PlanAndSolvePrompts from "./defaults/PlanAndSolvePrompts.js"
 
 /**
- * What `PlanExecuteAgent` tells its models.
+ * Prompts of the plan-execute strategy.
  *
  * @since 0.1.0
  */
@@ -83,7 +83,7 @@ export * as PlanExecutePrompts from "./defaults/PlanExecutePrompts.js"
 export * as PromptDirectory from "./PromptDirectory.js"
 
 /**
- * How prompts can be wrong.
+ * Errors of prompts.
  *
  * @since 0.1.0
  */
@@ -98,87 +98,94 @@ export * as PromptError from "./template/PromptError.js"
 export * as PromptLibrary from "./PromptLibrary.js"
 
 /**
- * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand
- * (the user half).
+ * A step of a pattern with its default prompt: a system half, which says who the model is and what it does, and a user
+ * half with the matter at hand.
  *
  * @since 0.1.0
  */
 export * as PromptStep from "./template/PromptStep.js"
 
 /**
- * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit.
- * Every other brace is itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing
- * is ever evaluated: values go in as they are, and places inside values stay text.
+ * Text with variables. A variable is `{name}`: letters, digits and `_`, not beginning with a digit. Every other brace
+ * is itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is evaluated:
+ * values are inserted as they are, and variables inside values remain text.
  *
  * @since 0.1.0
  */
 export * as PromptTemplate from "./template/PromptTemplate.js"
 
 /**
- * What `ReActAgent` tells its models.
+ * Prompts of the ReAct strategy.
  *
  * @since 0.1.0
  */
 export * as ReActPrompts from "./defaults/ReActPrompts.js"
 
 /**
- * What `REWOOAgent` tells its models.
+ * Prompts of the ReWOO strategy.
  *
  * @since 0.1.0
  */
 export * as ReWooPrompts from "./defaults/ReWooPrompts.js"
 
 /**
- * What `ReflectionAgent` tells its models.
+ * Prompts of the reflection strategy.
  *
  * @since 0.1.0
  */
 export * as ReflectionPrompts from "./defaults/ReflectionPrompts.js"
 
 /**
- * What `ReflexionAgent` tells its models.
+ * Prompts of the Reflexion strategy.
  *
  * @since 0.1.0
  */
 export * as ReflexionPrompts from "./defaults/ReflexionPrompts.js"
 
 /**
- * What `SelfDiscoveryAgent` tells its models.
+ * Prompts of the Self-Discover strategy.
  *
  * @since 0.1.0
  */
 export * as SelfDiscoveryPrompts from "./defaults/SelfDiscoveryPrompts.js"
 
 /**
- * What `EntityExtractor` tells its models.
+ * Prompts of `EntityExtractor`.
  *
  * @since 0.1.0
  */
 export * as SemanticPrompts from "./defaults/SemanticPrompts.js"
 
 /**
- * What is asked about sessions: which side of a conflict holds when a branch is merged.
+ * Prompts of sessions.
  *
  * @since 0.1.0
  */
 export * as SessionPrompts from "./defaults/SessionPrompts.js"
 
 /**
- * What `STORMAgent` tells its models.
+ * Prompts of the STORM strategy: outlines and research. Those for writing are in `StormWritingPrompts`.
  *
  * @since 0.1.0
  */
 export * as StormPrompts from "./defaults/StormPrompts.js"
 
 /**
- * What `SupervisorAgent` tells its models.
+ * Prompts of the STORM strategy for writing: sections, lead, report and answer.
+ *
+ * @since 0.1.0
+ */
+export * as StormWritingPrompts from "./defaults/StormWritingPrompts.js"
+
+/**
+ * Prompts of the supervisor strategy.
  *
  * @since 0.1.0
  */
 export * as SupervisorPrompts from "./defaults/SupervisorPrompts.js"
 
 /**
- * Tools as a prompt shows them.
+ * Writes tools for a prompt.
  *
  * @since 0.1.0
  */

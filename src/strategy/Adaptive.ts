@@ -1,5 +1,5 @@
 /**
- * The strategy that fits the task: rules first, then one cheap question to a model, then the strategy that was picked.
+ * Picks the strategy that fits the task: by rules first, then by one cheap question to a model.
  *
  * @since 0.1.0
  */
@@ -12,15 +12,16 @@ import * as StateGraph from "../graph/StateGraph.js"
 import { nearest } from "../internal/text/Nearest.js"
 import type { LlmError } from "../llm/model/LlmError.js"
 import * as AdaptivePrompts from "../prompt/defaults/AdaptivePrompts.js"
+import type { Fatality } from "../tool/ToolRunner.js"
 import * as StrategyBudget from "./combine/StrategyBudget.js"
 import * as Reasoning from "./definition/Reasoning.js"
 import * as ReplyForm from "./definition/ReplyForm.js"
 import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./definition/Strategy.js"
 import type { StrategyBudgetError, StrategyReplyError } from "./definition/StrategyError.js"
-import * as FunctionCalling from "./FunctionCalling.js"
+import * as FunctionCalling from "./loop/FunctionCalling.js"
+import * as ReAct from "./loop/ReAct.js"
 import * as PlanAndSolve from "./PlanAndSolve.js"
 import * as PlanExecute from "./PlanExecute.js"
-import * as ReAct from "./ReAct.js"
 import * as ReWoo from "./ReWoo.js"
 import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 
@@ -33,7 +34,7 @@ import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 export const NAME = "adaptive"
 
 /**
- * Its name in the prompt library.
+ * The pattern's name in the prompt library.
  *
  * @since 0.1.0
  * @category constants
@@ -41,7 +42,7 @@ export const NAME = "adaptive"
 export const PATTERN = "AdaptiveAgent"
 
 /**
- * A strategy that may be picked, and what it is for: what the model picks by.
+ * A candidate strategy and its purpose, by which the model picks.
  *
  * @since 0.1.0
  * @category models
@@ -52,7 +53,7 @@ export interface Candidate<out E = never, out R = never> {
 }
 
 /**
- * Candidates by the names they are picked by; the simplest first.
+ * Candidates by name, the simplest first.
  *
  * @since 0.1.0
  * @category models
@@ -62,7 +63,7 @@ export type Candidates = { readonly [name: string]: Candidate<any, any> }
 type Name<C> = Extract<keyof C, string>
 
 /**
- * What the strategies among candidates add to the failures of every strategy.
+ * The errors that the candidates add to those of every strategy.
  *
  * @since 0.1.0
  * @category models
@@ -72,7 +73,7 @@ export type ErrorOf<C extends Candidates> = {
 }[keyof C]
 
 /**
- * What they require.
+ * The services that the candidates require.
  *
  * @since 0.1.0
  * @category models
@@ -82,7 +83,7 @@ export type ServicesOf<C extends Candidates> = {
 }[keyof C]
 
 /**
- * Names a candidate for a task without asking a model, or `undefined` to leave it open.
+ * Picks a candidate for a task without asking a model, or returns `undefined` to leave it open.
  *
  * @since 0.1.0
  * @category models
@@ -90,7 +91,7 @@ export type ServicesOf<C extends Candidates> = {
 export type Rule<Names extends string = string> = (task: Task) => Names | undefined
 
 /**
- * The candidates where none are given: those whose cost can be foreseen.
+ * The default candidates: strategies whose cost is predictable.
  *
  * @since 0.1.0
  * @category constants
@@ -121,8 +122,7 @@ export const candidates = {
 } as const satisfies Candidates
 
 /**
- * A question of one line and at most 200 characters, with no tools at hand, needs no classification: it is answered
- * directly.
+ * Picks a direct answer for a question of one line and at most 200 characters if there are no tools.
  *
  * @since 0.1.0
  * @category constants
@@ -140,19 +140,19 @@ export interface Options<C extends Candidates = typeof candidates> extends Reaso
   /** Default `candidates`. */
   readonly strategies?: C | undefined
   /**
-   * Asked in their order before any model; default `shortQuestion`, where `function_calling` is among the candidates.
+   * Evaluated in order before any model is asked. Default `shortQuestion`, if `function_calling` is a candidate.
    */
   readonly rules?: ReadonlyArray<Rule<NoInfer<Name<C>>>> | undefined
-  /** What is taken when nothing usable was picked; default `react`, else the first. */
+  /** The strategy to use without a usable pick; default `react`, else the first. */
   readonly fallback?: NoInfer<Name<C>> | undefined
-  /** For a run as a whole, the classification included. */
+  /** The budget of the whole run, including the classification. */
   readonly budget?: StrategyBudget.BudgetOptions | undefined
 }
 
 const data = <A>(): Schema.Schema<A> => Schema.Unknown as unknown as Schema.Schema<A>
 
 /**
- * Which strategy was picked, and what it came to.
+ * The picked strategy and its answer.
  *
  * @since 0.1.0
  * @category schemas
@@ -175,7 +175,7 @@ interface Pick {
 }
 
 /**
- * A pick as text: the name on the first line, the reason below. What holds JSON is none.
+ * Reads a pick written as text: the name on the first line, the reason below. Text with JSON in it is not a pick.
  *
  * @since 0.1.0
  * @category conversions
@@ -205,11 +205,118 @@ const nodeOf = (name: string): string => `strategy ${name}`
 
 const isSoft = (error: { readonly _tag: string }): error is LlmError | StrategyReplyError => error._tag !== "Fatality"
 
+/** The candidates, and how one of them is picked. */
+interface Settings {
+  readonly table: ReadonlyMap<string, Candidate<any, any>>
+  readonly names: ReadonlyArray<string>
+  readonly fallback: string
+  readonly rules: ReadonlyArray<Rule>
+  /** The candidates, as the prompt lists them. */
+  readonly listed: string
+  readonly form: ReplyForm.ReplyForm<Pick>
+}
+
+const resolve = <C extends Candidates>(options: Options<C>): Settings => {
+  const table = new Map<string, Candidate<any, any>>(Object.entries(options.strategies ?? candidates))
+  const names = Array.from(table.keys())
+  const first = names[0]
+  if (first === undefined) throw new TypeError("Adaptive: `strategies` is empty")
+  const fallback = options.fallback ?? (table.has(ReAct.NAME) ? ReAct.NAME : first)
+  if (!table.has(fallback)) {
+    throw new TypeError(`Adaptive: the fallback "${fallback}" is not among the strategies: ${names.join(", ")}`)
+  }
+  const listed = Array.from(table, ([name, { description }]) => `- ${name}: ${description.replace(/\s+/g, " ")}`)
+  return {
+    table,
+    names,
+    fallback,
+    rules: options.rules ?? [shortQuestion],
+    listed: listed.join("\n"),
+    form: pickForm(names)
+  }
+}
+
+const pickForm = (names: ReadonlyArray<string>): ReplyForm.ReplyForm<Pick> =>
+  ReplyForm.make({
+    name: "classification",
+    schema: Schema.Struct({
+      strategy: Schema.String.annotations({
+        description: "The name of one strategy",
+        jsonSchema: { type: "string", enum: names }
+      }),
+      reason: Schema.String.annotations({ description: "Why, in one sentence" })
+    }),
+    text: parsePick
+  })
+
+/** The candidate that a pick means, and whether it was guessed. */
+const toCandidate = ({ fallback, names, table }: Settings, { reason, strategy }: Pick): Pick => {
+  if (table.has(strategy)) return { strategy, reason }
+  const meant = nearest(strategy, names)
+  const quoted = JSON.stringify(strategy.slice(0, 64))
+  return meant === undefined
+    ? { strategy: fallback, reason: `${quoted} is no strategy, and none is like it` }
+    : { strategy: meant, reason: `${quoted} is taken for it. ${reason}` }
+}
+
+/** The pick of a rule, or the only candidate. */
+const pickByRule = ({ names, rules, table }: Settings, task: Task): Pick | undefined => {
+  if (names.length === 1) return { strategy: names[0] as string, reason: "there is no other" }
+  for (const rule of rules) {
+    const strategy = rule(task)
+    if (strategy !== undefined && table.has(strategy)) return { strategy, reason: "by a rule" }
+  }
+  return undefined
+}
+
+/** Asks the model for a pick. If that fails, picks the fallback. */
+const pickByModel = (settings: Settings): Effect.Effect<Pick, Fatality, Reasoning.Reasoning> =>
+  Effect.flatMap(Reasoning.Reasoning, ({ askFor, run, task }) => {
+    const tools = task.tools.definitions.map(
+      ({ description, name }) => `- ${name}: ${description.replace(/\s+/g, " ")}`
+    )
+    const values = {
+      task: task.input,
+      strategies: settings.listed,
+      tools: tools.length === 0 ? "None." : tools.join("\n")
+    }
+    // A follow-up says little by itself.
+    const asked = askFor(AdaptivePrompts.Classify, values, settings.form, { context: task.history.length > 0 })
+    return Effect.catchIf(
+      Effect.map(asked, ({ value }) => toCandidate(settings, value)),
+      isSoft,
+      (error) =>
+        Effect.as(run.emit({ _tag: "Degraded", stage: "adaptive classification", error: errorInfo(error) }), {
+          strategy: settings.fallback,
+          reason: "it could not be found out which one fits"
+        })
+    )
+  })
+
+/** Picks a candidate. */
+const choose = (settings: Settings) => () =>
+  Effect.gen(function* () {
+    const { run, steps, task } = yield* Reasoning.Reasoning
+    const pick = pickByRule(settings, task) ?? (yield* pickByModel(settings))
+    yield* run.emit({
+      _tag: "Thought",
+      step: Math.max(1, steps()),
+      text: `Strategy ${pick.strategy}: ${pick.reason}`
+    })
+    return pick
+  })
+
+/** Runs a candidate. */
+const runCandidate = (candidate: Candidate<any, any>) => () =>
+  Effect.flatMap(Reasoning.Reasoning, ({ inner, task }) =>
+    Effect.map(inner(candidate.strategy, task, { show: "answer" }), (answer) => ({ answer }))
+  )
+
 /**
- * The strategy as a graph: a node that chooses, and one for each candidate. It takes one model call more than the
- * strategy that was picked, none where a rule decides or there is a single candidate.
+ * The strategy as a graph: a node that chooses, and one per candidate. It takes one model call more than the picked
+ * strategy, or none more if a rule decides or there is a single candidate.
  *
- * Candidates have to be there, and `fallback` to be one of them: what is not is thrown, as options are constants.
+ * Without candidates, or with a `fallback` that is not a candidate, it throws, because options are constants.
  *
  * @since 0.1.0
  * @category constructors
@@ -223,111 +330,24 @@ export const definition = <C extends Candidates = typeof candidates>(
   ErrorOf<C> | StrategyBaseError,
   ServicesOf<C> | Reasoning.Reasoning | StrategyServices
 > => {
-  const table = new Map<string, Candidate<any, any>>(Object.entries(options.strategies ?? candidates))
-  const names = Array.from(table.keys())
-  const first = names[0]
-  if (first === undefined) throw new TypeError("Adaptive: `strategies` is empty")
-  const fallback = options.fallback ?? (table.has(ReAct.NAME) ? ReAct.NAME : first)
-  if (!table.has(fallback)) {
-    throw new TypeError(`Adaptive: the fallback "${fallback}" is not among the strategies: ${names.join(", ")}`)
-  }
-  const rules: ReadonlyArray<Rule> = options.rules ?? [shortQuestion]
-  const listed = Array.from(table, ([name, { description }]) => `- ${name}: ${description.replace(/\s+/g, " ")}`).join(
-    "\n"
-  )
-  const form = ReplyForm.make({
-    name: "classification",
-    schema: Schema.Struct({
-      strategy: Schema.String.annotations({
-        description: "The name of one strategy",
-        jsonSchema: { type: "string", enum: names }
-      }),
-      reason: Schema.String.annotations({ description: "Why, in one sentence" })
-    }),
-    text: parsePick
-  })
-
-  /** The candidate that was meant, and whether it was guessed. */
-  const resolve = ({ reason, strategy }: Pick): Pick => {
-    if (table.has(strategy)) return { strategy, reason }
-    const meant = nearest(strategy, names)
-    const shown = JSON.stringify(strategy.slice(0, 64))
-    return meant === undefined
-      ? { strategy: fallback, reason: `${shown} is no strategy, and none is like it` }
-      : { strategy: meant, reason: `${shown} is taken for it. ${reason}` }
-  }
-
-  const byRule = (task: Task): Pick | undefined => {
-    if (names.length === 1) return { strategy: first, reason: "there is no other" }
-    for (const rule of rules) {
-      const strategy = rule(task)
-      if (strategy !== undefined && table.has(strategy)) return { strategy, reason: "by a rule" }
-    }
-    return undefined
-  }
-
-  const choose = () =>
-    Effect.gen(function* () {
-      const { askFor, run, steps, task } = yield* Reasoning.Reasoning
-      const ruled = byRule(task)
-      const tools = task.tools.definitions
-      const pick =
-        ruled ??
-        (yield* Effect.catchIf(
-          Effect.map(
-            askFor(
-              AdaptivePrompts.Classify,
-              {
-                task: task.input,
-                strategies: listed,
-                tools:
-                  tools.length === 0
-                    ? "None."
-                    : tools.map((tool) => `- ${tool.name}: ${tool.description.replace(/\s+/g, " ")}`).join("\n")
-              },
-              form,
-              // A follow-up says little by itself.
-              { context: task.history.length > 0 }
-            ),
-            ({ value }) => resolve(value)
-          ),
-          isSoft,
-          (error) =>
-            Effect.as(run.emit({ _tag: "Degraded", stage: "adaptive classification", error: errorInfo(error) }), {
-              strategy: fallback,
-              reason: "it could not be found out which one fits"
-            })
-        ))
-      yield* run.emit({
-        _tag: "Thought",
-        step: Math.max(1, steps()),
-        text: `Strategy ${pick.strategy}: ${pick.reason}`
-      })
-      return pick
-    })
-
-  const runs = (candidate: Candidate<any, any>) => () =>
-    Effect.flatMap(Reasoning.Reasoning, ({ inner, task }) =>
-      Effect.map(inner(candidate.strategy, task, { show: "answer" }), (answer) => ({ answer }))
-    )
-
-  const nodes: Record<string, StateGraph.Handler<State, any, any>> = { choose }
+  const settings = resolve(options)
+  const nodes: Record<string, StateGraph.Handler<State, any, any>> = { choose: choose(settings) }
   const edges: Record<string, StateGraph.Edge<State, string>> = {
     choose: {
-      to: names.map(nodeOf),
-      labels: Object.fromEntries(names.map((name) => [nodeOf(name), name])),
+      to: settings.names.map(nodeOf),
+      labels: Object.fromEntries(settings.names.map((name) => [nodeOf(name), name])),
       when: ({ strategy }) => nodeOf(strategy)
     }
   }
-  for (const [name, candidate] of table) {
-    nodes[nodeOf(name)] = runs(candidate)
+  for (const [name, candidate] of settings.table) {
+    nodes[nodeOf(name)] = runCandidate(candidate)
     edges[nodeOf(name)] = StateGraph.END
   }
   const { budget: _budget, fallback: _fallback, rules: _rules, strategies: _strategies, ...rest } = options
   return {
     name: NAME,
     graph: StateGraph.make({ name: NAME, state: State, nodes, start: "choose", edges }) as any,
-    start: () => ({ strategy: fallback, reason: "", answer: null }),
+    start: () => ({ strategy: settings.fallback, reason: "", answer: null }),
     answer: ({ answer }) =>
       answer === null ? Effect.dieMessage("adaptive ended without an answer") : Effect.succeed(answer),
     options: rest
@@ -335,8 +355,8 @@ export const definition = <C extends Candidates = typeof candidates>(
 }
 
 /**
- * Picks a strategy for each task. A pick that is no candidate is taken for the one it resembles, else the fallback
- * runs; so it does when the classification fails. What any of the candidates may fail with and requires is in the type.
+ * Picks a strategy for each task. An unknown pick resolves to the most similar candidate, else to the fallback; the
+ * fallback also runs if the classification fails. The type includes the errors and requirements of all candidates.
  *
  * @since 0.1.0
  * @category constructors

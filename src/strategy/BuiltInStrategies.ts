@@ -13,30 +13,30 @@ const load = (load: () => Promise<{ readonly make: Factory }>): Loader =>
   Effect.map(OnDemand.make(load), ({ make }) => make)
 
 /**
- * What loads each strategy, by its name.
+ * The loader of each strategy, by name.
  *
  * @since 0.1.0
  * @category constants
  */
 export const loaders: { readonly [name: string]: Loader } = {
-  // What a budget given by name fails with is in the executor's type.
+  // The executor's type contains the error of a budget given by name.
   adaptive: load(() => import("./Adaptive.js").then(({ make }) => ({ make: (options) => make(options) as Strategy }))),
-  function_calling: load(() => import("./FunctionCalling.js")),
+  function_calling: load(() => import("./loop/FunctionCalling.js")),
   lats: load(() => import("./lats/Lats.js")),
-  "llm-compiler": load(() => import("./LlmCompiler.js")),
+  "llm-compiler": load(() => import("./compiler/LlmCompiler.js")),
   "plan-and-solve": load(() => import("./PlanAndSolve.js")),
   "plan-execute": load(() => import("./PlanExecute.js")),
-  react: load(() => import("./ReAct.js")),
+  react: load(() => import("./loop/ReAct.js")),
   reflection: load(() => import("./Reflection.js")),
-  reflexion: load(() => import("./Reflexion.js")),
+  reflexion: load(() => import("./reflexion/Reflexion.js")),
   rewoo: load(() => import("./ReWoo.js")),
-  "self-discovery": load(() => import("./SelfDiscovery.js")),
+  "self-discovery": load(() => import("./discovery/SelfDiscovery.js")),
   storm: load(() => import("./storm/Storm.js")),
-  supervisor: load(() => import("./Supervisor.js"))
+  supervisor: load(() => import("./supervisor/Supervisor.js"))
 }
 
 /**
- * A registry of the built-in strategies, and of those given besides; a given name wins over a built-in one.
+ * A registry of the built-in strategies and the given ones. A given name overrides a built-in one.
  *
  * @since 0.1.0
  * @category layers

@@ -1,10 +1,9 @@
 /**
- * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu,
- * Lan et al. 2023). Takes two model calls and one for each step; a step that uses tools takes one more for each turn of
- * them.
+ * Plan-and-Solve: makes a plan, solves its steps one at a time with the previous results, and makes an answer from all
+ * results (Wang, Xu, Lan et al. 2023). It takes two model calls plus one per step; a step with tools takes one more per
+ * turn of tools.
  *
- * The paper has one prompt that asks for plan and solution at once; here each step is a call of its own, and each can
- * be seen.
+ * The paper has one prompt for plan and solution; here each step is a separate, visible call.
  *
  * @since 0.1.0
  */
@@ -24,7 +23,7 @@ import * as Reasoning from "./definition/Reasoning.js"
 import * as ReplyForm from "./definition/ReplyForm.js"
 import type * as Strategy from "./definition/Strategy.js"
 import { StrategyReplyError } from "./definition/StrategyError.js"
-import * as FunctionCalling from "./FunctionCalling.js"
+import * as FunctionCalling from "./loop/FunctionCalling.js"
 import * as Planner from "./planning/Planner.js"
 import * as PlanState from "./planning/PlanState.js"
 import * as GraphStrategy from "./reasoning/GraphStrategy.js"
@@ -45,7 +44,7 @@ export const PAPER =
   "Wang, Xu, Lan, Hu, Lan, Lee, Lim 2023, Plan-and-Solve Prompting: Improving Zero-Shot Chain-of-Thought Reasoning (arXiv 2305.04091)"
 
 /**
- * Its name in the prompt library.
+ * The pattern's name in the prompt library.
  *
  * @since 0.1.0
  * @category constants
@@ -60,21 +59,21 @@ export const PATTERN = "PlanAndSolveAgent"
  */
 export interface Options<out E = never, out R = never> extends Reasoning.Options {
   /**
-   * `ps+` (default): the planner takes down the variables of the task with their numerals, and whoever solves a step
-   * calculates intermediate results and minds calculation and common sense. `ps`: understand, plan and follow the plan,
-   * no more.
+   * `ps+` (default): the planner extracts the variables of the task with their numerals, and the solver of a step
+   * calculates intermediate results and checks calculation and common sense. `ps`: only understand, plan and follow the
+   * plan.
    */
   readonly variant?: "ps" | "ps+" | undefined
   /** Whether steps may use the tools of the task; default true. Without tools a step is one model call. */
   readonly tools?: boolean | undefined
-  /** Turns of model and tools in one step at most; default that of the agent, then 10. */
+  /** Maximum turns of model and tools in one step; default that of the agent, then 10. */
   readonly maxToolIterations?: number | undefined
   /**
-   * Steps that are carried out at most; default 10. What a plan has beyond is shown as skipped and told to the last
-   * prompt, and the answer is marked `limit`.
+   * Maximum number of steps carried out; default 10. Further steps of a plan are shown as skipped and passed to the
+   * last prompt, and the answer is marked `limit`.
    */
   readonly maxSteps?: number | undefined
-  /** Plans instead of the model. A tool that it names for a step is told to whoever solves the step. */
+  /** Plans instead of the model. A tool that it names for a step is passed to the solver of the step. */
   readonly planner?: Planner.Planner<E, R> | undefined
 }
 
@@ -84,9 +83,9 @@ export interface Options<out E = never, out R = never> extends Reasoning.Options
  */
 export const State = Schema.Struct({
   steps: Schema.Array(PlanState.Step),
-  /** What the task gives: `apples = 5`. */
+  /** Facts of the task: `apples = 5`. */
   variables: Schema.Array(Schema.String),
-  /** Of the steps that are completed, in their order. */
+  /** Results of the completed steps, in order. */
   results: Schema.Array(PlanState.Result),
   answer: Schema.optional(PlanState.Answered)
 })
@@ -117,7 +116,7 @@ const Variables = Schema.Array(
 
 const variablesMarker = /(?:^|\n)[ \t*_#]{0,8}variables[*_]{0,3}[ \t]{0,4}[:：]?[*_]{0,3}[ \t]*(?=\n|$)/i
 
-/** The lines below a `VARIABLES:` in what stands before a plan. */
+/** The lines below `VARIABLES:` in the text before a plan. */
 const variablesOf = (preamble: string): ReadonlyArray<string> => {
   const marked = variablesMarker.exec(preamble)
   if (marked === null) return []
@@ -167,13 +166,13 @@ const formOf = (variant: "ps" | "ps+"): ReplyForm.ReplyForm<Drafted> => {
   }
 }
 
-/** What the step is, for whoever solves it. */
+/** The description of the step for its solver. */
 const stepText = ({ arguments: args, description, tool }: PlanState.Step): string =>
   tool === undefined
     ? description
     : `${description}\nUse the tool ${tool} for it${args === undefined ? "" : `, with these arguments: ${JSON.stringify(args)}`}.`
 
-/** The role of a prompt where it is configured, else that of the task. */
+/** The role of a prompt if it is configured, else that of the task. */
 const roleOf = (task: Strategy.Task, role: string) =>
   Effect.gen(function* () {
     const { client, settings } = yield* (yield* ModelRouter).resolve(role)
@@ -181,10 +180,7 @@ const roleOf = (task: Strategy.Task, role: string) =>
     return own ? task.role : role
   })
 
-/**
- * A step solved in turns of model and tools. Its text is a result of the run as any other: empty or cut by a filter it
- * is none.
- */
+/** Solves a step in turns of model and tools. An empty or filtered text is not a result. */
 const solveWithTools = (
   strategy: Strategy.Strategy,
   values: { readonly [K in (typeof Prompts.ExecuteStep.variables)[number]]: string }
@@ -224,6 +220,104 @@ const solveWithTools = (
     })
   })
 
+/** The options with their defaults. */
+interface Settings<E, R> {
+  readonly planner: Options<E, R>["planner"]
+  readonly guidance: (typeof Prompts.GUIDANCE)["ps" | "ps+"]
+  readonly form: ReplyForm.ReplyForm<Drafted>
+  readonly maxSteps: number
+  /** Whether steps may use the tools of the task. */
+  readonly tools: boolean
+  /** Solves a step with tools. */
+  readonly inner: Strategy.Strategy
+}
+
+const resolve = <E, R>(options: Options<E, R>): Settings<E, R> => {
+  const variant = options.variant ?? "ps+"
+  return {
+    planner: options.planner,
+    guidance: Prompts.GUIDANCE[variant],
+    form: formOf(variant),
+    maxSteps: count(options.maxSteps, 10, 1),
+    tools: options.tools !== false,
+    inner: FunctionCalling.make({ ...options, maxIterations: options.maxToolIterations })
+  }
+}
+
+/** Makes the plan. */
+const plan =
+  <E, R>(settings: Settings<E, R>) =>
+  (): Effect.Effect<
+    Partial<State>,
+    E | Strategy.StrategyBaseError,
+    R | Strategy.StrategyServices | Reasoning.Reasoning
+  > =>
+    Effect.gen(function* () {
+      const reasoning = yield* Reasoning.Reasoning
+      const { task } = reasoning
+      const drafted: Drafted =
+        settings.planner === undefined
+          ? (yield* reasoning.askFor(
+              Prompts.PlanStep,
+              { task: task.input, guidance: settings.guidance.plan, max_steps: String(settings.maxSteps) },
+              settings.form
+            )).value
+          : { variables: [], steps: yield* Planner.run(settings.planner, NAME, { task, completed: [] }) }
+      const steps = drafted.steps.map(
+        ({ arguments: args, description, tool }, index): PlanState.Step => ({
+          id: String(index + 1),
+          description,
+          ...(tool === undefined ? {} : { tool: task.tools.get(tool)?.name ?? tool }),
+          ...(args === undefined ? {} : { arguments: args }),
+          status: index < settings.maxSteps ? "pending" : "skipped"
+        })
+      )
+      yield* PlanState.emit(steps)
+      return { steps, variables: drafted.variables }
+    })
+
+/** Solves the next step. */
+const execute =
+  (settings: Settings<any, any>) =>
+  (
+    state: State
+  ): Effect.Effect<Partial<State>, Strategy.StrategyBaseError, Strategy.StrategyServices | Reasoning.Reasoning> =>
+    Effect.gen(function* () {
+      const step = state.steps.find((one) => one.status === "pending")
+      if (step === undefined) return {}
+      const reasoning = yield* Reasoning.Reasoning
+      const { task } = reasoning
+      const values = {
+        task: task.input,
+        step: stepText(step),
+        previous_results: PlanState.results(state.results),
+        variables:
+          state.variables.length === 0 ? "None taken down." : state.variables.map((one) => `- ${one}`).join("\n"),
+        guidance: settings.guidance.execute
+      }
+      const work: Effect.Effect<string, Strategy.StrategyBaseError, Strategy.StrategyServices | Reasoning.Reasoning> =
+        settings.tools && task.tools.definitions.length > 0
+          ? solveWithTools(settings.inner, values)
+          : Effect.map(reasoning.ask(Prompts.ExecuteStep, values), ({ text }) => text)
+      const result = yield* Effect.tapError(work, () => PlanState.emit(PlanState.mark(state.steps, step.id, "failed")))
+      const steps = PlanState.mark(state.steps, step.id, "completed")
+      yield* PlanState.emit(steps)
+      return { steps, results: [{ id: step.id, description: step.description, result }] }
+    })
+
+/** Writes the answer from the results. */
+const aggregate = (state: State): Effect.Effect<Partial<State>, Strategy.StrategyBaseError, Reasoning.Reasoning> =>
+  Effect.gen(function* () {
+    const reasoning = yield* Reasoning.Reasoning
+    const skipped = state.steps.filter((step) => step.status === "skipped")
+    const left = skipped.map(({ description, id }) => `Step ${id} was not carried out: ${description}`)
+    const answer = yield* reasoning.finish(Prompts.AggregateStep, {
+      task: reasoning.task.input,
+      results: [PlanState.results(state.results), ...left].join("\n\n")
+    })
+    return { answer: PlanState.limited(answer, skipped.length > 0) }
+  })
+
 /**
  * The graph: `plan_step` → `execute_step` (again for each step) → `aggregate_results`.
  *
@@ -239,80 +333,7 @@ export const definition = <E = never, R = never>(
   E | Strategy.StrategyBaseError,
   R | Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const { planner } = options
-  const variant = options.variant ?? "ps+"
-  const guidance = Prompts.GUIDANCE[variant]
-  const form = formOf(variant)
-  const maxSteps = count(options.maxSteps, 10, 1)
-  const inner = FunctionCalling.make({ ...options, maxIterations: options.maxToolIterations })
-
-  const plan = (): Effect.Effect<
-    Partial<State>,
-    E | Strategy.StrategyBaseError,
-    R | Strategy.StrategyServices | Reasoning.Reasoning
-  > =>
-    Effect.gen(function* () {
-      const reasoning = yield* Reasoning.Reasoning
-      const { task } = reasoning
-      const drafted: Drafted =
-        planner === undefined
-          ? (yield* reasoning.askFor(
-              Prompts.PlanStep,
-              { task: task.input, guidance: guidance.plan, max_steps: String(maxSteps) },
-              form
-            )).value
-          : { variables: [], steps: yield* Planner.run(planner, NAME, { task, completed: [] }) }
-      const steps = drafted.steps.map(
-        ({ arguments: args, description, tool }, index): PlanState.Step => ({
-          id: String(index + 1),
-          description,
-          ...(tool === undefined ? {} : { tool: task.tools.get(tool)?.name ?? tool }),
-          ...(args === undefined ? {} : { arguments: args }),
-          status: index < maxSteps ? "pending" : "skipped"
-        })
-      )
-      yield* PlanState.emit(steps)
-      return { steps, variables: drafted.variables }
-    })
-
-  const execute = (
-    state: State
-  ): Effect.Effect<Partial<State>, Strategy.StrategyBaseError, Strategy.StrategyServices | Reasoning.Reasoning> =>
-    Effect.gen(function* () {
-      const step = state.steps.find((one) => one.status === "pending")
-      if (step === undefined) return {}
-      const reasoning = yield* Reasoning.Reasoning
-      const { task } = reasoning
-      const values = {
-        task: task.input,
-        step: stepText(step),
-        previous_results: PlanState.results(state.results),
-        variables:
-          state.variables.length === 0 ? "None taken down." : state.variables.map((one) => `- ${one}`).join("\n"),
-        guidance: guidance.execute
-      }
-      const work: Effect.Effect<string, Strategy.StrategyBaseError, Strategy.StrategyServices | Reasoning.Reasoning> =
-        options.tools !== false && task.tools.definitions.length > 0
-          ? solveWithTools(inner, values)
-          : Effect.map(reasoning.ask(Prompts.ExecuteStep, values), ({ text }) => text)
-      const result = yield* Effect.tapError(work, () => PlanState.emit(PlanState.mark(state.steps, step.id, "failed")))
-      const steps = PlanState.mark(state.steps, step.id, "completed")
-      yield* PlanState.emit(steps)
-      return { steps, results: [{ id: step.id, description: step.description, result }] }
-    })
-
-  const aggregate = (state: State): Effect.Effect<Partial<State>, Strategy.StrategyBaseError, Reasoning.Reasoning> =>
-    Effect.gen(function* () {
-      const reasoning = yield* Reasoning.Reasoning
-      const skipped = state.steps.filter((step) => step.status === "skipped")
-      const left = skipped.map(({ description, id }) => `Step ${id} was not carried out: ${description}`)
-      const answer = yield* reasoning.finish(Prompts.AggregateStep, {
-        task: reasoning.task.input,
-        results: [PlanState.results(state.results), ...left].join("\n\n")
-      })
-      return { answer: PlanState.limited(answer, skipped.length > 0) }
-    })
-
+  const settings = resolve(options)
   const graph: StateGraph.StateGraph<
     Node,
     State,
@@ -322,7 +343,7 @@ export const definition = <E = never, R = never>(
   > = StateGraph.make({
     name: NAME,
     state: State,
-    nodes: { plan_step: plan, execute_step: execute, aggregate_results: aggregate },
+    nodes: { plan_step: plan(settings), execute_step: execute(settings), aggregate_results: aggregate },
     start: "plan_step",
     edges: {
       plan_step: "execute_step",

@@ -1,9 +1,9 @@
 /**
- * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that
- * fails leads to a new plan from there on.
+ * Plan-and-execute: makes a plan, carries out its steps one at a time, and answers from their results (Wang et al.
+ * 2023). A failed step leads to a new plan for the rest.
  *
- * A step of a tool takes one model call that writes the arguments, unless the plan holds them already; a step of
- * reasoning takes one; plan, each new plan and the answer take one each.
+ * A tool step takes one model call that writes the arguments, unless the plan contains them; a reasoning step takes
+ * one; the plan, each new plan and the answer take one each.
  *
  * @since 0.1.0
  */
@@ -13,14 +13,12 @@ import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
 import { count } from "../internal/Count.js"
 import type { LlmError } from "../llm/model/LlmError.js"
-import * as ReActAction from "../plan/react/ReActAction.js"
 import * as Prompts from "../prompt/defaults/PlanExecutePrompts.js"
-import type { Bound } from "../tool/definition/ToolSet.js"
 import type { Fatality } from "../tool/ToolRunner.js"
 import * as Reasoning from "./definition/Reasoning.js"
-import type { ReplyForm } from "./definition/ReplyForm.js"
 import type * as Strategy from "./definition/Strategy.js"
 import { MaxIterationsExceededError, type PlanError, type StrategyReplyError } from "./definition/StrategyError.js"
+import * as PlanDraft from "./planning/PlanDraft.js"
 import * as Planner from "./planning/Planner.js"
 import * as PlanReply from "./planning/PlanReply.js"
 import * as PlanState from "./planning/PlanState.js"
@@ -42,7 +40,7 @@ export const NAME = "plan-execute"
 export const PAPER = "Wang et al. 2023, Plan-and-Solve Prompting (arXiv 2305.04091), with tools and replanning"
 
 /**
- * Its name in the prompt library.
+ * The pattern's name in the prompt library.
  *
  * @since 0.1.0
  * @category constants
@@ -57,23 +55,23 @@ export const PATTERN = "PlanExecuteAgent"
  */
 export interface Options<out E = never, out R = never> extends Reasoning.Options {
   /**
-   * Steps of one plan that are carried out at most; default 10. What a plan has beyond is shown as skipped and told to
-   * the last prompt.
+   * Maximum number of steps of one plan carried out; default 10. Further steps are shown as skipped and passed to the
+   * last prompt.
    */
   readonly maxSteps?: number | undefined
-  /** New plans at most; default 2. */
+  /** Maximum number of new plans; default 2. */
   readonly maxReplans?: number | undefined
   /**
-   * When a step fails and no new plan may be made: fail with `MaxIterationsExceededError` (default), or answer from
-   * what stands, marked `limit`.
+   * If a step fails and no new plan is allowed: fail with `MaxIterationsExceededError` (default), or answer from the
+   * available results, marked `limit`.
    */
   readonly onLimit?: "fail" | "answer" | undefined
   /**
-   * Whether the model may answer at once, without a plan, where the task needs none; default true. Else it is asked for
-   * a plan again.
+   * Whether the model may answer directly without a plan if the task needs none; default true. Otherwise it is asked
+   * for a plan again.
    */
   readonly directAnswer?: boolean | undefined
-  /** Plans instead of the model. Tools it names that do not exist become steps of reasoning. */
+  /** Plans instead of the model. Unknown tools that it names become reasoning steps. */
   readonly planner?: Planner.Planner<E, R> | undefined
 }
 
@@ -83,14 +81,14 @@ export interface Options<out E = never, out R = never> extends Reasoning.Options
  */
 export const State = Schema.Struct({
   steps: Schema.Array(PlanState.Step),
-  /** Of the steps that are completed, in their order. */
+  /** Results of the completed steps, in order. */
   results: Schema.Array(PlanState.Result),
-  /** Of the steps that failed, in their order. */
+  /** Failures of the failed steps, in order. */
   failures: Schema.Array(PlanState.Failure),
-  /** The step whose failure a new plan is to be made for. */
+  /** The failed step that requires a new plan. */
   failed: Schema.NullOr(PlanState.Failure),
   replans: Schema.Number,
-  /** A limit was reached: steps were left out, or no new plan could be made. */
+  /** Whether a limit was reached: steps were omitted, or no new plan was allowed. */
   limited: Schema.Boolean,
   answer: Schema.optional(PlanState.Answered)
 })
@@ -108,82 +106,13 @@ export type Node = "plan" | "execute_step" | "replan" | "synthesize"
 
 type Asked = LlmError | Fatality | StrategyReplyError
 
-/** The tool of the task that a plan means. */
-const toolOf = (tools: Bound, name: string) => {
-  const known = ReActAction.knownTool(name, ToolLoop.writtenNames(tools)) ?? name
-  return tools.get(known)
-}
-
-const toolsText = (tools: Bound): string =>
-  tools.definitions.length === 0
-    ? "There are no tools: all steps are steps of reasoning."
-    : tools.definitions
-        .map(
-          ({ description, name, parameters }) =>
-            `- ${name}: ${description.replace(/\s+/g, " ")}\n  Parameters: ${JSON.stringify(parameters)}`
-        )
-        .join("\n")
-
-const unknownTools = (tools: Bound, steps: ReadonlyArray<Planner.Step>): ReadonlyArray<string> =>
-  steps.flatMap(({ tool }) => (tool === undefined || toolOf(tools, tool) !== undefined ? [] : [tool.slice(0, 128)]))
-
-const namesOf = (tools: Bound): string =>
-  tools.definitions.length === 0 ? "there are no tools" : tools.definitions.map(({ name }) => name).join(", ")
-
-/**
- * A plan of the model. One that names tools which do not exist is asked for once more, with the names of those that do.
- */
-const ask = <Variable extends string>(
-  prompt: Parameters<Reasoning.Service["askFor"]>[0] & { readonly variables: ReadonlyArray<Variable> },
-  values: { readonly [K in Variable]: string },
-  form: ReplyForm<PlanReply.Drafted>
-): Effect.Effect<Reasoning.Formed<PlanReply.Drafted>, Asked, Reasoning.Reasoning> =>
-  Effect.gen(function* () {
-    const reasoning = yield* Reasoning.Reasoning
-    const first = yield* reasoning.askFor(prompt, values, form)
-    const { tools } = reasoning.task
-    const unknown = unknownTools(tools, first.value.steps)
-    if (unknown.length === 0) return first
-    const names = Array.from(new Set(unknown), (name) => JSON.stringify(name)).slice(0, 20)
-    return yield* reasoning.askFor(prompt, values, form, {
-      follow: [
-        { role: "assistant", content: first.text },
-        {
-          role: "user",
-          content: `There is no tool ${names.join(", ")}. The tools are: ${namesOf(tools)}. Write the whole plan again: name none but these, and make what none of them can do a step of reasoning.`
-        }
-      ]
-    })
-  })
-
-/** The steps as they are carried out: numbered, tools by their own names, those beyond `maxSteps` skipped. */
-const place = (
-  tools: Bound,
-  drafted: ReadonlyArray<Planner.Step>,
-  options: { readonly after: number; readonly maxSteps: number }
-): ReadonlyArray<PlanState.Step> =>
-  drafted.map((step, index) => {
-    const tool = step.tool === undefined ? undefined : toolOf(tools, step.tool)
-    const lost = step.tool !== undefined && tool === undefined
-    return {
-      id: String(options.after + index + 1),
-      description: lost
-        ? `${step.description} (by reasoning: there is no tool ${JSON.stringify(step.tool?.slice(0, 128))})`
-        : step.description,
-      ...(tool === undefined ? {} : { tool: tool.name }),
-      ...(tool === undefined || step.arguments === undefined ? {} : { arguments: step.arguments }),
-      status: index < options.maxSteps ? "pending" : "skipped"
-    }
-  })
-
 type Outcome = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly text: string }
 
 const replyFailed = (error: { readonly message: string }): Effect.Effect<Outcome> =>
   Effect.succeed({ ok: false, text: error.message })
 
 /**
- * A tool's failure and a reply that cannot be used are failures of the step; what is wrong with the model itself ends
- * the run.
+ * A failed tool or an unusable reply is a failure of the step. A failure of the model itself ends the run.
  */
 const callTool = (state: State, step: PlanState.Step, toolName: string) =>
   Effect.gen(function* () {
@@ -246,7 +175,7 @@ const execute = (state: State): Effect.Effect<Partial<State>, Asked, Reasoning.R
 
 const isLast = (state: State): boolean => state.steps.every((step) => step.status !== "pending")
 
-/** What the answer has to reckon with. */
+/** What the answer must take into account. */
 const notes = (state: State): string => {
   const skipped = state.steps.filter((step) => step.status === "skipped")
   const lines = [
@@ -256,9 +185,127 @@ const notes = (state: State): string => {
   return lines.length === 0 ? "Every step was carried out." : lines.join("\n")
 }
 
+/** The options with their defaults. */
+interface Settings<E, R> {
+  readonly planner: Planner.Planner<E, R> | undefined
+  readonly maxSteps: number
+  readonly maxReplans: number
+  /** Whether the model may answer without a plan. */
+  readonly direct: boolean
+  readonly answersAtLimit: boolean
+}
+
+const resolve = <E, R>(options: Options<E, R>): Settings<E, R> => ({
+  planner: options.planner,
+  maxSteps: count(options.maxSteps, 10, 1),
+  maxReplans: count(options.maxReplans, 2, 0),
+  direct: options.directAnswer ?? true,
+  answersAtLimit: options.onLimit === "answer"
+})
+
+const exceeded = (replans: number, maxReplans: number, failed: PlanState.Failure) =>
+  new MaxIterationsExceededError({
+    strategyName: NAME,
+    maxIterations: maxReplans,
+    currentIteration: replans,
+    message: `Step ${failed.id} of the plan failed after ${replans} new plans: ${failed.error.slice(0, 500)}`,
+    hint: 'Raise `maxReplans`, or take an answer from what stands with `onLimit: "answer"`'
+  })
+
+/** Makes the first plan, or answers directly. */
+const plan =
+  <E, R>(settings: Settings<E, R>) =>
+  (): Effect.Effect<Partial<State>, E | Asked | PlanError, R | Reasoning.Reasoning> =>
+    Effect.gen(function* () {
+      const reasoning = yield* Reasoning.Reasoning
+      const { task } = reasoning
+      let drafted: ReadonlyArray<Planner.Step>
+      if (settings.planner === undefined) {
+        const reply = yield* PlanDraft.ask(
+          Prompts.Plan,
+          {
+            task: task.input,
+            tools: PlanDraft.toolsText(task.tools),
+            max_steps: String(settings.maxSteps),
+            direct_answer: settings.direct ? Prompts.DIRECT_ANSWER : Prompts.NO_DIRECT_ANSWER
+          },
+          PlanReply.plan(settings.direct)
+        )
+        const { answer } = reply.value
+        if (answer !== undefined) {
+          const reason = ToolLoop.finishReason(reply.response.finishReason)
+          return { answer: yield* PlanState.shown(answer, reason) }
+        }
+        drafted = reply.value.steps
+      } else {
+        drafted = yield* Planner.run(settings.planner, NAME, { task, completed: [] })
+      }
+      const steps = PlanDraft.place(task.tools, drafted, { after: 0, maxSteps: settings.maxSteps })
+      yield* PlanState.emit(steps)
+      return { steps, limited: drafted.length > settings.maxSteps }
+    })
+
+/** Makes a new plan after a failed step. */
+const replan =
+  <E, R>(settings: Settings<E, R>) =>
+  (
+    state: State
+  ): Effect.Effect<Partial<State>, E | Asked | PlanError | MaxIterationsExceededError, R | Reasoning.Reasoning> =>
+    Effect.gen(function* () {
+      const { failed } = state
+      if (failed === null) return {}
+      const reasoning = yield* Reasoning.Reasoning
+      const { task } = reasoning
+      const remaining = state.steps.filter((step) => step.status === "pending")
+      const standing = PlanState.skip(state.steps)
+      if (state.replans >= settings.maxReplans) {
+        if (!settings.answersAtLimit) {
+          return yield* exceeded(state.replans, settings.maxReplans, failed)
+        }
+        yield* PlanState.emit(standing)
+        return { steps: standing, failed: null, limited: true }
+      }
+      const drafted =
+        settings.planner === undefined
+          ? (yield* PlanDraft.ask(
+              Prompts.Replan,
+              {
+                task: task.input,
+                tools: PlanDraft.toolsText(task.tools),
+                max_steps: String(settings.maxSteps),
+                completed: PlanState.results(state.results),
+                failed_step: `Step ${failed.id}: ${failed.description}`,
+                error: failed.error,
+                remaining: PlanState.list(remaining)
+              },
+              PlanReply.replan
+            )).value.steps
+          : yield* Planner.run(settings.planner, NAME, { task, completed: state.results, failed })
+      const added = PlanDraft.place(task.tools, drafted, { after: state.steps.length, maxSteps: settings.maxSteps })
+      const steps = [...standing, ...added]
+      yield* PlanState.emit(steps)
+      return {
+        steps,
+        failed: null,
+        replans: state.replans + 1,
+        limited: state.limited || drafted.length > settings.maxSteps
+      }
+    })
+
+/** Writes the answer from the results. */
+const synthesize = (state: State): Effect.Effect<Partial<State>, Asked, Reasoning.Reasoning> =>
+  Effect.gen(function* () {
+    const reasoning = yield* Reasoning.Reasoning
+    const answer = yield* reasoning.finish(Prompts.Synthesize, {
+      task: reasoning.task.input,
+      results: PlanState.results(state.results),
+      notes: notes(state)
+    })
+    return { answer: PlanState.limited(answer, state.limited) }
+  })
+
 /**
- * The graph: `plan` → `execute_step` (again for each step) → `synthesize`; a step that fails leads to `replan` and
- * back.
+ * The graph: `plan` → `execute_step` (repeated per step) → `synthesize`; a failed step leads to `replan` and back.
  *
  * @since 0.1.0
  * @category constructors
@@ -272,98 +319,7 @@ export const definition = <E = never, R = never>(
   E | Asked | PlanError | MaxIterationsExceededError,
   R | Reasoning.Reasoning
 > => {
-  const { planner } = options
-  const maxSteps = count(options.maxSteps, 10, 1)
-  const maxReplans = count(options.maxReplans, 2, 0)
-  const direct = options.directAnswer ?? true
-  const answerAtLimit = options.onLimit === "answer"
-
-  const plan = (): Effect.Effect<Partial<State>, E | Asked | PlanError, R | Reasoning.Reasoning> =>
-    Effect.gen(function* () {
-      const reasoning = yield* Reasoning.Reasoning
-      const { task } = reasoning
-      let drafted: ReadonlyArray<Planner.Step>
-      if (planner === undefined) {
-        const reply = yield* ask(
-          Prompts.Plan,
-          {
-            task: task.input,
-            tools: toolsText(task.tools),
-            max_steps: String(maxSteps),
-            direct_answer: direct ? Prompts.DIRECT_ANSWER : Prompts.NO_DIRECT_ANSWER
-          },
-          PlanReply.plan(direct)
-        )
-        const { answer } = reply.value
-        if (answer !== undefined) {
-          const reason = ToolLoop.finishReason(reply.response.finishReason)
-          return { answer: yield* PlanState.shown(answer, reason) }
-        }
-        drafted = reply.value.steps
-      } else {
-        drafted = yield* Planner.run(planner, NAME, { task, completed: [] })
-      }
-      const steps = place(task.tools, drafted, { after: 0, maxSteps })
-      yield* PlanState.emit(steps)
-      return { steps, limited: drafted.length > maxSteps }
-    })
-
-  const replan = (
-    state: State
-  ): Effect.Effect<Partial<State>, E | Asked | PlanError | MaxIterationsExceededError, R | Reasoning.Reasoning> =>
-    Effect.gen(function* () {
-      const { failed } = state
-      if (failed === null) return {}
-      const reasoning = yield* Reasoning.Reasoning
-      const { task } = reasoning
-      const remaining = state.steps.filter((step) => step.status === "pending")
-      const standing = PlanState.skip(state.steps)
-      if (state.replans >= maxReplans) {
-        if (!answerAtLimit) {
-          return yield* new MaxIterationsExceededError({
-            strategyName: NAME,
-            maxIterations: maxReplans,
-            currentIteration: state.replans,
-            message: `Step ${failed.id} of the plan failed after ${state.replans} new plans: ${failed.error.slice(0, 500)}`,
-            hint: 'Raise `maxReplans`, or take an answer from what stands with `onLimit: "answer"`'
-          })
-        }
-        yield* PlanState.emit(standing)
-        return { steps: standing, failed: null, limited: true }
-      }
-      const drafted =
-        planner === undefined
-          ? (yield* ask(
-              Prompts.Replan,
-              {
-                task: task.input,
-                tools: toolsText(task.tools),
-                max_steps: String(maxSteps),
-                completed: PlanState.results(state.results),
-                failed_step: `Step ${failed.id}: ${failed.description}`,
-                error: failed.error,
-                remaining: PlanState.list(remaining)
-              },
-              PlanReply.replan
-            )).value.steps
-          : yield* Planner.run(planner, NAME, { task, completed: state.results, failed })
-      const added = place(task.tools, drafted, { after: state.steps.length, maxSteps })
-      const steps = [...standing, ...added]
-      yield* PlanState.emit(steps)
-      return { steps, failed: null, replans: state.replans + 1, limited: state.limited || drafted.length > maxSteps }
-    })
-
-  const synthesize = (state: State): Effect.Effect<Partial<State>, Asked, Reasoning.Reasoning> =>
-    Effect.gen(function* () {
-      const reasoning = yield* Reasoning.Reasoning
-      const answer = yield* reasoning.finish(Prompts.Synthesize, {
-        task: reasoning.task.input,
-        results: PlanState.results(state.results),
-        notes: notes(state)
-      })
-      return { answer: PlanState.limited(answer, state.limited) }
-    })
-
+  const settings = resolve(options)
   const graph: StateGraph.StateGraph<
     Node,
     State,
@@ -373,7 +329,7 @@ export const definition = <E = never, R = never>(
   > = StateGraph.make({
     name: NAME,
     state: State,
-    nodes: { plan, execute_step: execute, replan, synthesize },
+    nodes: { plan: plan(settings), execute_step: execute, replan: replan(settings), synthesize },
     start: "plan",
     edges: {
       plan: {

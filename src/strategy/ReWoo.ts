@@ -1,7 +1,7 @@
 /**
- * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented
- * Language Models"): a planner writes once which evidence a task needs, workers collect it, and a solver answers from
- * all of it. Two model calls, however many tools there are.
+ * ReWOO, reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient
+ * Augmented Language Models"): a planner writes once which evidence a task needs, workers collect it, and a solver
+ * answers from all of it. Two model calls, regardless of the number of tools.
  *
  * @since 0.1.0
  */
@@ -41,7 +41,7 @@ export const PAPER =
   "Xu et al. 2023, ReWOO: Decoupling Reasoning from Observations for Efficient Augmented Language Models (arXiv 2305.18323)"
 
 /**
- * Its pattern in the prompt library.
+ * The pattern's name in the prompt library.
  *
  * @since 0.1.0
  * @category constants
@@ -53,13 +53,13 @@ export const PATTERN = "REWOOAgent"
  * @category models
  */
 export interface Options extends Reasoning.Options {
-  /** Evidence collected at once; default `toolConcurrency`, which is 8 unless the agent says otherwise. */
+  /** Evidence collected concurrently; default `toolConcurrency`, which is 8 unless the agent sets another. */
   readonly maxParallel?: number | undefined
-  /** Pieces of evidence of a plan at most; default 20. A longer plan is refused. */
+  /** Maximum pieces of evidence in a plan; default 20. A longer plan is rejected. */
   readonly maxEvidence?: number | undefined
   /**
-   * The name under which a plan asks a model instead of a tool: `LLM[question]`; default `LLM`. A tool of that name
-   * goes before it; with `false` there is none.
+   * The name by which a plan asks a model instead of a tool: `LLM[question]`; default `LLM`. A tool with that name
+   * takes precedence; `false` disables it.
    */
   readonly llmWorker?: string | false | undefined
   /** The model role that answers such questions; default `solver`. */
@@ -73,10 +73,10 @@ export interface Options extends Reasoning.Options {
  * @category schemas
  */
 export const State = Schema.Struct({
-  /** What the plan says, one text a step. */
+  /** The thoughts of the plan, one per step. */
   plans: Schema.Array(Schema.String),
   evidence: Schema.Array(ReWooPlan.Evidence),
-  /** What came of it, in the same order. */
+  /** The evidence, in the same order. */
   calls: Schema.Array(PlanResults.Call),
   answer: Schema.optional(PlanResults.Answered)
 })
@@ -110,7 +110,7 @@ const { jsonSchema } = ReplyForm.make({
 
 const shownCall = ({ id, tool }: PlanResults.Call, args: string): string => `${id} = ${tool}[${args}]`
 
-/** The parameter that a plain text is for: the only one, the only one that is required, or the first. */
+/** The parameter for plain text: the only one, the only required one, or the first. */
 const textParameter = (schema: PlanArguments.Schema): string | undefined => {
   const names = PlanArguments.parameterNames(schema)
   const required = schema["required"]
@@ -118,7 +118,7 @@ const textParameter = (schema: PlanArguments.Schema): string | undefined => {
   return names.length !== 1 && needed.length === 1 ? needed[0] : names[0]
 }
 
-/** Literals with commas between them, for a tool that takes as many; or one text in quotes. */
+/** Comma-separated literals for a tool with as many parameters, or one quoted text. */
 const literals = (input: string, schema: PlanArguments.Schema): PlanLiteral.Arguments | undefined => {
   const cursor: PlanLiteral.Cursor = { text: `${input})`, at: 0, ended: true }
   const read = PlanLiteral.runAll(PlanLiteral.callArguments(cursor))
@@ -129,7 +129,7 @@ const literals = (input: string, schema: PlanArguments.Schema): PlanLiteral.Argu
   return count + named > 1 && count <= PlanArguments.parameterNames(schema).length ? read : undefined
 }
 
-/** One text for each parameter that is required, where several are: `Subtract[#E2, #E1]`. */
+/** One text per required parameter, if there are several: `Subtract[#E2, #E1]`. */
 const pieces = (input: string, schema: PlanArguments.Schema): PlanLiteral.Arguments | undefined => {
   const required = schema["required"]
   const names = Array.isArray(required)
@@ -142,8 +142,8 @@ const pieces = (input: string, schema: PlanArguments.Schema): PlanLiteral.Argume
 }
 
 /**
- * The input as arguments of the tool. How it is read is decided before evidence is put in: evidence is never read as
- * arguments.
+ * The input as arguments of the tool. The reading is decided before evidence is inserted, so that evidence is never
+ * read as arguments.
  */
 const paramsOf = (
   evidence: ReWooPlan.Evidence,
@@ -186,7 +186,7 @@ const planText = ({ calls, evidence, plans }: State): string =>
         })
         .join("\n")
 
-/** What came of a piece of evidence. */
+/** The outcome of a piece of evidence. */
 type Ended = Pick<PlanResults.Call, "status" | "observation" | "value">
 
 const collect = (state: State, options: Options) =>
@@ -280,12 +280,11 @@ const describeTools = (tools: Bound, llmName: string | undefined): string => {
 
 /**
  * The graph: `worker_plan` is the planner, `solver_execute` the workers, `worker_integrate` the solver. Two model
- * calls, one more for each question to a model among the evidence; a plan that has to be asked for again counts as
- * well.
+ * calls, one more per question to a model in the plan; repeated questions count as well.
  *
- * Evidence is collected as soon as what it refers to is there. What fails is told to the solver as missing, with its
- * error, and whatever refers to it is skipped. A plan that cannot be carried out goes back to the planner with all that
- * is wrong with it, and ends in `PlanError` if that does not help; nothing of it is run.
+ * Evidence is collected as soon as its references are available. The solver is told that failed evidence is missing,
+ * with the error; evidence that refers to it is skipped. An invalid plan goes back to the planner with all its issues,
+ * and finally fails with `PlanError`; nothing of it runs.
  *
  * @since 0.1.0
  * @category constructors
@@ -362,8 +361,8 @@ export const definition = (
 }
 
 /**
- * For tasks whose steps can be foreseen, at the price of two model calls. Where the next step depends on what was
- * found, a strategy that looks at its results is the better one.
+ * For tasks whose steps are known in advance, at the cost of two model calls. If the next step depends on what was
+ * found, use a strategy that observes results.
  *
  * @since 0.1.0
  * @category constructors

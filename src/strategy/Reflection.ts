@@ -1,9 +1,9 @@
 /**
- * A draft that is judged and mended until it is accepted (nearest: Self-Refine, Madaan et al. 2023).
+ * Reflection: a draft that is judged and revised until it is accepted (closest to Self-Refine, Madaan et al. 2023).
  *
- * Takes two model calls where the draft is accepted at once, else one and two for each cycle. The last text that may be
- * written is not judged any more: it is known to be the answer while it is written, and shown as it comes. A text that
- * is accepted was written before that was known; it is shown whole when it is, which takes no further call.
+ * It takes two model calls if the first draft is accepted, else one plus two per cycle. The last possible text is not
+ * judged: it is known to be the answer and is streamed. An accepted text was written before it was known to be the
+ * answer; it is emitted whole without a further call.
  *
  * @since 0.1.0
  */
@@ -44,7 +44,7 @@ export const PAPER =
   "nearest: Madaan et al. 2023, Self-Refine: Iterative Refinement with Self-Feedback (arXiv 2303.17651)"
 
 /**
- * Its name in the prompt library.
+ * The pattern's name in the prompt library.
  *
  * @since 0.1.0
  * @category constants
@@ -57,7 +57,7 @@ export const PATTERN = "ReflectionAgent"
  */
 export interface Options extends Reasoning.Options {
   /**
-   * How often a draft is judged and mended at most; default 1. With 0 the first draft is the answer, after one call.
+   * Maximum number of cycles of judgment and revision; default 1. With 0 the first draft is the answer, after one call.
    */
   readonly maxReflectionCycles?: number | undefined
 }
@@ -67,14 +67,14 @@ export interface Options extends Reasoning.Options {
  * @category schemas
  */
 export const State = Schema.Struct({
-  /** The work as it stands. */
+  /** The current work. */
   output: Schema.String,
-  /** What the last judgement said. */
+  /** The last critique. */
   reflection: Schema.String,
   accepted: Schema.Boolean,
-  /** Why the model that wrote the work stopped. */
+  /** The finish reason of the model that wrote the work. */
   reason: FinishReason,
-  /** How often the work was mended. */
+  /** The number of revisions. */
   cycle: Schema.Number,
   answer: Schema.optional(PlanState.Answered)
 })
@@ -108,7 +108,7 @@ const scoreLine = line(
 )
 const pointsLine = line("points", "")
 
-/** The verdict stands at fixed places outside of fences: no word elsewhere in the text counts. */
+/** The verdict is at fixed places outside fences: the same word elsewhere has no meaning. */
 const verdictText = (text: string): Either.Either<typeof Verdict.Type, string> => {
   const plain = FencedText.blank(text)
   const needs = needsLine.exec(plain)?.[1]
@@ -129,19 +129,19 @@ const verdictText = (text: string): Either.Either<typeof Verdict.Type, string> =
 
 const form = ReplyForm.make({ name: "reflection", schema: Verdict, text: verdictText })
 
-// Work that holds the mark which ends it would let its rest pass for words of the prompt.
+// Escapes the closing mark of the work, so that its rest cannot pass for the prompt.
 const fenced = (text: string): string => text.replace(/<(\/?work)>/gi, "<\\$1>")
 
 type Asked = LlmError | Fatality | StrategyReplyError
 
-/** A text that will be judged: in the shape of the answer where the task asks for one. */
+/** A text to be judged, in the shape of the answer if the task has an output specification. */
 const draft = <Variable extends string>(
   prompt: PromptStep<Variable>,
   values: Values<Variable>
 ): Effect.Effect<Reasoning.Reply, Asked, Reasoning.Reasoning> =>
   Effect.flatMap(Reasoning.Reasoning, (reasoning): Effect.Effect<Reasoning.Reply, Asked> => {
     const { output } = reasoning.task
-    // Whether it fits is found out at the end, once: the answer has retries of its own for that.
+    // It is validated once, at the end, because the answer has retries of its own.
     return output === undefined
       ? reasoning.ask(prompt, values)
       : reasoning.askFor(prompt, values, { ...output, read: Effect.succeed })

@@ -1,13 +1,13 @@
 /**
- * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
- * finds them by name.
+ * Strategies from other packages. A package declares them in its `package.json`, and a program that depends on it finds
+ * them by name.
  *
  * ```json
  * { "effect-lexigram": { "strategies": { "my-strategy": "./dist/MyStrategy.js#make" } } }
  * ```
  *
- * Each entry is a file of the package and, behind `#`, the export to take (default `default`): a strategy, or a
- * function from options to one.
+ * Each entry is a file of the package, optionally followed by `#` and the name of its export (default `default`). The
+ * export is a strategy, or a function from options to one.
  *
  * @since 0.1.0
  */
@@ -26,7 +26,7 @@ import { isStrategy } from "./definition/Strategy.js"
 import type * as StrategyRegistry from "./definition/StrategyRegistry.js"
 
 /**
- * The field of `package.json`.
+ * The field in `package.json`.
  *
  * @since 0.1.0
  * @category constants
@@ -38,18 +38,18 @@ export const FIELD = "effect-lexigram"
  * @category models
  */
 export interface Options {
-  /** The folder of the program: where its `package.json` is, and from where packages are looked up, as Node does. */
+  /** The folder of the program: the location of its `package.json`, and the start of package resolution, as in Node. */
   readonly directory: string
-  /** Only these packages; default the `dependencies` and `optionalDependencies` of the program. */
+  /** Restricts discovery to these packages. Default: `dependencies` and `optionalDependencies` of the program. */
   readonly packages?: ReadonlyArray<string> | undefined
-  /** Names that plugins may take from strategies of the library: all, or these; default none. */
+  /** Built-in names that plugins may override: all, or these; default none. */
   readonly override?: boolean | ReadonlyArray<string> | undefined
-  /** How long a module may take to load; default 10 s. */
+  /** Timeout for loading a module; default 10 s. */
   readonly timeout?: Duration.DurationInput | undefined
 }
 
 /**
- * A strategy that was found.
+ * A discovered strategy.
  *
  * @since 0.1.0
  * @category models
@@ -63,12 +63,12 @@ export interface Plugin {
 }
 
 /**
- * Why something that was declared is not there.
+ * Why a declaration was not loaded.
  *
- * `manifest`: a `package.json` that is missing, too big (1 MiB) or no JSON object. `declaration`: a field that is not
- * of the form above. `name`: a name that no strategy can have. `path`: a file outside of the package. `import`: a
- * module that is missing, fails or takes too long. `export`: neither a function nor a strategy. `duplicate`: the name
- * is taken by another plugin or, without `override`, by the library.
+ * `manifest`: a `package.json` that is missing, too big (1 MiB) or not a JSON object. `declaration`: a field of another
+ * form. `name`: an invalid strategy name. `path`: a file outside the package. `import`: a module that is missing, fails
+ * or takes too long. `export`: neither a function nor a strategy. `duplicate`: the name is taken by another plugin or,
+ * without `override`, by the library.
  *
  * @since 0.1.0
  * @category models
@@ -97,7 +97,7 @@ const namePattern = /^[a-z0-9][\w.-]{0,63}$/i
 
 const shown = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
-/** Own fields alone: what a manifest inherits it does not declare. */
+/** Only own fields: a manifest does not declare what it inherits. */
 const own = (record: { readonly [key: string]: unknown }, key: string): unknown =>
   Object.hasOwn(record, key) ? record[key] : undefined
 
@@ -124,8 +124,8 @@ const readManifest = (file: string): Effect.Effect<{ readonly [key: string]: unk
   })
 
 /**
- * The real folder of a package: the nearest `node_modules` that has it, from the program's folder upwards; `undefined`
- * where none has.
+ * The real folder of a package: the nearest `node_modules` that contains it, from the program's folder upward;
+ * `undefined` if there is none.
  */
 const locate = (
   directory: string,
@@ -146,7 +146,7 @@ const locate = (
     }
   })
 
-/** The file of an entry, which is in the package whatever links there are. */
+/** The file of an entry. It must be inside the package after links are resolved. */
 const resolveFile = (root: string, file: string): Effect.Effect<string, Fault, FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -214,7 +214,7 @@ const warn = (problem: Problem): Effect.Effect<void> =>
     { module: "StrategyPlugins", reason: problem.reason }
   )
 
-/** Names of the program's dependencies, in the order it declares them. */
+/** Names of the program's dependencies, in the order of declaration. */
 const dependencies = (
   directory: string
 ): Effect.Effect<ReadonlyArray<string>, Fault, FileSystem.FileSystem | Path.Path> =>
@@ -229,7 +229,7 @@ const dependencies = (
     return Array.from(names)
   })
 
-/** What a package declares; a package that declares nothing has no plugins and no problem. */
+/** The declarations of a package. A package without any has no plugins and no problem. */
 const declared = (
   directory: string,
   packageName: string,
@@ -244,7 +244,7 @@ const declared = (
     if (!packagePattern.test(packageName)) return yield* fault("manifest", "that is no name of a package")
     const root = yield* locate(directory, packageName)
     if (root === undefined) {
-      // An optional dependency may be missing: whoever names a package wants to hear of it.
+      // An optional dependency may be missing. A package that was named explicitly must not.
       return required ? yield* fault("manifest", "it is not installed") : { root: "", entries: [] }
     }
     const manifest = yield* readManifest(path.join(root, "package.json"))
@@ -282,12 +282,12 @@ const plugin = (
   })
 
 /**
- * Finds what the packages declare and loads it. Nothing that is wrong with a plugin breaks anything: it is left out,
- * with a warning in the log that names it, and stands in the report.
+ * Finds the declared strategies and loads them. A faulty plugin breaks nothing: it is omitted with a warning in the
+ * log, and listed in the report.
  *
- * Of two plugins of one name the first wins, in the order of `packages` or of the dependencies. A strategy of the
- * library is replaced only where `override` says so. Modules are loaded one after another; to load a module is to run
- * it: take only packages you would import yourself.
+ * If two plugins share a name, the first one wins, in the order of `packages` or of the dependencies. A built-in
+ * strategy is replaced only if `override` allows it. Modules are loaded one at a time. Loading a module runs it: use
+ * only packages you would import yourself.
  *
  * @since 0.1.0
  * @category constructors
@@ -342,7 +342,7 @@ export const discover = (options: Options): Effect.Effect<Report, never, FileSys
   })
 
 /**
- * The strategies of the library, those of plugins, and those given besides, which win over both.
+ * The built-in strategies, those of plugins, and the given ones, which override both.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * The strategy that fits the task: rules first, then one cheap question to a model, then the strategy that was picked.
+ * Picks the strategy that fits the task: by rules first, then by one cheap question to a model.
  *
  * @since 0.1.0
  */
@@ -21,11 +21,11 @@ export * as BuiltInStrategies from "./BuiltInStrategies.js"
 export * as Evaluator from "./definition/Evaluator.js"
 
 /**
- * Native tool calls in a loop: the model calls tools, reads their results and answers.
+ * Function calling: a loop in which the model calls tools natively, reads their results and answers.
  *
  * @since 0.1.0
  */
-export * as FunctionCalling from "./FunctionCalling.js"
+export * as FunctionCalling from "./loop/FunctionCalling.js"
 
 /**
  * Strategies that are state graphs.
@@ -44,13 +44,13 @@ export * as GraphStrategy from "./reasoning/GraphStrategy.js"
 export * as Lats from "./lats/Lats.js"
 
 /**
- * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a
- * planner writes which calls a task takes and which of them need results of which others, a task fetching unit makes
- * each as soon as it can, also while the plan is still being written, and a joiner answers or asks for another plan.
+ * LLMCompiler: a plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function
+ * Calling"). A planner writes the calls and their dependencies, a task fetching unit makes each call as soon as it can,
+ * even while the plan is still being written, and a joiner answers or asks for another plan.
  *
  * @since 0.1.0
  */
-export * as LlmCompiler from "./LlmCompiler.js"
+export * as LlmCompiler from "./compiler/LlmCompiler.js"
 
 /**
  * Binds a task to its model. Calls go through the router, with a deadline, a span, live deltas and a usage report.
@@ -74,65 +74,64 @@ export * as ModelCall from "./definition/ModelCall.js"
 export * as ModelEvaluator from "./reasoning/ModelEvaluator.js"
 
 /**
- * What an event shows of a graph's update: the fields that a node changed, without messages, in at most so many bytes.
+ * Bounds what an event shows of a graph update: the changed fields, without messages, in a limited number of bytes.
  *
  * @since 0.1.0
  */
 export * as NodeUpdate from "./reasoning/NodeUpdate.js"
 
 /**
- * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu,
- * Lan et al. 2023). Takes two model calls and one for each step; a step that uses tools takes one more for each turn of
- * them.
+ * Plan-and-Solve: makes a plan, solves its steps one at a time with the previous results, and makes an answer from all
+ * results (Wang, Xu, Lan et al. 2023). It takes two model calls plus one per step; a step with tools takes one more per
+ * turn of tools.
  *
  * @since 0.1.0
  */
 export * as PlanAndSolve from "./PlanAndSolve.js"
 
 /**
- * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that
- * fails leads to a new plan from there on.
+ * Plan-and-execute: makes a plan, carries out its steps one at a time, and answers from their results (Wang et al.
+ * 2023). A failed step leads to a new plan for the rest.
  *
  * @since 0.1.0
  */
 export * as PlanExecute from "./PlanExecute.js"
 
 /**
- * A planner of one's own, in the place of the model's: rules, a solver, a recorded plan.
+ * A custom planner in place of the model: rules, a solver, a recorded plan.
  *
  * @since 0.1.0
  */
 export * as Planner from "./planning/Planner.js"
 
 /**
- * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the
- * other.
+ * Detects a loop that goes in circles: consecutive steps that make the same calls and see the same results.
  *
  * @since 0.1.0
  */
 export * as Progress from "./reasoning/Progress.js"
 
 /**
- * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"):
- * thought, action, observation, until a final answer.
+ * ReAct (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"): thought, action and
+ * observation, repeated until a final answer.
  *
  * @since 0.1.0
  */
-export * as ReAct from "./ReAct.js"
+export * as ReAct from "./loop/ReAct.js"
 
 /**
- * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only
- * the model's own completion is ever parsed, only markers at the start of a line count, and nothing behind the first
- * observation that the model invented does; one that the completion begins with is passed over.
+ * Reads the ReAct text protocol (Yao et al. 2022): a completion is an action, a final answer, or neither. Only the
+ * model's own completion is parsed. Only markers at the start of a line count. Everything after the first observation
+ * that the model invented is ignored; an observation at the start of the completion is skipped.
  *
  * @since 0.1.0
  */
 export * as ReActText from "./reasoning/ReActText.js"
 
 /**
- * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented
- * Language Models"): a planner writes once which evidence a task needs, workers collect it, and a solver answers from
- * all of it. Two model calls, however many tools there are.
+ * ReWOO, reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient
+ * Augmented Language Models"): a planner writes once which evidence a task needs, workers collect it, and a solver
+ * answers from all of it. Two model calls, regardless of the number of tools.
  *
  * @since 0.1.0
  */
@@ -147,12 +146,12 @@ export * as ReWoo from "./ReWoo.js"
 export * as Reasoning from "./definition/Reasoning.js"
 
 /**
- * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
- * 2402.03620) in words of this library, and further ones.
+ * Reasoning modules that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
+ * 2402.03620) in the words of this library, and further ones.
  *
  * @since 0.1.0
  */
-export * as ReasoningModules from "./ReasoningModules.js"
+export * as ReasoningModules from "./discovery/ReasoningModules.js"
 
 /**
  * Makes the `Reasoning` service of one run.
@@ -162,45 +161,45 @@ export * as ReasoningModules from "./ReasoningModules.js"
 export * as ReasoningService from "./reasoning/ReasoningService.js"
 
 /**
- * The first half of Self-Discover (Zhou, Pujara et al. 2024): the reasoning structure of a kind of task.
+ * The first stage of Self-Discover (Zhou, Pujara et al. 2024): the reasoning structure for a kind of task.
  *
  * @since 0.1.0
  */
-export * as ReasoningStructure from "./ReasoningStructure.js"
+export * as ReasoningStructure from "./discovery/ReasoningStructure.js"
 
 /**
- * A draft that is judged and mended until it is accepted (nearest: Self-Refine, Madaan et al. 2023).
+ * Reflection: a draft that is judged and revised until it is accepted (closest to Self-Refine, Madaan et al. 2023).
  *
  * @since 0.1.0
  */
 export * as Reflection from "./Reflection.js"
 
 /**
- * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try,
- * judge, and after a failure put into words what to do differently; the words are there in the next trial. Another form
- * criticises and refines one text.
+ * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"). It
+ * tries, judges, and after a failure writes down what to do differently for the next trial. The critique form
+ * criticizes and refines one text instead.
  *
  * @since 0.1.0
  */
-export * as Reflexion from "./Reflexion.js"
+export * as Reflexion from "./reflexion/Reflexion.js"
 
 /**
- * The form of Reflexion that works on one text: generate, criticise, refine, until the critic has nothing to say.
+ * The critique form of Reflexion: generate, criticize and refine one text until the critic accepts it.
  *
  * @since 0.1.0
  */
-export * as ReflexionCritique from "./ReflexionCritique.js"
+export * as ReflexionCritique from "./reflexion/ReflexionCritique.js"
 
 /**
- * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.
+ * The form of a reply: JSON by a Schema where the model supports it, and a text form where it does not.
  *
  * @since 0.1.0
  */
 export * as ReplyForm from "./definition/ReplyForm.js"
 
 /**
- * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
- * the way to the root.
+ * The tree of a Monte Carlo tree search. It is immutable and keeps nodes by id, so that a change costs no more than the
+ * path to the root.
  *
  * @since 0.1.0
  */
@@ -214,48 +213,47 @@ export * as SearchTree from "./lats/SearchTree.js"
 export * as SelfConsistency from "./combine/SelfConsistency.js"
 
 /**
- * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure
- * of them, then solve the task by following it. The structure serves every task of its kind.
+ * Self-Discover (Zhou, Pujara et al. 2024): selects reasoning modules, adapts them to the task, turns them into a
+ * reasoning structure, and solves the task by following it. The structure serves every task of its kind.
  *
  * @since 0.1.0
  */
-export * as SelfDiscovery from "./SelfDiscovery.js"
+export * as SelfDiscovery from "./discovery/SelfDiscovery.js"
 
 /**
- * When to stop a loop of model and tools before the model says it is done: conditions as values that combine.
+ * Conditions that stop a loop of model and tools before the model is done. They are values that combine.
  *
  * @since 0.1.0
  */
 export * as StopCondition from "./reasoning/StopCondition.js"
 
 /**
- * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with
- * Large Language Models"): perspectives from what is written about related topics, conversations of a writer and an
- * expert who looks everything up, an outline from those, sections from the sources that bear on them, a lead, and the
- * whole polished.
+ * STORM: research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From
+ * Scratch with Large Language Models"). It finds perspectives in texts on related topics, holds conversations between a
+ * writer and an expert who looks everything up, makes an outline from them, writes sections from the relevant sources
+ * and a lead, and polishes the whole.
  *
  * @since 0.1.0
  */
 export * as Storm from "./storm/Storm.js"
 
 /**
- * The article that `storm` writes: sections put together, citations numbered in the order in which they appear,
- * Markdown in and out.
+ * The article of STORM: joins sections, numbers citations in the order of appearance, and reads and writes Markdown.
  *
  * @since 0.1.0
  */
 export * as StormArticle from "./storm/StormArticle.js"
 
 /**
- * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. What stands in code is none.
+ * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. Text in code is not a citation.
  *
  * @since 0.1.0
  */
 export * as StormCitations from "./storm/StormCitations.js"
 
 /**
- * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they
- * share with a question.
+ * The sources of an article: reads tool results as sources, keeps each source once under its number, and ranks sources
+ * by the words they share with a question.
  *
  * @since 0.1.0
  */
@@ -276,7 +274,7 @@ export * as Strategy from "./definition/Strategy.js"
 export * as StrategyBudget from "./combine/StrategyBudget.js"
 
 /**
- * How reasoning can fail besides its model calls.
+ * Errors of strategies apart from those of model calls.
  *
  * @since 0.1.0
  */
@@ -311,30 +309,30 @@ export * as StrategyInput from "./combine/StrategyInput.js"
 export * as StrategyObserver from "./combine/StrategyObserver.js"
 
 /**
- * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
- * finds them by name.
+ * Strategies from other packages. A package declares them in its `package.json`, and a program that depends on it finds
+ * them by name.
  *
  * @since 0.1.0
  */
 export * as StrategyPlugins from "./StrategyPlugins.js"
 
 /**
- * Strategies by name: the registry that an agent's strategy is looked up in when the agent runs.
+ * The registry of strategies by name. An agent's strategy is resolved when the agent runs.
  *
  * @since 0.1.0
  */
 export * as StrategyRegistry from "./definition/StrategyRegistry.js"
 
 /**
- * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task
- * (`AgentTool.make`), known by their names; other tools stay at hand for the supervisor itself.
+ * A supervisor of sub-agents: it assesses the task, delegates, reviews the reports and decides. The sub-agents are
+ * tools of the task (`AgentTool.make`), recognized by their names; the supervisor can use other tools itself.
  *
  * @since 0.1.0
  */
-export * as Supervisor from "./Supervisor.js"
+export * as Supervisor from "./supervisor/Supervisor.js"
 
 /**
- * What every loop of model and tools has in common: its options, its limits, its end.
+ * What all loops of model and tools share: options, limits and the end of the loop.
  *
  * @since 0.1.0
  */

@@ -21,7 +21,7 @@ import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmRateLimitError, LlmTimeoutError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as StrategyFallback from "../../src/strategy/combine/StrategyFallback.js"
-import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as FunctionCalling from "../../src/strategy/loop/FunctionCalling.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 

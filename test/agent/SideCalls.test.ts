@@ -40,7 +40,7 @@ import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegis
 import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
 import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
 import * as StrategyBudget from "../../src/strategy/combine/StrategyBudget.js"
-import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as FunctionCalling from "../../src/strategy/loop/FunctionCalling.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import * as Strategy from "../../src/strategy/definition/Strategy.js"
-import * as SelfDiscovery from "../../src/strategy/SelfDiscovery.js"
+import * as SelfDiscovery from "../../src/strategy/discovery/SelfDiscovery.js"
 import * as Strategies from "./Strategies.js"
 
 const discovered = [

@@ -10,7 +10,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as StrategyRegistry from "../../src/strategy/definition/StrategyRegistry.js"
-import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as FunctionCalling from "../../src/strategy/loop/FunctionCalling.js"
 import * as StrategyPlugins from "../../src/strategy/StrategyPlugins.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
-import * as LlmCompiler from "../../src/strategy/LlmCompiler.js"
+import * as LlmCompiler from "../../src/strategy/compiler/LlmCompiler.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as Strategies from "./Strategies.js"

@@ -1,5 +1,5 @@
 /**
- * What stands behind an `Action:` marker: the name of a tool and its input, in the spellings that models use.
+ * Reads the text after an `Action:` marker: the name of a tool and its input, in the spellings that models use.
  *
  * @internal
  * @since 0.1.0
@@ -9,7 +9,7 @@ import * as ReActInput from "./ReActInput.js"
 import * as ReActMarker from "./ReActMarker.js"
 
 /**
- * Names of the tools on offer, where known.
+ * Names of the available tools, if known.
  *
  * @since 0.1.0
  * @category models
@@ -29,7 +29,7 @@ const wrappers: ReadonlyArray<readonly [string, string]> = [
 ]
 
 /**
- * A name without the emphasis, backticks, quotes, brackets or call parentheses around it.
+ * A name without surrounding emphasis, backticks, quotes, brackets or call parentheses.
  *
  * @since 0.1.0
  * @category conversions
@@ -52,8 +52,7 @@ export const unwrapName = (name: string): string => {
 const loose = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "")
 
 /**
- * The tool that is meant: of that very name, else the only one that differs in case, spaces, hyphens or underscores
- * alone.
+ * Resolves a tool name: the exact name, else the only one that differs in case, spaces, hyphens or underscores.
  *
  * @since 0.1.0
  * @category getters
@@ -66,13 +65,13 @@ export const knownTool = (name: string, tools: Tools): string | undefined => {
   return similar.length === 1 ? similar[0] : undefined
 }
 
-// What models write where no tool is wanted.
+// What models write when they want no tool.
 const noTool = /^(?:none|null|n\/a|no action(?: needed| required)?)[.]?$/i
 
 const bracketName = /^[*`"']{0,3}([A-Za-z_][\w .:/-]{0,127}?) ?\[/
 
 /**
- * `Nameless` has no usable name; `NoTool` says that none is wanted.
+ * `Nameless` has no usable name; `NoTool` says that no tool is wanted.
  *
  * @since 0.1.0
  * @category models
@@ -92,7 +91,7 @@ export type Read =
 export const inlineInput = /[ \t]action[ _-]{0,2}input[ \t]{0,4}[:：]/i
 
 /**
- * `Name[argument]` that begins at `from`; the argument may span lines if a bracket closes it before the next marker.
+ * Reads `Name[argument]` at `from`. The argument may span lines if a bracket closes it before the next marker.
  *
  * @since 0.1.0
  * @category conversions
@@ -125,7 +124,7 @@ export const readBracket = (
 
 interface Parentheses {
   readonly name: string
-  /** What stands in the parentheses, unless it is a remark. */
+  /** The text in the parentheses, unless it is a remark. */
   readonly input: ReActInput.Input | undefined
   readonly end: number
 }
@@ -134,8 +133,8 @@ const parenthesesName = /^[*`"']{0,3}([A-Za-z_][\w .:/-]{0,127}?)[*`"']{0,3}([ \
 const closing = /^\s{0,8}\)[*`"'.;\s]{0,8}(?=\n|$)/
 
 /**
- * `name({…})`, `name("text")` or `name (remark)` that begins at `from`. An object may span lines, anything else ends
- * with its line.
+ * Reads `name({…})`, `name("text")` or `name (remark)` at `from`. An object may span lines; anything else ends with its
+ * line.
  *
  * @since 0.1.0
  * @category conversions
@@ -171,7 +170,7 @@ const afterSpaces = (text: string, from: number): number => {
 }
 
 /**
- * The action of a marker.
+ * Reads the action of a marker.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,7 +1,6 @@
 /**
- * Where the final answer of a ReAct completion ends: at a whole action, unless a closed fence quotes it. A line that
- * begins like an observation is text of the answer. Read line by line, so that an answer can be handed on while it is
- * written.
+ * Finds the end of the final answer of a ReAct completion: a complete action, unless a closed fence quotes it. A line
+ * that begins like an observation is text of the answer. Reads line by line, so that an answer can be streamed.
  *
  * @internal
  * @since 0.1.0
@@ -15,20 +14,20 @@ import * as ReActMarker from "./ReActMarker.js"
  */
 export interface ReActAnswer {
   /**
-   * Takes the next line behind the first: whole if it is an action, else at least as much of it as
-   * `ReActMarker.isDecided` wants. Gives back where the answer ends once that is sure.
+   * Takes the next line after the first: the whole line if it is an action, else at least as much as
+   * `ReActMarker.isDecided` requires. Returns the end of the answer once it is certain.
    */
   readonly push: (line: string, at: number) => number | undefined
-  /** Whether later lines may still cut the answer at or before the last line. */
+  /** Whether later lines may still end the answer at or before the last line. */
   readonly isInDoubt: () => boolean
-  /** Where it ends if nothing more comes; undefined for the end of the text. */
+  /** The end of the answer if no more text comes; `undefined` for the end of the text. */
   readonly end: () => number | undefined
 }
 
 const bareFence = /^(?:```|~~~)\s*$/
 
 /**
- * `isWrapped`: a fence was opened before the answer, whose end belongs to no fence of the answer.
+ * `isWrapped`: a fence was opened before the answer, and its end belongs to no fence of the answer.
  *
  * @since 0.1.0
  * @category constructors
@@ -38,7 +37,7 @@ export const make = (isWrapped: boolean): ReActAnswer => {
   let fenced = false
   let insideFence: number | undefined
   let thought: number | undefined
-  // An action that an input would make whole.
+  // An action that an input would complete.
   let action: { readonly at: number; readonly fenced: boolean } | undefined
 
   const cut = (at: number, isFenced: boolean): number | undefined => {

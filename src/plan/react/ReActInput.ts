@@ -1,5 +1,5 @@
 /**
- * The input of a ReAct action, from the text behind its marker to a value.
+ * Reads the input of a ReAct action, from the text after its marker to a value.
  *
  * @internal
  * @since 0.1.0
@@ -34,10 +34,10 @@ const count = (text: string, part: string): number => {
 export const withoutForeignFence = (text: string): string =>
   text.endsWith("```") && count(text, "```") % 2 === 1 && text.length > 3 ? text.slice(0, -3).trimEnd() : text
 
-// The second quote opens as well: the first one encloses it.
+// The second quote is an opening one as well: the first one encloses it.
 const nested = /^"[^"]*[\s([]"[^\s"]/
 
-/** Without quotes that enclose the text (`"a "b" c"`, but not `"a" or "b"`), or stand alone at one end of it. */
+/** Removes quotes that enclose the text (`"a "b" c"`, but not `"a" or "b"`), or that stand alone at one end. */
 const unquote = (text: string): string => {
   for (const quote of ['"', "'"]) {
     const starts = text.startsWith(quote)
@@ -50,7 +50,7 @@ const unquote = (text: string): string => {
 }
 
 /**
- * The object that a text begins with, repaired if need be.
+ * The object at the beginning of a text, repaired if necessary.
  *
  * @since 0.1.0
  * @category conversions
@@ -64,7 +64,7 @@ export const leadingRecord = (text: string): Json | undefined => {
   )
 }
 
-/** The object behind an introduction (`The input is: {…}`): strict JSON, with nothing else on its last line. */
+/** The object after an introduction (`The input is: {…}`): strict JSON, with nothing else on its last line. */
 const introducedRecord = (text: string): Json | undefined => {
   const from = text.indexOf("{")
   if (from <= 0) return undefined
@@ -89,7 +89,7 @@ const decodeFenced = (block: string): unknown => {
     content.startsWith("{") && (language === "" || language.startsWith("json"))
       ? leadingRecord(content)
       : recordOf(JsonRepair.decode(content))
-  // Code is an input of its own: whoever runs it decides about the fence.
+  // Code is an input of its own: the tool that runs it decides about the fence.
   return record ?? block
 }
 
@@ -97,7 +97,7 @@ const decodeFenced = (block: string): unknown => {
 const closesEmphasis = /^\*\*(?=\s|$)/
 
 /**
- * An input as written, without the emphasis and the fence of its surroundings.
+ * An input as written, without surrounding emphasis and fence.
  *
  * @since 0.1.0
  * @category conversions
@@ -128,11 +128,11 @@ export const decode = (raw: string): unknown => {
 export interface Input {
   readonly value: unknown
   readonly raw: string
-  /** Where it ends, exclusive. */
+  /** The end of the input, exclusive. */
   readonly end: number
 }
 
-/** Where the fenced block that opens at `from` ends, exclusive; undefined when nothing closes it. */
+/** The end of the fenced block that opens at `from`, exclusive; `undefined` if nothing closes it. */
 const fencedBlockEnd = (text: string, from: number): number | undefined => {
   const fence = text.slice(from, from + 3)
   for (
@@ -147,8 +147,8 @@ const fencedBlockEnd = (text: string, from: number): number | undefined => {
 }
 
 /**
- * The input that begins at `from`. A JSON value and a closed fenced block are data as a whole, markers inside them
- * included; anything else ends at the next marker.
+ * Reads the input at `from`. A JSON value and a closed fenced block are data as a whole, including markers inside them;
+ * anything else ends at the next marker.
  *
  * @since 0.1.0
  * @category conversions
@@ -166,7 +166,7 @@ export const read = (text: string, from: number): Input => {
   const balanced = JsonRepair.balancedAt(text, start)
   const isJson = balanced !== undefined && Either.isRight(JsonRepair.decode(balanced.text))
   const ownLine = text.lastIndexOf("\n", start) + 1
-  // An input on a line of its own may be no input but the next marker.
+  // A line of its own may be the next marker instead of the input.
   const search = isJson
     ? ReActMarker.nextLine(text, balanced.end)
     : ownLine > from

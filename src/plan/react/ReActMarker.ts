@@ -1,6 +1,6 @@
 /**
- * The markers of the ReAct text protocol: where they stand in a text, and the lines between them. Every function takes
- * time linear in the text it looks at.
+ * The markers of the ReAct text protocol: their positions in a text, and the lines between them. Every function takes
+ * time linear in the text it reads.
  *
  * @internal
  * @since 0.1.0
@@ -22,12 +22,12 @@ export interface Marker {
   readonly line: number
   /** End of its line, exclusive. */
   readonly lineEnd: number
-  /** Where its content begins. */
+  /** The beginning of its content. */
   readonly content: number
 }
 
 /**
- * Characters of a line that are looked at, so that no line is slow whatever it holds.
+ * Maximum characters read of a line, so that no line is slow.
  *
  * @since 0.1.0
  * @category constants
@@ -43,7 +43,7 @@ export const window = 96
 export const kinds: ReadonlyArray<Kind> = ["thought", "input", "action", "observation", "final", "answer"]
 
 /**
- * What ends an input. The `Answer:` dialect does not: it is too common a word at the start of a line.
+ * The markers that end an input. `Answer:` does not: it is too common a word at the start of a line.
  *
  * @since 0.1.0
  * @category constants
@@ -54,7 +54,7 @@ const pattern =
   /^\ufeff?[ \t]{0,32}(?:(?:#{1,6}|[-+•]|\*(?!\*)|\d{1,3}[.)])[ \t]{1,4})?([*_`]{0,3})(?:(thoughts?)|(action(?:[ _-]{0,2}\d{1,4})?[ _-]{0,2}input)|(action)|(observation)|(final[ _-]{0,2}answer)|(answer))(?:[ _-]{0,2}#?\d{1,4})?[.)]?([*_`]{0,3})[ \t]{0,4}[:：]([*_`]{0,3})/i
 
 /**
- * End of the line that `from` stands in, exclusive.
+ * The end of the line that contains `from`, exclusive.
  *
  * @since 0.1.0
  * @category getters
@@ -82,7 +82,7 @@ export const nextLine = (text: string, from: number): number =>
 export const isFence = (line: string): boolean => line.startsWith("```") || line.startsWith("~~~")
 
 /**
- * The marker that a line begins with.
+ * The marker at the beginning of a line.
  *
  * @since 0.1.0
  * @category getters
@@ -92,14 +92,14 @@ export const at = (text: string, line: number): Marker | undefined => {
   if (match === null) return undefined
   const opened = match[1]!
   const behind = match[9]!
-  // `**Action:** x` closes its emphasis behind the colon; in `Action:*.txt` the asterisk belongs to the content.
+  // `**Action:** x` closes its emphasis after the colon; in `Action:*.txt` the asterisk belongs to the content.
   const own = opened !== "" && match[8] === "" ? Math.min(opened.length, behind.length) : 0
   const kind = kinds[match.slice(2, 8).findIndex((group) => group !== undefined)]!
   return { kind, line, lineEnd: endOfLine(text, line), content: line + match[0].length - behind.length + own }
 }
 
 /**
- * The first marker of the wanted kinds on a line at or after `from`, itself the start of a line.
+ * The first marker of the wanted kinds on a line at or after `from`, which is the start of a line.
  *
  * @since 0.1.0
  * @category getters
@@ -116,14 +116,14 @@ const words = ["thoughts", "action", "observation", "final", "answer"]
 
 const beginnings = words.flatMap((word) => Array.from(word, (_, index) => word.slice(0, index + 1))).join("|")
 
-// More than the pattern allows, never less: what it lets through only waits.
+// It may exceed the pattern, never fall short: a line it lets through only waits.
 const beginning = new RegExp(
   `^[\\s#+•*_\`~.)\\d-]*(?:(?:${words.join("|")}|thought)[\\s\\w#.)*\`-]*|${beginnings})?$`,
   "i"
 )
 
 /**
- * Whether more text can no longer change what `at` says of a line that is still being written, nor whether it is a
+ * Whether more text can no longer change the result of `at` for a line that is still being written, nor whether it is a
  * fence.
  *
  * @since 0.1.0

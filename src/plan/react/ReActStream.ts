@@ -1,6 +1,7 @@
 /**
- * A ReAct completion while it is written: what is sure to be thinking, and what is sure to belong to the final answer.
- * Work per piece is bounded by its length and `ReActMarker.window`, however long the completion is.
+ * Reads a ReAct completion while it is written: the text that is certainly reasoning, and the text that certainly
+ * belongs to the final answer. The work per piece is bounded by its length and `ReActMarker.window`, however long the
+ * completion is.
  *
  * @internal
  * @since 0.1.0
@@ -13,15 +14,15 @@ import * as ReActMarker from "./ReActMarker.js"
  * @category models
  */
 export interface ReActStream {
-  /** Takes the next piece. What it is sure of is handed to the two functions of `make`. */
+  /** Takes the next piece. Certain text is passed to the two functions of `make`. */
   readonly push: (piece: string) => void
-  /** Characters of the completion handed on as thinking: its beginning. */
+  /** The number of characters emitted as reasoning, from the beginning of the completion. */
   readonly reasoned: () => number
-  /** Characters handed on as answer: the beginning of the answer, perhaps with white space behind it. */
+  /** The number of characters emitted as the answer, from its beginning, possibly with trailing white space. */
   readonly answered: () => number
 }
 
-/** An answer loses a closing fence that it did not open: backticks at the end wait for what follows. */
+/** An answer loses a closing fence that it did not open, so backticks at the end wait for what follows. */
 const makeTail = (emit: (text: string) => void) => {
   let begun = false
   let ticks = ""
@@ -54,8 +55,8 @@ const makeTail = (emit: (text: string) => void) => {
 }
 
 /**
- * An answer is sure once its marker stands in the completion with no action, orphaned input, observation or `Answer:`
- * before it; what comes to an answer only at the end of the completion is for whoever reads the whole.
+ * An answer is certain once its marker appears without an action, orphaned input, observation or `Answer:` before it.
+ * What only the end of the completion adds to an answer is left to the reader of the whole.
  *
  * @since 0.1.0
  * @category constructors
@@ -68,7 +69,7 @@ export const make = (to: {
   let fences = 0
   let reasoned = 0
   let answered = 0
-  // The line so far while it is not known what it is; afterwards its text passes through.
+  // The current line until its kind is known; afterwards its text passes through.
   let head = ""
   let through = false
   let action: Array<string> | undefined
@@ -89,7 +90,7 @@ export const make = (to: {
     else if (text !== "") tail(text)
   }
 
-  /** A line that is known: from its start, up to where it has come. */
+  /** A line of known kind, from its start to its current end. */
   const classify = (isWhole: boolean) => {
     const line = head
     const marker = ReActMarker.at(line, 0)

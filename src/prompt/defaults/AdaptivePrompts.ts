@@ -1,12 +1,12 @@
 /**
- * What `AdaptiveAgent` tells its models.
+ * Prompts of the adaptive strategy.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * Which strategy a task is worked on with.
+ * Picks a strategy for the task.
  *
  * @since 0.1.0
  * @category constants

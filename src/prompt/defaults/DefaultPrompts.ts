@@ -1,5 +1,5 @@
 /**
- * Every step that ships with the library.
+ * All prompts of the library.
  *
  * @since 0.1.0
  */
@@ -25,7 +25,7 @@ import * as StormPrompts from "./StormPrompts.js"
 import * as SupervisorPrompts from "./SupervisorPrompts.js"
 
 /**
- * What strategies ask.
+ * The steps of strategies.
  *
  * @since 0.1.0
  * @category constants
@@ -46,7 +46,7 @@ export const strategySteps: ReadonlyArray<PromptStep> = [
 ]
 
 /**
- * What memory asks: summaries, facts, the order of what was found.
+ * The steps of memory: summaries, facts, reranking.
  *
  * @since 0.1.0
  * @category constants
@@ -59,7 +59,7 @@ export const memorySteps: ReadonlyArray<PromptStep> = [
 ]
 
 /**
- * What groups of participants ask.
+ * The steps of groups.
  *
  * @since 0.1.0
  * @category constants
@@ -67,7 +67,7 @@ export const memorySteps: ReadonlyArray<PromptStep> = [
 export const groupSteps: ReadonlyArray<PromptStep> = [...GroupPrompts.steps]
 
 /**
- * What sessions ask: how conflicts of a merge are settled.
+ * The steps of sessions: conflicts of a merge.
  *
  * @since 0.1.0
  * @category constants

@@ -1,12 +1,12 @@
 /**
- * What `EpisodicCompressor` tells its models.
+ * Prompts of `EpisodicCompressor`.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * Sums up what was said, for whoever will need it later.
+ * Summarizes a conversation for later readers.
  *
  * @since 0.1.0
  * @category constants

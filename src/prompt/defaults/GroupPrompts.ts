@@ -1,13 +1,12 @@
 /**
- * What groups tell models: whoever takes part, and whoever chooses the next speaker.
+ * Prompts of groups: for participants, and for the choice of the next speaker.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * What an agent is told of the group it speaks in, behind its own system prompt. The user half stands for its part of
- * the conversation.
+ * Tells an agent about its group, after its own system prompt. The user half stands for its part of the conversation.
  *
  * @since 0.1.0
  * @category constants
@@ -34,7 +33,7 @@ export const Participate = PromptStep.make({
 })
 
 /**
- * Who of a group is to speak next.
+ * Chooses the next speaker of a group.
  *
  * @since 0.1.0
  * @category constants

@@ -1,12 +1,12 @@
 /**
- * What `HistoryCompactor` tells its models.
+ * Prompts of `HistoryCompactor`.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * Sums up the beginning of a conversation that goes on.
+ * Summarizes the beginning of a conversation that continues.
  *
  * @since 0.1.0
  * @category constants

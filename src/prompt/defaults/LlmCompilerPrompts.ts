@@ -1,12 +1,12 @@
 /**
- * What `LLMCompilerAgent` tells its models.
+ * Prompts of the LLMCompiler strategy.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * Which tool calls the task takes, and which of them need results of which others.
+ * Plans the tool calls of the task and their dependencies.
  *
  * @since 0.1.0
  * @category constants
@@ -53,7 +53,7 @@ Plan: calls 1 and 2 are get_phone_number for "Ada" and for "Grace", call 3 is ge
 })
 
 /**
- * Whether the results are enough, with the answer or with what is missing.
+ * Decides whether the results suffice, and answers or says what is missing.
  *
  * @since 0.1.0
  * @category constants
@@ -89,7 +89,7 @@ Action: Replan(what the next plan has to find out or do differently)`,
 })
 
 /**
- * The answer, written from the results.
+ * Writes the answer from the results.
  *
  * @since 0.1.0
  * @category constants

@@ -1,12 +1,12 @@
 /**
- * What `MemoryReranker` tells its models.
+ * Prompts of `MemoryReranker`.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * Which of the entries that a search found help with a question, best first.
+ * Ranks the entries of a search by how much they help with a question.
  *
  * @since 0.1.0
  * @category constants

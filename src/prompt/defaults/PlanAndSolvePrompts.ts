@@ -1,5 +1,5 @@
 /**
- * What `PlanAndSolveAgent` tells its models.
+ * Prompts of the plan-and-solve strategy.
  *
  * @since 0.1.0
  */
@@ -8,8 +8,8 @@ import * as PromptStep from "../template/PromptStep.js"
 const PATTERN = "PlanAndSolveAgent"
 
 /**
- * What `guidance` stands for in the two prompts that have it, by variant: `ps` only plans and follows the plan, `ps+`
- * also takes down what is given, calculates in between and checks.
+ * The value of `guidance` in the two prompts that have it, by variant. `ps` only plans and follows the plan; `ps+` also
+ * extracts the given values, calculates intermediate results and checks them.
  *
  * @since 0.1.0
  * @category constants

@@ -1,5 +1,5 @@
 /**
- * What `PlanExecuteAgent` tells its models.
+ * Prompts of the plan-execute strategy.
  *
  * @since 0.1.0
  */
@@ -18,7 +18,7 @@ PLAN:
 Where all arguments of a tool are known now, they may stand at the end of the line as one JSON object.`
 
 /**
- * What `direct_answer` stands for where an answer without a plan is welcome.
+ * The value of `direct_answer` if an answer without a plan is allowed.
  *
  * @since 0.1.0
  * @category constants
@@ -27,7 +27,7 @@ export const DIRECT_ANSWER =
   "The task needs neither a tool nor more than one step (a greeting, a question that you can answer for certain): make no plan and give the answer instead, in the field `answer` of the JSON with no steps, or in text behind the marker `ANSWER:`. Never do so where a tool could find out more."
 
 /**
- * What `direct_answer` stands for where a plan is wanted in any case.
+ * The value of `direct_answer` if a plan is required.
  *
  * @since 0.1.0
  * @category constants
@@ -35,7 +35,7 @@ export const DIRECT_ANSWER =
 export const NO_DIRECT_ANSWER = "The task looks simple: plan it all the same, with a single step if that is enough."
 
 /**
- * Makes the plan. `direct_answer` says whether it may answer at once instead.
+ * Makes the plan. `direct_answer` says whether it may answer directly instead.
  *
  * @since 0.1.0
  * @category constants
@@ -100,7 +100,7 @@ export const ToolInput = PromptStep.make({
 })
 
 /**
- * Carries out a step that needs no tool.
+ * Carries out a step without tools.
  *
  * @since 0.1.0
  * @category constants
@@ -135,7 +135,7 @@ STEP_FAILED: what is missing or wrong`,
 })
 
 /**
- * Plans anew from where a step failed.
+ * Makes a new plan after a failed step.
  *
  * @since 0.1.0
  * @category constants

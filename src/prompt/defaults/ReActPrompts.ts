@@ -1,5 +1,5 @@
 /**
- * What `ReActAgent` tells its models.
+ * Prompts of the ReAct strategy.
  *
  * @since 0.1.0
  */
@@ -8,8 +8,8 @@ import * as PromptStep from "../template/PromptStep.js"
 const variables = ["input", "history", "available_tools"] as const
 
 /**
- * For models that only write text: one action a step, in the text protocol. `history` holds what was said before in
- * this run; it is empty at the start, when this is asked.
+ * For models that only write text: one action per step, in the text protocol. `history` is the conversation of this run
+ * so far; it is empty when this prompt is asked.
  *
  * @since 0.1.0
  * @category constants
@@ -57,7 +57,7 @@ FINAL_ANSWER: About 1,050,000.`
 })
 
 /**
- * For models that call tools natively: think in the text, act by calls.
+ * For models that call tools natively: they think in text and act by calls.
  *
  * @since 0.1.0
  * @category constants

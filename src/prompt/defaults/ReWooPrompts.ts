@@ -1,12 +1,12 @@
 /**
- * What `REWOOAgent` tells its models.
+ * Prompts of the ReWOO strategy.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * The whole plan at once, before anything is known.
+ * Makes the whole plan at once, before any result is known.
  *
  * @since 0.1.0
  * @category constants
@@ -49,7 +49,7 @@ Evidence: #E1 is Search with "director of the film Alien". #E2 is LLM with "Who 
 })
 
 /**
- * One question of a plan that is for a model and not for a tool.
+ * Answers a question of the plan that goes to a model instead of a tool.
  *
  * @since 0.1.0
  * @category constants
@@ -72,7 +72,7 @@ export const SolverExecute: PromptStep.PromptStep<"request"> = PromptStep.make({
 })
 
 /**
- * The answer, written from plan and evidence.
+ * Writes the answer from plan and evidence.
  *
  * @since 0.1.0
  * @category constants

@@ -1,5 +1,5 @@
 /**
- * What `ReflectionAgent` tells its models.
+ * Prompts of the reflection strategy.
  *
  * @since 0.1.0
  */
@@ -76,7 +76,7 @@ POINTS:
 })
 
 /**
- * Mends a draft.
+ * Revises a draft.
  *
  * @since 0.1.0
  * @category constants

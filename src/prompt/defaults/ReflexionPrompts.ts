@@ -1,5 +1,5 @@
 /**
- * What `ReflexionAgent` tells its models.
+ * Prompts of the Reflexion strategy.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import * as PromptStep from "../template/PromptStep.js"
 const pattern = "ReflexionAgent"
 
 /**
- * How the next trial goes about the task, in the light of the reflections on those before.
+ * Plans the next trial with the reflections on earlier ones.
  *
  * @since 0.1.0
  * @category constants
@@ -43,7 +43,7 @@ export const PlanWithMemory = PromptStep.make({
 })
 
 /**
- * Carries the plan of a trial out, without tools.
+ * Carries out the plan of a trial, without tools.
  *
  * @since 0.1.0
  * @category constants
@@ -71,8 +71,7 @@ export const Execute = PromptStep.make({
 })
 
 /**
- * What a trial that is the run of another strategy is told: the system half stands behind the agent's own, the user
- * half is its input.
+ * For a trial that runs another strategy: the system half follows the agent's own, the user half is its input.
  *
  * @since 0.1.0
  * @category constants
@@ -89,7 +88,7 @@ export const Act = PromptStep.make({
 })
 
 /**
- * Whether a trial solved the task.
+ * Judges whether a trial solved the task.
  *
  * @since 0.1.0
  * @category constants
@@ -128,7 +127,7 @@ export const Evaluate = PromptStep.make({
 })
 
 /**
- * The lesson of a trial that failed.
+ * Draws a lesson from a failed trial.
  *
  * @since 0.1.0
  * @category constants
@@ -161,7 +160,7 @@ export const ReflectOnTrial = PromptStep.make({
 })
 
 /**
- * The first text of the critique form.
+ * Writes the first text of the critique form.
  *
  * @since 0.1.0
  * @category constants
@@ -185,7 +184,7 @@ export const Generate = PromptStep.make({
 })
 
 /**
- * What is wrong with a text.
+ * Lists the problems of a text.
  *
  * @since 0.1.0
  * @category constants
@@ -221,7 +220,7 @@ export const Critique = PromptStep.make({
 })
 
 /**
- * A better text.
+ * Revises a text.
  *
  * @since 0.1.0
  * @category constants

@@ -1,5 +1,5 @@
 /**
- * What `SelfDiscoveryAgent` tells its models.
+ * Prompts of the Self-Discover strategy.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import * as PromptStep from "../template/PromptStep.js"
 const pattern = "SelfDiscoveryAgent"
 
 /**
- * SELECT: which modules serve the task.
+ * SELECT: selects the modules that serve the task.
  *
  * @since 0.1.0
  * @category constants
@@ -43,7 +43,7 @@ export const DiscoverModules = PromptStep.make({
 })
 
 /**
- * ADAPT: the modules in terms of the task.
+ * ADAPT: adapts the modules to the task.
  *
  * @since 0.1.0
  * @category constants
@@ -78,7 +78,7 @@ export const AdaptModules = PromptStep.make({
 })
 
 /**
- * IMPLEMENT: the adapted modules as a structure of steps.
+ * IMPLEMENT: turns the adapted modules into a structure of steps.
  *
  * @since 0.1.0
  * @category constants
@@ -112,7 +112,7 @@ export const PlanReasoning = PromptStep.make({
 })
 
 /**
- * One step of the structure.
+ * Carries out one step of the structure.
  *
  * @since 0.1.0
  * @category constants
@@ -141,7 +141,7 @@ export const ExecuteStep = PromptStep.make({
 })
 
 /**
- * The whole structure at once: every step filled in, then the answer.
+ * Fills in the whole structure, then answers.
  *
  * @since 0.1.0
  * @category constants
@@ -171,7 +171,7 @@ export const FollowStructure = PromptStep.make({
 })
 
 /**
- * The answer out of the results of the steps.
+ * Writes the answer from the results of the steps.
  *
  * @since 0.1.0
  * @category constants

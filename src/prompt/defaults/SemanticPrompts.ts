@@ -1,12 +1,12 @@
 /**
- * What `EntityExtractor` tells its models.
+ * Prompts of `EntityExtractor`.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * Reads facts and names from what was said.
+ * Extracts facts and names from a conversation.
  *
  * @since 0.1.0
  * @category constants

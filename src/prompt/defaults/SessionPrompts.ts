@@ -1,12 +1,12 @@
 /**
- * What is asked about sessions: which side of a conflict holds when a branch is merged.
+ * Prompts of sessions.
  *
  * @since 0.1.0
  */
 import * as PromptStep from "../template/PromptStep.js"
 
 /**
- * Decides between two values that two branches of a conversation gave to the same variable.
+ * Decides between the values that two branches gave to the same variable.
  *
  * @since 0.1.0
  * @category constants

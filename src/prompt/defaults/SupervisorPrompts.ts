@@ -1,5 +1,5 @@
 /**
- * What `SupervisorAgent` tells its models.
+ * Prompts of the supervisor strategy.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ const edgeCases = [
 const team = "## Team\n\n{agents}\n\nOther tools: {tools}\n\nDelegations at most: {max_delegations}"
 
 /**
- * Whom to give what, for models that call tools natively.
+ * Delegates, for models that call tools natively.
  *
  * @since 0.1.0
  * @category constants
@@ -55,7 +55,7 @@ export const Assess = PromptStep.make({
 })
 
 /**
- * The same for models that only write text: one action a step, in the text protocol.
+ * Delegates, for models that only write text: one action per step, in the text protocol.
  *
  * @since 0.1.0
  * @category constants
@@ -91,7 +91,7 @@ ACTION_INPUT: {"message": "Find the number of visitors of the museum in each mon
 })
 
 /**
- * Whether what the team reported is enough.
+ * Reviews whether the reports suffice.
  *
  * @since 0.1.0
  * @category constants
@@ -132,7 +132,7 @@ INSTRUCTIONS: what exactly is still to be found out or to be corrected`,
 })
 
 /**
- * The answer from what was reported.
+ * Writes the answer from the reports.
  *
  * @since 0.1.0
  * @category constants

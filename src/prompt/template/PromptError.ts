@@ -1,5 +1,5 @@
 /**
- * How prompts can be wrong.
+ * Errors of prompts.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 const NAME = "effect-lexigram/prompt/PromptError"
 
 /**
- * A template names a variable that its step does not have, or leaves out one that it must have.
+ * A template uses a variable that its step does not have, or lacks a required one.
  *
  * @since 0.1.0
  * @category errors
@@ -18,7 +18,7 @@ export class PromptTemplateError extends ErrorCode.TaggedError<PromptTemplateErr
   "PromptTemplateError",
   {
     ...ErrorCode.fields("LEX_ERR_PROMPT_100"),
-    /** Where the template stands: a file, or pattern, step and half; empty for a template on its own. */
+    /** The location of the template: a file, or pattern, step and half; empty for a template on its own. */
     where: Schema.String,
     unknown: Schema.Array(Schema.String),
     missing: Schema.Array(Schema.String)
@@ -26,7 +26,7 @@ export class PromptTemplateError extends ErrorCode.TaggedError<PromptTemplateErr
 ) {}
 
 /**
- * A directory of prompts could not be read or written, or an override is meant for a step that does not exist.
+ * A directory of prompts could not be read or written, or an override names an unknown step.
  *
  * @since 0.1.0
  * @category errors
@@ -37,7 +37,7 @@ export class PromptLibraryError extends ErrorCode.TaggedError<PromptLibraryError
 ) {}
 
 /**
- * Any failure of a prompt.
+ * Every error of prompts.
  *
  * @since 0.1.0
  * @category schemas

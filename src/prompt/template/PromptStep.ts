@@ -1,14 +1,14 @@
 /**
- * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand
- * (the user half).
+ * A step of a pattern with its default prompt: a system half, which says who the model is and what it does, and a user
+ * half with the matter at hand.
  *
  * @since 0.1.0
  */
 import * as PromptTemplate from "./PromptTemplate.js"
 
 /**
- * The variable that every step has besides its own: how the answer is to be written. It depends on whether the model is
- * asked for JSON or for text.
+ * The variable that every step has in addition to its own: the form of the answer. It depends on whether the model is
+ * asked for JSON or text.
  *
  * @since 0.1.0
  * @category constants
@@ -26,22 +26,22 @@ export interface PromptStep<out Variable extends string = string> {
   readonly name: string
   readonly role: string
   readonly variables: ReadonlyArray<Variable>
-  /** Variables that must stand in one of the halves, whoever writes them. */
+  /** Variables that one of the halves must contain, also in overrides. */
   readonly required: ReadonlyArray<Variable>
-  /** How the answer is written where text is asked for; what `{output_format}` stands for then. */
+  /** The form of the answer if text is requested: the value of `{output_format}`. */
   readonly textFormat: string
   readonly system: PromptTemplate.PromptTemplate<Variable | typeof OUTPUT_FORMAT>
   readonly user: PromptTemplate.PromptTemplate<Variable | typeof OUTPUT_FORMAT>
 }
 
 /**
- * The parts of a system half; each but the first may be left out.
+ * The parts of a system half. Only the first is required.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Sections {
-  /** Who the model is in this step, and what for. */
+  /** Who the model is in this step, and its purpose. */
   readonly role: string
   readonly process?: ReadonlyArray<string> | undefined
   /** Default `{output_format}`. */
@@ -72,7 +72,7 @@ export const renderSections = (sections: Sections): string =>
   ].join("\n\n")
 
 /**
- * A step from its parts. Braces in the texts follow `PromptTemplate`; what is wrong with them is thrown: steps are
+ * Makes a step from its parts. Braces in the texts follow `PromptTemplate`. Invalid texts throw, because steps are
  * constants.
  *
  * @since 0.1.0

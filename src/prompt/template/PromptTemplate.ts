@@ -1,7 +1,7 @@
 /**
- * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit.
- * Every other brace is itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing
- * is ever evaluated: values go in as they are, and places inside values stay text.
+ * Text with variables. A variable is `{name}`: letters, digits and `_`, not beginning with a digit. Every other brace
+ * is itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is evaluated:
+ * values are inserted as they are, and variables inside values remain text.
  *
  * @since 0.1.0
  */
@@ -9,17 +9,17 @@ import * as Either from "effect/Either"
 import { PromptTemplateError } from "./PromptError.js"
 
 /**
- * A template whose places are among `Variable`.
+ * A template whose variables are among `Variable`.
  *
  * @since 0.1.0
  * @category models
  */
 export interface PromptTemplate<out Variable extends string = string> {
-  /** As it was written. */
+  /** The source of the template. */
   readonly source: string
-  /** The variables it uses, in the order of their first place. */
+  /** The variables it uses, in the order of first appearance. */
   readonly variables: ReadonlyArray<Variable>
-  /** Texts and, between each two of them, the variable whose value stands there. */
+  /** Texts, with a variable between each two of them. */
   readonly texts: ReadonlyArray<string>
   readonly places: ReadonlyArray<Variable>
 }
@@ -34,7 +34,7 @@ export type Values<Variable extends string> = { readonly [K in Variable]: string
 
 const token = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** More names, or longer ones, are of no help to anybody. */
+/** More or longer names would not help a reader. */
 const NAMES_MAX = 20
 const NAME_MAX = 64
 
@@ -47,8 +47,8 @@ const list = (names: ReadonlyArray<string>): string =>
     .join(", ")}${names.length > NAMES_MAX ? ", …" : ""}`
 
 /**
- * Reads a template. A place that is not among `variables`, and one of `required` that has no place, are a
- * `PromptTemplateError`. Without `variables` any name is taken.
+ * Reads a template. A variable that is not among `variables`, or a `required` one that is missing, is a
+ * `PromptTemplateError`. Without `variables` any name is accepted.
  *
  * @since 0.1.0
  * @category constructors
@@ -58,7 +58,7 @@ export const make = <const Variable extends string = string>(
   options: {
     readonly variables?: ReadonlyArray<Variable> | undefined
     readonly required?: ReadonlyArray<NoInfer<Variable>> | undefined
-    /** Named in the error. */
+    /** The location named in the error. */
     readonly where?: string | undefined
   } = {}
 ): Either.Either<PromptTemplate<Variable>, PromptTemplateError> => {
@@ -103,7 +103,7 @@ export const make = <const Variable extends string = string>(
 }
 
 /**
- * As `make`, for constants: what is wrong is thrown.
+ * Like `make`, for constants: throws.
  *
  * @since 0.1.0
  * @category constructors
@@ -114,8 +114,8 @@ export const unsafeMake = <const Variable extends string = string>(
 ): PromptTemplate<Variable> => Either.getOrThrowWith(make(source, options), (error) => error)
 
 /**
- * The text with the values in place. A value that is not there, or is no text, is a `PromptTemplateError`: possible
- * only where types were passed by.
+ * Fills in the values. A missing value, or one that is not text, is a `PromptTemplateError`; this happens only if types
+ * were bypassed.
  *
  * @since 0.1.0
  * @category conversions
@@ -139,7 +139,7 @@ export const render = <Variable extends string>(
 }
 
 /**
- * As `render`, where the types hold.
+ * Like `render`, for values whose types hold.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,5 @@
 /**
- * Tools as a prompt shows them.
+ * Writes tools for a prompt.
  *
  * @since 0.1.0
  */
@@ -27,7 +27,7 @@ const render = (tools: ReadonlyArray<PromptTool>): string =>
         .join("\n")}`
 
 /**
- * Each tool on a line, its JSON Schema below it. Made once a set of definitions.
+ * Each tool on a line, with its JSON Schema below. Made once per set of definitions.
  *
  * @since 0.1.0
  * @category conversions

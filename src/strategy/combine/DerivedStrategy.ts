@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import { Fatality } from "../../tool/ToolRunner.js"
 import * as Strategy from "../definition/Strategy.js"
 
-/** The strategy with another program. It keeps the name, and the graph, which is still what runs. */
+/** The strategy with another program. It keeps its name and its graph, which still runs. */
 export const derive = (
   strategy: Strategy.Any,
   program: (task: Strategy.Task) => Effect.Effect<Strategy.Answer, any, any>

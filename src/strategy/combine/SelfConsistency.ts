@@ -26,19 +26,19 @@ import { isRecoverable } from "./StrategyFallback.js"
  * @category models
  */
 export interface SelfConsistencyOptions {
-  /** How many answers are sampled; default 5. */
+  /** Number of sampled answers; default 5. */
   readonly n?: number | undefined
-  /** What makes two answers the same. Default: their output where the task has one, else `answerKey` of their text. */
+  /** Answers with the same key agree. Default: the output if the task has one, else `answerKey` of the text. */
   readonly key?: ((answer: Strategy.Answer) => string) | undefined
-  /** Of the samples; default that of the task, then 0.7. Without any randomness all samples are one. */
+  /** Temperature of the samples; default that of the task, then 0.7. Without randomness all samples are the same. */
   readonly temperature?: number | undefined
-  /** Samples at once; default that of the agent for tools, then 8. */
+  /** Samples that run concurrently; default that of the agent for tools, then 8. */
   readonly concurrency?: number | undefined
 }
 
 /**
- * A text without what does not matter to what it says: case, spaces, marks of emphasis, quotes around it and the full
- * stop behind it.
+ * Normalizes a text for comparison: removes case, whitespace, emphasis marks, surrounding quotes and the final full
+ * stop.
  *
  * @since 0.1.0
  * @category conversions
@@ -62,19 +62,19 @@ const behind = ".!"
 const keyOf = (answer: Strategy.Answer): string =>
   answer.output === undefined ? answerKey(answer.text) : CanonicalJson.stringify(answer.output)
 
-/** Shown by one answer, not by each of its samples. */
+/** These events are emitted once for the answer, not for each sample. */
 const isDelta = ({ _tag }: Body): boolean =>
   _tag === "TextDelta" || _tag === "ReasoningDelta" || _tag === "TextRetracted"
 
 /**
- * Several answers to one task, and of them the one that most agree on (Wang et al. 2022, "Self-Consistency Improves
- * Chain of Thought Reasoning in Language Models", arXiv 2203.11171). Of equally many the one that was sampled first
- * wins; an empty answer has no vote. Samples that fail with something `isRecoverable` are told by `Degraded` and do
- * without a vote; when all do, the first failure is the run's.
+ * Samples several answers to a task and returns the one that most of them agree on (Wang et al. 2022, "Self-Consistency
+ * Improves Chain of Thought Reasoning in Language Models", arXiv 2203.11171). In a tie the answer sampled first wins;
+ * an empty answer has no vote. A sample that fails with an `isRecoverable` error emits `Degraded` and has no vote; if
+ * all samples fail, the run fails with the first failure.
  *
- * Answers are compared as wholes: let the model answer briefly or by a schema, or give a `key` that finds the answer in
- * the text. A seed in the settings counts up from sample to sample. Readers see the steps of all samples and the text
- * of the answer that won.
+ * Answers are compared as wholes: have the model answer briefly or by a schema, or give a `key` that finds the answer
+ * in the text. A seed in the settings is incremented from sample to sample. Readers see the steps of all samples and
+ * the text of the winning answer.
  *
  * @since 0.1.0
  * @category combinators

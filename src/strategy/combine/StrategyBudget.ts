@@ -22,23 +22,23 @@ import * as SideCalls from "../reasoning/SideCalls.js"
 import { derive, unwrapFatality } from "./DerivedStrategy.js"
 
 /**
- * What a run of a strategy may use. Only what is given is limited.
+ * The budget of a strategy's run. Omitted fields are not limited.
  *
  * @since 0.1.0
  * @category models
  */
 export interface BudgetOptions {
-  /** Calls that answered, and those that are being answered. */
+  /** Calls that answered or are being answered. */
   readonly maxModelCalls?: number | undefined
-  /** Input and output. */
+  /** Input and output tokens. */
   readonly maxTokens?: number | undefined
   /** US dollars, by the prices of `CostEstimator`. A model without a price cannot be called. */
   readonly maxCostUsd?: number | undefined
-  /** Wall-clock time, tools included. */
+  /** Wall-clock time, including tools. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * With a limit of tokens or dollars: how long an answer may get whose request does not say so, default 4,096. So much
-   * is reserved for it, and the model is told.
+   * With a limit of tokens or dollars: maximum output tokens of a request without a limit of its own, default 4,096.
+   * They are reserved, and the model is told the limit.
    */
   readonly outputTokens?: number | undefined
 }
@@ -63,14 +63,14 @@ const refusedBy = (strategyName: string, refusal: CallBudget.Refusal): StrategyB
 }
 
 /**
- * A budget for each run of the strategy, runs of sub-agents included. Before a model call its counted input and the
- * longest answer are reserved; a call that does not fit beside others that are being answered waits for them, one that
- * does not fit alone gets a shorter answer, and where there is no room for any the run fails with
- * `StrategyBudgetError`. A call that was cut off (interrupted, out of time, broken midway) costs its input and what was
- * streamed, or what the provider said; one that was refused or never sent costs nothing.
+ * Gives each run of the strategy a budget, sub-agents included. Before a model call, its counted input and longest
+ * answer are reserved. A call that does not fit beside running calls waits for them. A call that does not fit alone
+ * gets a shorter answer; if there is no room for any answer, the run fails with `StrategyBudgetError`. A call that was
+ * cut off (interrupted, timed out, broken midway) costs its input and what was streamed, or what the provider reported.
+ * A call that was refused or never sent costs nothing.
  *
- * Input is counted by the `TokenCounter` in context, else approximately: the limit holds as well as the count does. A
- * budget in dollars requires prices.
+ * Input is counted by the `TokenCounter` in context, else approximately; the limit is as exact as the count. A budget
+ * in dollars requires prices.
  *
  * @since 0.1.0
  * @category combinators

@@ -15,8 +15,8 @@ import * as RunView from "../reasoning/RunView.js"
 import { failureOf, unwrapFatality } from "./DerivedStrategy.js"
 
 /**
- * Failures that another attempt may do away with: all but those of keys, quotas and configuration, which any strategy
- * would meet, and failures that were meant to end the run: of fatal tools, limits and guards. An answer that never
+ * Whether another attempt may avoid the failure. True for all failures except those of keys, quotas and configuration,
+ * which any strategy would meet, and those meant to end the run (fatal tools, limits, guards). An answer that never
  * fitted its schema is worth another attempt.
  *
  * @since 0.1.0
@@ -36,12 +36,12 @@ export const isRecoverable = (error: unknown): boolean => {
 }
 
 /**
- * The second strategy, from the same task, when the first fails. `when` says for which failures (default
- * `isRecoverable`); a defect or an interruption is never made good. A `when` that is a type guard takes what it accepts
- * out of the failures of the first.
+ * Runs the second strategy on the same task when the first one fails. `when` selects the failures (default
+ * `isRecoverable`); a defect or an interruption is never recovered. If `when` is a type guard, the accepted errors are
+ * removed from the error type of the first strategy.
  *
- * The events of the failed attempt stay where they are, a `Degraded` event tells of its failure, and the steps of the
- * second are numbered on. The name is `first|second`; it has no graph.
+ * The events of the failed attempt remain, a `Degraded` event reports its failure, and the steps of the second strategy
+ * continue its numbering. The name is `first|second`; there is no graph.
  *
  * @since 0.1.0
  * @category combinators
@@ -75,7 +75,7 @@ export const withFallback: {
     options?: { readonly when: (error: any) => boolean }
   ): Strategy.Strategy<any, any> => {
     const when = options?.when ?? isRecoverable
-    // Each strategy of a chain has one of its own.
+    // Each strategy of a chain has a prefix of its own.
     const prefix = `attempt_${first.name.split("|").length + 1}_`
     return Strategy.make(`${first.name}|${second.name}`, (task) =>
       Effect.flatMap(Run.Run, (run) => {

@@ -13,7 +13,7 @@ import type * as Strategy from "../definition/Strategy.js"
 import { derive, failureOf } from "./DerivedStrategy.js"
 
 /**
- * Effects around a run of a strategy. `onError` sees failures, not defects; interruption is no error.
+ * Effects around a run of a strategy. `onError` receives failures, but no defects; an interruption is not an error.
  *
  * @since 0.1.0
  * @category models
@@ -24,18 +24,19 @@ export interface Hooks<in E = never, out E2 = never, out R2 = never> {
   readonly onError?:
     | ((error: E | Strategy.StrategyBaseError, task: Strategy.Task) => Effect.Effect<unknown, E2, R2>)
     | undefined
-  /** Cannot be interrupted itself. */
+  /** Not interruptible. */
   readonly onInterrupt?: ((task: Strategy.Task) => Effect.Effect<unknown, E2, R2>) | undefined
   /**
-   * What a hook that fails does: `log` (default), a warning and a `Degraded` event; or `fail`, which ends the run with
-   * its failure. One that fails after the run has failed or was interrupted is always logged: the first failure stays.
+   * What happens when a hook fails. `log` (default) logs a warning and emits a `Degraded` event; `fail` ends the run
+   * with the failure. A hook that fails after the run has failed or was interrupted is always logged, because the first
+   * failure counts.
    */
   readonly failures?: "log" | "fail" | undefined
 }
 
 /**
- * Runs the hooks before, after, on a failure and on an interruption of the strategy. A durable run that is put to sleep
- * has not been interrupted. Failures that are carried to the executor reach `onError` as `Fatality`.
+ * Runs hooks before and after the strategy, and on its failure or interruption. Suspending a durable run is not an
+ * interruption. Failures carried to the executor reach `onError` as `Fatality`.
  *
  * @since 0.1.0
  * @category combinators

@@ -14,9 +14,8 @@ import type * as Strategy from "../definition/Strategy.js"
 import { derive } from "./DerivedStrategy.js"
 
 /**
- * Prompts of this strategy alone, on top of those of the run: overrides win, instructions come behind those there are.
- * Options that do not fit the steps (an unknown step, a place that a step does not have) are thrown here: they are
- * constants.
+ * Gives the strategy prompts of its own on top of those of the run: overrides win, and instructions follow the existing
+ * ones. Invalid options (an unknown step, an unknown variable) throw here, because they are constants.
  *
  * @since 0.1.0
  * @category combinators
@@ -30,8 +29,8 @@ export const withPrompts: {
   const extend = (library: PromptLibrary.Service): PromptLibrary.Service => {
     let own = extended.get(library)
     if (own === undefined) {
-      // Fits the steps it was made for: only a run whose library has other steps under the same names can refuse it
-      // now.
+      // The options fit the steps they were checked with. Only a library with other steps of the same names can reject
+      // them now.
       own = Either.getOrThrowWith(library.extend(options, DefaultPrompts.steps), (error) => error)
       extended.set(library, own)
     }
@@ -45,7 +44,7 @@ export const withPrompts: {
 })
 
 /**
- * The strategy on another task.
+ * Runs the strategy on another task.
  *
  * @since 0.1.0
  * @category combinators
@@ -60,7 +59,7 @@ export const mapTask: {
 )
 
 /**
- * The same by an Effect: what it needs to look up, it may; its failures are the strategy's.
+ * Like `mapTask`, with an Effect. Its failures are failures of the strategy.
  *
  * @since 0.1.0
  * @category combinators
@@ -85,7 +84,7 @@ export const mapTaskEffect: {
 )
 
 /**
- * Settings of its model calls; fields given here win over those of the agent and its request.
+ * Settings of the strategy's model calls. They override those of the agent and its request.
  *
  * @since 0.1.0
  * @category combinators

@@ -18,14 +18,14 @@ import { derive } from "./DerivedStrategy.js"
  */
 export interface Observer<out E2 = never, out R2 = never> {
   /**
-   * A tool ended: its name, and what the model reads of its result. What was thought is a step of the action `thought`,
-   * a judgement one of `critique`; the answer is the last step, of the action `final_answer`.
+   * Called when a tool ended, with its name and the observation. A thought has the action `thought`, a verdict
+   * `critique`; the answer is the last step, with the action `final_answer`.
    */
   readonly onStep?: ((step: number, action: string, result: string) => Effect.Effect<unknown, E2, R2>) | undefined
   readonly onComplete?: ((totalSteps: number, finalResult: string) => Effect.Effect<unknown, E2, R2>) | undefined
 }
 
-/** What an observer sees of an event, if anything. */
+/** What an observer sees of an event. */
 const seenOf = (body: Body | AgentEvent): Parameters<NonNullable<Observer["onStep"]>> | undefined => {
   switch (body._tag) {
     case "ToolResult":
@@ -40,9 +40,9 @@ const seenOf = (body: Body | AgentEvent): Parameters<NonNullable<Observer["onSte
 }
 
 /**
- * Shows an observer what the strategy does, one thing after another in the order of the events, also where tools run
- * side by side: a tool counts as running until the observer has seen its result. Runs of sub-agents are seen as the
- * tool they are. An observer that fails is logged and breaks nothing.
+ * Shows an observer the steps of the strategy one at a time, in the order of the events, even if tools run
+ * concurrently: a tool counts as running until the observer has seen its result. A sub-agent is seen as its tool. A
+ * failing observer is logged and does not affect the run.
  *
  * @since 0.1.0
  * @category combinators
@@ -65,8 +65,7 @@ export const withObserver: {
       const one = yield* Effect.makeSemaphore(1)
       const waiting: Array<Effect.Effect<unknown, any, any>> = []
       let steps = 0
-      // Whoever comes first shows all that waits: an emitter that is interrupted leaves nothing behind that nobody
-      // would show.
+      // The first emitter shows everything that waits. An interrupted emitter leaves nothing unseen.
       const show: Effect.Effect<void> = one
         .withPermits(1)(
           Effect.whileLoop({

@@ -71,7 +71,9 @@ export interface CallOptions {
    * `ReasoningDelta`.
    */
   readonly deltas?: ((parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>) | undefined
-  /** Receives the parts as they arrive, whether or not the run has a reader. When set, the answer is always streamed. */
+  /**
+   * Receives the parts as they arrive, whether or not the run has a reader. When set, the answer is always streamed.
+   */
   readonly onParts?: LlmClient.OnParts | undefined
 }
 

@@ -141,7 +141,9 @@ export interface Service {
   readonly concurrency: number
   /** The number of steps so far. */
   readonly steps: () => number
-  /** The model of a role, for calls without a prompt. A role that is not configured resolves to the agent's own model. */
+  /**
+   * The model of a role, for calls without a prompt. A role that is not configured resolves to the agent's own model.
+   */
   readonly model: (role: string) => Effect.Effect<ModelCall.Model>
   /** The messages of a prompt: the system prompts of agent and step, the earlier turns, and the step's question. */
   readonly opening: <Variable extends string>(

@@ -1,5 +1,5 @@
 /**
- * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.
+ * The form of a reply: JSON by a Schema where the model supports it, and a text form where it does not.
  *
  * @since 0.1.0
  */
@@ -15,10 +15,10 @@ import type { JsonSchema } from "../../llm/model/LlmClient.js"
  * @category models
  */
 export interface ReplyForm<out A> {
-  /** Letters, digits, `_` and `-`, at most 64: providers want a name. */
+  /** 1 to 64 letters, digits, `_` and `-`: providers require a name. */
   readonly name: string
   readonly jsonSchema: JsonSchema
-  /** A value out of a reply, whichever form it is in; `Left` says what is wrong in words the model can act on. */
+  /** Reads a value from a reply in either form. `Left` says what is wrong in words the model can act on. */
   readonly read: (text: string) => Effect.Effect<A, string>
 }
 
@@ -27,9 +27,9 @@ const isName = /^[A-Za-z0-9_-]{1,64}$/
 const looksLikeJson = /^\s*(?:```[a-zA-Z]*\s*)?[[{]/
 
 /**
- * A form of a Schema. Texts are read as JSON, bare, fenced or inside a sentence; with `text`, what is no JSON of that
- * Schema is read by it. A name that providers refuse, and a Schema without a JSON Schema, are thrown as `TypeError`:
- * forms are constants.
+ * Makes a form from a Schema. Texts are read as JSON, bare, fenced or inside a sentence; with `text`, a text that is
+ * not JSON of that Schema is read by it. A name that providers reject, or a Schema without a JSON Schema, throws a
+ * `TypeError`, because forms are constants.
  *
  * @since 0.1.0
  * @category constructors

@@ -55,8 +55,8 @@ export type StrategyBaseError =
 export type StrategyServices = LlmClient | ModelRouter | ToolRunner
 
 /**
- * The shape an answer must have. `decode` returns the encoded value, or fails with a description of the problem that the
- * model can act on.
+ * The shape an answer must have. `decode` returns the encoded value, or fails with a description of the problem that
+ * the model can act on.
  *
  * @since 0.1.0
  * @category models

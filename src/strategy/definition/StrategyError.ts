@@ -1,5 +1,5 @@
 /**
- * How reasoning can fail besides its model calls.
+ * Errors of strategies apart from those of model calls.
  *
  * @since 0.1.0
  */
@@ -31,7 +31,7 @@ export class MaxIterationsExceededError extends ErrorCode.TaggedError<MaxIterati
 }) {}
 
 /**
- * The same call gave the same result again and again.
+ * The same call gave the same result repeatedly.
  *
  * @since 0.1.0
  * @category errors
@@ -41,7 +41,7 @@ export class NoProgressError extends ErrorCode.TaggedError<NoProgressError>(
 )("NoProgressError", { ...fields("LEX_ERR_AGT_105"), toolName: Schema.String, repeats: Schema.Number }) {}
 
 /**
- * The answer does not fit the output schema, however often the model was told why.
+ * The answer does not fit the output schema after all retries.
  *
  * @since 0.1.0
  * @category errors
@@ -57,8 +57,7 @@ export class OutputValidationError extends ErrorCode.TaggedError<OutputValidatio
 }) {}
 
 /**
- * A step of the strategy got no reply it could work with, however often the model was told why: no text at all, or text
- * without the shape the step needs.
+ * A step of the strategy got no usable reply after all retries: no text at all, or text without the required form.
  *
  * @since 0.1.0
  * @category errors
@@ -67,7 +66,7 @@ export class StrategyReplyError extends ErrorCode.TaggedError<StrategyReplyError
   "effect-lexigram/strategy/StrategyError/StrategyReplyError"
 )("StrategyReplyError", {
   ...fields("LEX_ERR_AGT_107"),
-  /** The step's prompt: `PlanAndSolveAgent/PlanStep`. */
+  /** The prompt of the step, for example `PlanAndSolveAgent/PlanStep`. */
   prompt: Schema.String,
   /** The last reply, at most 2,000 characters. */
   text: Schema.String,
@@ -76,8 +75,8 @@ export class StrategyReplyError extends ErrorCode.TaggedError<StrategyReplyError
 }) {}
 
 /**
- * The strategy cannot work with what it was given: options that do not fit the tools of the task. Nothing was asked or
- * run.
+ * The strategy cannot work with its input, for example with options that do not fit the tools of the task. No model was
+ * asked and no tool was run.
  *
  * @since 0.1.0
  * @category errors
@@ -86,13 +85,13 @@ export class StrategyConfigurationError extends ErrorCode.TaggedError<StrategyCo
   "effect-lexigram/strategy/StrategyError/StrategyConfigurationError"
 )("StrategyConfigurationError", {
   ...fields("LEX_ERR_AGT_109"),
-  /** The option it is about, where it is about one. */
+  /** The invalid option, if there is one. */
   option: Schema.optional(Schema.String)
 }) {}
 
 /**
- * A strategy used up the budget it was given: model calls, tokens, US dollars, or milliseconds. A call whose price is
- * not known has no place in a budget of dollars.
+ * The strategy used up its budget of model calls, tokens, US dollars or milliseconds. A budget in dollars also refuses
+ * a call without a known price.
  *
  * @since 0.1.0
  * @category errors
@@ -107,7 +106,7 @@ export class StrategyBudgetError extends ErrorCode.TaggedError<StrategyBudgetErr
 }) {}
 
 /**
- * Any failure of a strategy of its own.
+ * Every error that strategies define.
  *
  * @since 0.1.0
  * @category schemas

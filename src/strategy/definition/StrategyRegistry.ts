@@ -1,5 +1,5 @@
 /**
- * Strategies by name: the registry that an agent's strategy is looked up in when the agent runs.
+ * The registry of strategies by name. An agent's strategy is resolved when the agent runs.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import { nearest } from "../../internal/text/Nearest.js"
 import { isStrategy, type Strategy } from "./Strategy.js"
 
 /**
- * Options of a named strategy: those of its constructor.
+ * Options of a named strategy, as its constructor takes them.
  *
  * @since 0.1.0
  * @category models
@@ -53,8 +53,8 @@ export interface Service {
   /** All names, sorted. */
   readonly names: ReadonlyArray<string>
   /**
-   * The strategy of that name with these options, made once for the same options object. Fails with a sentence for the
-   * reader: the known names and the nearest when there is none of that name, or what its factory threw.
+   * Returns the strategy of that name with these options. It is made once per options object. Fails with a sentence for
+   * the reader: the known names and the nearest one, or what the factory threw.
    */
   readonly resolve: (named: Named) => Effect.Effect<Strategy<never, never>, string>
 }
@@ -87,8 +87,8 @@ const unknownName = (name: string, names: ReadonlyArray<string>): string => {
 }
 
 /**
- * A registry of these factories, and of others that are loaded when they are first named. A name in both takes the
- * factory.
+ * Makes a registry of factories, and of loaders that run when their strategy is first named. If a name is in both, the
+ * factory wins.
  *
  * @since 0.1.0
  * @category constructors

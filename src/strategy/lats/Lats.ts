@@ -39,7 +39,7 @@ export const NAME = "lats"
 export const PAPER = "Zhou et al. 2023, Language Agent Tree Search (arXiv 2310.04406)"
 
 /**
- * Its name in the prompt library.
+ * The pattern's name in the prompt library.
  *
  * @since 0.1.0
  * @category constants
@@ -74,15 +74,15 @@ type Failure = LlmError | Fatality | StrategyReplyError | StrategyConfigurationE
  * The search as a graph.
  *
  * A round (an iteration) selects the leaf with the highest UCB1, samples `numExpansions` actions there, carries them
- * out, has each judged and adds the outcome to all states above. Final answers end a path, and one that solves the task
- * ends the search. A path that failed is never selected again, nor a state that only such paths leave; when none is
- * left, the search has ended as well.
+ * out, has each judged and adds the outcome to all ancestors. Final answers end a path; one that solves the task ends
+ * the search. A failed path is never selected again, nor a state whose paths have all failed; when none is left, the
+ * search ends as well.
  *
- * Model calls: without `rollout` at most `iterations × (samples + evaluations) + reflections + final`, where samples
- * are `numExpansions` (`together`: 1), evaluations the distinct actions among them (none where `evaluate` judges),
- * reflections the failed paths (at most `maxReflections` a round, none in the last one), and final is 1 where the best
- * path holds no answer, else 0. With `rollout` a round has up to `maxDepth` such expansions, and on average as many as
- * its paths are long. Never more than `maxModelCalls`, 60 unless set.
+ * Model calls: without `rollout` at most `iterations × (samples + evaluations) + reflections + final`. Samples are
+ * `numExpansions` (`together`: 1). Evaluations are the distinct actions among them (none where `evaluate` judges).
+ * Reflections are the failed paths (at most `maxReflections` per round, none in the last one). `final` is 1 if the best
+ * path has no answer, else 0. With `rollout` a round has up to `maxDepth` such expansions, on average as many as its
+ * paths are long. Never more than `maxModelCalls`, default 60.
  *
  * @since 0.1.0
  * @category constructors

@@ -21,7 +21,7 @@ import type { Candidate, Options, State } from "./LatsState.js"
 import * as LatsText from "./LatsText.js"
 import * as SearchTree from "./SearchTree.js"
 
-/** What the evaluator of the options says, recorded like everything that a replay must not ask again. */
+/** Runs the evaluator of the options as a recorded step, so that a replay does not run it again. */
 const external = <E, R>(evaluate: Options<E, R>["evaluate"], candidate: Candidate, task: Task) =>
   evaluate === undefined
     ? Effect.succeed(undefined)

@@ -24,7 +24,7 @@ import * as SearchTree from "./SearchTree.js"
 const NATIVE_FORMAT = `Call the tool that is to be tried next, and say in the text beside the call in a sentence why. If nothing is left to do, call no tool and write the final answer, whole and alone.
 Asked for several actions, make as many calls in one turn: each is another way to go on, and none sees the result of another.`
 
-/** The tool's own name: however a model spells it, the call is the same. */
+/** Uses the tool's own name: the call is the same, however the model spells it. */
 const known = (task: Task, action: LatsAction.Action): LatsAction.Action => {
   const name = action.tool === undefined ? undefined : task.tools.get(action.tool)?.name
   return name === undefined || name === action.tool ? action : { ...action, tool: name }
@@ -49,7 +49,7 @@ const sample = (settings: Settings<any, any>, state: State, count: number, admit
     const ask = (index: number, wanted: number) => {
       const own: ModelSettings = {
         temperature: settings.temperature,
-        // With one seed all samples would be the same.
+        // With the same seed all samples would be equal.
         ...(seed === undefined ? {} : { seed: seed + index }),
         ...(native && left > 1 ? { parallelToolCalls: wanted > 1 } : {})
       }
@@ -99,7 +99,7 @@ export const expandNode =
       const sampled = yield* sample(settings, state, count, admit)
       for (const { action, step } of sampled) {
         const { thought } = action
-        // An answer without a thought would be out before anybody judged it.
+        // An answer without a thought would be published before it is judged.
         if (thought === "" && action.kind === "answer" && reasoning.run.withheld) continue
         yield* reasoning.run.emit({
           _tag: "Thought",

@@ -1,5 +1,5 @@
 /**
- * Reads the replies of tree search: expansions, native calls and judgements.
+ * Reads the replies of tree search: expansions, native calls and scores.
  *
  * @since 0.1.0
  * @internal
@@ -18,7 +18,7 @@ const nullable = (description: string) => Schema.optional(Schema.NullOr(Schema.S
 const Expansion = Schema.Struct({
   thought: nullable("Why this action; on its own it is a step of reasoning"),
   tool: nullable("The name of the tool to call, if one is called"),
-  // Whatever stands here is for the tool to judge.
+  // The tool validates the value.
   arguments: Schema.optional(
     Schema.Unknown.annotations({ jsonSchema: { type: "object", description: "The arguments of the call" } })
   ),
@@ -41,14 +41,14 @@ const Expansions = Schema.Struct({
 })
 
 /**
- * The actions of a reply, each an alternative to the others.
+ * The actions of a reply. Each is an alternative to the others.
  *
  * @since 0.1.0
  * @category models
  */
 export type Expansions = typeof Expansions.Type
 
-/** An answer that stands beside a call is a guess at what the call will show. */
+/** An answer next to a call is a guess at the result of the call. */
 const toAction = ({ answer, arguments: params, thought, tool }: Expansion): Action =>
   said(tool) !== ""
     ? { kind: "call", thought: said(thought), text: "", tool: said(tool), params: params ?? {} }
@@ -66,7 +66,7 @@ const heading = /^[#*_\s]*expansion\b[\s#*_]*(?:(?:\d+|[:.)])[\s:.)*_]*)?$/i
 const stateMarker = /^[*_ \t]*state[*_]*[ \t]*[:：][*_]*(.*)/im
 const thoughtMarker = /^[*_ \t]*thoughts?[*_]*[ \t]*[:：]/im
 
-/** The text of each block; talk before the first heading is no block. */
+/** The text of each block. Text before the first heading is not a block. */
 const blocksOf = (text: string): ReadonlyArray<string> => {
   const blocks: Array<string> = []
   let lines: Array<string> = []
@@ -92,21 +92,21 @@ const fromBlock = (block: string, tools: ReadonlyArray<string>, isOnly: boolean)
       : Either.left("an expansion has no usable ACTION")
   }
   if (!tools.includes(read.tool) && read.inputRaw === "") {
-    // Words that name no tool are a step of reasoning; where it leads may stand behind a marker of its own.
+    // Words that name no tool are a step of reasoning; a marker of its own may say where it leads.
     const state = stateMarker.exec(block)?.[1]?.trim() ?? ""
     return Either.right({ thought: [read.tool, state].filter((part) => part !== "").join("\n") })
   }
   return Either.right({ thought: read.thought, tool: read.tool, arguments: ReActText.paramsOf(read) })
 }
 
-/** Blocks of a reply at most that are read. */
+/** Maximum number of blocks read from a reply. */
 const MAX_BLOCKS = 64
 
 /**
- * Reads blocks under `EXPANSION n`, each with `THOUGHT:` and `ACTION:` in the ReAct form; a reply without a heading is
- * one block. `tools` are the names of the tools on offer: an action in words that names none of them is a step of
- * reasoning. With `isOnly` a block that holds an action has to hold nothing else: the form of a model that was asked
- * for JSON, whose texts may quote anything.
+ * Reads blocks under `EXPANSION n`, each with `THOUGHT:` and `ACTION:` in the ReAct form. A reply without a heading is
+ * one block. `tools` are the names of the available tools; an action in words that names none of them is a step of
+ * reasoning. With `isOnly`, a block with an action must hold nothing else: this is for a model that was asked for JSON,
+ * whose texts may quote anything.
  *
  * @since 0.1.0
  * @category conversions
@@ -131,8 +131,8 @@ const makeForms = () => new WeakMap<ReadonlyArray<ToolDefinition>, ReplyForm.Rep
 const forms = { json: makeForms(), text: makeForms() }
 
 /**
- * The form of proposals where these tools are on offer, for a model that is asked for JSON or for text. Made once a set
- * of definitions.
+ * The form of expansions with these tools, for a model that is asked for JSON or text. Made once per set of
+ * definitions.
  *
  * @since 0.1.0
  * @category constructors
@@ -155,7 +155,7 @@ export const expansionForm = (
 }
 
 /**
- * The actions of a reply by native calls: one for each call, or the text as the answer.
+ * Reads the actions of a reply with native calls: one per call, or the text as the answer.
  *
  * @since 0.1.0
  * @category conversions
@@ -166,7 +166,7 @@ export const readCalls = (text: string, calls: ReadonlyArray<ToolCall>): Either.
 }
 
 /**
- * A judgement of a state.
+ * The score of a state.
  *
  * @since 0.1.0
  * @category models
@@ -179,8 +179,8 @@ export interface Judgement {
 const ANOTHER_SCALE = "the score must be a number from 0 to 1"
 
 /**
- * Slightly outside is meant as the end of the scale; further outside it is on another one, and 8 of 10 would pass for
- * certain.
+ * A value slightly outside the scale means its end. A value further outside uses another scale, on which 8 of 10 would
+ * count as certain.
  */
 const isOnScale = (score: number): boolean => score > -1 && score < 2
 
@@ -195,7 +195,7 @@ const scoreMarker =
   /^[#*_\s-]{0,8}score[*_]{0,3}[ \t]*[:：=][*_\s]{0,4}(-?(?:\d+(?:\.\d*)?|\.\d+))(?:[ \t]*(%|\/[ \t]*\d+(?:\.\d+)?))?[*_.\s]*$/gim
 
 /**
- * Reads `SCORE: 0.7` from a line of its own; `70%` and `7/10` are understood. What else the reply says is the reason.
+ * Reads `SCORE: 0.7` from a line of its own; `70%` and `7/10` are understood. The rest of the reply is the reason.
  *
  * @since 0.1.0
  * @category conversions
@@ -218,7 +218,7 @@ export const parseJudgement = (text: string): Either.Either<Judgement, string> =
 }
 
 /**
- * The form of judgements.
+ * The form of scores.
  *
  * @since 0.1.0
  * @category constants
@@ -230,15 +230,15 @@ export const judgementForm: ReplyForm.ReplyForm<Judgement> = ReplyForm.make({
 })
 
 /**
- * What an evaluator other than the model says of a state.
+ * The verdict of an evaluator other than the model.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Verdict = Schema.Struct({
-  /** In [0, 1]; what is outside counts as the nearer end. */
+  /** In [0, 1]; values outside are clamped. */
   value: Schema.Number,
   solved: Schema.optional(Schema.Boolean),
-  /** For the events and for reflections. */
+  /** Used in events and reflections. */
   reason: Schema.optional(Schema.String)
 })

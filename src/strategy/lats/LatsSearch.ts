@@ -23,7 +23,7 @@ type Update<E = never, R = never> = Effect.Effect<Partial<State>, E, R>
 
 type Node = SearchTree.Node<Move>
 
-/** The state a search begins with. */
+/** The initial state of a search. */
 export const start = (maxIterations: number | undefined): State => ({
   tree: SearchTree.make<Move>({ action: null, share: 1, score: null, critique: "", solved: false }),
   maxIterations: count(maxIterations, ToolLoop.defaults.maxIterations, 1),
@@ -39,7 +39,7 @@ export const start = (maxIterations: number | undefined): State => ({
   final: null
 })
 
-/** A search calls its tools on many paths, most of which it leaves again. */
+/** Rejects tools with lasting effects, because a search calls its tools on many paths and abandons most of them. */
 const refuseLasting = (
   settings: Settings<any, any>
 ): Effect.Effect<void, StrategyConfigurationError, Reasoning.Reasoning> =>
@@ -87,7 +87,7 @@ export const reflect = (settings: Settings<any, any>) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
     const { admit, calls } = LatsSettings.searchMeter(settings, state)
-    // Those that came closest have most to teach.
+    // The paths that came closest teach the most.
     const failed = state.failed
       .map((id) => SearchTree.get(state.tree, id))
       .sort((a, b) => SearchTree.average(b) - SearchTree.average(a))

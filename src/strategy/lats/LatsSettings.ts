@@ -1,5 +1,5 @@
 /**
- * The settings of a tree search, and the model calls that it has left.
+ * The settings of a tree search, and the model calls it has left.
  *
  * @since 0.1.0
  * @internal
@@ -10,7 +10,7 @@ import { Fatality } from "../../tool/ToolRunner.js"
 import type { Options, State } from "./LatsState.js"
 import * as SearchTree from "./SearchTree.js"
 
-/** The options with their defaults, and what follows from them. */
+/** The options with their defaults, and derived settings. */
 export interface Settings<in out E, in out R> {
   readonly strategyName: string
   readonly numExpansions: number
@@ -28,11 +28,11 @@ export interface Settings<in out E, in out R> {
   readonly onLimit: "answer" | "fail"
   readonly evaluate: Options<E, R>["evaluate"]
   readonly reset: Options<E, R>["reset"]
-  /** Model calls that judging a state takes. */
+  /** Model calls needed to judge a state. */
   readonly judging: 0 | 1
 }
 
-/** A number that is no number is as good as none. */
+/** NaN counts as not given. */
 const number = (given: number | undefined, fallback: number): number =>
   given === undefined || Number.isNaN(given) ? fallback : given
 
@@ -58,12 +58,12 @@ export const resolve = <E, R>(strategyName: string, options: Options<E, R>): Set
   judging: options.evaluate === undefined ? 1 : 0
 })
 
-/** Says that no model call is left. */
+/** No model call is left. */
 class Spent {}
 
 export const isSpent = (error: unknown): error is Fatality => error instanceof Fatality && error.error instanceof Spent
 
-/** Counts the model calls of branches that run side by side. */
+/** Counts the model calls of concurrent branches. */
 export const makeMeter = (used: number, limit: number) => {
   let calls = used
   const spent = new Fatality({ toolName: "", error: new Spent() })
@@ -79,11 +79,11 @@ export const makeMeter = (used: number, limit: number) => {
 
 export type Meter = ReturnType<typeof makeMeter>
 
-/** The search leaves one call for the answer. */
+/** The meter of the search, which keeps one call for the answer. */
 export const searchMeter = (settings: Settings<any, any>, state: State): Meter =>
   makeMeter(state.modelCalls, settings.maxModelCalls - 1)
 
-/** `undefined` for what no model call was left for. */
+/** Returns `undefined` if no model call was left. */
 export const orSpent = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | undefined, E, R> =>
   Effect.catchAll(
     effect,
@@ -92,7 +92,7 @@ export const orSpent = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<
 
 const remaining = (settings: Settings<any, any>, state: State): number => settings.maxModelCalls - 1 - state.modelCalls
 
-/** How many actions the calls that are left allow to be proposed and judged. */
+/** The number of actions that the remaining calls can propose and judge. */
 export const affordable = (settings: Settings<any, any>, state: State): number => {
   const { judging, numExpansions, together } = settings
   const left = remaining(settings, state)
@@ -107,6 +107,6 @@ export const isOver = (settings: Settings<any, any>, state: State): boolean =>
   SearchTree.get(state.tree, SearchTree.ROOT).exhausted ||
   affordable(settings, state) < 1
 
-/** How many lessons to draw: those that leave calls for an expansion which can make use of them. */
+/** The number of lessons to draw, so that calls remain for an expansion that can use them. */
 export const lessons = (settings: Settings<any, any>, state: State): number =>
   Math.max(0, Math.min(state.failed.length, settings.maxReflections, remaining(settings, state) - 1 - settings.judging))

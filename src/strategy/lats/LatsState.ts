@@ -15,8 +15,8 @@ import * as LatsReply from "./LatsReply.js"
 import * as SearchTree from "./SearchTree.js"
 
 /**
- * What an evaluator says of a state. `solved` ends the search, whatever the state is; unset, it is a final answer whose
- * value reaches `successThreshold`.
+ * The verdict of an evaluator on a state. `solved` ends the search. Default: true for a final answer whose value
+ * reaches `successThreshold`.
  *
  * @since 0.1.0
  * @category schemas
@@ -29,7 +29,7 @@ export const Verdict = LatsReply.Verdict
 export interface Verdict extends Schema.Schema.Type<typeof Verdict> {}
 
 /**
- * An action: a step of reasoning, a call of a tool with what it showed, or a final answer.
+ * An action: a step of reasoning, a tool call with its observation, or a final answer.
  *
  * @since 0.1.0
  * @category schemas
@@ -42,7 +42,7 @@ export const Action = LatsAction.Action
 export interface Action extends LatsAction.Action {}
 
 /**
- * A state as an evaluator sees it: the actions that led there, the last one among them.
+ * A state as an evaluator sees it: the actions that led to it, including the last one.
  *
  * @since 0.1.0
  * @category models
@@ -51,7 +51,7 @@ export interface Candidate {
   readonly path: ReadonlyArray<Action>
   readonly action: Action
   readonly depth: number
-  /** A final answer, or the end of a path that may not grow any longer. */
+  /** A final answer, or the end of a path of maximum length. */
   readonly terminal: boolean
 }
 
@@ -60,54 +60,56 @@ export interface Candidate {
  * @category models
  */
 export interface Options<E = never, R = never> extends Reasoning.Options {
-  /** Rounds of selection, expansion, evaluation and backpropagation at most; default that of the agent, then 10. */
+  /** Maximum rounds of selection, expansion, evaluation and backpropagation; default that of the agent, then 10. */
   readonly maxIterations?: number | undefined
   /** Actions sampled from one state; default 3. */
   readonly numExpansions?: number | undefined
   /**
-   * `each` (default): every action is a sample of its own, as in the paper, and samples that agree are one action of
-   * more weight. `together`: one call proposes them all, which is cheaper and leaves nothing to agree on.
+   * `each` (default): every action is sampled separately, as in the paper, and equal samples give an action more
+   * weight. `together`: one call proposes all actions, which is cheaper, but samples cannot agree.
    */
   readonly sampling?: "each" | "together" | undefined
   /**
-   * `written` (default): actions are structured replies. `native`: the provider's tool calls, where there are tools;
-   * text is the answer.
+   * `written` (default): actions are structured replies. `native`: actions are the provider's tool calls, if there are
+   * tools; text is the answer.
    */
   readonly actions?: "written" | "native" | undefined
-  /** Of the samples: without variety there is nothing to search; default 1. */
+  /** Temperature of the samples; default 1. Without variety there is nothing to search. */
   readonly temperature?: number | undefined
   /** The weight of exploration in UCB1; default 1.41. */
   readonly explorationWeight?: number | undefined
-  /** Actions on one path at most; default 7. The last one has to be an answer; if it is not, the path has failed. */
+  /**
+   * Maximum number of actions on one path; default 7. The last one must be an answer, otherwise the path has failed.
+   */
   readonly maxDepth?: number | undefined
   /**
-   * The paper's λ: a value is λ times the score of the model plus 1 - λ times the share of the samples that agreed on
-   * the action. Default 0.5, as in the paper for questions and for the Game of 24.
+   * The paper's λ: a value is λ times the score of the model plus 1 - λ times the share of samples that agreed on the
+   * action. Default 0.5, as in the paper for questions and for the Game of 24.
    */
   readonly valueWeight?: number | undefined
-  /** The score from which on a final answer solves the task; default 1. */
+  /** The minimum score with which a final answer solves the task; default 1. */
   readonly successThreshold?: number | undefined
   /**
-   * Whether a round goes on from its best child, level by level, until a path ends (the paper's simulation; default
-   * true): the outcome of the path is then what its nodes learn. Without it a round is one expansion, and the value of
-   * each child is.
+   * Whether a round continues from its best child, level by level, until a path ends (the paper's simulation; default
+   * true). The outcome of the path is then backpropagated. Without it a round is one expansion, and the value of each
+   * child is backpropagated.
    */
   readonly rollout?: boolean | undefined
-  /** Lessons of failed paths that are kept and shown to the model, the latest; default 3, 0 for none. */
+  /** Maximum number of lessons of failed paths kept and shown to the model, the latest ones; default 3, 0 for none. */
   readonly maxReflections?: number | undefined
-  /** Model calls at most, each retry counted; default 60. One of them is kept for the answer. */
+  /** Maximum number of model calls, including retries; default 60. One of them is kept for the answer. */
   readonly maxModelCalls?: number | undefined
   /**
-   * Brings the world of the tools to where exactly the actions of `path` have been done: before each call, and for the
-   * best path at the end. Calls then run one after another. Without it a search whose task has a tool that is neither
-   * `readOnly` nor `idempotent` fails before its first model call: such a tool would do again and again what it does.
+   * Brings the world of the tools to the state after exactly the actions of `path`: before each call, and for the best
+   * path at the end. Calls then run one at a time. Without it, a search whose task has a tool that is neither
+   * `readOnly` nor `idempotent` fails before its first model call, because such a tool would repeat its effect.
    */
   readonly reset?: ((path: ReadonlyArray<Action>, task: Strategy.Task) => Effect.Effect<void, E, R>) | undefined
-  /** When no answer solved the task: the best one (default), marked `limit`, or `MaxIterationsExceededError`. */
+  /** If no answer solved the task: the best one (default), marked `limit`, or `MaxIterationsExceededError`. */
   readonly onLimit?: "answer" | "fail" | undefined
   /**
-   * Judges states in the place of the model: an environment that knows. Its value is taken as it is; where it gives
-   * `undefined`, the model judges.
+   * Judges states instead of the model, for example by the environment. Its value is used as it is; for `undefined` the
+   * model judges.
    */
   readonly evaluate?:
     | ((candidate: Candidate, task: Strategy.Task) => Effect.Effect<Verdict | undefined, E, R>)
@@ -115,14 +117,14 @@ export interface Options<E = never, R = never> extends Reasoning.Options {
 }
 
 /**
- * What the tree holds of a state: the action that led there (none at the root), and how it was judged.
+ * The data of a state in the tree: the action that led to it (none at the root) and its evaluation.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Move = Schema.Struct({
   action: Schema.NullOr(Action),
-  /** Of the samples, those that proposed it. */
+  /** The share of samples that proposed it. */
   share: Schema.Number,
   score: Schema.NullOr(Schema.Number),
   critique: Schema.String,
@@ -142,7 +144,7 @@ const Final = Schema.Struct({
 })
 
 /**
- * The state of the graph. Updates of `tree` hold the nodes that changed.
+ * The state of the graph. Updates of `tree` contain the changed nodes.
  *
  * @since 0.1.0
  * @category schemas
@@ -152,11 +154,11 @@ export const State = Schema.Struct({
   maxIterations: Schema.Number,
   iterations: Schema.Number,
   modelCalls: Schema.Number,
-  /** The node to be expanded. */
+  /** The node to expand. */
   current: Schema.Number,
   /** The children of the last expansion. */
   expanded: Schema.Array(Schema.Number),
-  /** The round goes on from `current`, a child of the last expansion. */
+  /** Whether the round continues from `current`, a child of the last expansion. */
   simulating: Schema.Boolean,
   /** Paths of this round that ended without solving the task. */
   failed: Schema.Array(Schema.Number),

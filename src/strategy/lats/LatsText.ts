@@ -11,7 +11,7 @@ import { type Action, describe, plain } from "./LatsAction.js"
 const inset = (text: string): string => text.replace(/\r\n|[\n\r\u2028\u2029]/g, "\n     ")
 
 /**
- * The way so far as a numbered list.
+ * The path as a numbered list.
  *
  * @since 0.1.0
  * @category conversions
@@ -31,7 +31,7 @@ export const renderPath = (path: ReadonlyArray<Action>): string =>
         .join("\n")
 
 /**
- * Where the way has led.
+ * The state at the end of the path.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
- * the way to the root.
+ * The tree of a Monte Carlo tree search. It is immutable and keeps nodes by id, so that a change costs no more than the
+ * path to the root.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /**
- * A node. The root has the id 0 and no parent; ids count up in the order in which nodes come.
+ * A node. The root has id 0 and no parent; ids are assigned in the order of creation.
  *
  * @since 0.1.0
  * @category models
@@ -17,28 +17,28 @@ import * as Schema from "effect/Schema"
 export interface Node<out A> {
   readonly id: number
   readonly parent: number | null
-  /** In the order in which they came. */
+  /** In the order of creation. */
   readonly children: ReadonlyArray<number>
   /** 0 at the root. */
   readonly depth: number
   readonly visits: number
-  /** The sum of what its visits brought. */
+  /** The sum of the values of its visits. */
   readonly value: number
-  /** Nothing can follow it. */
+  /** Whether it cannot be expanded. */
   readonly terminal: boolean
-  /** There is nothing left to find below it: it is terminal, or all its children are exhausted. */
+  /** Whether nothing below it is left to explore: it is terminal, or all its children are exhausted. */
   readonly exhausted: boolean
   readonly data: A
 }
 
 /**
- * A tree, or a part of one: the nodes that a change has touched.
+ * A tree, or a part of one: the nodes that a change touched.
  *
  * @since 0.1.0
  * @category models
  */
 export interface SearchTree<out A> {
-  /** How many nodes the tree has, which is the id of the next one. */
+  /** The number of nodes in the tree, which is the id of the next one. */
   readonly size: number
   readonly nodes: HashMap.HashMap<number, Node<A>>
 }
@@ -75,7 +75,7 @@ export const schema = <A, I>(data: Schema.Schema<A, I>) =>
 export const ROOT = 0
 
 /**
- * A root alone.
+ * A tree with only a root.
  *
  * @since 0.1.0
  * @category constructors
@@ -99,7 +99,7 @@ export const make = <A>(data: A): SearchTree<A> => ({
 })
 
 /**
- * The node of that id; one that the tree does not have is a defect.
+ * The node with that id. An unknown id is a defect.
  *
  * @since 0.1.0
  * @category getters
@@ -111,7 +111,7 @@ export const get = <A>(self: SearchTree<A>, id: number): Node<A> => {
 }
 
 /**
- * What a visit of the node has brought on average; of a node that was never visited, less than anything.
+ * The average value of the node's visits; negative infinity for an unvisited node.
  *
  * @since 0.1.0
  * @category getters
@@ -120,8 +120,8 @@ export const average = (node: Node<unknown>): number =>
   node.visits === 0 ? Number.NEGATIVE_INFINITY : node.value / node.visits
 
 /**
- * UCB1 of a child (Auer, Cesa-Bianchi, Fischer 2002): `value / visits + c * sqrt(ln(parent visits) / visits)`. One that
- * was never visited comes before all others.
+ * UCB1 of a child (Auer, Cesa-Bianchi, Fischer 2002): `value / visits + c * sqrt(ln(parent visits) / visits)`. An
+ * unvisited child comes first.
  *
  * @since 0.1.0
  * @category getters
@@ -132,7 +132,7 @@ export const ucb1 = (node: Node<unknown>, parent: Node<unknown>, c: number): num
     : node.value / node.visits + c * Math.sqrt(Math.log(Math.max(1, parent.visits)) / node.visits)
 
 /**
- * The nodes from the root to this one, both included.
+ * The nodes from the root to this one, inclusive.
  *
  * @since 0.1.0
  * @category getters
@@ -143,7 +143,7 @@ export const path = <A>(self: SearchTree<A>, id: number): ReadonlyArray<Node<A>>
   return nodes.reverse()
 }
 
-/** The first of those that score highest. */
+/** The first of the highest-scoring nodes. */
 const highest = <A>(
   self: SearchTree<A>,
   ids: ReadonlyArray<number>,
@@ -162,8 +162,8 @@ const highest = <A>(
 }
 
 /**
- * The leaf to be expanded next: from the root always the child with the highest UCB1, the first of equals, past those
- * that are exhausted. `undefined` when the whole tree is.
+ * Selects the leaf to expand next: from the root, always the child with the highest UCB1 (the first in a tie) that is
+ * not exhausted. `undefined` if the whole tree is exhausted.
  *
  * @since 0.1.0
  * @category getters
@@ -181,8 +181,7 @@ export const select = <A>(self: SearchTree<A>, c: number): Node<A> | undefined =
 }
 
 /**
- * The child whose visits brought most on average, then the one with more visits, then the first; `undefined` when none
- * was visited.
+ * The child with the highest average, then the one with more visits, then the first; `undefined` if none was visited.
  *
  * @since 0.1.0
  * @category getters
@@ -195,8 +194,8 @@ export const bestOf = <A>(self: SearchTree<A>, ids: ReadonlyArray<number>): Node
 }
 
 /**
- * The way to the best end: of the nodes that `isGoal` accepts (default those that are terminal) the one with the
- * highest average; where there is none, down from the root by the best child each time.
+ * The path to the best end: the node with the highest average among those that `isGoal` accepts (default: terminal
+ * nodes). Without any, follows the best child from the root down.
  *
  * @since 0.1.0
  * @category getters
@@ -218,7 +217,7 @@ export const bestPath = <A>(
 }
 
 /**
- * The tree with one node changed. What it is called and where it hangs stays.
+ * Changes one node of the tree. Its id and its place stay the same.
  *
  * @since 0.1.0
  * @category combinators
@@ -233,7 +232,7 @@ export const modify = <A>(
 }
 
 /**
- * New children of a node, unvisited, and their ids.
+ * Adds unvisited children to a node and returns their ids.
  *
  * @since 0.1.0
  * @category combinators
@@ -266,7 +265,7 @@ export const grow = <A>(
 }
 
 /**
- * A visit of one node that brought this value. Its ancestors learn of it by `backpropagate`.
+ * Records a visit of one node with this value. `backpropagate` updates its ancestors.
  *
  * @since 0.1.0
  * @category combinators
@@ -304,7 +303,7 @@ export const exhaust = <A>(self: SearchTree<A>, id: number): SearchTree<A> => {
 }
 
 /**
- * These nodes alone: what has changed, to be taken in by `merge`.
+ * Only these nodes: a change for `merge`.
  *
  * @since 0.1.0
  * @category combining
@@ -316,7 +315,7 @@ export const pick = <A>(self: SearchTree<A>, ids: Iterable<number>): SearchTree<
 }
 
 /**
- * The tree with the nodes of `that` in place of its own.
+ * Replaces the nodes of the tree by those of `that`.
  *
  * @since 0.1.0
  * @category combining

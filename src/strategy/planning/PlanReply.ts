@@ -1,5 +1,5 @@
 /**
- * The replies that `plan-execute` asks for: plans, arguments of tools, results of steps.
+ * Reads the replies of `plan-execute`: plans, tool arguments and step results.
  *
  * @since 0.1.0
  * @internal
@@ -17,7 +17,7 @@ import * as ReplyForm from "../definition/ReplyForm.js"
 import * as FencedText from "../reasoning/FencedText.js"
 import type { Step } from "./Planner.js"
 
-/** Steps, or the answer itself where it needs none. Neither: nothing is left to do. */
+/** Steps, or the answer itself if the task needs none. Without either, nothing is left to do. */
 export interface Drafted {
   readonly steps: ReadonlyArray<Step>
   readonly answer?: string | undefined
@@ -52,7 +52,7 @@ const normalised = (step: typeof StepSchema.Type): Step => {
   }
 }
 
-/** A JSON object at the end of a line, as arguments of its tool. */
+/** A JSON object at the end of a line: the arguments of its tool. */
 const withArguments = ({ description, tool }: PlanText.Step): Step => {
   if (tool === undefined) return { description }
   const end = description.trimEnd()
@@ -63,7 +63,7 @@ const withArguments = ({ description, tool }: PlanText.Step): Step => {
       const rest = end.slice(0, from).replace(/[\s:,;=>→-]{1,16}$/u, "")
       if (Either.isRight(args)) return { description: rest === "" ? `Use ${tool}` : rest, tool, arguments: args.right }
     }
-    // Past a balanced value, or not at all: every character is looked at once.
+    // Skips a balanced value or nothing, so that every character is read once.
     from = value === undefined ? -1 : end.indexOf("{", value.end)
   }
   return { description, tool }
@@ -99,10 +99,12 @@ const answerMarker = /^[*_#\s]{0,8}(?:final[ _]{0,2})?answer[*_]{0,3}[ \t]{0,4}[
 
 const beginsAsJson = (text: string): boolean => /^\s*(?:```[a-zA-Z]*\s*)?[[{]/.test(text.slice(0, 100))
 
-/** A text that was meant as JSON is a broken plan, not an answer. */
+/** A text meant as JSON is a broken plan, not an answer. */
 const holdsJson = (text: string): boolean => beginsAsJson(text) || /"steps"\s{0,8}:/.test(text)
 
-/** A plan of at least one step; with `direct` also an answer, marked as one or a text that has no form of a plan. */
+/**
+ * A plan of at least one step. With `direct` also an answer, either marked as one or a text without the form of a plan.
+ */
 export const plan = (direct: boolean): ReplyForm.ReplyForm<Drafted> => ({
   name: "plan",
   jsonSchema: direct ? plannedOrAnswered.jsonSchema : planned.jsonSchema,
@@ -123,14 +125,14 @@ export const plan = (direct: boolean): ReplyForm.ReplyForm<Drafted> => ({
   }
 })
 
-/** The steps from a failed one on; none where nothing is left to do. */
+/** The steps after a failed one; none if nothing is left to do. */
 export const replan: ReplyForm.ReplyForm<Drafted> = {
   name: "plan",
   jsonSchema: replanned.jsonSchema,
   read: (text) => Effect.map(replanned.read(text), draft)
 }
 
-/** Whether a tool takes these arguments: nothing, or what is wrong with them. */
+/** Checks arguments against a tool; `undefined` if they fit, else the problem. */
 export const problem = (tools: Bound, tool: Tool.Any, raw: unknown): Effect.Effect<string | undefined> => {
   const args = ToolArguments.normalise(raw, tool.parameters)
   const without = ToolArguments.withoutNulls(args, tool.parameters)
@@ -147,12 +149,12 @@ export const problem = (tools: Bound, tool: Tool.Any, raw: unknown): Effect.Effe
 
 const inputMarker = /(?:^|\n)[ \t*_#]{0,8}action[ _-]{0,2}input[*_]{0,3}[ \t]{0,4}[:：][*_]{0,3}/i
 
-/** The arguments of one tool, checked against its parameters. */
+/** The arguments of one tool, validated against its parameters. */
 export const toolInput = (tools: Bound, tool: Tool.Any): ReplyForm.ReplyForm<unknown> => ({
   name: tools.names.toProvider(tool.name),
   jsonSchema: tool.parameters,
   read: (text) => {
-    // In a text that begins as JSON a marker is a part of the arguments.
+    // In a text that begins as JSON, a marker is part of the arguments.
     const marked = beginsAsJson(text) ? null : inputMarker.exec(text)
     const raw = marked === null ? text : text.slice(marked.index + marked[0].length).trim()
     const json = JsonText.read(raw)
@@ -164,18 +166,18 @@ export const toolInput = (tools: Bound, tool: Tool.Any): ReplyForm.ReplyForm<unk
   }
 })
 
-// A reference that a planner writes where a value is to come: $1, #E2, {{step 3}}, <result of step 1>, [output].
+// A reference that a planner writes in place of a future value: $1, #E2, {{step 3}}, <result of step 1>, [output].
 const reference =
   /[$#]\{?[A-Za-z_]{0,12}\d|[{<[][^{}<>[\]]{0,40}?(?:step|result|output|observation|previous)[^{}<>[\]]{0,40}?[}\]>]/i
 
-/** Whether arguments hold a reference instead of a value somewhere. */
+/** Whether arguments contain a reference instead of a value. */
 export const refers = (value: unknown): boolean => {
   if (typeof value === "string") return reference.test(value)
   if (typeof value !== "object" || value === null) return false
   return Object.values(value).some(refers)
 }
 
-/** How a step of reasoning ended. */
+/** The outcome of a step of reasoning. */
 export interface Reasoned {
   readonly thought: string
   readonly done: boolean
@@ -190,7 +192,7 @@ const ReasonedSchema = Schema.Struct({
 
 const stepMarker = /(?:^|\n)[ \t*_#]{0,8}step[ _](result|failed)[*_]{0,3}[ \t]{0,4}[:：][*_]{0,3}/i
 
-/** The first marker decides: those inside of a fence, and those behind it, are quoted. */
+/** The first marker counts. Markers inside a fence, and those after one, are quoted. */
 const reasonedText = (text: string): Either.Either<typeof ReasonedSchema.Type, string> => {
   const marker = stepMarker.exec(FencedText.blank(text))
   if (marker === null) return Either.left("STEP_RESULT: or STEP_FAILED: is missing at the start of a line")

@@ -1,5 +1,5 @@
 /**
- * What strategies that work off a plan keep of it, and how they show it.
+ * The state of plans that strategies work through, and how it is shown.
  *
  * @since 0.1.0
  * @internal
@@ -35,7 +35,7 @@ export const Answered: Schema.Schema<Answer> = Schema.Any.annotations({
 export const mark = (steps: ReadonlyArray<Step>, id: string, status: Step["status"]): ReadonlyArray<Step> =>
   steps.map((step) => (step.id === id ? { ...step, status } : step))
 
-/** What was still to be done is left out. */
+/** Marks the pending steps as skipped. */
 export const skip = (steps: ReadonlyArray<Step>): ReadonlyArray<Step> =>
   steps.map((step) => (step.status === "pending" ? { ...step, status: "skipped" } : step))
 
@@ -46,14 +46,14 @@ const toEvent = ({ description, id, status, tool }: Step): PlanStep => ({
   status
 })
 
-/** Shows the plan as it stands. */
+/** Emits the current plan. */
 export const emit = (steps: ReadonlyArray<Step>): Effect.Effect<void, never, Reasoning.Reasoning> =>
   Effect.flatMap(Reasoning.Reasoning, ({ run }) => run.emit({ _tag: "Plan", steps: steps.map(toEvent) }))
 
-// A text that holds the mark which ends a result would let its rest pass for words of the prompt.
+// Escapes the closing mark of a result, so that the rest of the text cannot pass for the prompt.
 const fenced = (text: string): string => text.replace(/<(\/?result)>/gi, "<\\$1>")
 
-/** Results for a prompt, each between marks, so that none passes for words of the prompt. */
+/** Results for a prompt, each between marks, so that none passes for the prompt. */
 export const results = (items: ReadonlyArray<Result>): string =>
   items.length === 0
     ? "None yet."
@@ -71,7 +71,7 @@ export const list = (steps: ReadonlyArray<Step>): string =>
         .map(({ description, id, tool }) => `${id}. ${tool === undefined ? "" : `[TOOL:${tool}] `}${description}`)
         .join("\n")
 
-/** Whether a tool has no parameters: then no model is needed to fill them in. */
+/** Whether a tool has no parameters, so that no model is needed to fill them in. */
 export const takesNothing = (parameters: { readonly [key: string]: unknown }): boolean => {
   const { properties } = parameters
   const none =
@@ -79,7 +79,7 @@ export const takesNothing = (parameters: { readonly [key: string]: unknown }): b
   return none && parameters["type"] === "object" && parameters["additionalProperties"] === false
 }
 
-/** An answer whose text is there already: shown at once to whoever reads along. */
+/** An answer whose text is already known. It is emitted at once for readers. */
 export const shown = (
   text: string,
   reason: FinishReason
@@ -95,6 +95,6 @@ export const limited = (answer: Answer, limit: boolean): Answer =>
 
 export const answerOf = (answer: Answer | undefined): Effect.Effect<Answer> =>
   answer === undefined
-    ? // Every way to the end leads over a node that sets it; only one that was put in its place can leave it out.
+    ? // Every path to the end passes a node that sets it. Only a replaced node can omit it.
       Effect.dieMessage("The graph ended without an answer in its state")
     : Effect.succeed(answer)

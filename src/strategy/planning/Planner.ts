@@ -1,5 +1,5 @@
 /**
- * A planner of one's own, in the place of the model's: rules, a solver, a recorded plan.
+ * A custom planner in place of the model: rules, a solver, a recorded plan.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import type { Task } from "../definition/Strategy.js"
 import { PlanError } from "../definition/StrategyError.js"
 
 /**
- * A step of a plan. One with a tool is a call of it; without `arguments` the model writes them.
+ * A step of a plan. A step with a tool is a call of it; without `arguments` the model writes them.
  *
  * @since 0.1.0
  * @category models
@@ -22,7 +22,7 @@ export interface Step {
 }
 
 /**
- * A step that was carried out.
+ * A completed step.
  *
  * @since 0.1.0
  * @category models
@@ -34,7 +34,7 @@ export interface Completed {
 }
 
 /**
- * A step that failed.
+ * A failed step.
  *
  * @since 0.1.0
  * @category models
@@ -52,12 +52,12 @@ export interface Failed {
 export interface Context {
   readonly task: Task
   readonly completed: ReadonlyArray<Completed>
-  /** The step on account of which a new plan is wanted; absent for the first. */
+  /** The failed step that requires a new plan; absent for the first plan. */
   readonly failed?: Failed | undefined
 }
 
 /**
- * `plan` gives the steps that are to be done from here on. A text may begin with a tag: `[TOOL:name] …`, `[REASON] …`.
+ * `plan` returns the remaining steps. A text may begin with a tag: `[TOOL:name] …`, `[REASON] …`.
  *
  * @since 0.1.0
  * @category models
@@ -88,8 +88,8 @@ const stepOf = (given: string | Step): Step | undefined => {
 }
 
 /**
- * The plan of a planner with its texts read. A first plan without steps, and a step that says nothing, are a
- * `PlanError`; a later plan may be empty.
+ * Runs a planner and reads the texts of its plan. A first plan without steps, or a step without text, is a `PlanError`;
+ * a later plan may be empty.
  *
  * @since 0.1.0
  * @category conversions

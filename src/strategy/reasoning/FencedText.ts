@@ -1,5 +1,5 @@
 /**
- * Code fences in the text of a model: what stands inside one is quoted, and decides nothing.
+ * Code fences in a model's text. Text inside a fence is quoted and has no meaning for a reader of the text.
  *
  * @internal
  * @since 0.1.0
@@ -8,8 +8,8 @@
 const fence = /^[ \t]{0,8}(`{3}|~{3})/
 
 /**
- * The text with a space for each character of a closed fenced block, so that places in it stay the same. A text that is
- * fenced as a whole is no quote. Linear in the text.
+ * Replaces each character of a closed fenced block by a space, so that positions stay the same. A text that is fenced
+ * as a whole is not a quote. Linear in the text.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * One turn of a loop of model and tools: what the model is asked, what its reply means, and what it is told next. Pure;
- * shared by every loop.
+ * One turn of a loop of model and tools: the request, the meaning of the reply, and the next messages. Pure; shared by
+ * every loop.
  *
  * @internal
  * @since 0.1.0
@@ -12,7 +12,7 @@ import type { Outcome, ToolCall } from "../../tool/ToolRunner.js"
 import type { Task } from "../definition/Strategy.js"
 import * as ReActText from "./ReActText.js"
 
-/** The model answers. `said` is its message, where it is one to keep. */
+/** The model answers. `said` is its message, if it is to be kept. */
 export interface Answers {
   readonly _tag: "Answers"
   readonly text: string
@@ -20,13 +20,13 @@ export interface Answers {
   readonly said: LlmClient.Message | undefined
 }
 
-/** The model is to go on, after these messages. */
+/** The model continues after these messages. */
 export interface Continues {
   readonly _tag: "Continues"
   readonly messages: ReadonlyArray<LlmClient.Message>
 }
 
-/** The model acts. `written` when it wrote its call as text. */
+/** The model acts. `written` is true if it wrote its call as text. */
 export interface Acts {
   readonly _tag: "Acts"
   readonly calls: ReadonlyArray<ToolCall>
@@ -36,20 +36,20 @@ export interface Acts {
 
 export type Turn = Answers | Continues | Acts
 
-/** What a reply means, the thought in it, and the text to answer with if the loop should end without an answer. */
+/** The meaning of a reply, the thought in it, and the text to answer with if the loop ends without an answer. */
 export interface Reading {
   readonly turn: Turn
   readonly thought: string
   readonly lastText: string | undefined
 }
 
-/** Why a run that has its final text ended, from why the model did. */
+/** Maps the finish reason of the model to that of a run with its final text. */
 export const finishReason = (reason: LlmClient.FinishReason): FinishReason =>
   reason === "length" || reason === "content-filter" ? reason : "completed"
 
 const NUDGE = "Your last answer was empty. Answer the question, or call a tool."
 
-/** What a model that calls tools natively is asked: with tools for calls, without them for the output in its shape. */
+/** The request to a model with native tools. Without tools it asks for the output shape. */
 export const nativeRequest = (task: Task, messages: ReadonlyArray<LlmClient.Message>): LlmClient.LlmRequest => {
   const { output, tools } = task
   if (tools.definitions.length > 0) return { messages, tools: tools.definitions }
@@ -58,12 +58,12 @@ export const nativeRequest = (task: Task, messages: ReadonlyArray<LlmClient.Mess
     : { messages, responseFormat: { type: "json", name: output.name, schema: output.jsonSchema } }
 }
 
-/** Whether calls are read out of the text of a model that was given native tools. */
+/** Whether calls are read from the text of a model with native tools. */
 export type TextCalls = "never" | "always"
 
 /**
- * The reply of a model that was given native tools: calls, or a text, which is its answer. With `textCalls: "always"` a
- * text that is one step of the ReAct protocol and nothing else is that step.
+ * Reads the reply of a model with native tools: calls, or a text, which is its answer. With `textCalls: "always"` a
+ * text that is exactly one step of the ReAct protocol is that step.
  */
 export const readNative = (
   response: LlmClient.LlmResponse,
@@ -88,7 +88,7 @@ export const readNative = (
   const said = LlmClient.assistantMessage(response)
   if (response.finishReason === "pause") return { turn: { _tag: "Continues", messages: [said] }, thought: "", lastText }
   if (text === "" && response.finishReason !== "content-filter" && response.finishReason !== "length") {
-    // Reasoning alone is refused by providers that want to see what it led to.
+    // Providers reject reasoning without the content it led to.
     const acted = response.content.some((part) => part.type === "tool-call" || part.type === "tool-result")
     const messages: ReadonlyArray<LlmClient.Message> = [...(acted ? [said] : []), { role: "user", content: NUDGE }]
     return { turn: { _tag: "Continues", messages }, thought: "", lastText }
@@ -112,7 +112,7 @@ const actsInText = (parsed: ReActText.Action, step: number): Acts => ({
   written: true
 })
 
-/** The reply of a model that writes the ReAct protocol. */
+/** Reads the reply of a model that writes the ReAct protocol. */
 export const readText = (
   response: LlmClient.LlmResponse,
   options: { readonly step: number; readonly toolNames: ReadonlyArray<string> }
@@ -127,7 +127,7 @@ export const readText = (
     return { turn: { _tag: "Answers", text: parsed.answer, reason, said }, thought, lastText }
   }
   const empty = parsed.cut.text === ""
-  // Asked again, a filter would filter again.
+  // If asked again, the content filter would cut the reply again.
   if (reason === "content-filter" || (reason === "length" && parsed.reason === "empty")) {
     const turn: Answers = { _tag: "Answers", text: parsed.cut.text, reason, said: empty ? undefined : said }
     return { turn, thought, lastText }
@@ -151,7 +151,7 @@ const resultPart = (call: ToolCall, outcome: Outcome): ToolResultPartEncoded => 
   providerExecuted: false
 })
 
-/** What the model is shown of its calls; `note` stands behind the result of the last one. */
+/** The message with the results of the calls. `note` follows the result of the last one. */
 export const observed = (turn: Acts, outcomes: ReadonlyArray<Outcome>, note?: string): LlmClient.Message => {
   const shown = (outcome: Outcome) => (note === undefined ? outcome.observation : `${outcome.observation}\n\n${note}`)
   if (turn.written) return { role: "user", content: ReActText.observation(shown(outcomes[0]!)) }

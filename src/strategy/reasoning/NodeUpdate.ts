@@ -1,11 +1,11 @@
 /**
- * What an event shows of a graph's update: the fields that a node changed, without messages, in at most so many bytes.
+ * Bounds what an event shows of a graph update: the changed fields, without messages, in a limited number of bytes.
  *
  * @since 0.1.0
  */
 
 /**
- * Bytes of JSON that the update of one `NodeFinished` event takes at most, unless its graph says otherwise for a node.
+ * Maximum bytes of JSON for the update of one `NodeFinished` event, unless its graph sets another limit for the node.
  *
  * @since 0.1.0
  * @category constants
@@ -13,7 +13,7 @@
 export const MAX_BYTES = 4096
 
 /**
- * Ends a text that was cut, and stands last in a list or a record of which members were left out.
+ * Marks a truncated text, and is the last member of a truncated list or record.
  *
  * @since 0.1.0
  * @category constants
@@ -22,10 +22,10 @@ export const TRUNCATED = "…[truncated]"
 
 const maxDepth = 16
 
-/** The mark as a member: its own bytes, quotes, colon, value and comma. */
+/** The bytes of the mark as a member, with quotes, colon, value and comma. */
 const mark = 24
 
-/** Each list and record on the way to where the bytes were used up may bear the mark. */
+/** Every list and record on the path to the truncation may carry the mark. */
 const reserve = mark * (maxDepth + 2)
 
 const roles = new Set<unknown>(["system", "user", "assistant", "tool"])
@@ -35,7 +35,7 @@ const isMessage = (value: object): boolean => {
   return roles.has(role) && (typeof content === "string" || Array.isArray(content))
 }
 
-/** At most what the character takes in JSON as UTF-8. */
+/** The maximum bytes of a character in JSON as UTF-8. */
 const bytesOf = (code: number): number =>
   code < 0x20 || (code >= 0xd800 && code <= 0xdfff) ? 6 : code < 0x80 ? (code === 34 || code === 92 ? 2 : 1) : 3
 
@@ -43,7 +43,7 @@ class Omitted {}
 const omitted = new Omitted()
 
 /**
- * Copies a value as its JSON would be, until the bytes are used up. Work and memory depend on the bytes, not on the
+ * Copies a value as its JSON would be, until the bytes are used up. Time and memory depend on the bytes, not on the
  * value.
  */
 class Copy {
@@ -131,7 +131,7 @@ class Copy {
   }
 }
 
-/** A list that a node only added to shows what was added. */
+/** The added part of a list that only grew. */
 const added = (before: unknown, after: unknown): unknown =>
   Array.isArray(before) &&
   Array.isArray(after) &&
@@ -147,15 +147,15 @@ const added = (before: unknown, after: unknown): unknown =>
  * @category models
  */
 export interface Options {
-  /** Fields of the state that no event shows. */
+  /** Fields of the state that events never show. */
   readonly hidden?: ReadonlyArray<string> | undefined
-  /** Bytes for the updates of single nodes; default `MAX_BYTES`. */
+  /** Bytes for the updates of individual nodes; default `MAX_BYTES`. */
   readonly maxBytes?: { readonly [node: string]: number | undefined } | undefined
 }
 
 /**
- * The updates of one run, each as its event shows it: messages and hidden fields are left out, a list that only grew is
- * what was added, and the whole takes at most the node's bytes. What was cut bears `TRUNCATED`.
+ * The visible updates of one run. Messages and hidden fields are omitted, a list that only grew is reduced to what was
+ * added, and the whole fits the bytes of the node. A truncated value carries `TRUNCATED`.
  *
  * @since 0.1.0
  * @category constructors

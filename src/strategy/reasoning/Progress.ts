@@ -1,6 +1,5 @@
 /**
- * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the
- * other.
+ * Detects a loop that goes in circles: consecutive steps that make the same calls and see the same results.
  *
  * @since 0.1.0
  */
@@ -10,7 +9,7 @@ import type { Bound } from "../../tool/definition/ToolSet.js"
 import type { Outcome, ToolCall } from "../../tool/ToolRunner.js"
 
 /**
- * What the last step with calls showed, and how many steps in a row showed nothing else.
+ * The results of the last step with calls, and how many consecutive steps had no others.
  *
  * @since 0.1.0
  * @category schemas
@@ -23,7 +22,7 @@ export const Circles = Schema.Struct({ seen: Schema.Array(Schema.String), repeat
 export interface Circles extends Schema.Schema.Type<typeof Circles> {}
 
 /**
- * Before the first call.
+ * The value before the first call.
  *
  * @since 0.1.0
  * @category constants
@@ -34,9 +33,9 @@ const keyOf = (name: string, params: unknown, observation: string): string =>
   `${name}\u0000${stringify(params) ?? ""}\u0000${observation}`
 
 /**
- * Takes the next step with calls. It repeats the last one if each of its calls and what it showed was there too. Where
- * a tool is `polling`, or somebody allowed a call, something else happened in between: the count begins again. Work and
- * memory depend on the step alone, not on how many there were.
+ * Records the next step with calls. A step repeats the previous one if each of its calls and results occurred there. A
+ * `polling` tool or an approved call resets the count, because something else happened in between. Time and memory
+ * depend on the step alone, not on the number of steps.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,7 +1,7 @@
 /**
- * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only
- * the model's own completion is ever parsed, only markers at the start of a line count, and nothing behind the first
- * observation that the model invented does; one that the completion begins with is passed over.
+ * Reads the ReAct text protocol (Yao et al. 2022): a completion is an action, a final answer, or neither. Only the
+ * model's own completion is parsed. Only markers at the start of a line count. Everything after the first observation
+ * that the model invented is ignored; an observation at the start of the completion is skipped.
  *
  * @since 0.1.0
  */
@@ -9,6 +9,7 @@ import * as JsonRepair from "../../internal/text/JsonRepair.js"
 import * as ReActAction from "../../plan/react/ReActAction.js"
 import * as ReActAnswer from "../../plan/react/ReActAnswer.js"
 import * as ReActInput from "../../plan/react/ReActInput.js"
+import * as ReActLoose from "../../plan/react/ReActLoose.js"
 import * as ReActMarker from "../../plan/react/ReActMarker.js"
 
 /**
@@ -18,14 +19,14 @@ import * as ReActMarker from "../../plan/react/ReActMarker.js"
  * @category models
  */
 export interface Cut {
-  /** The completion without what stands behind the action or answer: what belongs into the conversation. */
+  /** The completion up to the end of the action or answer, as it belongs in the conversation. */
   readonly text: string
-  /** The model wrote an observation by itself. */
+  /** Whether the model wrote an observation itself. */
   readonly inventedObservation: boolean
 }
 
 /**
- * A tool call. `input` is the decoded JSON (repaired if need be), else the bare text; `{}` when the model gave none.
+ * A tool call. `input` is the decoded JSON (repaired if necessary), else the bare text; `{}` if the model gave none.
  *
  * @since 0.1.0
  * @category models
@@ -41,7 +42,7 @@ export interface Action {
 }
 
 /**
- * The end of the run.
+ * A final answer.
  *
  * @since 0.1.0
  * @category models
@@ -50,13 +51,13 @@ export interface FinalAnswer {
   readonly _tag: "FinalAnswer"
   readonly thought: string
   readonly answer: string
-  /** The answer as the model wrote it: with the closing fence of a completion that was fenced as a whole. */
+  /** The answer as the model wrote it, including the closing fence of a completion that was fenced as a whole. */
   readonly answerRaw: string
   readonly cut: Cut
 }
 
 /**
- * Neither. `message` tells the model what to do.
+ * Neither an action nor an answer. `message` tells the model what to do.
  *
  * @since 0.1.0
  * @category models
@@ -89,14 +90,15 @@ export type ReActText = Action | FinalAnswer | Malformed
  */
 export interface Options {
   /**
-   * Names of the tools on offer: they resolve spelling (`Get Weather` for `get_weather`) and claim `Finish` for a tool.
+   * Names of the available tools. They resolve spelling (`Get Weather` for `get_weather`), and make `Finish` a tool if
+   * it is one of them.
    */
   readonly tools?: ReadonlyArray<string> | undefined
 }
 
 /**
- * Where a provider should stop writing, so that it pays for no invented observation: the spelling of the conversation
- * alone, for `Observation:` may begin a line of an answer.
+ * Stop sequences for the provider, so that no invented observation is paid for. They use only the spelling of the
+ * conversation, because `Observation:` may begin a line of an answer.
  *
  * @since 0.1.0
  * @category constants
@@ -104,14 +106,14 @@ export interface Options {
 export const stopSequences: ReadonlyArray<string> = ["\nOBSERVATION:"]
 
 /**
- * Longest thought taken from text without a `Thought:` marker, in characters.
+ * Maximum characters of a thought taken from text without a `Thought:` marker.
  *
  * @since 0.1.0
  * @category constants
  */
 export const maxImplicitThought = 200
 
-/** Where an answer that begins at `from` ends. */
+/** The end of an answer that begins at `from`. */
 const answerEnd = (text: string, from: number, fencedOutside: boolean): number => {
   const answer = ReActAnswer.make(fencedOutside)
   for (let line = ReActMarker.nextLine(text, from); line < text.length; line = ReActMarker.endOfLine(text, line) + 1) {
@@ -141,53 +143,9 @@ const messages: { readonly [reason in MalformedReason]: string } = {
   "empty-answer": `Your final answer was empty. ${format}`
 }
 
-// Behind the end of a sentence a marker counts even within its line, but only where nothing else was found.
-const lateFinal = /[.!?)]["'*]{0,2}[ \t]{1,4}Final Answer: ?/
-const sentenceEnd = /[.!?)]["'*]{0,2}$/
-const plainName = /^[\w.-]{1,64}$/
-
-/** The tool that the line before an orphaned input names within its text (`I should look. Action: search`). */
-const lateAction = (text: string, line: number, tools: ReActAction.Tools): string | undefined => {
-  const tail = text.slice(line, ReActMarker.endOfLine(text, line)).slice(-256)
-  const index = tail.lastIndexOf("Action:")
-  if (index === -1) return undefined
-  const name = ReActAction.unwrapName(tail.slice(index + 7))
-  const known = ReActAction.knownTool(name, tools)
-  return known ?? (sentenceEnd.test(tail.slice(0, index).trimEnd()) && plainName.test(name) ? name : undefined)
-}
-
-type Bracket = NonNullable<ReturnType<typeof ReActAction.readBracket>>
-
 /**
- * A line that is nothing but `Name[argument]`: of a tool on offer, of `Finish`, or alone in its text; or `name({…})` of
- * a tool on offer, outside of a fence.
- */
-const bareCall = (text: string, end: number, tools: ReActAction.Tools): readonly [number, Bracket] | undefined => {
-  const isSingle = !text.trim().includes("\n")
-  let fenced = false
-  for (let line = 0; line < end; line = ReActMarker.endOfLine(text, line) + 1) {
-    const lineEnd = Math.min(end, ReActMarker.endOfLine(text, line))
-    const content = text.slice(line, lineEnd).trim()
-    if (ReActMarker.isFence(content)) fenced = !fenced
-    if (content.endsWith(")") && !fenced) {
-      const at = text.indexOf(content, line)
-      const called = ReActAction.readParentheses(text, at, lineEnd)
-      const tool = called === undefined ? undefined : ReActAction.knownTool(called.name, tools)
-      if (called?.input?.raw.startsWith("{") === true && tool !== undefined) {
-        return [line, { _tag: "Call", tool, input: called.input }]
-      }
-    }
-    if (!content.endsWith("]")) continue
-    const read = ReActAction.readBracket(text.slice(0, lineEnd), text.indexOf(content, line), tools)
-    if (read === undefined) continue
-    if (read._tag === "Finish" || isSingle || tools?.includes(read.tool) === true) return [line, read]
-  }
-  return undefined
-}
-
-/**
- * Where a completion that begins with an observation says something of its own: what it repeats is no reason to ask
- * again.
+ * The position of the model's own text in a completion that begins with an observation. A repeated observation is no
+ * reason to ask again.
  */
 const behindObservation = (text: string): number | undefined => {
   const first = text.length - text.trimStart().length
@@ -198,6 +156,157 @@ const behindObservation = (text: string): number | undefined => {
 
 const own = ReActMarker.kinds.filter((kind) => kind !== "observation")
 
+/** A completion while it is read line by line. */
+class Completion {
+  private readonly thoughts: Array<string> = []
+  private openThought: number | undefined
+  private firstMarker: number | undefined
+  /** An `Answer:` marker, which counts only without any other. */
+  private answer: ReActMarker.Marker | undefined
+  private hasOrphan = false
+  private line = 0
+  private lastLine = 0
+  private fences = 0
+  private end: number
+  private invented = false
+
+  constructor(
+    private readonly text: string,
+    private readonly tools: ReActAction.Tools
+  ) {
+    this.end = text.length
+  }
+
+  private closeThought(at: number): void {
+    if (this.openThought !== undefined) this.thoughts.push(this.text.slice(this.openThought, at).trim())
+    this.openThought = undefined
+  }
+
+  private thoughtBefore(at: number): string {
+    this.closeThought(at)
+    const { firstMarker = at, text, thoughts } = this
+    return thoughts.length > 0 ? thoughts.join("\n").trim() : firstLine(text.slice(0, firstMarker))
+  }
+
+  private cutAt(at: number): Cut {
+    const { invented, text } = this
+    return {
+      text: text.slice(0, at).trimEnd(),
+      inventedObservation:
+        invented || ReActMarker.next(text, ReActMarker.nextLine(text, at), ["observation"]) !== undefined
+    }
+  }
+
+  private malformed(reason: MalformedReason, at: number): Malformed {
+    const thought = this.thoughtBefore(at)
+    return { _tag: "Malformed", thought, reason, message: messages[reason], cut: this.cutAt(at) }
+  }
+
+  private final(at: number, from: number, to: number): ReActText {
+    const answerRaw = this.text.slice(from, to).trim()
+    if (answerRaw === "") return this.malformed("empty-answer", to)
+    const answer = ReActInput.withoutForeignFence(answerRaw)
+    return { _tag: "FinalAnswer", thought: this.thoughtBefore(at), answer, answerRaw, cut: this.cutAt(to) }
+  }
+
+  private call(at: number, tool: string, { end, raw, value }: ReActInput.Input): Action {
+    return {
+      _tag: "Action",
+      thought: this.thoughtBefore(at),
+      tool,
+      input: value,
+      inputRaw: raw,
+      cut: this.cutAt(end)
+    }
+  }
+
+  private bracket(at: number, read: ReActLoose.Bracket): ReActText {
+    if (read._tag === "Call") return this.call(at, read.tool, read.input)
+    const { answer, end } = read
+    if (answer === "") return this.malformed("empty-answer", end)
+    return { _tag: "FinalAnswer", thought: this.thoughtBefore(at), answer, answerRaw: answer, cut: this.cutAt(end) }
+  }
+
+  private skipLine(): void {
+    const { line, text } = this
+    const start = text.slice(line, Math.min(ReActMarker.endOfLine(text, line), line + ReActMarker.window)).trim()
+    if (ReActMarker.isFence(start)) this.fences++
+    else if (start !== "") this.lastLine = line
+  }
+
+  /** Takes a marker; an action or a final answer ends the completion. */
+  private take(marker: ReActMarker.Marker): ReActText | undefined {
+    const { line, text, tools } = this
+    switch (marker.kind) {
+      case "thought": {
+        this.openThought = marker.content
+        this.lastLine = line
+        return undefined
+      }
+      case "answer": {
+        this.answer ??= marker
+        return undefined
+      }
+      case "final":
+        return this.final(line, marker.content, answerEnd(text, marker.content, this.fences % 2 === 1))
+      case "action": {
+        const read = ReActAction.read(text, marker, tools)
+        if (read._tag === "Nameless") return this.malformed("missing-action", read.end)
+        if (read._tag !== "NoTool") return this.bracket(line, read)
+        this.line = Math.max(line, read.end - 1)
+        return undefined
+      }
+      case "input": {
+        const tool = ReActLoose.lateAction(text, this.lastLine, tools)
+        if (tool !== undefined) return this.call(line, tool, ReActInput.read(text, marker.content))
+        this.hasOrphan = true
+        return undefined
+      }
+      case "observation": {
+        this.invented = true
+        this.end = line
+        return undefined
+      }
+    }
+  }
+
+  /** Reads the markers of the protocol. */
+  private readMarkers(): ReActText | undefined {
+    const { text } = this
+    for (; this.line < text.length && !this.invented; this.line = ReActMarker.endOfLine(text, this.line) + 1) {
+      const marker = ReActMarker.at(text, this.line)
+      if (marker === undefined) {
+        this.skipLine()
+        continue
+      }
+      this.closeThought(this.line)
+      this.firstMarker ??= this.line
+      const read = this.take(marker)
+      if (read !== undefined) return read
+    }
+    return undefined
+  }
+
+  /** Reads a completion without usable markers. */
+  private readRest(): ReActText {
+    const { answer, end, fences, hasOrphan, text, tools } = this
+    if (answer !== undefined) {
+      const to = Math.min(end, answerEnd(text, answer.content, fences % 2 === 1))
+      return this.final(answer.line, answer.content, to)
+    }
+    if (hasOrphan) return this.malformed("missing-action", end)
+    const bare = ReActLoose.bareCall(text, end, tools)
+    if (bare !== undefined) return this.bracket(bare[0], bare[1])
+    const late = ReActLoose.lateFinal.exec(text.slice(0, end))
+    if (late === null) return this.malformed("no-marker", end)
+    return this.final(late.index + 1, late.index + late[0].length, end)
+  }
+
+  read(): ReActText {
+    return this.text.trim() === "" ? this.malformed("empty", 0) : (this.readMarkers() ?? this.readRest())
+  }
+}
+
 /**
  * Reads a completion. Pure, total, and linear in the length of the text.
  *
@@ -205,123 +314,13 @@ const own = ReActMarker.kinds.filter((kind) => kind !== "observation")
  * @category conversions
  */
 export const parse = (text: string, options?: Options | undefined): ReActText => {
-  const tools = options?.tools
-  const thoughts: Array<string> = []
-  let openThought: number | undefined
-  let firstMarker: number | undefined
-  let dialect: ReActMarker.Marker | undefined
-  let hasOrphan = false
-  let lastLine = 0
-  let fences = 0
-  let end = text.length
-  let invented = false
-
-  const closeThought = (at: number): void => {
-    if (openThought !== undefined) thoughts.push(text.slice(openThought, at).trim())
-    openThought = undefined
-  }
-  const thoughtBefore = (at: number): string => {
-    closeThought(at)
-    return thoughts.length > 0 ? thoughts.join("\n").trim() : firstLine(text.slice(0, firstMarker ?? at))
-  }
-  const cutAt = (at: number): Cut => ({
-    text: text.slice(0, at).trimEnd(),
-    inventedObservation:
-      invented || ReActMarker.next(text, ReActMarker.nextLine(text, at), ["observation"]) !== undefined
-  })
-  const malformed = (reason: MalformedReason, at: number): Malformed => ({
-    _tag: "Malformed",
-    thought: thoughtBefore(at),
-    reason,
-    message: messages[reason],
-    cut: cutAt(at)
-  })
-  const final = (at: number, from: number, to: number): ReActText => {
-    const answerRaw = text.slice(from, to).trim()
-    if (answerRaw === "") return malformed("empty-answer", to)
-    const answer = ReActInput.withoutForeignFence(answerRaw)
-    return { _tag: "FinalAnswer", thought: thoughtBefore(at), answer, answerRaw, cut: cutAt(to) }
-  }
-  const call = (at: number, tool: string, input: ReActInput.Input): Action => ({
-    _tag: "Action",
-    thought: thoughtBefore(at),
-    tool,
-    input: input.value,
-    inputRaw: input.raw,
-    cut: cutAt(input.end)
-  })
-  const bracket = (at: number, read: Bracket): ReActText => {
-    if (read._tag === "Call") return call(at, read.tool, read.input)
-    if (read.answer === "") return malformed("empty-answer", read.end)
-    return {
-      _tag: "FinalAnswer",
-      thought: thoughtBefore(at),
-      answer: read.answer,
-      answerRaw: read.answer,
-      cut: cutAt(read.end)
-    }
-  }
-
-  if (text.trim() === "") return malformed("empty", 0)
-  const own = behindObservation(text)
-  if (own !== undefined) {
-    const parsed = parse(text.slice(own), options)
-    return { ...parsed, cut: { ...parsed.cut, inventedObservation: true } }
-  }
-  for (let line = 0; line < text.length && !invented; line = ReActMarker.endOfLine(text, line) + 1) {
-    const marker = ReActMarker.at(text, line)
-    if (marker === undefined) {
-      const start = text.slice(line, Math.min(ReActMarker.endOfLine(text, line), line + ReActMarker.window)).trim()
-      if (ReActMarker.isFence(start)) fences++
-      else if (start !== "") lastLine = line
-      continue
-    }
-    closeThought(line)
-    firstMarker ??= line
-    switch (marker.kind) {
-      case "thought": {
-        openThought = marker.content
-        lastLine = line
-        break
-      }
-      case "answer": {
-        dialect ??= marker
-        break
-      }
-      case "final": {
-        return final(line, marker.content, answerEnd(text, marker.content, fences % 2 === 1))
-      }
-      case "action": {
-        const read = ReActAction.read(text, marker, tools)
-        if (read._tag === "Nameless") return malformed("missing-action", read.end)
-        if (read._tag !== "NoTool") return bracket(line, read)
-        line = Math.max(line, read.end - 1)
-        break
-      }
-      case "input": {
-        const tool = lateAction(text, lastLine, tools)
-        if (tool !== undefined) return call(line, tool, ReActInput.read(text, marker.content))
-        hasOrphan = true
-        break
-      }
-      case "observation": {
-        invented = true
-        end = line
-        break
-      }
-    }
-  }
-  if (dialect !== undefined) {
-    return final(dialect.line, dialect.content, Math.min(end, answerEnd(text, dialect.content, fences % 2 === 1)))
-  }
-  if (hasOrphan) return malformed("missing-action", end)
-  const bare = bareCall(text, end, tools)
-  if (bare !== undefined) return bracket(bare[0], bare[1])
-  const late = lateFinal.exec(text.slice(0, end))
-  return late === null ? malformed("no-marker", end) : final(late.index + 1, late.index + late[0].length, end)
+  const from = text.trim() === "" ? undefined : behindObservation(text)
+  if (from === undefined) return new Completion(text, options?.tools).read()
+  const parsed = parse(text.slice(from), options)
+  return { ...parsed, cut: { ...parsed.cut, inventedObservation: true } }
 }
 
-/** The input is a value, a fenced block or a line, and the text ends with it. */
+/** Whether the input is one value, one fenced block or one line, and ends the text. */
 const isOneInput = (raw: string): boolean => {
   if (ReActMarker.isFence(raw)) return raw.indexOf(raw.slice(0, 3), 3) === raw.length - 3
   const balanced = JsonRepair.balancedAt(raw, 0)
@@ -329,9 +328,9 @@ const isOneInput = (raw: string): boolean => {
 }
 
 /**
- * Reads a completion that is one action or one final answer and nothing else: it begins with the marker of a thought,
- * an action or a final answer, nothing in it is fenced but an input as a whole, and nothing stands behind the input.
- * `undefined` for every other text, one that quotes the protocol among them.
+ * Reads a completion that is exactly one action or one final answer: it begins with the marker of a thought, an action
+ * or a final answer, only the input as a whole may be fenced, and nothing follows the input. Returns `undefined` for
+ * every other text, including text that quotes the protocol.
  *
  * @since 0.1.0
  * @category conversions
@@ -347,8 +346,8 @@ export const parseOnly = (text: string, options?: Options | undefined): Action |
 }
 
 /**
- * The arguments of an action as the tool should get them: the input, but a bare number or boolean as it was written. A
- * tool that takes text gets it with its spelling (`1e5`, `007`), any other reads it as JSON again.
+ * The arguments of an action for its tool: the input, but a bare number or boolean as it was written. A tool that takes
+ * text receives the spelling (`1e5`, `007`); any other tool reads it as JSON again.
  *
  * @since 0.1.0
  * @category getters
@@ -359,8 +358,7 @@ export const paramsOf = (action: Action): unknown =>
     : action.input
 
 /**
- * Text from outside with a quotation mark (`> `) before every line that a reader could take for a marker of the
- * protocol.
+ * Puts a quotation mark (`> `) before every line of outside text that could be read as a marker of the protocol.
  *
  * @since 0.1.0
  * @category conversions
@@ -377,7 +375,7 @@ export const neutralize = (data: string): string => {
 }
 
 /**
- * The message that brings a tool's result back. Nothing inside the result reads as a marker.
+ * The message with a tool's result. No part of the result can be read as a marker.
  *
  * @since 0.1.0
  * @category conversions

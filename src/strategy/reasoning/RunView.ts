@@ -1,5 +1,5 @@
 /**
- * Views of a run: the same run, with its events seen or changed on their way.
+ * Views of a run: the same run with its events observed or changed as they are emitted.
  *
  * @internal
  * @since 0.1.0
@@ -10,8 +10,7 @@ import * as Run from "../../observability/Run.js"
 import type { Service as ToolRunner } from "../../tool/ToolRunner.js"
 
 /**
- * Each event as `f` makes it; what it makes `undefined` is not emitted. `f` is called as an event is emitted, in that
- * order.
+ * Maps each event by `f`, in the order of emission. If `f` returns `undefined`, the event is not emitted.
  */
 export const mapped = (run: Run.Service, f: (body: Body) => Body | undefined): Run.Service => {
   if (!Run.isCurrent(run)) return run
@@ -36,8 +35,8 @@ export const mapped = (run: Run.Service, f: (body: Body) => Body | undefined): R
 }
 
 /**
- * `see` gets each event of the run, and of the runs it starts, as it is emitted. What it gives back is waited for by
- * whoever emitted the event, where that is possible.
+ * Calls `see` for each event of the run, and of the runs it starts, as it is emitted. The emitter waits for the
+ * returned Effect where it can.
  */
 export const watched = (
   run: Run.Service,
@@ -71,7 +70,7 @@ export const watched = (
   }
 }
 
-/** The run and those it starts, of whose answers nothing is streamed. */
+/** The run and its child runs without streaming of answers. */
 export const silenced = (run: Run.Service): Run.Service =>
   run.live ? { ...run, live: false, child: (runId, agent) => silenced(run.child(runId, agent)) } : run
 
@@ -89,9 +88,12 @@ const stepped = (body: Body, of: (step: number) => number): Body => {
   }
 }
 
-/** Numbers of steps for parts of one run that each count from 1: every part goes on where all parts before it are. */
+/**
+ * Step numbers for parts of one run that each count from 1. The numbers of every part continue those of the other
+ * parts.
+ */
 export interface Numbers {
-  /** The highest number given out. */
+  /** The highest number assigned. */
   readonly last: () => number
   readonly part: () => (body: Body) => Body
 }
@@ -116,8 +118,8 @@ export const makeNumbers = (): Numbers => {
 }
 
 /**
- * The runner for one part of a run whose model may give its calls ids that another part has used: events and handlers,
- * for which the id is what tells a repetition from a new call, see it with the prefix.
+ * A runner for one part of a run whose model may reuse call ids of another part. Events and handlers see the id with
+ * the prefix, because the id tells a repetition from a new call.
  */
 export const prefixed = (runner: ToolRunner, prefix: string): ToolRunner => ({
   visible: runner.visible,

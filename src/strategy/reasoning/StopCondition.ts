@@ -1,12 +1,12 @@
 /**
- * When to stop a loop of model and tools before the model says it is done: conditions as values that combine.
+ * Conditions that stop a loop of model and tools before the model is done. They are values that combine.
  *
  * @since 0.1.0
  */
 import * as Usage from "../../domain/Usage.js"
 
 /**
- * How far a loop has come when a condition is asked: after the tools of a step have run.
+ * The progress of a loop when a condition is evaluated, after the tools of a step have run.
  *
  * @since 0.1.0
  * @category models
@@ -14,7 +14,7 @@ import * as Usage from "../../domain/Usage.js"
 export interface Progress {
   /** The step that just ended, from 1. */
   readonly step: number
-  /** Used by this loop so far. */
+  /** Usage of this loop so far. */
   readonly usage: Usage.Usage
   /** Tool calls made so far. */
   readonly toolCalls: number
@@ -31,7 +31,7 @@ export interface Progress {
 export type StopCondition = (progress: Progress) => boolean
 
 /**
- * After this many steps.
+ * Holds after this many steps.
  *
  * @since 0.1.0
  * @category constructors
@@ -42,7 +42,7 @@ export const steps =
     progress.step >= count
 
 /**
- * After a successful call of one of these tools.
+ * Holds after a successful call of one of these tools.
  *
  * @since 0.1.0
  * @category constructors
@@ -53,7 +53,7 @@ export const toolSucceeded =
     progress.last.some((call) => !call.isFailure && names.includes(call.name))
 
 /**
- * Once this many tokens are used.
+ * Holds once this many tokens are used.
  *
  * @since 0.1.0
  * @category constructors
@@ -64,7 +64,7 @@ export const tokens =
     Usage.total(progress.usage) >= count
 
 /**
- * Once this many tools were called.
+ * Holds once this many tools were called.
  *
  * @since 0.1.0
  * @category constructors
@@ -75,7 +75,7 @@ export const toolCalls =
     progress.toolCalls >= count
 
 /**
- * When one of them holds.
+ * Holds if any of them holds.
  *
  * @since 0.1.0
  * @category combining
@@ -86,7 +86,7 @@ export const any =
     conditions.some((condition) => condition(progress))
 
 /**
- * When all of them hold.
+ * Holds if all of them hold.
  *
  * @since 0.1.0
  * @category combining

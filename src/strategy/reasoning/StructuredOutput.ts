@@ -47,8 +47,8 @@ const withIssues = (
 ]
 
 /**
- * Decodes a text by the output specification. A text that does not fit goes back to the model with the issues, in a call
- * that can only answer in that shape. After the task's retries it fails with `OutputValidationError`.
+ * Decodes a text by the output specification. A text that does not fit goes back to the model with the issues, in a
+ * call that can only answer in that shape. After the task's retries it fails with `OutputValidationError`.
  */
 export const make = (
   model: ModelCall.Model,

@@ -1,5 +1,5 @@
 /**
- * What every loop of model and tools has in common: its options, its limits, its end.
+ * What all loops of model and tools share: options, limits and the end of the loop.
  *
  * @since 0.1.0
  */
@@ -23,40 +23,39 @@ import type { StopCondition } from "./StopCondition.js"
 import * as StructuredOutput from "./StructuredOutput.js"
 
 /**
- * Options of every loop of model and tools. What is unset comes from the agent and its configuration, then from the
- * defaults named.
+ * Options of every loop of model and tools. Unset options come from the agent and its configuration, then from the
+ * defaults stated here.
  *
  * @since 0.1.0
  * @category models
  */
 export interface LoopOptions {
-  /** Model calls at most; default 10. */
+  /** Maximum number of model calls; default 10. */
   readonly maxIterations?: number | undefined
-  /** Time for one attempt of a tool that does not say otherwise; default 30 s. */
+  /** Timeout of one attempt of a tool without a timeout of its own; default 30 s. */
   readonly toolTimeout?: Duration.DurationInput | undefined
-  /** Attempts in all for a tool that does not say otherwise; default 3. */
+  /** Total attempts for a tool without a limit of its own; default 3. */
   readonly toolMaxRetries?: number | undefined
-  /** Characters of an observation that reach the model; default 10,000. */
+  /** Maximum characters of an observation sent to the model; default 10,000. */
   readonly observationMaxChars?: number | undefined
-  /** Time for one model call; default 120 s. */
+  /** Timeout of one model call; default 120 s. */
   readonly llmTimeout?: Duration.DurationInput | undefined
-  /** Calls of one turn that run at once; default 8. */
+  /** Calls of one turn that run concurrently; default 8. */
   readonly toolConcurrency?: number | undefined
-  /** Calls of one turn that run; each of the others has a result that says it was not run. Default 128. */
+  /** Maximum number of calls of one turn that run; the result of every other call says it was not run. Default 128. */
   readonly maxCallsPerTurn?: number | undefined
-  /** Asked after the tools of each step; when it holds the loop ends with the last text. */
+  /** Evaluated after the tools of each step. If it holds, the loop ends with the last text. */
   readonly stopWhen?: StopCondition | undefined
   /**
-   * How many steps in a row may make the same calls with the same results before the run fails with `NoProgressError`;
-   * default 3, `false` for ever. The model is told the time before. Any other step, a call that somebody allowed, and a
-   * tool that is `polling` begin the count again.
+   * How many consecutive steps may make the same calls with the same results before the run fails with
+   * `NoProgressError`; default 3, `false` for no limit. The model is warned one step before. Any other step, an
+   * approved call and a `polling` tool reset the count.
    */
   readonly noProgressAfter?: number | false | undefined
   /**
-   * Whether calls are read out of the text of a model that was given native tools; default `never`: a text is an
-   * answer, whatever it quotes. `always` is for a model that cannot call natively and writes `Action:` and `Action
-   * Input:` instead; then a text that is an action and nothing else is a call. Without effect where the strategy's
-   * `format` is `text`.
+   * Whether calls are read from the text of a model with native tools. Default `never`: a text is an answer, whatever
+   * it quotes. `always` is for a model that cannot call natively and writes `Action:` and `Action Input:` instead; a
+   * text that is exactly one action is then a call. No effect if the strategy's `format` is `text`.
    */
   readonly textCalls?: LoopTurn.TextCalls | undefined
   /** At the limit: fail with `MaxIterationsExceededError` (default), or answer with the last text, marked `limit`. */
@@ -64,7 +63,7 @@ export interface LoopOptions {
 }
 
 /**
- * What the options come to for a task.
+ * The options resolved for a task.
  *
  * @since 0.1.0
  * @category models
@@ -113,7 +112,7 @@ export const resolve = (options: LoopOptions, task: Task): Resolved => {
 }
 
 /**
- * Why the call at this place of its turn is not run; `undefined` where it is.
+ * The error of a call that exceeds `maxCallsPerTurn`; `undefined` if the call may run.
  *
  * @since 0.1.0
  * @category combinators
@@ -131,7 +130,7 @@ export const refusal = (resolved: Resolved, name: string, index: number): ToolCa
 }
 
 /**
- * Why a run that has its final text ended, from why the model did.
+ * Maps the finish reason of the model to that of a run with its final text.
  *
  * @since 0.1.0
  * @category conversions
@@ -139,7 +138,7 @@ export const refusal = (resolved: Resolved, name: string, index: number): ToolCa
 export const finishReason: (reason: LlmClient.FinishReason) => FinishReason = LoopTurn.finishReason
 
 /**
- * The failure of a loop that ends without an answer.
+ * The error of a loop that reaches its limit without an answer.
  *
  * @since 0.1.0
  * @category constructors
@@ -154,8 +153,8 @@ export const exceeded = (strategyName: string, resolved: Resolved): MaxIteration
   })
 
 /**
- * The answer of a loop, in the shape the task asks for: whatever ended the loop, an output that does not fit never gets
- * out. `said` is the message of the model that holds the text.
+ * The answer of a loop in the output shape of its task. However the loop ended, an output that does not fit is never
+ * returned. `said` is the message of the model with the text.
  *
  * @since 0.1.0
  * @category conversions
@@ -167,7 +166,7 @@ export const end = (
     readonly strategyName: string
     readonly step: number
     readonly messages: ReadonlyArray<LlmClient.Message>
-    /** Where the messages of this run begin. */
+    /** The index of the first message of this run. */
     readonly first: number
     readonly text: string
     readonly reason: FinishReason
@@ -187,8 +186,8 @@ export const end = (
 }
 
 /**
- * What a step showed: `stuck` is the failure of a loop that goes in circles, and `note` is for the model before it
- * comes to that.
+ * Evaluates the progress of a step. `stuck` is the error of a loop that goes in circles; `note` warns the model before
+ * that.
  *
  * @since 0.1.0
  * @category combinators
@@ -234,8 +233,8 @@ const stuck = (strategyName: string, toolName: string, repeats: number): NoProgr
 const namesOf = new WeakMap<Bound["definitions"], ReadonlyArray<string>>()
 
 /**
- * Names of the tools in text that a model writes: those it was told, and the tools' own where they are not merely
- * spelled differently. Made once a set of definitions.
+ * Names of the tools as a model may write them: the names it was given, and the tools' own names where they differ in
+ * more than spelling. Computed once per set of definitions.
  *
  * @since 0.1.0
  * @category getters

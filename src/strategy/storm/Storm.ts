@@ -1,8 +1,8 @@
 /**
- * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with
- * Large Language Models"): perspectives from what is written about related topics, conversations of a writer and an
- * expert who looks everything up, an outline from those, sections from the sources that bear on them, a lead, and the
- * whole polished.
+ * STORM: research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From
+ * Scratch with Large Language Models"). It finds perspectives in texts on related topics, holds conversations between a
+ * writer and an expert who looks everything up, makes an outline from them, writes sections from the relevant sources
+ * and a lead, and polishes the whole.
  *
  * @since 0.1.0
  */
@@ -41,7 +41,7 @@ import * as StormWriting from "./StormWriting.js"
 export const NAME = "storm"
 
 /**
- * Where it comes from.
+ * The paper it implements.
  *
  * @since 0.1.0
  * @category constants
@@ -50,7 +50,7 @@ export const PAPER =
   "Shao et al. 2024, Assisting in Writing Wikipedia-like Articles From Scratch with Large Language Models (arXiv 2402.14207)"
 
 /**
- * Its name in the prompt library.
+ * The pattern's name in the prompt library.
  *
  * @since 0.1.0
  * @category constants
@@ -58,7 +58,7 @@ export const PAPER =
 export const PATTERN = "STORMAgent"
 
 /**
- * Who covers what everybody should know about the topic: asks first, besides the perspectives that were found.
+ * Covers what everybody should know about the topic. It asks first, in addition to the perspectives found.
  *
  * @since 0.1.0
  * @category constants
@@ -66,7 +66,7 @@ export const PATTERN = "STORMAgent"
 export const BASIC_FACT_WRITER: StormArticle.Perspective = StormResearch.BASIC_FACT_WRITER
 
 /**
- * Perspectives that suit many topics: shown to the model that chooses, and fit to be given as `perspectives`.
+ * Perspectives that suit many topics. They are shown to the model that chooses, and can be given as `perspectives`.
  *
  * @since 0.1.0
  * @category constants
@@ -111,7 +111,7 @@ const articleOf = (state: State): StormArticle.Article => {
 
 const reasonOf = (state: State): FinishReason => (state.limited ? "limit" : state.isCut ? "length" : "completed")
 
-/** The Markdown; what the task's own shape asks for comes beside it, out of the article. */
+/** The answer is the Markdown. An output in the task's shape is derived from the article. */
 const answer = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -148,7 +148,7 @@ type Node =
   | "compile_report"
 
 /**
- * What drives the strategy: a graph whose cycle is one turn of all conversations.
+ * The graph of the strategy. One cycle is one turn of all conversations.
  *
  * @since 0.1.0
  * @category constructors
@@ -232,7 +232,7 @@ export const definition = (
 }
 
 /**
- * A strategy whose answer is an article in Markdown, every statement of which cites what was found.
+ * A strategy whose answer is an article in Markdown, in which every statement cites what was found.
  *
  * @since 0.1.0
  * @category constructors
@@ -247,8 +247,8 @@ export const definition = (
 export const make = (options: Options = {}): Strategy.Strategy => GraphStrategy.make(definition(options))
 
 /**
- * The article of a task with all that led to it, for programs that want more than its text. An output schema of the
- * task is not looked at.
+ * Researches a task and returns the article with everything that led to it, for programs that need more than its text.
+ * An output schema of the task is ignored.
  *
  * @since 0.1.0
  * @category execution
@@ -271,8 +271,8 @@ const Compiled = Schema.Struct({ article: StormArticle.Article })
 const decodeCompiled = Schema.decodeUnknownOption(Compiled)
 
 /**
- * The article in the events of a run, as they were emitted or read back from a log. One of more than 1 MiB of JSON is
- * not in them.
+ * Finds the article in the events of a run, as emitted or read back from a log. An article of more than 1 MiB of JSON
+ * is not in the events.
  *
  * @since 0.1.0
  * @category conversions

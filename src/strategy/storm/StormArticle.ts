@@ -1,6 +1,5 @@
 /**
- * The article that `storm` writes: sections put together, citations numbered in the order in which they appear,
- * Markdown in and out.
+ * The article of STORM: joins sections, numbers citations in the order of appearance, and reads and writes Markdown.
  *
  * @since 0.1.0
  */
@@ -12,7 +11,7 @@ import type * as StormSources from "./StormSources.js"
 const NAME = "effect-lexigram/strategy/StormArticle"
 
 /**
- * Who asks in a conversation, and what they care about.
+ * The perspective of a writer in a conversation, and what that writer cares about.
  *
  * @since 0.1.0
  * @category schemas
@@ -27,8 +26,7 @@ export const Perspective = Schema.Struct({ name: Schema.String, description: Sch
 export interface Perspective extends Schema.Schema.Type<typeof Perspective> {}
 
 /**
- * A question and its answer. It is grounded when the answer cites a source that was found for it; `sources` are those
- * it cites.
+ * A question and its answer. It is grounded if the answer cites a source found for it; `sources` are the cited ones.
  *
  * @since 0.1.0
  * @category schemas
@@ -53,7 +51,7 @@ export interface Turn extends Schema.Schema.Type<typeof Turn> {}
 export const Conversation = Schema.Struct({
   perspective: Perspective,
   turns: Schema.Array(Turn),
-  /** Nothing more is asked in it. */
+  /** Whether the conversation has ended. */
   done: Schema.Boolean
 }).annotations({ identifier: `${NAME}/Conversation` })
 /**
@@ -63,7 +61,7 @@ export const Conversation = Schema.Struct({
 export interface Conversation extends Schema.Schema.Type<typeof Conversation> {}
 
 /**
- * A section as written. `sources` are those it was given, `grounded` says whether it cites one of them.
+ * A written section. `sources` are those it was given; `grounded` says whether it cites one of them.
  *
  * @since 0.1.0
  * @category schemas
@@ -81,7 +79,7 @@ export const Section = Schema.Struct({
 export interface Section extends Schema.Schema.Type<typeof Section> {}
 
 /**
- * A source under the number it has in the article; those it does not cite come last.
+ * A source with its number in the article; uncited sources come last.
  *
  * @since 0.1.0
  * @category schemas
@@ -119,8 +117,8 @@ export const FailedQuery = Schema.Struct({
 export interface FailedQuery extends Schema.Schema.Type<typeof FailedQuery> {}
 
 /**
- * What a run of `storm` comes to. `text` is the whole as Markdown, with a list of sources at its end. Numbers of
- * sources, also those of the conversations, are numbers of `sources`. It is `grounded` when every section is.
+ * The result of a STORM run. `text` is the whole article as Markdown, with a list of sources at the end. All source
+ * numbers, including those of the conversations, refer to `sources`. It is `grounded` if every section is.
  *
  * @since 0.1.0
  * @category schemas
@@ -132,7 +130,7 @@ export const Article = Schema.Struct({
   sources: Schema.Array(Source),
   conversations: Schema.Array(Conversation),
   failedQueries: Schema.Array(FailedQuery),
-  /** Citations that pointed at nothing and were taken out. */
+  /** The number of dangling citations that were removed. */
   removedCitations: Schema.Number,
   grounded: Schema.Boolean,
   text: Schema.String
@@ -144,7 +142,7 @@ export const Article = Schema.Struct({
 export interface Article extends Schema.Schema.Type<typeof Article> {}
 
 /**
- * Stands in a section that no source was found for.
+ * The text of a section without sources.
  *
  * @since 0.1.0
  * @category constants
@@ -152,7 +150,7 @@ export interface Article extends Schema.Schema.Type<typeof Article> {}
 export const NO_SOURCES = "*No sources were found for this section.*"
 
 /**
- * Stands in a section whose text was not backed by the sources it was given.
+ * The text of a section whose text did not cite its sources.
  *
  * @since 0.1.0
  * @category constants
@@ -160,7 +158,7 @@ export const NO_SOURCES = "*No sources were found for this section.*"
 export const NOT_BACKED = "*Nothing could be written for this section that its sources back.*"
 
 /**
- * Stands at the head of a section that was written without sources.
+ * The first line of a section written without sources.
  *
  * @since 0.1.0
  * @category constants
@@ -176,7 +174,7 @@ const headingOf = (line: string): { readonly level: number; readonly title: stri
 }
 
 /**
- * The text of a section without a heading of its own title, its other headings below those of sections.
+ * The text of a section without a heading of its own title, and with other headings below the level of sections.
  *
  * @since 0.1.0
  * @category conversions
@@ -194,7 +192,7 @@ export const body = (text: string, title: string): string => {
 }
 
 /**
- * Sections as Markdown, what stands before them first.
+ * Writes sections as Markdown, after the text before them.
  *
  * @since 0.1.0
  * @category conversions
@@ -206,8 +204,8 @@ export const render = (
   [...(lead === "" ? [] : [lead]), ...sections.map(({ text, title }) => `## ${title}\n\n${text}`)].join("\n\n")
 
 /**
- * Markdown taken apart at the headings of these titles: what stands before the first, below the title of the whole if
- * that is there, and the text of each that is there.
+ * Splits Markdown at the headings of these titles: the text before the first one, without the article's own title, and
+ * the text of each section present.
  *
  * @since 0.1.0
  * @category conversions
@@ -237,7 +235,7 @@ export const split = (
       lead = []
       current = lead
     } else {
-      // A section that nobody asked for, or once more one that was there.
+      // A section that was not asked for, or a repeated one.
       current = undefined
       last = undefined
     }
@@ -247,8 +245,7 @@ export const split = (
 }
 
 /**
- * Parts of an article in the order in which they stand: the lead, then the sections. `allowed` are the numbers a part
- * may cite.
+ * The parts of an article in order: the lead, then the sections. `allowed` are the source numbers a part may cite.
  *
  * @since 0.1.0
  * @category models
@@ -259,9 +256,9 @@ export interface Part {
 }
 
 /**
- * Takes each polished part whose citations hold, and leaves the others as they were: no source that the article cited
- * is lost, and none is cited by a part that was not given it, and what cited something still does. `undefined` stands
- * for a part that did not come back.
+ * Takes each polished part whose citations hold and keeps the others unchanged: no source cited by the article is lost,
+ * no part cites a source it was not given, and a part with citations keeps some. `undefined` is a part that did not
+ * come back.
  *
  * @since 0.1.0
  * @category combinators
@@ -276,7 +273,7 @@ export const accept = (
     return text === undefined || text === "" ? undefined : StormCitations.resolve(text, part.allowed)
   })
   const taken = after.map((one, i) => one !== undefined && (one.cited.length > 0 || before[i]!.size === 0))
-  // Each round gives back at least one part, and with all of them back nothing is lost.
+  // Each round restores at least one part, and with all parts restored nothing is lost.
   for (;;) {
     const now = new Set(parts.flatMap((_, i) => (taken[i] ? after[i]!.cited : [...before[i]!])))
     const back = parts.flatMap((_, i) => (taken[i] && [...before[i]!].some((number) => !now.has(number)) ? [i] : []))
@@ -306,8 +303,7 @@ const sourceLine = ({ number, text, title, tool, url }: Source): string => {
 }
 
 /**
- * The article of what was written and found: citations are numbered from 1 in the order in which they appear, and
- * listed at the end.
+ * Makes the article: citations are numbered from 1 in the order of appearance, and listed at the end.
  *
  * @since 0.1.0
  * @category constructors

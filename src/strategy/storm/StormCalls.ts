@@ -1,5 +1,5 @@
 /**
- * How many model calls a run of `storm` may still make.
+ * Limits the model calls of a STORM run.
  *
  * @since 0.1.0
  * @internal
@@ -10,7 +10,7 @@ import { Fatality } from "../../tool/ToolRunner.js"
 import type * as Reasoning from "../definition/Reasoning.js"
 import { MaxIterationsExceededError } from "../definition/StrategyError.js"
 
-/** Model calls at most, and what happens at the limit. */
+/** The maximum number of model calls, and what happens at the limit. */
 export interface Limit {
   readonly maxModelCalls: number
   readonly onLimit: "fail" | "answer"
@@ -18,7 +18,7 @@ export interface Limit {
 
 const spent = new WeakMap<Reasoning.Service, number>()
 
-/** Asked before each call: it fails when no more than `reserve` are left. */
+/** Runs before each call: fails if no more than `reserve` calls are left. */
 export const admit = (
   reasoning: Reasoning.Service,
   limit: Limit,
@@ -51,7 +51,7 @@ const limitOf = (error: unknown): MaxIterationsExceededError | undefined =>
     ? error.error
     : undefined
 
-/** Makes the limit a typed failure; `none` instead where an answer is asked for all the same. */
+/** Turns the limit into a typed failure, or into `none` if the run answers at the limit. */
 export const within = <A, E, R>(
   limit: Limit,
   effect: Effect.Effect<A, E, R>
@@ -62,6 +62,6 @@ export const within = <A, E, R>(
     return limit.onLimit === "answer" ? Effect.succeedNone : Effect.fail(reached)
   })
 
-/** The same where there is nothing to answer with. */
+/** Like `within`, where there is nothing to answer with. */
 export const strict = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | MaxIterationsExceededError, R> =>
   Effect.mapError(effect, (error) => limitOf(error) ?? error)

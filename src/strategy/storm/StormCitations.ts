@@ -1,10 +1,10 @@
 /**
- * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. What stands in code is none.
+ * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. Text in code is not a citation.
  *
  * @since 0.1.0
  */
 
-/** A stretch of text, and whether it is code. */
+/** A piece of text, and whether it is code. */
 interface Stretch {
   readonly text: string
   readonly isCode: boolean
@@ -12,7 +12,7 @@ interface Stretch {
 
 const fence = /^ {0,3}(`{3,})([^`]*)$/
 
-/** Code spans of one line: from a run of backticks to the next of the same length. */
+/** Code spans of one line: from a run of backticks to the next run of the same length. */
 const spans = (line: string, into: Array<Stretch>): void => {
   if (!line.includes("`")) {
     into.push({ text: line, isCode: false })
@@ -40,7 +40,7 @@ const spans = (line: string, into: Array<Stretch>): void => {
 }
 
 /**
- * A text as lines, each told whether it stands in a fenced block of code; the fences belong to it.
+ * Splits a text into lines and marks those in a fenced code block, fences included.
  *
  * @since 0.1.0
  * @category conversions
@@ -60,8 +60,7 @@ export const linesOf = (text: string): ReadonlyArray<{ readonly line: string; re
 }
 
 /**
- * Maps the lines of a text that are not in fenced code; what gives `undefined` is left out. A block that is never
- * closed is closed.
+ * Maps the lines outside fenced code; a line mapped to `undefined` is removed. An unclosed block is closed.
  *
  * @since 0.1.0
  * @category combinators
@@ -83,7 +82,7 @@ export const mapLines = (text: string, f: (line: string) => string | undefined):
 
 const citation = /( ?)(?:\[([\d\s,;–-]+)\](?:\((?:https?:)?\/\/[^()\s[\]]*\))?|【\s?(\d+)(?:†[^【】\n]*)?】)/g
 
-/** A definition like `[3]: https://…` makes a citation into a link of the model's own. */
+/** A definition such as `[3]: https://…` turns a citation into a link of the model's own. */
 const definition = /^ {0,3}\[\d+\]: *<?(?:[a-z]{1,20}:|www\.|[/.#])/i
 
 const RANGE_MAX = 20
@@ -103,14 +102,14 @@ const numbersOf = (list: string): ReadonlyArray<number> => {
 
 const tail = /[\d\s,;–-]/
 
-/** Rewrites the citations of a text, number by number; a number that becomes `undefined` goes. */
+/** Rewrites the citations of a text number by number; a number mapped to `undefined` is removed. */
 const rewrite = (text: string, f: (number: number) => number | undefined): string =>
   mapLines(text, (line) => {
     if (definition.test(line)) return undefined
     const stretches: Array<Stretch> = []
     spans(line, stretches)
     let out = ""
-    // Whether what is written ends in a bracket that digits alone would make into a citation.
+    // Whether the text so far ends in a bracket that digits alone would turn into a citation.
     let isOpen = false
     const write = (piece: string): void => {
       let i = piece.length - 1
@@ -135,33 +134,33 @@ const rewrite = (text: string, f: (number: number) => number | undefined): strin
           if (becomes !== undefined && !kept.includes(becomes)) kept.push(becomes)
         }
         if (kept.length > 0) write(`${match[1]}${kept.map((number) => `[${number}]`).join("")}`)
-        // What is left must not grow together into something else.
+        // The rest must not join into something else.
         else if (isOpen) write("?")
         else if (out.endsWith("`") && stretch.text[from] === "`") write(" ")
       }
       write(stretch.text.slice(from))
     }
-    // What was taken out at the beginning of a line must not make the rest of it into something else.
+    // A removal at the beginning of a line must not turn the rest into something else.
     return definition.test(out) ? undefined : fence.test(out) ? `\\${out}` : out
   })
 
 /**
- * A text with the citations it may have.
+ * A text with only its allowed citations.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Resolved {
   readonly text: string
-  /** The numbers it cites, each once, in the order of their first place. */
+  /** The numbers it cites, each once, in the order of first appearance. */
   readonly cited: ReadonlyArray<number>
-  /** The numbers taken out, in order, as often as they stood there. */
+  /** The removed numbers in order, with repetitions. */
   readonly removed: ReadonlyArray<number>
 }
 
 /**
- * Takes out citations of anything but these numbers, and definitions of links under a number; writes the others one by
- * one: `[1][2]`.
+ * Removes citations of other numbers and link definitions under a number; writes the remaining citations one by one:
+ * `[1][2]`.
  *
  * @since 0.1.0
  * @category conversions
@@ -177,7 +176,7 @@ export const resolve = (text: string, allowed: ReadonlySet<number>): Resolved =>
 }
 
 /**
- * The numbers a text cites, each once, in the order of their first place.
+ * The numbers a text cites, each once, in the order of first appearance.
  *
  * @since 0.1.0
  * @category getters
@@ -192,7 +191,7 @@ export const cited = (text: string): ReadonlyArray<number> => {
 }
 
 /**
- * Writes other numbers in the place of those a text cites; one without another goes.
+ * Replaces the numbers a text cites; a number without a replacement is removed.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,5 @@
 /**
- * How the replies to the questions of `storm` are read: as JSON, or in the text form of their step.
+ * Reads the replies to the questions of STORM, as JSON or in the text form of their step.
  *
  * @since 0.1.0
  * @internal
@@ -21,7 +21,7 @@ const oneLine = (text: string): string =>
     .slice(0, LINE_MAX)
     .replace(/[\ud800-\udbff]$/, "")
 
-/** The texts behind a marker, of each line that begins with it. */
+/** The text after a marker, for each line that begins with it. */
 const marked = (text: string, marker: RegExp): ReadonlyArray<string> =>
   text.split("\n").flatMap((line) => {
     const match = marker.exec(line.slice(0, LINE_MAX * 4))
@@ -30,7 +30,7 @@ const marked = (text: string, marker: RegExp): ReadonlyArray<string> =>
 
 const item = /^[ \t]{0,16}(?:[-*+•–]|\d{1,3}[.)])[ \t]{1,8}(?=\S)/
 
-/** The texts behind a marker; where none has it, the items of a numbered or bulleted list. */
+/** The texts after a marker; without any, the items of a numbered or bulleted list. */
 const listed = (text: string, marker: RegExp): ReadonlyArray<string> => {
   const found = marked(text, marker)
   return found.length > 0 ? found : marked(text, item)
@@ -55,7 +55,7 @@ const unique = (texts: ReadonlyArray<string>, max: number): ReadonlyArray<string
   return [...found.values()]
 }
 
-/** A form whose value must hold something as well as have its shape. */
+/** A form whose value must also satisfy a condition. */
 const refine = <A, B>(
   form: ReplyForm.ReplyForm<A>,
   f: (value: A) => Either.Either<B, string>
@@ -83,7 +83,7 @@ const list = (options: {
 
 const topicList = list({ name: "related_topics", field: "topics", marker: topicMarker, line: "TOPIC:" })
 
-/** At most `max` topics other than the one of the article. */
+/** At most `max` topics other than that of the article. */
 export const topics = (topic: string, max: number): ReplyForm.ReplyForm<ReadonlyArray<string>> =>
   refine(topicList, (value) => {
     const own = StormOutline.keyOf(oneLine(topic))
@@ -121,7 +121,7 @@ const perspectiveList = ReplyForm.make({
   }
 })
 
-/** At most `max` perspectives, none of them among `taken`. */
+/** At most `max` perspectives that are not among `taken`. */
 export const perspectives = (
   taken: ReadonlyArray<Perspective>,
   max: number
@@ -153,7 +153,7 @@ const questionForm = ReplyForm.make({
   }
 })
 
-/** The next question; `undefined` where the writer has none. */
+/** The next question; `undefined` if the writer has none. */
 export const question: ReplyForm.ReplyForm<string | undefined> = refine(questionForm, (value) => {
   if (value.done) return Either.right(undefined)
   const text = oneLine(value.question)

@@ -1,7 +1,7 @@
 /**
- * The research of `storm`: perspectives from what is written about related topics, and conversations of a writer and an
- * expert who looks everything up. All conversations go on together, a turn at a time, so that a source has the same
- * number in each of them.
+ * The research of STORM: perspectives from texts on related topics, and conversations between a writer and an expert
+ * who looks everything up. All conversations advance together, one turn at a time, so that a source has the same number
+ * in all of them.
  *
  * @since 0.1.0
  * @internal
@@ -20,7 +20,7 @@ import type { Retriever } from "./StormRetrieval.js"
 import * as StormSources from "./StormSources.js"
 import type { Config, State } from "./StormState.js"
 
-/** Who covers what everybody should know about the topic. */
+/** Covers what everybody should know about the topic. */
 export const BASIC_FACT_WRITER: Perspective = {
   name: "Basic fact writer",
   description:
@@ -45,7 +45,7 @@ const bullets = (lines: ReadonlyArray<string>): string => lines.map((line) => `-
 const cut = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`
 
-/** Calls that what comes after the research needs at least. */
+/** The minimum number of calls needed after the research. */
 const reserveOf = (config: Config, reasoning: Reasoning.Service, sections: number): number =>
   config.onLimit === "fail" ? 0 : 2 + sections + (config.polish ? 1 : 0) + (reasoning.task.output === undefined ? 0 : 1)
 
@@ -78,7 +78,7 @@ const failuresOf = (
   results: ReadonlyArray<{ readonly tool: string; readonly query: string; readonly failure?: string | undefined }>
 ) => results.flatMap(({ failure, query, tool }) => (failure === undefined ? [] : [{ tool, query, message: failure }]))
 
-/** Perspectives of one's own, or those that related material suggests besides the basic fact writer. */
+/** Uses the given perspectives, or those that related material suggests in addition to the basic fact writer. */
 export const generatePerspectives = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     if (config.perspectives !== undefined) return { perspectives: config.perspectives }
@@ -128,7 +128,7 @@ export const generatePerspectives = (config: Config) => (state: State) =>
     return { ...found.value, perspectives: [BASIC_FACT_WRITER, ...found.value.perspectives] }
   })
 
-/** What was said in a conversation, the block that it stands in left to the prompt. */
+/** The conversation so far. The prompt provides the block around it. */
 export const said = (turns: ReadonlyArray<Turn>): string =>
   turns
     .map(({ answer, grounded, question }) =>
@@ -145,7 +145,7 @@ const withDone = (
 ): ReadonlyArray<Conversation> =>
   conversations.map((conversation, i) => (isDone(i) ? { ...conversation, done: true } : conversation))
 
-/** The writers of all conversations that go on ask, or end theirs. */
+/** The writers of all open conversations ask, or end theirs. */
 export const generateQuestions = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -156,7 +156,7 @@ export const generateQuestions = (config: Config) => (state: State) =>
           `${title}${subsections.length === 0 ? "" : ` (${subsections.map(StormOutline.subsectionText).join("; ")})`}`
       )
     )
-    // A turn takes three calls in each conversation: one that cannot be brought to its end is not begun.
+    // A turn takes three calls per conversation. A turn that cannot be finished is not begun.
     const reserve = reserveOf(config, reasoning, state.draft.sections.length)
     const asked = yield* Step.forEach(
       active,
@@ -188,7 +188,7 @@ export const generateQuestions = (config: Config) => (state: State) =>
       const { perspective, turns } = state.conversations[index]!
       const question = Option.isSome(reply) ? reply.value.value : undefined
       const key = question === undefined ? "" : StormOutline.keyOf(question)
-      // Whoever asks the same again has nothing left to ask.
+      // A writer who repeats a question has nothing left to ask.
       if (
         Option.isNone(reply) ||
         question === undefined ||
@@ -208,7 +208,7 @@ export const generateQuestions = (config: Config) => (state: State) =>
     }
   })
 
-/** Each question becomes a few queries. */
+/** Turns each question into a few queries. */
 export const dispatchQueries = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -242,7 +242,7 @@ export const dispatchQueries = (config: Config) => (state: State) =>
 
 const searchKey = (tool: string, query: string): string => `${tool}\n${StormOutline.keyOf(query)}`
 
-/** Every query goes to every tool; one that was answered before is not sent again. */
+/** Sends every query to every tool, except queries that were answered before. */
 export const executeSearch = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -268,7 +268,7 @@ export const executeSearch = (config: Config) => (state: State) =>
     }
   })
 
-/** What was found gets its numbers, and the experts answer from it. */
+/** Numbers the results, and has the experts answer from them. */
 export const collectResults = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -343,7 +343,7 @@ export const collectResults = (config: Config) => (state: State) =>
     }
   })
 
-/** Tells of citations that point at nothing. */
+/** Reports dangling citations. */
 export const critique = (
   reasoning: Reasoning.Service,
   step: number,

@@ -1,5 +1,5 @@
 /**
- * Which tools of a set look things up, and how a query is given to them.
+ * Chooses the tools that look things up, and the parameter that takes the query.
  *
  * @since 0.1.0
  * @internal
@@ -56,7 +56,7 @@ const shapeOf = (parameters: JsonSchema): Shape => {
   }
 }
 
-/** The parameter for the query: the one text that is required, else the one that sounds like it. */
+/** The parameter for the query: the only required text, else the one with a matching name. */
 const parameterOf = ({ required, texts }: Shape): string | undefined => {
   const [only, ...others] = required
   if (others.length > 0) return undefined
@@ -68,8 +68,7 @@ const wrong = (message: string, hint: string): Either.Either<never, StrategyConf
   Either.left(new StrategyConfigurationError({ strategyName: "storm", option: "retrieval", message, hint }))
 
 /**
- * The tools that are asked: those named, else all that take one text, and all that are named like a search and can be
- * called with a query alone.
+ * The tools to use: those named, else all that take a single text, and all named like a search that need only a query.
  */
 export const choose = (
   tools: Bound,

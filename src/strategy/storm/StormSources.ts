@@ -1,6 +1,6 @@
 /**
- * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they
- * share with a question.
+ * The sources of an article: reads tool results as sources, keeps each source once under its number, and ranks sources
+ * by the words they share with a question.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import * as JsonRepair from "../../internal/text/JsonRepair.js"
 
 /**
- * A source under its number. `found` are the queries that led to it.
+ * A source with its number. `found` are the queries that led to it.
  *
  * @since 0.1.0
  * @category schemas
@@ -31,7 +31,7 @@ export const Source = Schema.Struct({
 export interface Source extends Schema.Schema.Type<typeof Source> {}
 
 /**
- * A source as a tool gave it.
+ * A source as a tool returned it.
  *
  * @since 0.1.0
  * @category models
@@ -89,7 +89,7 @@ const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, " ").tri
 const cut = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, Math.max(0, max - 1)).replace(/[\ud800-\udbff]$/, "")}…`
 
-/** The address in the one form that all its spellings share; nothing where it is no web address. */
+/** The normalized form of a web address; `undefined` for other text. */
 const urlOf = (text: string): string | undefined => {
   if (text.length > 2000 || !/^\s*https?:\/\//i.test(text)) return undefined
   try {
@@ -131,7 +131,7 @@ const filled = (value: unknown): string | undefined => {
   return text === "" ? undefined : text
 }
 
-/** All texts that differ: a short one may say what a long one leaves out. */
+/** Keeps all different texts: a short one may contain what a long one omits. */
 const texts = (item: Item): string => {
   const found: Array<string> = []
   for (const name of textFields) {
@@ -172,7 +172,7 @@ const fromValue = (value: unknown, depth: number): ReadonlyArray<Found> | undefi
     if (!Object.hasOwn(value, name)) continue
     const inner = value[name]
     if (!Array.isArray(inner) && !Predicate.isReadonlyRecord(inner)) continue
-    // A document may list what it is made of: then it is the source.
+    // A document may list its parts: then the document is the source.
     if (Array.isArray(inner) && single !== undefined && !inner.some(Predicate.isReadonlyRecord)) continue
     const found = fromValue(inner, depth + 1)
     if (found !== undefined) return found
@@ -183,9 +183,9 @@ const fromValue = (value: unknown, depth: number): ReadonlyArray<Found> | undefi
 const truncated = /\n\[TRUNCATED: [^\n]{1,80}\]$/
 
 /**
- * The sources in a result: items of an array, or of the list that an object holds, with an address, a title and a text
- * under the names tools give them; anything else as one source of plain text. Nothing found is no source. Texts are cut
- * to `maxChars`.
+ * Reads the sources in a result: items of an array, or of the list in an object, with an address, a title and a text
+ * under common names; anything else is one source of plain text. An empty result is not a source. Texts are cut to
+ * `maxChars`.
  *
  * @since 0.1.0
  * @category conversions
@@ -221,8 +221,8 @@ export const read = (result: unknown, maxChars: number): ReadonlyArray<Found> =>
 const textKey = (text: string): string => oneLine(text).toLowerCase()
 
 /**
- * What was found put to what there is: an address or a text that is known already keeps its number, and a known address
- * may gain text. Gives the sources that are new or changed, and the numbers of what was found, in its order.
+ * Merges results into the known sources. A known address or text keeps its number, and a known address may gain text.
+ * Returns the new or changed sources, and the numbers of the results in order.
  *
  * @since 0.1.0
  * @category combinators
@@ -269,7 +269,7 @@ export const collect = (
 }
 
 /**
- * The sources with others put in under their numbers.
+ * Replaces sources by others with the same number, and adds new ones.
  *
  * @since 0.1.0
  * @category combinators
@@ -283,7 +283,7 @@ export const merge = (sources: ReadonlyArray<Source>, changed: ReadonlyArray<Sou
 
 const scripts = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
-/** The words of a text, without the `s` of a plural; pairs of signs where words have no spaces between them. */
+/** The words of a text without a plural `s`; pairs of characters in scripts without spaces between words. */
 const wordsOf = (text: string): ReadonlyArray<string> => {
   const words: Array<string> = []
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
@@ -298,9 +298,8 @@ const wordsOf = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * The sources that bear on a question, best first, at most `limit`: BM25 over title, text and the queries that found
- * them. Where no word is shared at all, the first of them in the order of their keys. The order in which they were
- * found plays no part.
+ * The sources relevant to a question, best first, at most `limit`: BM25 over title, text and the queries that found
+ * them. If no word is shared, the first ones in the order of their keys. The order of discovery does not matter.
  *
  * @since 0.1.0
  * @category combinators
@@ -338,7 +337,7 @@ export const rank = (sources: ReadonlyArray<Source>, question: string, limit: nu
 const tags = /<(?=\/?\s*(?:source|conversation|topic|related|article)\b)/gi
 
 /**
- * Text made fit to stand inside a block: it cannot end the block.
+ * Escapes text for a block, so that it cannot end the block.
  *
  * @since 0.1.0
  * @category conversions
@@ -346,7 +345,7 @@ const tags = /<(?=\/?\s*(?:source|conversation|topic|related|article)\b)/gi
 export const sealed = (text: string): string => text.replace(tags, "‹")
 
 /**
- * Text of elsewhere made fit to stand inside a block: it cannot end the block, and has no citations of its own.
+ * Escapes outside text for a block, so that it cannot end the block and has no citations.
  *
  * @since 0.1.0
  * @category conversions
@@ -357,7 +356,7 @@ export const inert = (text: string): string =>
   )
 
 /**
- * The sources as blocks, each under its number; `none` where there are none.
+ * Writes the sources as blocks, each with its number; `none` without sources.
  *
  * @since 0.1.0
  * @category conversions

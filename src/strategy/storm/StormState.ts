@@ -14,56 +14,57 @@ import type * as StormCalls from "./StormCalls.js"
 import * as StormSources from "./StormSources.js"
 
 /**
- * With `P` perspectives, the basic fact writer among them, `T` turns and `S` sections a run makes at most `6 + 3 · P ·
- * T + S` model calls, replies that are asked for again apart: outline, related topics, perspectives; question, queries
- * and answer of each turn; outline again, sections, lead, polish. Perspectives of one's own save two, a conversation
- * that ends early what is left of it, a question that nothing is found for its answer. An answer in the shape of an
- * output schema is one more.
+ * With `P` perspectives (including the basic fact writer), `T` turns and `S` sections a run makes at most `6 + 3 · P ·
+ * T + S` model calls, apart from repeated questions: outline, related topics, perspectives; question, queries and
+ * answer of each turn; refined outline, sections, lead, polish. Given perspectives save two calls, a conversation that
+ * ends early saves its remaining turns, and a question without results saves its answer. An answer in the shape of an
+ * output schema takes one more.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options extends Reasoning.Options {
-  /** Perspectives that are found besides the basic fact writer, at most; default 3. */
+  /** Maximum number of perspectives found in addition to the basic fact writer; default 3. */
   readonly maxPerspectives?: number | undefined
-  /** Related topics that are looked up to find them, at most; default 3. With 0 none are asked for. */
+  /** Maximum number of related topics looked up to find them; default 3. 0 for none. */
   readonly maxRelatedTopics?: number | undefined
-  /** Perspectives to use instead of finding any; these alone ask. */
+  /** Perspectives to use instead of finding any. Only these ask. */
   readonly perspectives?: ReadonlyArray<StormArticle.Perspective> | undefined
-  /** Questions of one conversation at most; default 3. */
+  /** Maximum questions per conversation; default 3. */
   readonly maxTurns?: number | undefined
-  /** Queries of one question at most; default 3. */
+  /** Maximum queries per question; default 3. */
   readonly maxQueries?: number | undefined
-  /** Sections at most; default 8. */
+  /** Maximum number of sections; default 8. */
   readonly maxSections?: number | undefined
-  /** Subsections of one section at most; default 6. */
+  /** Maximum subsections per section; default 6. */
   readonly maxSubsections?: number | undefined
-  /** Points of one subsection at most; default 6. */
+  /** Maximum points per subsection; default 6. */
   readonly maxPoints?: number | undefined
-  /** Sources that a section is written, or a question answered from, at most; default 8. */
+  /** Maximum number of sources for a section or an answer; default 8. */
   readonly sourcesPerSection?: number | undefined
-  /** Characters of one source that are kept; default 2,000. */
+  /** Maximum characters kept of one source; default 2,000. */
   readonly sourceMaxChars?: number | undefined
   /**
-   * Names of the tools that look things up; each is called with a query alone, and all of them with every query.
-   * Default those of the task that take one text, or are named like a search and need nothing but a query.
+   * Names of the tools that look things up. Each is called with only a query, and every query goes to all of them.
+   * Default: the tools of the task that take a single text, or that are named like a search and need only a query.
    */
   readonly retrieval?: ReadonlyArray<string> | undefined
   /**
-   * Without a tool to look things up a run fails with `StrategyConfigurationError`, and a section that no source backs
-   * is left empty and says so. `true`: they are written all the same, and marked. Default false.
+   * Whether to write without sources; default false. Without it, a run without a tool to look things up fails with
+   * `StrategyConfigurationError`, and a section without sources stays empty and says so. With `true` such sections are
+   * written and marked.
    */
   readonly ungrounded?: boolean | undefined
   /**
-   * Whether repetitions are taken out at the end; default true. A part that comes back without a citation that the
-   * article then lacks, or not at all, stays as it was.
+   * Whether to remove repetitions at the end; default true. A part that comes back without a citation the article would
+   * then lack, or that does not come back, stays unchanged.
    */
   readonly polish?: boolean | undefined
-  /** Model calls at most, those for a better reply included; default no limit. */
+  /** Maximum number of model calls, including repeated questions; default no limit. */
   readonly maxModelCalls?: number | undefined
   /**
-   * At `maxModelCalls`: fail with `MaxIterationsExceededError` (default), or end the research in time to write, leave
-   * out what there is no call for, and mark the answer `limit`.
+   * At `maxModelCalls`: fail with `MaxIterationsExceededError` (default), or end the research in time to write, omit
+   * what there is no call for, and mark the answer `limit`.
    */
   readonly onLimit?: "fail" | "answer" | undefined
 }
@@ -83,7 +84,7 @@ export const defaults = {
 } as const
 
 /**
- * The options, all decided.
+ * The options with their defaults.
  *
  * @since 0.1.0
  * @category models
@@ -129,20 +130,20 @@ const Found = Schema.Struct({ title: Schema.String, url: Schema.optional(Schema.
 export const ARTICLE_BYTES = 1_048_576
 
 /**
- * Where a run stands. Numbers of sources are those of `sources` until `article` gives them the ones of the article.
+ * The state of a run. Source numbers refer to `sources` until `article` assigns those of the article.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const State = Schema.Struct({
   topic: Schema.String,
-  /** The tools that are asked, each with the parameter that takes the query. */
+  /** The tools to query, each with the parameter that takes the query. */
   retrieval: Schema.Array(Schema.Struct({ tool: Schema.String, parameter: Schema.String })),
   draft: StormOutline.StormOutline,
   related: Schema.Array(Schema.String),
   perspectives: Schema.Array(StormArticle.Perspective),
   conversations: Schema.Array(StormArticle.Conversation),
-  /** The questions of the turn that goes on. */
+  /** The questions of the current turn. */
   pending: Schema.Array(
     Schema.Struct({
       conversation: Schema.Number,
@@ -151,9 +152,9 @@ export const State = Schema.Struct({
       queries: Schema.Array(Schema.String)
     })
   ),
-  /** What the tools gave in the turn that goes on. */
+  /** The results of the tools in the current turn. */
   results: Schema.Array(Schema.Struct({ tool: Schema.String, query: Schema.String, found: Schema.Array(Found) })),
-  /** Every query that was answered, and the sources it led to. */
+  /** Every answered query, with the sources it led to. */
   searches: Schema.Array(
     Schema.Struct({ tool: Schema.String, query: Schema.String, ids: Schema.Array(Schema.Number) })
   ),
@@ -164,9 +165,9 @@ export const State = Schema.Struct({
   sections: Schema.Array(StormArticle.Section),
   lead: Schema.String,
   removedCitations: Schema.Number,
-  /** Something was left out because there was no model call left for it. */
+  /** Something was omitted because no model call was left for it. */
   limited: Schema.Boolean,
-  /** A text was cut by the token limit of its model. */
+  /** The token limit of its model cut a text. */
   isCut: Schema.Boolean,
   article: Schema.NullOr(StormArticle.Article)
 })

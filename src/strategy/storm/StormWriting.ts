@@ -1,16 +1,19 @@
 /**
- * The writing of `storm`: outline, sections from the sources that bear on them, lead, and the whole once more as one
- * text.
+ * The writing of STORM: outline, sections from the relevant sources, lead, and the polished whole.
  *
  * @since 0.1.0
  * @internal
  */
+
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { PlanStep } from "../../domain/AgentEvent.js"
+import type { LlmError } from "../../llm/model/LlmError.js"
 import * as Step from "../../observability/Step.js"
 import * as StormOutline from "../../plan/StormOutline.js"
 import * as StormPrompts from "../../prompt/defaults/StormPrompts.js"
+import type { Fatality } from "../../tool/ToolRunner.js"
+import type { AskOptions } from "../definition/Reasoning.js"
 import * as Reasoning from "../definition/Reasoning.js"
 import { MaxIterationsExceededError, type StrategyReplyError } from "../definition/StrategyError.js"
 import * as StormArticle from "./StormArticle.js"
@@ -21,11 +24,11 @@ import * as StormResearch from "./StormResearch.js"
 import * as StormSources from "./StormSources.js"
 import type { Config, State } from "./StormState.js"
 
-/** What the answer in the task's own shape takes. */
+/** The calls that an answer in the task's output shape takes. */
 const shaping = (config: Config, reasoning: Reasoning.Service): number =>
   config.onLimit === "answer" && reasoning.task.output !== undefined ? 1 : 0
 
-/** The first outline, from the topic alone. */
+/** Writes the first outline from the topic alone. */
 export const generateOutline = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -43,7 +46,7 @@ const planOf = (
 ): ReadonlyArray<PlanStep> =>
   sections.map(({ title }, i) => ({ id: String(i + 1), description: title, status: status(i) }))
 
-/** The outline again, by what the conversations brought. */
+/** Refines the outline by the conversations. */
 export const refineOutline = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -88,82 +91,92 @@ type Written =
       readonly step: number
       readonly isCut: boolean
     }
-  /** Nothing was found, or nothing that is backed came back; `error` says why. */
+  /** Nothing was found, or the text was not backed by sources; `error` says why. */
   | {
       readonly _tag: "Unwritten"
       readonly section: StormArticle.Section
       readonly error?: StrategyReplyError | undefined
     }
 
-/** All sections at once, each from the sources that bear on it. */
+/** What the sections of an article are written with. */
+interface Writing {
+  readonly config: Config
+  readonly state: State
+  readonly reasoning: Reasoning.Service
+  readonly admit: AskOptions["admit"]
+}
+
+const unwritten = (
+  title: string,
+  text: string,
+  sources: ReadonlyArray<number>,
+  error?: StrategyReplyError | undefined
+): Written => ({ _tag: "Unwritten", section: { title, text, grounded: false, sources }, error })
+
+/** Writes a section from its relevant sources. */
+const writeSection = (
+  { admit, config, reasoning, state }: Writing,
+  { subsections, title }: StormOutline.Section
+): Effect.Effect<Written, LlmError | Fatality> => {
+  const relevant = StormSources.rank(
+    state.sources,
+    [title, ...subsections.flatMap(({ points, title }) => [title, ...points])].join(" "),
+    config.sourcesPerSection
+  )
+  const ids = relevant.map(({ id }) => id)
+  const allowed = new Set(ids)
+  if (ids.length === 0 && !config.ungrounded) return Effect.succeed(unwritten(title, StormArticle.NO_SOURCES, ids))
+  const check = (text: string): string | undefined =>
+    config.ungrounded || StormCitations.resolve(text, allowed).cited.length > 0
+      ? undefined
+      : `it cites none of the sources you were given; cite them by their numbers, like [${ids[0]}]`
+  const parts = subsections.flatMap(({ points, title }) => [`- ${title}`, ...points.map((point) => `  - ${point}`)])
+  const values = {
+    topic: state.topic,
+    section: title,
+    subsections: parts.join("\n") || "- whatever belongs to it",
+    outline: state.outline.sections.map(({ title }) => `- ${title}`).join("\n"),
+    information: StormSources.render(relevant)
+  }
+  return Effect.map(
+    reasoning.ask(StormPrompts.SynthesizeSection, values, { admit, check }),
+    ({ response, step, text }): Written => {
+      const { cited, removed, text: resolved } = StormCitations.resolve(StormArticle.body(text, title), allowed)
+      const grounded = cited.length > 0
+      const shown = grounded ? resolved : `${StormArticle.UNGROUNDED}\n\n${resolved}`
+      const isCut = response.finishReason === "length"
+      return { _tag: "Written", section: { title, text: shown, grounded, sources: ids }, removed, step, isCut }
+    }
+  ).pipe(
+    Effect.catchTag("StrategyReplyError", (error) =>
+      Effect.succeed(unwritten(title, StormArticle.NOT_BACKED, ids, error))
+    )
+  )
+}
+
+const nothingWritten = (strategyName: string, maxModelCalls: number) =>
+  new MaxIterationsExceededError({
+    strategyName,
+    maxIterations: maxModelCalls,
+    currentIteration: maxModelCalls,
+    message: `No section was written within ${maxModelCalls} model calls`,
+    hint: "Raise `maxModelCalls`, or ask for less"
+  })
+
+/** Writes all sections concurrently. */
 export const synthesizeSections = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
-    const { outline, sources, topic } = state
+    const { sections } = state.outline
     const admit = StormCalls.admit(reasoning, config, shaping(config, reasoning))
-    const titles = outline.sections.map(({ title }) => `- ${title}`).join("\n")
-    const statuses: Array<PlanStep["status"]> = outline.sections.map(() => "pending")
-
-    const write = ({ subsections, title }: StormOutline.Section) => {
-      const relevant = StormSources.rank(
-        sources,
-        [title, ...subsections.flatMap(({ points, title }) => [title, ...points])].join(" "),
-        config.sourcesPerSection
-      )
-      const allowed = new Set(relevant.map(({ id }) => id))
-      const unwritten = (text: string, error?: StrategyReplyError | undefined): Written => ({
-        _tag: "Unwritten",
-        section: { title, text, grounded: false, sources: [...allowed] },
-        error
-      })
-      if (relevant.length === 0 && !config.ungrounded) {
-        return Effect.succeed(unwritten(StormArticle.NO_SOURCES))
-      }
-      const check = (text: string): string | undefined =>
-        config.ungrounded || StormCitations.resolve(text, allowed).cited.length > 0
-          ? undefined
-          : `it cites none of the sources you were given; cite them by their numbers, like [${relevant[0]?.id}]`
-      return Effect.map(
-        reasoning.ask(
-          StormPrompts.SynthesizeSection,
-          {
-            topic,
-            section: title,
-            subsections:
-              subsections
-                .flatMap(({ points, title }) => [`- ${title}`, ...points.map((point) => `  - ${point}`)])
-                .join("\n") || "- whatever belongs to it",
-            outline: titles,
-            information: StormSources.render(relevant)
-          },
-          { admit, check }
-        ),
-        ({ response, step, text }): Written => {
-          const { cited, removed, text: resolved } = StormCitations.resolve(StormArticle.body(text, title), allowed)
-          const grounded = cited.length > 0
-          return {
-            _tag: "Written",
-            section: {
-              title,
-              text: grounded ? resolved : `${StormArticle.UNGROUNDED}\n\n${resolved}`,
-              grounded,
-              sources: [...allowed]
-            },
-            removed,
-            step,
-            isCut: response.finishReason === "length"
-          }
-        }
-      ).pipe(
-        Effect.catchTag("StrategyReplyError", (error) => Effect.succeed(unwritten(StormArticle.NOT_BACKED, error)))
-      )
-    }
+    const writing: Writing = { config, state, reasoning, admit }
+    const statuses: Array<PlanStep["status"]> = sections.map(() => "pending")
     const written = yield* Step.forEach(
-      outline.sections,
+      sections,
       (section, i) =>
-        Effect.tap(StormCalls.within(config, write(section)), (one) => {
+        Effect.tap(StormCalls.within(config, writeSection(writing, section)), (one) => {
           statuses[i] = Option.isNone(one) ? "skipped" : one.value._tag === "Written" ? "completed" : "failed"
-          return reasoning.run.emit({ _tag: "Plan", steps: planOf(outline.sections, (index) => statuses[index]!) })
+          return reasoning.run.emit({ _tag: "Plan", steps: planOf(sections, (index) => statuses[index]!) })
         }),
       { concurrency: reasoning.concurrency }
     )
@@ -171,15 +184,7 @@ export const synthesizeSections = (config: Config) => (state: State) =>
     const errors = found.flatMap((one) => (one._tag === "Unwritten" && one.error !== undefined ? [one.error] : []))
     const done = found.filter((one) => one._tag === "Written")
     if (done.length === 0 && errors.length > 0) return yield* errors[0]!
-    if (found.length === 0) {
-      return yield* new MaxIterationsExceededError({
-        strategyName: reasoning.name,
-        maxIterations: config.maxModelCalls,
-        currentIteration: config.maxModelCalls,
-        message: `No section was written within ${config.maxModelCalls} model calls`,
-        hint: "Raise `maxModelCalls`, or ask for less"
-      })
-    }
+    if (found.length === 0) return yield* nothingWritten(reasoning.name, config.maxModelCalls)
     for (const { removed, section, step } of done) {
       if (removed.length > 0) yield* StormResearch.critique(reasoning, step, `Section "${section.title}"`, removed)
     }
@@ -197,7 +202,7 @@ const isWritten = ({ text }: StormArticle.Section): boolean =>
 const citedIn = (sections: ReadonlyArray<StormArticle.Section>): ReadonlySet<number> =>
   new Set(StormCitations.cited(StormArticle.render("", sections)))
 
-/** The lead, from the sections. */
+/** Writes the lead from the sections. */
 export const writeLead = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     if (!state.sections.some(isWritten)) return {}
@@ -223,7 +228,7 @@ export const writeLead = (config: Config) => (state: State) =>
 
 const articleTitle = (state: State): string => state.outline.title ?? (StormOutline.titleOf(state.topic) || "Article")
 
-/** Polishes the parts of the article that keep their citations when they are. */
+/** Polishes the parts of the article whose citations survive it. */
 const polish = (config: Config, state: State) =>
   Effect.gen(function* () {
     const { lead, sections } = state
@@ -238,7 +243,7 @@ const polish = (config: Config, state: State) =>
     )
     const reply = yield* StormCalls.within(
       config,
-      // What is there can be read as it is.
+      // The unpolished text is readable.
       Effect.catchTag(Effect.asSome(asked), "StrategyReplyError", () => Effect.succeedNone)
     )
     if (Option.isNone(reply)) return { ...unchanged, limited: true }
@@ -249,7 +254,7 @@ const polish = (config: Config, state: State) =>
       title,
       sections.map(({ title }) => title)
     )
-    // What the token limit cut off is not to replace what is whole.
+    // A text cut by the token limit must not replace a complete one.
     const cutOff = response.finishReason === "length" ? (parts.last ?? "") : undefined
     const { kept, removed, texts } = StormArticle.accept(
       [
@@ -257,7 +262,7 @@ const polish = (config: Config, state: State) =>
         ...sections.map((section) => ({ text: section.text, allowed: new Set(section.sources) }))
       ],
       [
-        // A text without any of the sections is no article, whatever it says.
+        // A text without any of the sections is not an article.
         lead === "" || cutOff === "" || parts.texts.size === 0 ? undefined : StormArticle.body(parts.lead, ""),
         ...sections.map(({ grounded, title }) => {
           const key = StormOutline.keyOf(title)
@@ -286,7 +291,7 @@ const polish = (config: Config, state: State) =>
     }
   })
 
-/** The article as a whole. */
+/** Compiles the article. */
 export const compileReport = (config: Config) => (state: State) =>
   Effect.map(polish(config, state), ({ lead, limited, removed, sections }) => ({
     article: StormArticle.make({

@@ -13,8 +13,8 @@ import type {
   StrategyReplyError
 } from "../../../src/strategy/definition/StrategyError.js"
 import type * as StrategyRegistry from "../../../src/strategy/definition/StrategyRegistry.js"
-import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
-import * as ReAct from "../../../src/strategy/ReAct.js"
+import * as FunctionCalling from "../../../src/strategy/loop/FunctionCalling.js"
+import * as ReAct from "../../../src/strategy/loop/ReAct.js"
 import type { Fatality } from "../../../src/tool/ToolRunner.js"
 
 interface PlannerError {

@@ -1,20 +1,20 @@
 /**
- * What both forms of Reflexion share: a strategy run as the actor, with a prompt of its own, and the answer at the end.
+ * What both forms of Reflexion share: a strategy run as the actor with a prompt of its own, and the answer at the end.
  *
  * @since 0.1.0
  * @internal
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type Body, FinishReason } from "../domain/AgentEvent.js"
-import type { Message } from "../llm/model/LlmClient.js"
-import type { LlmError } from "../llm/model/LlmError.js"
-import * as PromptLibrary from "../prompt/PromptLibrary.js"
-import { OUTPUT_FORMAT, type PromptStep } from "../prompt/template/PromptStep.js"
-import type { Values } from "../prompt/template/PromptTemplate.js"
-import type { Fatality } from "../tool/ToolRunner.js"
-import * as Reasoning from "./definition/Reasoning.js"
-import type { Answer, Strategy, Task } from "./definition/Strategy.js"
+import { type Body, FinishReason } from "../../domain/AgentEvent.js"
+import type { Message } from "../../llm/model/LlmClient.js"
+import type { LlmError } from "../../llm/model/LlmError.js"
+import * as PromptLibrary from "../../prompt/PromptLibrary.js"
+import { OUTPUT_FORMAT, type PromptStep } from "../../prompt/template/PromptStep.js"
+import type { Values } from "../../prompt/template/PromptTemplate.js"
+import type { Fatality } from "../../tool/ToolRunner.js"
+import * as Reasoning from "../definition/Reasoning.js"
+import type { Answer, Strategy, Task } from "../definition/Strategy.js"
 
 /** An answer as a field of a state. */
 export const Answered = Schema.Struct({
@@ -43,7 +43,7 @@ const lineOf = (event: Body): string | undefined => {
   }
 }
 
-/** Thoughts, actions and observations, one a line. Where it grows too long the middle is left out. */
+/** Collects thoughts, actions and observations, one per line. If they grow too long, the middle is omitted. */
 export const trajectory = (maxChars: number) => {
   const half = Math.floor(maxChars / 2)
   const head: Array<string> = []
@@ -73,7 +73,7 @@ export const trajectory = (maxChars: number) => {
 }
 
 /**
- * Runs the strategy on the task as the prompt puts it: its system half behind the agent's own, its user half as the
+ * Runs the strategy on the task as the prompt states it. The system half follows the agent's own; the user half is the
  * input.
  */
 export const act = <E, R, Variable extends string>(
@@ -100,7 +100,7 @@ export const act = <E, R, Variable extends string>(
     )
   })
 
-/** What nobody saw as the answer while it was written is shown now. */
+/** Emits the text of an answer that was not streamed as an answer while it was written. */
 export const show = (answer: Answer): Effect.Effect<Answer, never, Reasoning.Reasoning> =>
   Effect.flatMap(Reasoning.Reasoning, ({ run }) =>
     run.live && answer.text !== ""
@@ -108,7 +108,7 @@ export const show = (answer: Answer): Effect.Effect<Answer, never, Reasoning.Rea
       : Effect.succeed(answer)
   )
 
-/** The answer of an actor as that of the run: to the user's own words, and in the shape the task asks for. */
+/** Turns an actor's answer into that of the run: an answer to the user's own words, in the output shape of the task. */
 export const hand = (
   answer: Answer,
   reason: FinishReason

@@ -1,7 +1,7 @@
 import { describe, expectTypeOf, it } from "vitest"
-import type { CacheBackend } from "../../src/llm/CacheBackend.js"
-import type * as Strategy from "../../src/strategy/definition/Strategy.js"
-import * as SelfDiscovery from "../../src/strategy/SelfDiscovery.js"
+import type { CacheBackend } from "../../../src/llm/CacheBackend.js"
+import type * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import * as SelfDiscovery from "../../../src/strategy/discovery/SelfDiscovery.js"
 
 describe("SelfDiscovery", () => {
   it("needs a cache backend only with a cache", () => {

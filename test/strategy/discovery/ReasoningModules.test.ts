@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as ReasoningModules from "../../src/strategy/ReasoningModules.js"
+import * as ReasoningModules from "../../../src/strategy/discovery/ReasoningModules.js"
 
 describe("reasoning modules", () => {
   it("the 39 of the paper have names and texts of their own, each with a place for the task", () => {

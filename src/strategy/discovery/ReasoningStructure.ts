@@ -1,5 +1,5 @@
 /**
- * The first half of Self-Discover (Zhou, Pujara et al. 2024): the reasoning structure of a kind of task.
+ * The first stage of Self-Discover (Zhou, Pujara et al. 2024): the reasoning structure for a kind of task.
  *
  * @since 0.1.0
  */
@@ -7,23 +7,23 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import type { PlanStep } from "../domain/AgentEvent.js"
-import { count } from "../internal/Count.js"
-import type { LlmError } from "../llm/model/LlmError.js"
-import * as Step from "../observability/Step.js"
-import * as Prompts from "../prompt/defaults/SelfDiscoveryPrompts.js"
-import type { Fatality } from "../tool/ToolRunner.js"
-import type * as Reasoning from "./definition/Reasoning.js"
-import type * as Strategy from "./definition/Strategy.js"
-import { StrategyConfigurationError, type StrategyReplyError } from "./definition/StrategyError.js"
+import type { PlanStep } from "../../domain/AgentEvent.js"
+import { count } from "../../internal/Count.js"
+import type { LlmError } from "../../llm/model/LlmError.js"
+import * as Step from "../../observability/Step.js"
+import * as Prompts from "../../prompt/defaults/SelfDiscoveryPrompts.js"
+import type { Fatality } from "../../tool/ToolRunner.js"
+import type * as Reasoning from "../definition/Reasoning.js"
+import type * as Strategy from "../definition/Strategy.js"
+import { StrategyConfigurationError, type StrategyReplyError } from "../definition/StrategyError.js"
+import * as ReasoningService from "../reasoning/ReasoningService.js"
 import * as ReasoningModules from "./ReasoningModules.js"
-import * as ReasoningService from "./reasoning/ReasoningService.js"
 import * as Reply from "./SelfDiscoveryReply.js"
 
 const STRATEGY = "self-discovery"
 
 /**
- * What SELECT, ADAPT and IMPLEMENT come to for a kind of task: plain data that may be stored and used again.
+ * The result of SELECT, ADAPT and IMPLEMENT for a kind of task: plain data that can be stored and reused.
  *
  * @since 0.1.0
  * @category schemas
@@ -39,22 +39,25 @@ export const Structure = Schema.Struct({
 export interface Structure extends Schema.Schema.Type<typeof Structure> {}
 
 /**
- * How structures are found.
+ * Options for discovering structures.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options extends Reasoning.Options {
-  /** What is chosen from: names of `ReasoningModules`, modules of one's own, or both; default all that ship. */
+  /**
+   * The modules to choose from: names of `ReasoningModules`, custom modules, or both; default all modules of the
+   * library.
+   */
   readonly modules?: ReadonlyArray<ReasoningModules.Name | ReasoningModules.ReasoningModule> | undefined
-  /** Modules at most, whatever the model chooses; default 3. */
+  /** Maximum number of modules, whatever the model chooses; default 3. */
   readonly maxSelectedModules?: number | undefined
   /**
-   * `each` (default): one call for each module, side by side, so that a module more costs no time and none gets less
-   * attention for it. `together`: one call for all, as in the paper.
+   * `each` (default): one concurrent call per module, so that a further module costs no time and takes no attention
+   * from the others. `together`: one call for all, as in the paper.
    */
   readonly adapt?: "each" | "together" | undefined
-  /** Steps of a structure at most; default 10. A longer one is asked for again. */
+  /** Maximum number of steps of a structure; default 10. A longer structure is asked for again. */
   readonly maxSteps?: number | undefined
 }
 
@@ -62,11 +65,11 @@ type AskError = LlmError | Fatality | StrategyReplyError
 
 const list = (lines: ReadonlyArray<string>): string => lines.map((line) => `- ${line}`).join("\n")
 
-// The task stands above it in the same prompt.
+// The task precedes it in the same prompt.
 const applied = (module: ReasoningModules.ReasoningModule): string => module.template.replaceAll("{task}", "the task")
 
 /**
- * The modules to choose from, or what is wrong with them.
+ * The modules to choose from, or the problem with them.
  *
  * @since 0.1.0
  * @category getters
@@ -193,7 +196,7 @@ export const implement = (
 }
 
 /**
- * Emits the plan with so many steps done.
+ * Emits the plan with this many steps done.
  *
  * @since 0.1.0
  * @category combinators
@@ -214,8 +217,8 @@ export const tell = (
   })
 
 /**
- * SELECT, ADAPT and IMPLEMENT alone: the structure for tasks like this one, to be stored and given as the option
- * `structure`. It takes `2 + modules` model calls, three when the modules are adapted together.
+ * Runs only SELECT, ADAPT and IMPLEMENT: returns the structure for tasks like this one, to be stored and passed as the
+ * option `structure`. It takes `2 + modules` model calls, or three if the modules are adapted together.
  *
  * @since 0.1.0
  * @category constructors

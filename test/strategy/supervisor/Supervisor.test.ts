@@ -5,24 +5,24 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import * as StateGraph from "../../src/graph/StateGraph.js"
-import type * as LlmClient from "../../src/llm/model/LlmClient.js"
-import { LlmContentPolicyError } from "../../src/llm/model/LlmError.js"
-import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
-import * as SupervisorPrompts from "../../src/prompt/defaults/SupervisorPrompts.js"
-import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
-import type * as Strategy from "../../src/strategy/definition/Strategy.js"
+import * as StateGraph from "../../../src/graph/StateGraph.js"
+import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import { LlmContentPolicyError } from "../../../src/llm/model/LlmError.js"
+import * as CustomPrompts from "../../../src/prompt/CustomPrompts.js"
+import * as SupervisorPrompts from "../../../src/prompt/defaults/SupervisorPrompts.js"
+import * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
+import type * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import {
   MaxIterationsExceededError,
   NoProgressError,
   StrategyReplyError
-} from "../../src/strategy/definition/StrategyError.js"
-import * as Supervisor from "../../src/strategy/Supervisor.js"
-import * as TestModel from "../../src/testing/TestModel.js"
-import * as Tool from "../../src/tool/definition/Tool.js"
-import * as ToolSet from "../../src/tool/definition/ToolSet.js"
-import * as Growth from "../support/Growth.js"
-import * as Strategies from "./Strategies.js"
+} from "../../../src/strategy/definition/StrategyError.js"
+import * as Supervisor from "../../../src/strategy/supervisor/Supervisor.js"
+import * as TestModel from "../../../src/testing/TestModel.js"
+import * as Tool from "../../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
+import * as Growth from "../../support/Growth.js"
+import * as Strategies from "../Strategies.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
 

@@ -2,10 +2,10 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { describe, expectTypeOf, it } from "vitest"
-import * as Evaluator from "../../src/strategy/definition/Evaluator.js"
-import * as Strategy from "../../src/strategy/definition/Strategy.js"
-import * as Reflexion from "../../src/strategy/Reflexion.js"
-import * as ModelEvaluator from "../../src/strategy/reasoning/ModelEvaluator.js"
+import * as Evaluator from "../../../src/strategy/definition/Evaluator.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import * as ModelEvaluator from "../../../src/strategy/reasoning/ModelEvaluator.js"
+import * as Reflexion from "../../../src/strategy/reflexion/Reflexion.js"
 
 class Broken extends Data.TaggedError("Broken")<{}> {}
 class Stuck extends Data.TaggedError("Stuck")<{}> {}

@@ -3,12 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import * as AgentResponse from "../../src/domain/AgentResponse.js"
-import { MaxIterationsExceededError, StrategyReplyError } from "../../src/strategy/definition/StrategyError.js"
-import * as LlmCompiler from "../../src/strategy/LlmCompiler.js"
-import * as Growth from "../support/Growth.js"
-import * as Strategies from "./Strategies.js"
-import { compile, content, difference, finish, lines, statuses } from "./Workshop.js"
+import * as AgentResponse from "../../../src/domain/AgentResponse.js"
+import * as LlmCompiler from "../../../src/strategy/compiler/LlmCompiler.js"
+import { MaxIterationsExceededError, StrategyReplyError } from "../../../src/strategy/definition/StrategyError.js"
+import * as Growth from "../../support/Growth.js"
+import * as Strategies from "../Strategies.js"
+import { compile, content, difference, finish, lines, statuses } from "../Workshop.js"
 
 const differenceJson = JSON.stringify({
   tasks: [

@@ -1,24 +1,24 @@
 /**
- * Native tool calls in a loop: the model calls tools, reads their results and answers.
+ * Function calling: a loop in which the model calls tools natively, reads their results and answers.
  *
  * @since 0.1.0
  */
 
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { FinishReason } from "../domain/AgentEvent.js"
-import * as Usage from "../domain/Usage.js"
-import type * as LlmClient from "../llm/model/LlmClient.js"
-import * as Run from "../observability/Run.js"
-import * as Step from "../observability/Step.js"
-import { type Service as Runner, ToolRunner } from "../tool/ToolRunner.js"
-import type * as ModelCall from "./definition/ModelCall.js"
-import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./definition/Strategy.js"
-import * as StrategyModule from "./definition/Strategy.js"
-import * as LoopTurn from "./reasoning/LoopTurn.js"
-import * as ModelBinding from "./reasoning/ModelBinding.js"
-import * as Progress from "./reasoning/Progress.js"
-import * as ToolLoop from "./reasoning/ToolLoop.js"
+import type { FinishReason } from "../../domain/AgentEvent.js"
+import * as Usage from "../../domain/Usage.js"
+import type * as LlmClient from "../../llm/model/LlmClient.js"
+import * as Run from "../../observability/Run.js"
+import * as Step from "../../observability/Step.js"
+import { type Service as Runner, ToolRunner } from "../../tool/ToolRunner.js"
+import type * as ModelCall from "../definition/ModelCall.js"
+import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "../definition/Strategy.js"
+import * as StrategyModule from "../definition/Strategy.js"
+import * as LoopTurn from "../reasoning/LoopTurn.js"
+import * as ModelBinding from "../reasoning/ModelBinding.js"
+import * as Progress from "../reasoning/Progress.js"
+import * as ToolLoop from "../reasoning/ToolLoop.js"
 
 /**
  * The name in the registry.
@@ -34,7 +34,7 @@ export const NAME = "function_calling"
  */
 export interface Options extends ToolLoop.LoopOptions {}
 
-/** What the loop works with, at one look at the context. */
+/** Reads the services of the loop from the context at once. */
 const collaborators = (task: Task, resolved: ToolLoop.Resolved) =>
   Effect.withFiberRuntime<
     { readonly model: ModelCall.Model; readonly run: Run.Service; readonly runner: Runner },
@@ -108,7 +108,7 @@ const program =
     })
 
 /**
- * Calls of one turn run side by side; their results go back in the order of the calls. A turn without a call is the
+ * Calls of one turn run concurrently; their results return in the order of the calls. A turn without a call is the
  * answer.
  *
  * @since 0.1.0

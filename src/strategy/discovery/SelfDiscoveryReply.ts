@@ -1,5 +1,5 @@
 /**
- * What the steps of Self-Discover want as replies, as JSON and as text, and how they are read.
+ * Reads the replies to the steps of Self-Discover, as JSON and as text.
  *
  * @since 0.1.0
  * @internal
@@ -8,7 +8,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import * as ReplyForm from "./definition/ReplyForm.js"
+import * as ReplyForm from "../definition/ReplyForm.js"
 import type { ReasoningModule } from "./ReasoningModules.js"
 
 const marker =
@@ -17,7 +17,7 @@ const marker =
 interface Block {
   readonly kind: string
   readonly number: string | undefined
-  /** What stands behind the colon, and the lines up to the next marker. */
+  /** The text after the colon, and the lines up to the next marker. */
   readonly head: string
   readonly body: string
 }
@@ -56,7 +56,7 @@ const selected = ReplyForm.make({
   }
 })
 
-/** Those of the pool that were named, each once and at most `max`, and the names that are none. */
+/** The named modules of the pool, each once and at most `max`, and the unknown names. */
 export const selection = (
   pool: ReadonlyArray<ReasoningModule>,
   max: number
@@ -104,7 +104,7 @@ const adapted = ReplyForm.make({
   }
 })
 
-/** How each of the modules is used, in their order. Of a single one the text alone will do. */
+/** The use of each module, in order. For a single module the plain text is enough. */
 export const adaptation = (modules: ReadonlyArray<ReasoningModule>): ReplyForm.ReplyForm<ReadonlyArray<string>> => {
   const only = modules.length === 1
   return {
@@ -170,7 +170,7 @@ const filled = ReplyForm.make({
   schema: Followed,
   text: (text) => {
     const found = blocks(text, ["STEP", "ANSWER"])
-    // A result may hold a line like that: the last one counts.
+    // A result may contain such a line: the last one counts.
     const last = found.map(({ kind }) => kind).lastIndexOf("ANSWER")
     const answer = found[last]
     return answer === undefined
@@ -185,7 +185,7 @@ const filled = ReplyForm.make({
   }
 })
 
-/** A result for each of the steps, and the answer. */
+/** One result per step, and the answer. */
 export const followed = (steps: number): ReplyForm.ReplyForm<Followed> => ({
   ...filled,
   read: (text) =>

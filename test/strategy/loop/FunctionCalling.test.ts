@@ -6,21 +6,21 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import type * as LlmClient from "../../src/llm/model/LlmClient.js"
-import type * as Strategy from "../../src/strategy/definition/Strategy.js"
+import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import type * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import {
   MaxIterationsExceededError,
   NoProgressError,
   OutputValidationError
-} from "../../src/strategy/definition/StrategyError.js"
-import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
-import * as StopCondition from "../../src/strategy/reasoning/StopCondition.js"
-import * as EventRecorder from "../../src/testing/EventRecorder.js"
-import type * as TestModel from "../../src/testing/TestModel.js"
-import * as Tool from "../../src/tool/definition/Tool.js"
-import * as ToolSet from "../../src/tool/definition/ToolSet.js"
-import { Fatality } from "../../src/tool/ToolRunner.js"
-import * as Strategies from "./Strategies.js"
+} from "../../../src/strategy/definition/StrategyError.js"
+import * as FunctionCalling from "../../../src/strategy/loop/FunctionCalling.js"
+import * as StopCondition from "../../../src/strategy/reasoning/StopCondition.js"
+import * as EventRecorder from "../../../src/testing/EventRecorder.js"
+import type * as TestModel from "../../../src/testing/TestModel.js"
+import * as Tool from "../../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
+import { Fatality } from "../../../src/tool/ToolRunner.js"
+import * as Strategies from "../Strategies.js"
 
 const run = (
   script: Strategies.Script,

@@ -1,12 +1,12 @@
 /**
- * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
- * 2402.03620) in words of this library, and further ones.
+ * Reasoning modules that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
+ * 2402.03620) in the words of this library, and further ones.
  *
  * @since 0.1.0
  */
 
 /**
- * A way of thinking. `template` is how it is applied; `{task}` in it stands for the task.
+ * A reasoning module. `template` says how to apply it; `{task}` in it is replaced by the task.
  *
  * @since 0.1.0
  * @category models
@@ -213,7 +213,7 @@ export type Name = keyof typeof table
 const entries = Object.entries(table) as ReadonlyArray<readonly [Name, readonly [string, string]]>
 
 /**
- * All of them.
+ * All modules.
  *
  * @since 0.1.0
  * @category constants
@@ -225,7 +225,7 @@ export const all: ReadonlyArray<ReasoningModule> = entries.map(([name, [descript
 }))
 
 /**
- * Those with a counterpart in the paper, in its order: 39.
+ * The 39 modules with a counterpart in the paper, in its order.
  *
  * @since 0.1.0
  * @category constants
@@ -233,7 +233,7 @@ export const all: ReadonlyArray<ReasoningModule> = entries.map(([name, [descript
 export const paper: ReadonlyArray<ReasoningModule> = all.slice(0, 39)
 
 /**
- * The ten of the original pattern library.
+ * The ten modules of the original pattern library.
  *
  * @since 0.1.0
  * @category constants
@@ -254,7 +254,7 @@ export const originals: ReadonlyArray<Name> = [
 const byName = new Map<string, ReasoningModule>(all.map((one) => [one.name, one]))
 
 /**
- * The module of that name.
+ * The module with that name.
  *
  * @since 0.1.0
  * @category getters
