@@ -141,11 +141,11 @@ const make = (
         if (conversation.handoffs >= maxHandoffs) {
           return yield* refused(
             "limit",
-            `The conversation was handed over ${conversation.handoffs} times already: answer the user yourself`
+            `The conversation was already handed over ${conversation.handoffs} times: answer the user yourself`
           )
         }
         const taken = conversation.claim(agentName)
-        if (taken !== undefined) return yield* refused("taken", `The conversation goes to "${taken}" already`)
+        if (taken !== undefined) return yield* refused("taken", `The conversation was already handed to "${taken}"`)
         return `The conversation goes on with "${agentName}"`
       })
   })

@@ -151,7 +151,7 @@ const surrounded = (
       : current
     const context = Context.add(conversed, ToolRunner.ToolInterceptors, [
       ...Context.get(current, ToolRunner.ToolInterceptors),
-      ...(told ? [RunInterceptors.toolNotices(state, governance)] : []),
+      ...(told ? [RunInterceptors.toolEvents(state, governance)] : []),
       ...(hooked ? [RunInterceptors.toolParamsFilter(state)] : []),
       ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
       ...(guardsTools ? [RunInterceptors.toolGuards(state)] : []),

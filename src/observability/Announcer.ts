@@ -13,8 +13,8 @@ import * as Run from "./Run.js"
 /**
  * @category models
  */
-export type Told = <A, E, R>(
-  tell: (hooks: Hooks.Service, announce: Run.Service["announce"]) => Effect.Effect<A, E, R>
+export type Announcer = <A, E, R>(
+  publish: (hooks: Hooks.Service, announce: Run.Service["announce"]) => Effect.Effect<A, E, R>
 ) => Effect.Effect<A, E, R>
 
 /**
@@ -22,12 +22,14 @@ export type Told = <A, E, R>(
  *
  * @category constructors
  */
-export const make: Effect.Effect<Told> = Effect.gen(function* () {
+export const make: Effect.Effect<Announcer> = Effect.gen(function* () {
   const outside = Option.getOrElse(yield* Effect.serviceOption(Hooks.Hooks), () => Hooks.noop)
   const bus = Option.getOrElse(yield* Effect.serviceOption(EventBus.EventBus), () => EventBus.noop)
   const announce: Run.Service["announce"] = (event) => {
     if (bus.enabled) bus.offer(event())
   }
-  return (tell) =>
-    Effect.flatMap(Run.Run, (run) => (Run.isCurrent(run) ? tell(run.hooks, run.announce) : tell(outside, announce)))
+  return (publish) =>
+    Effect.flatMap(Run.Run, (run) =>
+      Run.isCurrent(run) ? publish(run.hooks, run.announce) : publish(outside, announce)
+    )
 })

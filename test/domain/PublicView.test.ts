@@ -289,7 +289,7 @@ describe("PublicView", () => {
       assert.deepStrictEqual(error, {
         tag: "LlmAuthenticationError",
         code: "LEX_ERR_LLM_100",
-        message: "The model could not be asked"
+        message: "The model call failed"
       })
       const shown = yield* Stream.runCollect(
         PublicView.fromStream({ reasoning: true })(Stream.make(eventOf("Thought"), eventOf("Degraded")))

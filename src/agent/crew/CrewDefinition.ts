@@ -57,7 +57,7 @@ export const problem = (crew: CrewDefinition): CrewError | undefined => {
   if (sameTask !== undefined) return error("duplicate-task", `Two tasks are named "${sameTask}"`, sameTask)
   for (const [index, task] of tasks.entries()) {
     if (task.agent !== undefined && !agentNames.includes(task.agent)) {
-      const message = `The task "${task.name}" is for "${task.agent}", whom the crew does not have`
+      const message = `The task "${task.name}" names the agent "${task.agent}", which the crew does not have`
       return error("unknown-agent", message, task.name, similar(task.agent, agentNames))
     }
     for (const name of contextOf(crew, index)) {

@@ -129,8 +129,8 @@ interface Line {
 const notRunning = () =>
   new SteeringError({
     reason: "not-running",
-    message: "There is no such run that could still take the message",
-    hint: "Start a run with the message: one of the same session follows the one that goes on"
+    message: "No running run accepts the message",
+    hint: "Start a run with the message; it follows the current run of the same session"
   })
 
 // By id and user, so that another user with the same session id does not block the line.
@@ -193,8 +193,8 @@ export const make = (options?: Options | undefined): Service => {
       if (known.waiting.length >= maxWaiting) {
         return new SteeringError({
           reason: "busy",
-          message: `${maxWaiting} runs wait for this session already`,
-          hint: "Send the message again later, or put it into the run that goes on (Steering.steer)"
+          message: `${maxWaiting} runs already wait for this session`,
+          hint: "Send the message again later, or add it to the current run (Steering.steer)"
         })
       }
       const mine = Deferred.unsafeMake<void>(fiber.id())
@@ -217,7 +217,7 @@ export const make = (options?: Options | undefined): Service => {
         if (entry.messages.length >= maxMessages) {
           return new SteeringError({
             reason: "full",
-            message: `${maxMessages} messages wait for the run already`,
+            message: `${maxMessages} messages already wait for the run`,
             hint: "Send the message again when the model has seen some of them"
           })
         }

@@ -155,8 +155,8 @@ const notFitting = (target: Target, text: string, issues: string): Fatality =>
       text: text.slice(0, 2000),
       issues: issues.slice(0, 2000),
       attempts: 1,
-      message: `The answer of "${target.name}" does not fit the output schema of the agent that handed over: ${issues.slice(0, 500)}`,
-      hint: "Give both agents the same output schema, or the other one none"
+      message: `The answer of "${target.name}" does not match the output schema of the agent that handed over: ${issues.slice(0, 500)}`,
+      hint: "Give both agents the same output schema, or give the other one none"
     })
   })
 

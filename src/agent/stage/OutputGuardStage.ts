@@ -76,8 +76,7 @@ export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
             return Effect.matchEffect(
               Effect.flatMap(Either.mapLeft(JsonRepair.parse(verdict.text), String), output.spec.decode),
               {
-                onFailure: () =>
-                  refused(state, "outputGuard", "What the guards left of the answer does not fit the output schema"),
+                onFailure: () => refused(state, "outputGuard", "The redacted answer does not match the output schema"),
                 onSuccess: (decoded) => Effect.succeed({ ...answer, text: verdict.text, output: decoded, messages })
               }
             )

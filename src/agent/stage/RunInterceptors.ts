@@ -51,7 +51,7 @@ export const limitError = (
     used,
     partial: state.progress(),
     message: `The run of "${state.agent.name}" reached its limit of ${limit} ${units[limitType]}`,
-    hint: "Raise the limit, or use what `partial` holds"
+    hint: "Raise the limit, or use the partial response (`partial`)"
   })
 
 const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
@@ -77,8 +77,8 @@ export const modelBudget = (
             limit,
             used,
             partial: state.progress(),
-            message: `The run of "${state.agent.name}" has a budget in dollars, and the price of ${unpriced} is not known`,
-            hint: "Give its price (`prices` of the executor, `CostEstimator.layerPrices`), or limit tokens"
+            message: `The run of "${state.agent.name}" has a dollar budget, but the price of ${unpriced} is unknown`,
+            hint: "Set its price (`prices` of the executor, `CostEstimator.layerPrices`), or limit tokens"
           })
   })
 
@@ -122,7 +122,7 @@ const permitted = (
   })
 
 /** Outermost: checks whether a call is allowed, and reports how it ended to the bus and the audit. */
-export const toolNotices = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
+export const toolEvents = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
   const told: ToolRunner.ToolInterceptor = (call, next) =>
     Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
       Effect.onExit(next(call), (exit) =>
@@ -234,7 +234,7 @@ export const toolGuards =
       return yield* fatal(
         new ToolObservationBlockedError({
           toolName: call.name,
-          message: `What "${call.name}" gave back was blocked by the guard "${verdict.by.guardName}"`
+          message: `The result of "${call.name}" was blocked by the guard "${verdict.by.guardName}"`
         })
       )
     })

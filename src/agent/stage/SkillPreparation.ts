@@ -110,7 +110,7 @@ const registered = (
         const tool: Effect.Effect<Tool.Any, unknown> =
           state.tools.get(definition.name) === undefined
             ? toTool(state, definition)
-            : shadowed(`The skill "${definition.name}" has the name of a tool`)
+            : shadowed(`The skill "${definition.name}" has the same name as a tool`)
         return degrade(tool, { state, stage: "skills", orElse: undefined })
       }),
       (tools) => tools.filter((tool): tool is Tool.Any => tool !== undefined)
@@ -128,7 +128,7 @@ const missing = (state: State, { catalog, names }: Chosen): Effect.Effect<void> 
           (name) => {
             const error = new SkillNotFoundError({
               skillName: name,
-              message: `The agent is to be shown the skill "${name}", and there is none`
+              message: `The agent names the skill "${name}", which does not exist`
             })
             return degrade(Either.left(error), { state, stage: "skills", orElse: undefined })
           },
@@ -161,7 +161,7 @@ const disclosed = <E, R>(
   const all = listing.omitted.length === 0 ? always : [...always, search]
   const taken = all.find(({ name }) => state.tools.get(name) !== undefined)
   if (taken !== undefined) {
-    const passed = degrade(shadowed(`The tool "${taken.name}" for skills has the name of a tool of the agent's`), {
+    const passed = degrade(shadowed(`The skill tool "${taken.name}" has the same name as a tool of the agent`), {
       state,
       stage: "skills",
       orElse: undefined

@@ -43,13 +43,13 @@ export const stage: Stage<SteeringError> = {
             if (unseen === 0) return Effect.void
             if (step.isSuspended()) {
               return Effect.annotateLogs(
-                Effect.logWarning(`The run was put to sleep before the model saw ${unseen} messages put into it`),
+                Effect.logWarning(`The run was suspended before the model saw ${unseen} messages added to it`),
                 { module: "AgentExecutor", stage: "steering" }
               )
             }
             const error = new SteeringError({
               reason: "not-running",
-              message: `The run ended before the model saw ${unseen} messages put into it`
+              message: `The run ended before the model saw ${unseen} messages added to it`
             })
             return degrade(Effect.fail(error), { state, stage: "steering", orElse: undefined })
           })

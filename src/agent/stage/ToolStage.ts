@@ -25,7 +25,7 @@ const shadowed = (state: State, name: string): Effect.Effect<void> =>
   degrade(
     Either.left({
       _tag: "ToolShadowed",
-      message: `The tool "${name}" of the registry has the name of one of the agent's`
+      message: `The registry tool "${name}" has the same name as a tool of the agent`
     }),
     { state, stage: "tools", orElse: undefined }
   )

@@ -3,9 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as Metric from "effect/Metric"
-import * as MetricKey from "effect/MetricKey"
-import * as MetricLabel from "effect/MetricLabel"
+import * as Observed from "../../observability/Observed.js"
 
 /**
  * What was refused, by `reason`.
@@ -96,26 +94,16 @@ export const operations = ["check", "reserve", "settle", "refund", "track", "rea
  */
 export type Operation = (typeof operations)[number]
 
-const counter = (name: string, label?: readonly [key: string, value: string]) => {
-  const key = MetricKey.counter(name, { incremental: true })
-  const metric = Metric.fromMetricKey(
-    label === undefined ? key : MetricKey.taggedWithLabels(key, [MetricLabel.make(label[0], label[1])])
-  )
-  return (amount: number): void => {
-    if (amount > 0) metric.unsafeUpdate(amount, [])
-  }
-}
-
-const counters = <const Names extends ReadonlyArray<string>>(name: string, label: string, values: Names) => {
-  const made = new Map<string, (amount: number) => void>(values.map((value) => [value, counter(name, [label, value])]))
-  return (value: Names[number]): void => made.get(value)?.(1)
+const counters = <Value extends string>(name: string, label: string): ((value: Value) => void) => {
+  const count = Observed.each((value: Value) => Observed.counter(name, { [label]: value }))
+  return (value) => count(value)()
 }
 
 /**
  * @since 0.1.0
  * @category metrics
  */
-export const denied: (reason: DenialReason) => void = counters(METRIC_GOVERNANCE_DENIALS_TOTAL, "reason", denialReasons)
+export const denied: (reason: DenialReason) => void = counters(METRIC_GOVERNANCE_DENIALS_TOTAL, "reason")
 
 /**
  * @since 0.1.0
@@ -123,33 +111,28 @@ export const denied: (reason: DenialReason) => void = counters(METRIC_GOVERNANCE
  */
 export const softLimitReached: (budget: SoftLimitBudget) => void = counters(
   METRIC_GOVERNANCE_SOFT_LIMITS_TOTAL,
-  "budget",
-  softLimitBudgets
+  "budget"
 )
 
 /**
  * @since 0.1.0
  * @category metrics
  */
-export const failedOpen: (operation: Operation) => void = counters(
-  METRIC_GOVERNANCE_FAIL_OPENS_TOTAL,
-  "operation",
-  operations
-)
+export const failedOpen: (operation: Operation) => void = counters(METRIC_GOVERNANCE_FAIL_OPENS_TOTAL, "operation")
 
-const spend = counter(METRIC_GOVERNANCE_SPEND_USD)
-const tokenCount = counter(METRIC_GOVERNANCE_TOKENS_TOTAL)
+const spend = Observed.counter(METRIC_GOVERNANCE_SPEND_USD)
+const tokenCount = Observed.counter(METRIC_GOVERNANCE_TOKENS_TOTAL)
 
 /**
  * @since 0.1.0
  * @category metrics
  */
 export const booked = (usd: number, tokens: number): void => {
-  spend(usd)
-  tokenCount(tokens)
+  if (usd > 0) spend(usd)
+  if (tokens > 0) tokenCount(tokens)
 }
 
-const openGauge = Metric.fromMetricKey(MetricKey.gauge(METRIC_GOVERNANCE_RESERVATIONS_OPEN))
+const openGauge = Observed.gauge(METRIC_GOVERNANCE_RESERVATIONS_OPEN)
 let open = 0
 
 /**
@@ -160,5 +143,5 @@ let open = 0
  */
 export const reserved = (by: number): void => {
   open += by
-  openGauge.unsafeUpdate(open, [])
+  openGauge(open)
 }

@@ -3,10 +3,9 @@
  *
  * @since 0.1.0
  */
-import * as Metric from "effect/Metric"
+
 import * as MetricBoundaries from "effect/MetricBoundaries"
-import * as MetricKey from "effect/MetricKey"
-import * as MetricLabel from "effect/MetricLabel"
+import * as Observed from "../../observability/Observed.js"
 import type { GuardAction, GuardStage } from "./Guard.js"
 
 /**
@@ -54,37 +53,17 @@ export interface GuardMetrics {
   readonly took: (outcome: Outcome, durationMs: number) => void
 }
 
-const labelled = (labels: Record<string, string>) =>
-  Object.entries(labels).map(([key, value]) => MetricLabel.make(key, value))
-
-const outcomes: ReadonlyArray<Outcome> = ["pass", "warn", "redact", "block", "error"]
-
-type Update = (value: number) => void
-
 const make = (guard: string, stage: GuardStage): GuardMetrics => {
-  // Labels are baked in once: a metric tagged on each update costs a microsecond and more.
-  const each = (update: (labels: ReadonlyArray<MetricLabel.MetricLabel>) => Update): Record<Outcome, Update> => {
-    const updates = {} as Record<Outcome, Update>
-    for (const action of outcomes) updates[action] = update(labelled({ guard, stage, action }))
-    return updates
-  }
-  const counter = (name: string) =>
-    each((labels) => {
-      const key = MetricKey.taggedWithLabels(MetricKey.counter(name, { incremental: true }), labels)
-      const metric = Metric.fromMetricKey(key)
-      return (value) => metric.unsafeUpdate(value, [])
-    })
-  const checks = counter(METRIC_GUARD_CHECKS_TOTAL)
-  const violations = counter(METRIC_GUARD_VIOLATIONS_TOTAL)
-  const durations = each((labels) => {
-    const key = MetricKey.taggedWithLabels(MetricKey.histogram(METRIC_GUARD_CHECK_DURATION_MS, milliseconds), labels)
-    const metric = Metric.fromMetricKey(key)
-    return (value) => metric.unsafeUpdate(value, [])
-  })
+  const labels = (action: Outcome) => ({ guard, stage, action })
+  const checks = Observed.each((action: Outcome) => Observed.counter(METRIC_GUARD_CHECKS_TOTAL, labels(action)))
+  const violations = Observed.each((action: Outcome) => Observed.counter(METRIC_GUARD_VIOLATIONS_TOTAL, labels(action)))
+  const durations = Observed.each((action: Outcome) =>
+    Observed.histogram(METRIC_GUARD_CHECK_DURATION_MS, milliseconds, labels(action))
+  )
   return {
-    checked: (outcome) => checks[outcome](1),
-    violated: (outcome) => violations[outcome](1),
-    took: (outcome, durationMs) => durations[outcome](durationMs)
+    checked: (outcome) => checks(outcome)(),
+    violated: (outcome) => violations(outcome)(),
+    took: (outcome, durationMs) => durations(outcome)(durationMs)
   }
 }
 

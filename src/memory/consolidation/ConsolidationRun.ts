@@ -12,7 +12,7 @@ import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { ConsolidationError, type MemoryError } from "../entry/MemoryError.js"
 import * as MemoryMetrics from "../entry/MemoryMetrics.js"
-import type { Notices } from "../entry/MemoryNotices.js"
+import type { MemoryTelemetry } from "../entry/MemoryTelemetry.js"
 import * as MemorySummary from "../episodic/MemorySummary.js"
 import type * as MemoryStore from "../search/MemoryStore.js"
 import type * as SemanticMemory from "../semantic/SemanticMemory.js"
@@ -22,7 +22,7 @@ import { type Batch, type ConsolidationResult, type ConsolidationStrategy, empty
 export interface Setup {
   readonly store: MemoryStore.Service
   readonly semantic: SemanticMemory.Service
-  readonly notices: Notices
+  readonly telemetry: MemoryTelemetry
   readonly strategies: ReadonlyArray<ConsolidationStrategy>
   readonly ageThreshold: number
   readonly batchSize: number
@@ -163,7 +163,7 @@ interface Standing {
  * meanwhile: then it did nothing.
  */
 const commit = Effect.fnUntraced(function* (context: Context, round: ConsolidationRound.Round) {
-  const { counts, notices, ownerId, store } = context
+  const { counts, telemetry, ownerId, store } = context
   const { pruned, replaced } = round.leaving()
   const changing = round.changing()
   const change = round.change()
@@ -213,9 +213,9 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
       builtIn.has(deed.strategy) ? deed.strategy : "other",
       deed.pruned.length + deed.replaced.length
     )
-    yield* notices.consolidated({ ownerId, ...deed })
+    yield* telemetry.consolidated({ ownerId, ...deed })
   }
-  yield* notices.written({ tier: "episodic", backend: store.name, ownerId, ids: added.map(({ id }) => id) })
+  yield* telemetry.written({ tier: "episodic", backend: store.name, ownerId, ids: added.map(({ id }) => id) })
   return round.entries().map(inherit)
 })
 

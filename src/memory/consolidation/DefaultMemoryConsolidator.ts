@@ -12,7 +12,7 @@ import * as Count from "../../internal/Count.js"
 import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
 import * as MemoryMetrics from "../entry/MemoryMetrics.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import * as MemoryStore from "../search/MemoryStore.js"
 import * as SemanticMemory from "../semantic/SemanticMemory.js"
 import * as ConsolidationRun from "./ConsolidationRun.js"
@@ -62,13 +62,13 @@ export const make = <R = never>(
   Effect.gen(function* () {
     const store = yield* MemoryStore.MemoryStore
     const semantic = yield* SemanticMemory.SemanticMemory
-    const notices = yield* MemoryNotices.make
+    const telemetry = yield* MemoryTelemetry.make
     const captured = yield* CapturedContext.context<R>()
     const given: ReadonlyArray<ConsolidationStrategy<R>> = options?.strategies ?? ConsolidationStrategies.standard()
     const setup: ConsolidationRun.Setup = {
       store,
       semantic,
-      notices,
+      telemetry,
       strategies: given.map((strategy) => ({
         ...strategy,
         propose: (batch) => CapturedContext.provide(strategy.propose(batch), captured)
@@ -90,7 +90,7 @@ export const make = <R = never>(
               )
             )
           ),
-          MemoryNotices.observed("episodic", "consolidate")
+          MemoryTelemetry.observed("episodic", "consolidate")
         ),
       health: Effect.zipRight(store.health, semantic.health)
     }

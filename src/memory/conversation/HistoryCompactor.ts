@@ -21,7 +21,7 @@ import { TokenCounter } from "../../llm/model/TokenCounter.js"
 import * as HistoryPrompts from "../../prompt/defaults/HistoryPrompts.js"
 import * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import { MemoryCapacityError } from "../entry/MemoryError.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import * as MemoryText from "../entry/MemoryText.js"
 import * as TokenCosts from "../entry/TokenCosts.js"
 import * as SummaryText from "../episodic/SummaryText.js"
@@ -395,7 +395,7 @@ export const make = (
             state.inVain = summary === undefined ? head.at(-1)?.id : undefined
           }
           return compacted
-        }).pipe(MemoryNotices.observed("working", "compress"))
+        }).pipe(MemoryTelemetry.observed("working", "compress"))
       })
 
     return {

@@ -11,7 +11,7 @@ import type { EntryId } from "../../domain/Ids.js"
 import * as Count from "../../internal/Count.js"
 import type { MemoryEntry, MemorySearchResult } from "../entry/MemoryEntry.js"
 import { ConsolidationError } from "../entry/MemoryError.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import * as Scoring from "../entry/Scoring.js"
 import * as MemoryStore from "../search/MemoryStore.js"
 import * as EpisodicCompressor from "./EpisodicCompressor.js"
@@ -63,7 +63,7 @@ export const make = (
   Effect.gen(function* () {
     const store = yield* MemoryStore.MemoryStore
     const compressor = yield* EpisodicCompressor.EpisodicCompressor
-    const notices = yield* MemoryNotices.make
+    const telemetry = yield* MemoryTelemetry.make
     const topK = Count.count(options?.defaultTopK, defaults.defaultTopK, 1)
     const recencyWeight = weight(options?.recencyWeight, defaults.recencyWeight)
     const importanceWeight = weight(options?.importanceWeight, defaults.importanceWeight)
@@ -84,7 +84,7 @@ export const make = (
       }
       return Effect.forEach(
         ids,
-        ([ownerId, own]) => notices.written({ tier: "episodic", backend: store.name, ownerId, ids: Array.from(own) }),
+        ([ownerId, own]) => telemetry.written({ tier: "episodic", backend: store.name, ownerId, ids: Array.from(own) }),
         { discard: true }
       )
     }
@@ -92,14 +92,17 @@ export const make = (
     return {
       record: (entry) =>
         Effect.clockWith((clock) => store.store(kept(entry, clock.unsafeCurrentTimeMillis()))).pipe(
-          MemoryNotices.observed("episodic", "record"),
+          MemoryTelemetry.observed("episodic", "record"),
           Effect.zipRight(Effect.suspend(() => written([entry])))
         ),
       recordMany: (entries) =>
         Effect.clockWith((clock) => {
           const now = clock.unsafeCurrentTimeMillis()
           return store.storeMany(entries.map((entry) => kept(entry, now)))
-        }).pipe(MemoryNotices.observed("episodic", "record"), Effect.zipRight(Effect.suspend(() => written(entries)))),
+        }).pipe(
+          MemoryTelemetry.observed("episodic", "record"),
+          Effect.zipRight(Effect.suspend(() => written(entries)))
+        ),
       recall: (query, options) =>
         store
           .retrieve({
@@ -113,20 +116,23 @@ export const make = (
             Effect.tap((results) =>
               options?.counted === false ? Effect.void : counted(store, query.ownerId, results)
             ),
-            MemoryNotices.observed("episodic", "recall"),
+            MemoryTelemetry.observed("episodic", "recall"),
             Effect.tap((results) =>
-              notices.retrieved({ tier: "episodic", ownerId: query.ownerId, count: results.length })
+              telemetry.retrieved({ tier: "episodic", ownerId: query.ownerId, count: results.length })
             )
           ),
       recordAccess: (ownerId, ids) =>
         ids.length === 0
           ? Effect.void
-          : MemoryNotices.observed("episodic", "record_access")(store.recordAccess(ownerId, Array.from(new Set(ids)))),
-      recent: (options) => MemoryNotices.observed("episodic", "recent")(store.getRecent(options)),
-      forget: (ownerId, id) => MemoryNotices.observed("episodic", "forget")(store.delete(ownerId, id)),
+          : MemoryTelemetry.observed(
+              "episodic",
+              "record_access"
+            )(store.recordAccess(ownerId, Array.from(new Set(ids)))),
+      recent: (options) => MemoryTelemetry.observed("episodic", "recent")(store.getRecent(options)),
+      forget: (ownerId, id) => MemoryTelemetry.observed("episodic", "forget")(store.delete(ownerId, id)),
       compress: (options) =>
         compress(store, compressor, options).pipe(
-          MemoryNotices.observed("episodic", "compress"),
+          MemoryTelemetry.observed("episodic", "compress"),
           Effect.tap((summary) => written([summary]))
         ),
       health: store.health

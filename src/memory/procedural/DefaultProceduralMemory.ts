@@ -12,7 +12,7 @@ import * as Count from "../../internal/Count.js"
 import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
 import { OwnerId } from "../entry/MemoryEntry.js"
 import { MemoryStoreError } from "../entry/MemoryError.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import * as OwnerNamespace from "../entry/OwnerNamespace.js"
 import * as MemoryStore from "../search/MemoryStore.js"
 import { type Outcome, ProceduralMemory, type Service } from "./ProceduralMemory.js"
@@ -73,7 +73,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const forgetAfter = options?.forgetAfter ?? 3
     const minSimilarity = options?.minSimilarity ?? 0.6
     const store = yield* MemoryStore.MemoryStore
-    const notices = yield* MemoryNotices.make
+    const telemetry = yield* MemoryTelemetry.make
     const locks = KeyedLock.make()
 
     const spaceOf = (ownerId: string): Effect.Effect<string, MemoryStoreError> =>
@@ -138,10 +138,10 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
           const id = ProcedureEntry.idOf(signature, steps)
           const written = yield* locks.withLock(outcome.ownerId)(learned(space, outcome, { id, signature, steps }))
           if (written) {
-            yield* notices.written({ tier: "procedural", backend: store.name, ownerId: outcome.ownerId, ids: [id] })
+            yield* telemetry.written({ tier: "procedural", backend: store.name, ownerId: outcome.ownerId, ids: [id] })
           }
         },
-        MemoryNotices.observed("procedural", "learn")
+        MemoryTelemetry.observed("procedural", "learn")
       ),
       recall: Effect.fnUntraced(
         function* ({ limit, ownerId, task }) {
@@ -179,10 +179,10 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
             )
             .slice(0, most)
             .map(({ procedure }) => procedure)
-          yield* notices.retrieved({ tier: "procedural", ownerId, count: procedures.length })
+          yield* telemetry.retrieved({ tier: "procedural", ownerId, count: procedures.length })
           return procedures
         },
-        MemoryNotices.observed("procedural", "recall")
+        MemoryTelemetry.observed("procedural", "recall")
       ),
       forget: Effect.fnUntraced(
         function* (ownerId, id) {
@@ -190,14 +190,14 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
           if (!isEntryId(id)) return false
           return yield* locks.withLock(ownerId)(store.delete(space, id))
         },
-        MemoryNotices.observed("procedural", "forget")
+        MemoryTelemetry.observed("procedural", "forget")
       ),
       clear: Effect.fnUntraced(
         function* (ownerId) {
           const space = yield* spaceOf(ownerId)
           return yield* locks.withLock(ownerId)(store.clear(space))
         },
-        MemoryNotices.observed("procedural", "forget")
+        MemoryTelemetry.observed("procedural", "forget")
       ),
       health: store.health
     }

@@ -10,7 +10,7 @@ import * as Count from "../../internal/Count.js"
 import * as EntryGroups from "../entry/EntryGroups.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { MemoryCapacityError, type MemoryStoreFailure } from "../entry/MemoryError.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import type { Fact, FactId, NewFact } from "../facts/Fact.js"
 import * as FactLineage from "../facts/FactLineage.js"
 import * as FactStore from "../facts/FactStore.js"
@@ -46,8 +46,8 @@ export const defaults = {
   speaker: "user"
 } as const
 
-const observed = (operation: Parameters<typeof MemoryNotices.observed>[1]) =>
-  MemoryNotices.observed("semantic", operation)
+const observed = (operation: Parameters<typeof MemoryTelemetry.observed>[1]) =>
+  MemoryTelemetry.observed("semantic", operation)
 
 const eachOnce = (facts: Iterable<Fact>): ReadonlyArray<Fact> => {
   const known = new Map<FactId, Fact>()
@@ -67,7 +67,7 @@ export const make = (
   Effect.gen(function* () {
     const store = yield* FactStore.FactStore
     const extractor = yield* EntityExtractor.EntityExtractor
-    const notices = yield* MemoryNotices.make
+    const telemetry = yield* MemoryTelemetry.make
     const minConfidence = options?.minConfidence ?? defaults.minConfidence
     const maxFactsPerEntity = Count.count(options?.maxFactsPerEntity, defaults.maxFactsPerEntity, 1)
     const confidence = options?.ingestConfidence ?? defaults.ingestConfidence
@@ -82,7 +82,7 @@ export const make = (
       includeClosed: asked?.includeClosed
     })
     const written = (ownerId: string, facts: ReadonlyArray<Fact>) =>
-      notices.written({ tier: "semantic", backend: store.name, ownerId, ids: facts.map(({ id }) => id) })
+      telemetry.written({ tier: "semantic", backend: store.name, ownerId, ids: facts.map(({ id }) => id) })
     const told = <E>(
       ownerId: string,
       asked: FactOptions | undefined,
@@ -99,7 +99,7 @@ export const make = (
               ),
               (known) => known.slice(0, limitOf(asked))
             ),
-        ({ length }) => notices.retrieved({ tier: "semantic", ownerId, count: length })
+        ({ length }) => telemetry.retrieved({ tier: "semantic", ownerId, count: length })
       )
     }
 

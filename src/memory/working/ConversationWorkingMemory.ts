@@ -16,7 +16,7 @@ import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import type { ConversationMemory } from "../conversation/ConversationMemory.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { type MemoryError, MemoryStoreError } from "../entry/MemoryError.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import * as MemoryText from "../entry/MemoryText.js"
 import * as MessageEntry from "../entry/MessageEntry.js"
 import * as Selection from "../entry/Selection.js"
@@ -105,7 +105,7 @@ export const make = <E extends MemoryError = never, R = never>(
   Effect.gen(function* () {
     const maxConversations = Count.count(options?.maxConversations, 1000, 1)
     const counter = yield* TokenCounter.TokenCounter
-    const notices = yield* MemoryNotices.make
+    const telemetry = yield* MemoryTelemetry.make
     const captured = yield* CapturedContext.context<R>()
     const locks = KeyedLock.make()
     // In the order of their last use.
@@ -189,7 +189,7 @@ export const make = <E extends MemoryError = never, R = never>(
       function* (entries) {
         for (const entry of entries) {
           if (yield* add(entry)) {
-            yield* notices.written({
+            yield* telemetry.written({
               tier: "working",
               backend: "conversation",
               ownerId: entry.ownerId,
@@ -198,7 +198,7 @@ export const make = <E extends MemoryError = never, R = never>(
           }
         }
       },
-      MemoryNotices.observed("working", "record")
+      MemoryTelemetry.observed("working", "record")
     )
 
     return {
@@ -228,7 +228,7 @@ export const make = <E extends MemoryError = never, R = never>(
           const tokens = Math.min(budget, tokensOf(system, entries))
           const ids = new Set(entries.map(({ id }) => id))
           const left = units.flatMap((unit) => unit.entries.map(({ id }) => id)).filter((id) => !ids.has(id))
-          yield* notices.retrieved({ tier: "working", ownerId, count: entries.length })
+          yield* telemetry.retrieved({ tier: "working", ownerId, count: entries.length })
           return {
             entries,
             facts: [],
@@ -245,7 +245,7 @@ export const make = <E extends MemoryError = never, R = never>(
             ]
           }
         },
-        MemoryNotices.observed("working", "assemble")
+        MemoryTelemetry.observed("working", "assemble")
       ),
       add: (entry) => addAll([entry]),
       addAll,

@@ -12,7 +12,7 @@ import { TokenCounter } from "../../llm/model/TokenCounter.js"
 import * as Step from "../../observability/Step.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "../entry/MemoryError.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import * as TokenCosts from "../entry/TokenCosts.js"
 import { EpisodicMemory, type Service as EpisodicService } from "../episodic/EpisodicMemory.js"
 import { ProceduralMemory } from "../procedural/ProceduralMemory.js"
@@ -104,7 +104,7 @@ export const make = (
     const semantic = yield* SemanticMemory
     const procedural = yield* ProceduralMemory
     const counter = yield* TokenCounter
-    const notices = yield* MemoryNotices.make
+    const telemetry = yield* MemoryTelemetry.make
     const maxRecentTurns = Count.count(options?.maxRecentTurns, 20, 1)
     const maxRecalled = Count.count(options?.maxRecalled, 10, 0)
     const maxProcedures = Count.count(options?.maxProcedures, 3, 0)
@@ -137,7 +137,7 @@ export const make = (
         const { report, ...context } = assembled
         yield* recalled(episodic, request.ownerId, assembled, relevant)
         const count = context.entries.length + context.facts.length + context.tools.length
-        yield* notices.retrieved({ tier: "working", ownerId: request.ownerId, count })
+        yield* telemetry.retrieved({ tier: "working", ownerId: request.ownerId, count })
         return {
           ...context,
           report: report.map((one) => {
@@ -146,7 +146,7 @@ export const make = (
           })
         }
       },
-      MemoryNotices.observed("working", "assemble")
+      MemoryTelemetry.observed("working", "assemble")
     )
 
     const addAll: Service["addAll"] = (entries) =>
@@ -156,10 +156,10 @@ export const make = (
             Effect.tap(episodic.recordMany(entries), () => Effect.sync(() => entries.forEach(held.add))),
             Effect.forEach(
               byOwner(entries),
-              ([ownerId, ids]) => notices.written({ tier: "working", backend: "in_memory", ownerId, ids }),
+              ([ownerId, ids]) => telemetry.written({ tier: "working", backend: "in_memory", ownerId, ids }),
               { discard: true }
             )
-          ).pipe(MemoryNotices.observed("working", "record"))
+          ).pipe(MemoryTelemetry.observed("working", "record"))
 
     const health = Effect.gen(function* () {
       const healths: ReadonlyArray<readonly [Tier, Effect.Effect<void, MemoryError>]> = [
@@ -189,7 +189,7 @@ export const make = (
           return entries.length === 0
             ? Effect.void
             : Effect.tap(semantic.ingest(entries), () => Effect.sync(() => held.release(entries)))
-        }).pipe(Effect.asVoid, MemoryNotices.observed("working", "flush")),
+        }).pipe(Effect.asVoid, MemoryTelemetry.observed("working", "flush")),
       learn: procedural.learn,
       health
     }

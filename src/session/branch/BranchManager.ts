@@ -36,8 +36,8 @@ import type {
   SessionTransitionError
 } from "../turn/SessionError.js"
 import * as SessionMetrics from "../turn/SessionMetrics.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import type * as StateDiff from "../turn/StateDiff.js"
 import * as BranchTree from "./BranchTree.js"
 import * as CheckpointDiff from "./CheckpointDiff.js"
@@ -214,9 +214,9 @@ export const make = (
 ): Effect.Effect<Service, never, SessionWriter.SessionWriter | WorkingMemory.WorkingMemory | Scope.Scope> =>
   Effect.gen(function* () {
     const writer = yield* SessionWriter.SessionWriter
-    const notices = yield* SessionNotices.make
+    const telemetry = yield* SessionTelemetry.make
     const feed = yield* SessionFollowUp.makeFeed
-    const remember = ({ session, turns }: SessionMerge.Merged, restore: SessionNotices.Restore) => {
+    const remember = ({ session, turns }: SessionMerge.Merged, restore: SessionTelemetry.Restore) => {
       for (const _ of turns) SessionMetrics.turnAdded()
       return feed(turns, session, restore)
     }
@@ -233,21 +233,21 @@ export const make = (
 
     return {
       fork: (id, options) =>
-        SessionNotices.observed(
+        SessionTelemetry.observed(
           "fork",
           id,
-          SessionNotices.followed(
-            (written: SessionNotices.Written<SessionStore.Created>) => fork(id, options, written),
+          SessionTelemetry.followed(
+            (written: SessionTelemetry.Written<SessionStore.Created>) => fork(id, options, written),
             ({ isNew, session }, restore) =>
-              isNew ? Effect.as(notices.started(session, restore), session) : Effect.succeed(session)
+              isNew ? Effect.as(telemetry.started(session, restore), session) : Effect.succeed(session)
           )
         ),
       merge: <E, R>(into: SessionId, from: SessionId, options?: MergeOptions<E, R>) =>
-        SessionNotices.observed(
+        SessionTelemetry.observed(
           "merge",
           into,
-          SessionNotices.followed(
-            (written: SessionNotices.Written<SessionMerge.Merged>) =>
+          SessionTelemetry.followed(
+            (written: SessionTelemetry.Written<SessionMerge.Merged>) =>
               merge(
                 into,
                 from,
@@ -257,11 +257,13 @@ export const make = (
               ),
             (merged, restore) =>
               merged.isNew
-                ? notices
+                ? telemetry
                     .changed("merged", merged.session)
                     .pipe(
                       Effect.zipRight(
-                        merged.checkpoint === undefined ? Effect.void : notices.checkpointed(merged.checkpoint, restore)
+                        merged.checkpoint === undefined
+                          ? Effect.void
+                          : telemetry.checkpointed(merged.checkpoint, restore)
                       ),
                       Effect.zipRight(remember(merged, restore)),
                       Effect.as(merged)

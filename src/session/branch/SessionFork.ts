@@ -20,8 +20,8 @@ import {
   SessionNotFoundError,
   SessionStorageError
 } from "../turn/SessionError.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 
 /**
  * Sessions that wrote turns on the way to a branch, at most: every one of them is written into its record.
@@ -129,7 +129,7 @@ export const make = (
 ): ((
   sourceId: SessionId,
   options: Options | undefined,
-  written: SessionNotices.Written<SessionStore.Created>
+  written: SessionTelemetry.Written<SessionStore.Created>
 ) => Effect.Effect<SessionStore.Created, Failure>) => {
   const { find, store } = writer
   return Effect.fnUntraced(function* (sourceId, options, written) {
@@ -167,7 +167,7 @@ export const make = (
       lineage
     }
     const created = yield* Effect.catchTag(
-      SessionNotices.telling(
+      SessionTelemetry.telling(
         store.create({
           session,
           checkpoint: {

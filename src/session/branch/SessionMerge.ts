@@ -32,8 +32,8 @@ import {
   SessionStorageError,
   SessionTransitionError
 } from "../turn/SessionError.js"
-import type * as SessionNotices from "../turn/SessionNotices.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import type * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as StateValues from "../turn/StateValues.js"
 import * as CommonTurn from "./CommonTurn.js"
 import * as MergeBase from "./MergeBase.js"
@@ -361,7 +361,7 @@ export const make = (writer: SessionWriter.Service, settings: Settings) => {
     fromId: SessionId,
     strategy: MergeStrategy<E, R>,
     access: SessionWriter.Access | undefined,
-    tell: SessionNotices.Written<Merged>
+    tell: SessionTelemetry.Written<Merged>
   ): Effect.Effect<Merged, Failure | E, R> =>
     Effect.gen(function* () {
       let salt: string | undefined

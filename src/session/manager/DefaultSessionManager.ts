@@ -18,8 +18,8 @@ import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import { begin, type Session } from "../turn/Session.js"
 import * as SessionChecks from "../turn/SessionChecks.js"
 import { SessionInputError, SessionNotFoundError } from "../turn/SessionError.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as TurnBytes from "../turn/TurnBytes.js"
 import * as SessionChange from "./SessionChange.js"
 import * as SessionCheckpoints from "./SessionCheckpoints.js"
@@ -68,7 +68,7 @@ export interface Options {
 type Parts = SessionChange.Parts
 type Service = SessionManager.Service
 
-const observed = SessionNotices.observed
+const observed = SessionTelemetry.observed
 
 /** Infinity is no limit. */
 const limit = (given: number | undefined, otherwise: number): number | undefined => {
@@ -111,11 +111,11 @@ const create =
         ...given,
         ...(systemPrompt === undefined ? {} : { systemPrompt })
       }
-      const made = (written: SessionNotices.Written<SessionStore.Created>) =>
+      const made = (written: SessionTelemetry.Written<SessionStore.Created>) =>
         Effect.catchTag(
           SessionChange.opening(
             parts,
-            SessionNotices.telling(
+            SessionTelemetry.telling(
               writer.store.create({ session, limits: { perUser: settings.maxSessionsPerUser } }),
               written
             )
@@ -124,8 +124,8 @@ const create =
           () =>
             Effect.fail(taken(id, "The id is that of a deleted session of which branches are left; take another one"))
         )
-      return yield* SessionNotices.followed(made, ({ isNew, session: kept }, restore) => {
-        if (isNew) return Effect.as(followUp.notices.started(kept, restore), kept)
+      return yield* SessionTelemetry.followed(made, ({ isNew, session: kept }, restore) => {
+        if (isNew) return Effect.as(followUp.telemetry.started(kept, restore), kept)
         return Effect.flatMap(SystemAccess.permits(userId, kept.userId), (mayUse) =>
           mayUse ? Effect.succeed(kept) : Effect.fail(taken(id, "The id is not free; take another one"))
         )
@@ -147,7 +147,7 @@ const resume =
         return Effect.succeed(SessionChange.save({ session: active, changed: true }, { session: active }))
       },
       after: ({ changed, session }) =>
-        changed ? Effect.as(parts.followUp.notices.changed("resumed", session), session) : Effect.succeed(session),
+        changed ? Effect.as(parts.followUp.telemetry.changed("resumed", session), session) : Effect.succeed(session),
       refuse: SessionChange.expired
     })
     return observed("resume", id, SessionChange.unlimited(resumed))
@@ -187,7 +187,7 @@ const suspend =
         )
       },
       after: ({ changed, session }) =>
-        changed ? Effect.as(parts.followUp.notices.changed("suspended", session), session) : Effect.succeed(session),
+        changed ? Effect.as(parts.followUp.telemetry.changed("suspended", session), session) : Effect.succeed(session),
       refuse: (id) => SessionStateMachine.refusal(id, "expired", "suspended")
     })
     return observed("suspend", id, SessionChange.unlimited(suspended))
@@ -204,8 +204,8 @@ const close =
           : { _tag: "Keep", value: undefined }
       )
     }
-    const ended = SessionNotices.followed(
-      (written: SessionNotices.Written<Session | undefined>) => parts.writer.modify(id, options, decide, written),
+    const ended = SessionTelemetry.followed(
+      (written: SessionTelemetry.Written<Session | undefined>) => parts.writer.modify(id, options, decide, written),
       (session, restore) => (session === undefined ? Effect.void : parts.followUp.ended(session, restore))
     )
     return observed("close", id, SessionChange.unlimited(ended))

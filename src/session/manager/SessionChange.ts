@@ -16,7 +16,7 @@ import {
   SessionExpiredError,
   type SessionStorageError
 } from "../turn/SessionError.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import type * as SessionFollowUp from "./SessionFollowUp.js"
 import type * as SessionWriter from "./SessionWriter.js"
 
@@ -203,12 +203,12 @@ export const change = <A, E, B, E2>(
   access: SessionWriter.Access | undefined,
   options: {
     readonly decide: (session: Session, now: number) => Effect.Effect<SessionWriter.Decision<Outcome<A>, E>, E>
-    readonly after: (value: A, restore: SessionNotices.Restore) => Effect.Effect<B>
+    readonly after: (value: A, restore: SessionTelemetry.Restore) => Effect.Effect<B>
     readonly refuse: (id: SessionId) => E2
   }
 ) =>
-  SessionNotices.followed(
-    (written: SessionNotices.Written<Outcome<A>>) => parts.writer.modify(id, access, options.decide, written),
+  SessionTelemetry.followed(
+    (written: SessionTelemetry.Written<Outcome<A>>) => parts.writer.modify(id, access, options.decide, written),
     (outcome, restore): Effect.Effect<B, E2> =>
       outcome._tag === "Done"
         ? options.after(outcome.value, restore)

@@ -11,8 +11,8 @@ import * as Count from "../../internal/Count.js"
 import { CheckpointId, type Cut, isLive, type Session, type SessionCheckpoint, stateOf } from "../turn/Session.js"
 import * as SessionChecks from "../turn/SessionChecks.js"
 import { CheckpointNotFoundError, SessionStorageError } from "../turn/SessionError.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as SessionChange from "./SessionChange.js"
 import type * as SessionManager from "./SessionManager.js"
 
@@ -72,12 +72,12 @@ export const checkpoint =
           }
         }
       })
-      return yield* SessionNotices.followed(
-        (written: SessionNotices.Written<SessionCheckpoint>) => parts.writer.modify(id, options, decide, written),
-        (made, restore) => Effect.as(parts.followUp.notices.checkpointed(made, restore), made)
+      return yield* SessionTelemetry.followed(
+        (written: SessionTelemetry.Written<SessionCheckpoint>) => parts.writer.modify(id, options, decide, written),
+        (made, restore) => Effect.as(parts.followUp.telemetry.checkpointed(made, restore), made)
       )
     })
-    return SessionNotices.observed("checkpoint", id, SessionChange.unlimited(made))
+    return SessionTelemetry.observed("checkpoint", id, SessionChange.unlimited(made))
   }
 
 /**
@@ -86,7 +86,7 @@ export const checkpoint =
 export const checkpoints =
   ({ writer: { find, store } }: SessionChange.Parts): SessionManager.Service["checkpoints"] =>
   (id, options) =>
-    SessionNotices.observed(
+    SessionTelemetry.observed(
       "checkpoints",
       id,
       Effect.flatMap(find(id, options), () => {
@@ -202,11 +202,11 @@ export const restore =
           const limits = isLive(session) ? undefined : { perUser: parts.settings.maxSessionsPerUser }
           return SessionChange.save(opened, { session: opened, limits })
         }),
-        after: (session: Session) => Effect.as(parts.followUp.notices.changed("restored", session), session),
+        after: (session: Session) => Effect.as(parts.followUp.telemetry.changed("restored", session), session),
         refuse: SessionChange.expired
       })
     })
-    return SessionNotices.observed(
+    return SessionTelemetry.observed(
       "restore",
       undefined,
       // A session that is not the asker's has no checkpoints for them.

@@ -15,7 +15,7 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import type { Exchange, NewTurn, Session, SessionCheckpoint, SessionTurn } from "../turn/Session.js"
 import * as SessionChecks from "../turn/SessionChecks.js"
 import { type SessionConflictError, SessionInputError, SessionStorageError } from "../turn/SessionError.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as SessionChange from "./SessionChange.js"
 import type * as SessionLease from "./SessionLease.js"
 import type * as SessionManager from "./SessionManager.js"
@@ -70,7 +70,7 @@ export const begin =
         )
       )
     })
-    return SessionNotices.observed("begin_exchange", id, begun)
+    return SessionTelemetry.observed("begin_exchange", id, begun)
   }
 
 interface Written {
@@ -139,7 +139,7 @@ const closing = Effect.fnUntraced(function* (
 const announced = (
   parts: SessionChange.Parts,
   value: Closed,
-  restore: SessionNotices.Restore
+  restore: SessionTelemetry.Restore
 ): Effect.Effect<ReadonlyArray<SessionTurn>> =>
   value._tag === "Late"
     ? Effect.succeed([])
@@ -159,8 +159,8 @@ const close = (
   const { modify, store } = parts.writer
   const ref = { sessionId: id, runId }
   const write = (turns: ReadonlyArray<NewTurn>) =>
-    SessionNotices.followed(
-      (written: SessionNotices.Written<Closed>) =>
+    SessionTelemetry.followed(
+      (written: SessionTelemetry.Written<Closed>) =>
         modify(
           id,
           access,
@@ -228,7 +228,7 @@ export const end =
         })
       )
     )
-    return SessionNotices.observed("end_exchange", id, ended)
+    return SessionTelemetry.observed("end_exchange", id, ended)
   }
 
 /** Keeps the question without an answer, marked. The session does not live longer for it. */
@@ -240,8 +240,8 @@ const giveUp = (
   const { modify, store } = parts.writer
   const withdrawn = Effect.as(store.withdraw({ sessionId, runId }), [])
   const marked = turns.map((turn): NewTurn => (turn.role === "user" ? { ...turn, unanswered } : turn))
-  return SessionNotices.followed(
-    (written: SessionNotices.Written<Closed>) =>
+  return SessionTelemetry.followed(
+    (written: SessionTelemetry.Written<Closed>) =>
       SystemAccess.grant(
         modify(
           sessionId,

@@ -22,8 +22,8 @@ import type { MemoryError } from "../../memory/entry/MemoryError.js"
 import * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import type { Session, SessionCheckpoint, SessionTurn } from "../turn/Session.js"
 import * as SessionMetrics from "../turn/SessionMetrics.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
 import * as SessionTaskError from "../turn/SessionTaskError.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as SessionMemory from "./SessionMemory.js"
 
 /**
@@ -34,23 +34,23 @@ import * as SessionMemory from "./SessionMemory.js"
 export type Feed = (
   turns: ReadonlyArray<SessionTurn>,
   session: Session,
-  restore: SessionNotices.Restore
+  restore: SessionTelemetry.Restore
 ) => Effect.Effect<void>
 
 /**
  * @category models
  */
 export interface FollowUp {
-  readonly notices: SessionNotices.Notices
+  readonly telemetry: SessionTelemetry.SessionTelemetry
   /** Memory has the turns when this ends, or did not take them in time. */
   readonly turnsAdded: (
     turns: ReadonlyArray<SessionTurn>,
     session: Session,
     checkpoint: SessionCheckpoint | undefined,
-    restore: SessionNotices.Restore
+    restore: SessionTelemetry.Restore
   ) => Effect.Effect<void>
   /** Consolidation goes on behind. */
-  readonly ended: (session: Session, restore: SessionNotices.Restore) => Effect.Effect<void>
+  readonly ended: (session: Session, restore: SessionTelemetry.Restore) => Effect.Effect<void>
 }
 
 /** Milliseconds: for memory to take a turn, and for what goes on behind to end when the layer does. */
@@ -96,7 +96,7 @@ const errorOf = (
 
 /** Work for memory, which may fail as it likes: the failure is counted, logged and published, and fails nobody. */
 const passedOver = (
-  notices: SessionNotices.Notices,
+  telemetry: SessionTelemetry.SessionTelemetry,
   task: SessionTaskError.Task,
   session: Session,
   work: () => Effect.Effect<unknown, MemoryError | Cause.TimeoutException>
@@ -108,7 +108,7 @@ const passedOver = (
       const error = errorOf(task, session, exit.cause)
       return Effect.zipRight(
         warn(error.message, { sessionId: session.id, error: error._tag, code: error.code }),
-        notices.taskFailed(error)
+        telemetry.taskFailed(error)
       )
     })
   )
@@ -138,14 +138,18 @@ const added = (
 
 /** In a fiber of its own: what is kept is remembered, even if nobody waits for it any more. */
 const feeding =
-  (fibers: FiberSet.FiberSet<void>, memory: WorkingMemory.Service, notices: SessionNotices.Notices): Feed =>
+  (
+    fibers: FiberSet.FiberSet<void>,
+    memory: WorkingMemory.Service,
+    telemetry: SessionTelemetry.SessionTelemetry
+  ): Feed =>
   (turns, session, restore) =>
     memory === WorkingMemory.noop || turns.length === 0
       ? Effect.void
       : Effect.flatMap(
           FiberSet.run(
             fibers,
-            passedOver(notices, "add", session, () =>
+            passedOver(telemetry, "add", session, () =>
               Deadline.run(
                 () =>
                   added(
@@ -166,7 +170,7 @@ const feeding =
  * @category constructors
  */
 export const makeFeed: Effect.Effect<Feed, never, WorkingMemory.WorkingMemory | Scope.Scope> = Effect.gen(function* () {
-  return feeding(yield* makeFibers, yield* WorkingMemory.WorkingMemory, yield* SessionNotices.make)
+  return feeding(yield* makeFibers, yield* WorkingMemory.WorkingMemory, yield* SessionTelemetry.make)
 })
 
 /**
@@ -178,7 +182,7 @@ export const make = (options: {
   Effect.gen(function* () {
     const memory = yield* WorkingMemory.WorkingMemory
     const consolidator = yield* MemoryConsolidator.MemoryConsolidator
-    const notices = yield* SessionNotices.make
+    const telemetry = yield* SessionTelemetry.make
     // The span of whoever builds the layer, or ends a session, has ended by then.
     const captured = yield* CapturedContext.context<never>()
     const fibers = yield* makeFibers
@@ -186,7 +190,7 @@ export const make = (options: {
       FiberSet.runtime(fibers)(),
       (_current: Context.Context<never>) => captured
     )
-    const feed = feeding(fibers, memory, notices)
+    const feed = feeding(fibers, memory, telemetry)
     const consolidates =
       options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
 
@@ -202,21 +206,21 @@ export const make = (options: {
     const consolidate = (session: Session, ownerId: string): Effect.Effect<void> =>
       atOnce.withPermits(1)(
         Effect.zipRight(
-          passedOver(notices, "flush", session, () => memory.flush({ ownerId, sessionId: session.id })),
+          passedOver(telemetry, "flush", session, () => memory.flush({ ownerId, sessionId: session.id })),
           Effect.suspend(() =>
             count(ownerId, -1) > 0
               ? Effect.void
-              : passedOver(notices, "consolidate", session, () => consolidator.consolidate({ ownerId }))
+              : passedOver(telemetry, "consolidate", session, () => consolidator.consolidate({ ownerId }))
           )
         )
       )
 
     return {
-      notices,
+      telemetry,
       turnsAdded: (turns, session, checkpoint, restore) => {
         for (const _ of turns) SessionMetrics.turnAdded()
         const fed = feed(turns, session, restore)
-        return checkpoint === undefined ? fed : Effect.zipRight(notices.checkpointed(checkpoint, restore), fed)
+        return checkpoint === undefined ? fed : Effect.zipRight(telemetry.checkpointed(checkpoint, restore), fed)
       },
       ended: (session, restore) =>
         Effect.suspend(() => {
@@ -225,7 +229,7 @@ export const make = (options: {
             count(ownerId, 1)
             fork(consolidate(session, ownerId))
           }
-          return notices.ended(session, restore)
+          return telemetry.ended(session, restore)
         })
     }
   })

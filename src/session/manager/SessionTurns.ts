@@ -18,8 +18,8 @@ import {
   type SessionStorageError,
   SessionTransitionError
 } from "../turn/SessionError.js"
-import * as SessionNotices from "../turn/SessionNotices.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as SessionChange from "./SessionChange.js"
 import * as SessionCheckpoints from "./SessionCheckpoints.js"
 import type * as SessionManager from "./SessionManager.js"
@@ -293,7 +293,7 @@ export const addTurn =
         refuse: SessionChange.expired
       })
     )
-    return SessionNotices.observed("add_turn", id, written)
+    return SessionTelemetry.observed("add_turn", id, written)
   }
 
 /** Where the page before a turn ends; none when the session does not know that turn. */
@@ -317,7 +317,7 @@ const endBefore = (
 export const turns =
   ({ writer: { find, store } }: SessionChange.Parts): SessionManager.Service["turns"] =>
   (id, options) =>
-    SessionNotices.observed(
+    SessionTelemetry.observed(
       "turns",
       id,
       Effect.gen(function* () {

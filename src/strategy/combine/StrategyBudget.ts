@@ -57,7 +57,7 @@ const refusedBy = (strategyName: string, refusal: CallBudget.Refusal): StrategyB
       })
     : new StrategyBudgetError({
         ...about,
-        message: `"${strategyName}" has a budget in dollars, and the price of ${unpriced} is not known`,
+        message: `"${strategyName}" has a dollar budget, but the price of ${unpriced} is unknown`,
         hint: "Give its price to `CostEstimator.layerPrices`, or a budget of tokens"
       })
 }

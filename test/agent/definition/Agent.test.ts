@@ -471,7 +471,7 @@ describe("Agent limits", () => {
       assert.closeTo(error.used, 0.8, 1e-9)
       assert.closeTo(error.partial?.costUsd ?? 0, 0.8, 1e-9)
       const unknown = limited(yield* Effect.flip(run(CostEstimator.layerPrices({}))))
-      assert.include(unknown.message, "price of test-model is not known")
+      assert.include(unknown.message, "price of test-model is unknown")
       assert.strictEqual(unknown.partial?.modelCalls, 0)
     })
   )

@@ -29,7 +29,7 @@ describe("the tools of a registry", () => {
       )
       assert.deepStrictEqual(
         response.degraded.map(({ error, stage }) => [stage, error.tag, error.message]),
-        [["tools", "ToolShadowed", 'The tool "time" of the registry has the name of one of the agent\'s']]
+        [["tools", "ToolShadowed", 'The registry tool "time" has the same name as a tool of the agent']]
       )
     }).pipe(
       Effect.provide(

@@ -501,7 +501,7 @@ describe("SemanticMemory.layer: branches", () => {
   )
 })
 
-describe("SemanticMemory.layer: notices", () => {
+describe("SemanticMemory.layer: telemetry", () => {
   it.effect("what is kept and what is answered is told to the hooks", () =>
     run((memory) =>
       Effect.gen(function* () {

@@ -10,7 +10,7 @@ import * as Tracer from "effect/Tracer"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as SessionMetrics from "../../../src/session/turn/SessionMetrics.js"
-import * as SessionNotices from "../../../src/session/turn/SessionNotices.js"
+import * as SessionTelemetry from "../../../src/session/turn/SessionTelemetry.js"
 import * as ManagedSessions from "../../support/ManagedSessions.js"
 
 const { layer, sid, turn, uid } = ManagedSessions
@@ -81,7 +81,7 @@ const recorder = () => {
 describe("SessionMetrics", () => {
   it.effect("operations are counted by their outcome, and timed", () =>
     Effect.gen(function* () {
-      const observed = <A, E>(effect: Effect.Effect<A, E>) => SessionNotices.observed("merge", id, effect)
+      const observed = <A, E>(effect: Effect.Effect<A, E>) => SessionTelemetry.observed("merge", id, effect)
       const all = (effect: Effect.Effect<unknown, unknown>) =>
         growth(
           effect,

@@ -489,7 +489,7 @@ describe("MemoryStoreSuite", () => {
   )
 
   for (const [what, layer, expected] of layers) {
-    it.effect(`notices ${what}`, () =>
+    it.effect(`telemetry ${what}`, () =>
       Effect.map(failures(layer, [...expected, unconcerned]), (names) => assert.sameMembers([...names], [...expected]))
     )
   }

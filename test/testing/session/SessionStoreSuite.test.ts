@@ -446,7 +446,7 @@ describe("SessionStoreSuite", () => {
 
   for (const [what, layer, expected] of layers) {
     it.effect(
-      `notices ${what}`,
+      `telemetry ${what}`,
       () =>
         Effect.map(failures(layer, [...expected, unconcerned]), (names) =>
           assert.sameMembers([...names], [...expected])

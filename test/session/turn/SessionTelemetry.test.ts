@@ -23,7 +23,7 @@ const live = Effect.gen(function* () {
 const hooks = ["SessionStartedHook", "SessionCheckpointCreatedHook", "SessionClosedHook"]
 const events = ["SessionCreatedEvent", "SessionChangedEvent", "SessionChangedEvent", "SessionClosedEvent"]
 
-describe("SessionNotices", () => {
+describe("SessionTelemetry", () => {
   SystemTest.effect("outside of a run hooks and bus are those the sessions were built with", () => {
     const told = new Told()
     return Effect.gen(function* () {

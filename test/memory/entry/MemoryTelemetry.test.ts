@@ -10,7 +10,7 @@ import * as DefaultMemory from "../../../src/memory/DefaultMemory.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import * as MemoryHooks from "../../../src/memory/entry/MemoryHooks.js"
 import * as MemoryMetrics from "../../../src/memory/entry/MemoryMetrics.js"
-import * as MemoryNotices from "../../../src/memory/entry/MemoryNotices.js"
+import * as MemoryTelemetry from "../../../src/memory/entry/MemoryTelemetry.js"
 import * as ProceduralMemory from "../../../src/memory/procedural/ProceduralMemory.js"
 import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
@@ -40,10 +40,10 @@ const added = <A, E, R>(read: () => number, effect: Effect.Effect<A, E, R>) =>
     return Effect.map(Effect.exit(effect), () => read() - before)
   })
 
-describe("MemoryNotices", () => {
+describe("MemoryTelemetry", () => {
   it.effect("operations are counted by their outcome, and timed", () =>
     Effect.gen(function* () {
-      const observed = MemoryNotices.observed("episodic", "recall")
+      const observed = MemoryTelemetry.observed("episodic", "recall")
       assert.strictEqual(yield* added(() => operations("episodic", "recall", "success"), observed(Effect.void)), 1)
       assert.strictEqual(yield* added(() => operations("episodic", "recall", "failed"), observed(Effect.fail("no"))), 1)
       assert.strictEqual(yield* added(() => operations("episodic", "recall", "failed"), observed(Effect.die("no"))), 1)
@@ -126,8 +126,8 @@ describe("MemoryNotices", () => {
 
   it.effect("hits and misses are told apart", () =>
     Effect.gen(function* () {
-      const notices = yield* MemoryNotices.make
-      const retrieved = (count: number) => notices.retrieved({ tier: "semantic", ownerId: "ann", count })
+      const telemetry = yield* MemoryTelemetry.make
+      const retrieved = (count: number) => telemetry.retrieved({ tier: "semantic", ownerId: "ann", count })
       const hits = () => measured(MemoryMetrics.METRIC_MEMORY_HITS, { tier: "semantic" })
       const misses = () => measured(MemoryMetrics.METRIC_MEMORY_MISSES, { tier: "semantic" })
       assert.strictEqual(yield* added(hits, retrieved(2)), 1)
@@ -149,9 +149,9 @@ describe("MemoryNotices", () => {
         })
       const outside = yield* listening("outside")
       const inside = yield* listening("inside")
-      const notices = yield* Effect.provideService(MemoryNotices.make, Hooks.Hooks, outside)
+      const telemetry = yield* Effect.provideService(MemoryTelemetry.make, Hooks.Hooks, outside)
       const written = (...ids: ReadonlyArray<string>) =>
-        notices.written({ tier: "episodic", backend: "x", ownerId: "ann", ids })
+        telemetry.written({ tier: "episodic", backend: "x", ownerId: "ann", ids })
       yield* written("a")
       yield* written()
       const run = Run.make({

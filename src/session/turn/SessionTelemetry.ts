@@ -4,7 +4,6 @@
  * @internal
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -12,6 +11,7 @@ import type { SessionId } from "../../domain/Ids.js"
 import * as Spanned from "../../internal/fiber/Spanned.js"
 import * as Announcer from "../../observability/Announcer.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
+import * as Observed from "../../observability/Observed.js"
 import { attribute } from "../../observability/Telemetry.js"
 import type { Session, SessionCheckpoint } from "./Session.js"
 import {
@@ -75,7 +75,7 @@ export const followed = <A, E, R, B, E2, R2>(
  *
  * @category models
  */
-export interface Notices {
+export interface SessionTelemetry {
   readonly started: (session: Session, restore?: Restore) => Effect.Effect<void>
   readonly checkpointed: (checkpoint: SessionCheckpoint, restore?: Restore) => Effect.Effect<void>
   /** Suspended, resumed, restored or merged: `updatedAt` is when. */
@@ -93,11 +93,11 @@ const asItIs: Restore = (effect) => effect
  *
  * @category constructors
  */
-export const make: Effect.Effect<Notices> = Effect.gen(function* () {
-  const told = yield* Announcer.make
+export const make: Effect.Effect<SessionTelemetry> = Effect.gen(function* () {
+  const announcer = yield* Announcer.make
   return {
     started: ({ id: sessionId, parentSessionId, userId }, restore = asItIs) =>
-      told((hooks, announce) => {
+      announcer((hooks, announce) => {
         announce(() =>
           DomainEvent.make(SessionCreatedEvent, {
             aggregateId: sessionId,
@@ -113,21 +113,21 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
           : Effect.void
       }),
     checkpointed: ({ id: checkpointId, kind, sessionId }, restore = asItIs) =>
-      told((hooks) => {
+      announcer((hooks) => {
         SessionMetrics.checkpointed(kind)
         return hooks.has(SessionCheckpointCreatedHook)
           ? restore(hooks.call(SessionCheckpointCreatedHook, { sessionId, checkpointId, kind }))
           : Effect.void
       }),
     changed: (change, { id: sessionId, status }) =>
-      told((_, announce) => {
+      announcer((_, announce) => {
         announce(() =>
           DomainEvent.make(SessionChangedEvent, { aggregateId: sessionId, fields: { sessionId, change, status } })
         )
         return Effect.void
       }),
     ended: ({ createdAt, id: sessionId, status: ended, updatedAt, userId }, restore = asItIs) =>
-      told((hooks, announce) => {
+      announcer((hooks, announce) => {
         const status: "closed" | "expired" = ended === "expired" ? ended : "closed"
         SessionMetrics.ended(status)
         announce(() =>
@@ -141,7 +141,7 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
           : Effect.void
       }),
     taskFailed: ({ _tag: error, code, message, sessionId, task }) =>
-      told((_, announce) => {
+      announcer((_, announce) => {
         announce(() =>
           DomainEvent.make(SessionTaskFailedEvent, {
             aggregateId: sessionId,
@@ -163,14 +163,13 @@ export const observed = <A, E, R>(
   sessionId: SessionId | undefined,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.clock, (clock) => {
-    const startedAt = clock.unsafeCurrentTimeNanos()
-    const attributes = sessionId === undefined ? {} : { [attribute.genAiConversationId]: sessionId }
-    return Spanned.run(SessionMetrics.SPAN_SESSION + operation, { attributes }, effect, (exit) =>
-      SessionMetrics.operated(
-        operation,
-        Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failed",
-        Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6
-      )
-    )
-  })
+  Observed.timed(
+    (ended) =>
+      Spanned.run(
+        SessionMetrics.SPAN_SESSION + operation,
+        { attributes: sessionId === undefined ? {} : { [attribute.genAiConversationId]: sessionId } },
+        effect,
+        ended
+      ),
+    (outcome, durationMs) => SessionMetrics.operated(operation, outcome, durationMs)
+  )

@@ -4,12 +4,11 @@
  * @internal
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type { EntryId } from "../../domain/Ids.js"
 import * as Announcer from "../../observability/Announcer.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
+import * as Observed from "../../observability/Observed.js"
 import { MemoryRetrievedEvent, MemoryStoredEvent } from "./MemoryEvents.js"
 import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook, type Tier } from "./MemoryHooks.js"
 import * as MemoryMetrics from "./MemoryMetrics.js"
@@ -17,7 +16,7 @@ import * as MemoryMetrics from "./MemoryMetrics.js"
 /**
  * @category models
  */
-export interface Notices {
+export interface MemoryTelemetry {
   /** Entries were stored. */
   readonly written: (written: {
     readonly tier: Tier
@@ -47,13 +46,13 @@ let queries = 0
  *
  * @category constructors
  */
-export const make: Effect.Effect<Notices> = Effect.gen(function* () {
-  const told = yield* Announcer.make
+export const make: Effect.Effect<MemoryTelemetry> = Effect.gen(function* () {
+  const announcer = yield* Announcer.make
   return {
     written: ({ backend, ids, ownerId, tier }) =>
       ids.length === 0
         ? Effect.void
-        : told((hooks, announce) => {
+        : announcer((hooks, announce) => {
             for (const memoryId of ids) {
               announce(() =>
                 DomainEvent.make(MemoryStoredEvent, { aggregateId: ownerId, fields: { memoryId, memoryType: tier } })
@@ -64,7 +63,7 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
               : Effect.void
           }),
     retrieved: ({ count, ownerId, tier }) =>
-      told((hooks, announce) => {
+      announcer((hooks, announce) => {
         MemoryMetrics.retrieved(tier, count)
         announce(() =>
           DomainEvent.make(MemoryRetrievedEvent, {
@@ -77,7 +76,7 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
           : Effect.void
       }),
     consolidated: ({ ownerId, pruned, replaced, strategy }) =>
-      told((hooks) =>
+      announcer((hooks) =>
         hooks.has(MemoryConsolidatedHook)
           ? hooks.call(MemoryConsolidatedHook, { strategy, ownerId, pruned, replaced })
           : Effect.void
@@ -93,22 +92,12 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
 export const observed =
   (tier: Tier, operation: MemoryMetrics.Operation) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.flatMap(Effect.clock, (clock) => {
-      const startedAt = clock.unsafeCurrentTimeNanos()
-      return effect.pipe(
-        Effect.onExit((exit) =>
-          Effect.sync(() =>
-            MemoryMetrics.operated(
-              tier,
-              operation,
-              Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failed",
-              Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6
-            )
-          )
+    Observed.timed(
+      (ended) =>
+        Effect.withSpan(
+          Effect.onExit(effect, (exit) => Effect.sync(() => ended(exit))),
+          MemoryMetrics.SPAN_MEMORY + operation,
+          { captureStackTrace: false, attributes: { [MemoryMetrics.attribute.tier]: tier } }
         ),
-        Effect.withSpan(MemoryMetrics.SPAN_MEMORY + operation, {
-          captureStackTrace: false,
-          attributes: { [MemoryMetrics.attribute.tier]: tier }
-        })
-      )
-    })
+      (outcome, durationMs) => MemoryMetrics.operated(tier, operation, outcome, durationMs)
+    )
