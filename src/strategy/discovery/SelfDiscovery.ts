@@ -7,7 +7,8 @@
 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { errorInfo, FinishReason } from "../../domain/AgentEvent.js"
+import { FinishReason } from "../../domain/AgentEvent.js"
+import { errorInfo } from "../../domain/ErrorInfo.js"
 import * as StateGraph from "../../graph/StateGraph.js"
 import type { CacheBackend, CacheBackendError } from "../../llm/CacheBackend.js"
 import * as Prompts from "../../prompt/defaults/SelfDiscoveryPrompts.js"
