@@ -390,22 +390,28 @@ export const encodingOf = (model: string): Encoding | undefined => {
   return undefined
 }
 
-const load = (encoding: Encoding): Effect.Effect<(text: string) => number> =>
-  Effect.map(
-    // The package is a dependency: that it cannot be loaded is a broken installation, not a failure to handle.
-    Effect.promise(() =>
-      encoding === "o200k_base"
-        ? import("gpt-tokenizer/encoding/o200k_base")
-        : import("gpt-tokenizer/encoding/cl100k_base")
-    ),
-    (tokenizer) => {
-      const plain = { disallowedSpecial: new Set<string>() }
-      return (text) => tokenizer.countTokens(text, plain)
+/** The tokenizer of `gpt-tokenizer`; `undefined` where that optional package cannot be loaded. */
+const load = (encoding: Encoding): Effect.Effect<((text: string) => number) | undefined> =>
+  Effect.promise(async () => {
+    const plain = { disallowedSpecial: new Set<string>() }
+    // Bundlers accept an import in a try block of a package that is not installed.
+    try {
+      const { countTokens } =
+        encoding === "o200k_base"
+          ? await import("gpt-tokenizer/encoding/o200k_base")
+          : await import("gpt-tokenizer/encoding/cl100k_base")
+      return (text) => countTokens(text, plain)
+    } catch {
+      return undefined
     }
-  )
+  })
+
+/** The approximation reaches 0.85 of the true count at worst. */
+const estimate = (text: string): number => Math.ceil(approximateCount(text) / 0.85)
 
 /**
- * The counter of a model: its tokenizer, loaded when the layer is built, else the approximation.
+ * The counter of a model: its tokenizer, loaded when the layer is built, else the approximation. Without the package
+ * `gpt-tokenizer` it is an estimate that never undercounts.
  *
  * @since 0.1.0
  * @category constructors
@@ -414,7 +420,11 @@ export const forModel = (model: string): Effect.Effect<Service> => {
   const encoding = encodingOf(model)
   return encoding === undefined
     ? Effect.succeed({ ...approximate, model })
-    : Effect.map(load(encoding), (encode) => make({ model, exact: true, count: bounded(encode) }))
+    : Effect.map(load(encoding), (encode) =>
+        encode === undefined
+          ? make({ model, exact: false, count: estimate })
+          : make({ model, exact: true, count: bounded(encode) })
+      )
 }
 
 /**

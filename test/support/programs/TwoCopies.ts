@@ -18,7 +18,6 @@ const defaultsOf = (copy: Copy) => {
     step: Context.get(nothing, copy.Step.Step),
     costs: Context.get(nothing, copy.CostEstimator.CostEstimator),
     prompts: Context.get(nothing, copy.PromptLibrary.PromptLibrary),
-    evaluator: Context.get(nothing, copy.Evaluator.Evaluator),
     ids: Context.get(nothing, copy.IdGenerator.IdGenerator)
   }
 }
