@@ -58,7 +58,7 @@ const told = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
   EventRecorder.tags(events).filter((tag) => !["TextDelta", "TextRetracted", "ReasoningDelta"].includes(tag))
 
 describe("AgentExecutor", () => {
-  it.effect("run and stream tell the same events but for the deltas, and fold to the same response", () =>
+  it.effect("emits the same events from run and stream, except for deltas, and folds them to the same response", () =>
     Effect.gen(function* () {
       const { events, exit, logged, run } = yield* both(agent, script)
       assert.isTrue(Exit.isSuccess(exit))
@@ -77,7 +77,7 @@ describe("AgentExecutor", () => {
     })
   )
 
-  it.effect("a typed answer is encoded in the events and decoded in the response", () =>
+  it.effect("encodes a typed answer in the events and decodes it in the response", () =>
     Effect.gen(function* () {
       const { events, run } = yield* both(Agent.make("a", { output: Schema.Struct({ at: Schema.Date }) }), [
         '{"at": "2020-01-01T00:00:00.000Z"}'
@@ -88,7 +88,7 @@ describe("AgentExecutor", () => {
     })
   )
 
-  it.effect("a failure is the last event and then the error itself, the same both ways", () =>
+  it.effect("ends a failed run with an Error event and then the error itself, run or streamed", () =>
     Effect.gen(function* () {
       for (const [turns, tag] of [
         [[{ fail: Collaborators.overloaded }], "LlmUnavailableError"],
@@ -105,7 +105,7 @@ describe("AgentExecutor", () => {
     })
   )
 
-  it.effect("what is wrong with an agent or its configuration is a run of two events", () =>
+  it.effect("reports an invalid agent or configuration as a run of two events", () =>
     Effect.gen(function* () {
       const bad = Agent.make("a", { strategy: "none such" })
       const { events, exit, run } = yield* both(bad, [])
@@ -119,7 +119,7 @@ describe("AgentExecutor", () => {
     })
   )
 
-  it.effect("every event of a run can be encoded and read back", () =>
+  it.effect("encodes every event of a run and reads it back", () =>
     Effect.gen(function* () {
       const { events } = yield* both(agent, script)
       for (const event of events) {
@@ -130,7 +130,7 @@ describe("AgentExecutor", () => {
     })
   )
 
-  it.effect("runs have ids of their own, and one effect run twice is two runs", () =>
+  it.effect("gives each execution of one effect a run id of its own", () =>
     Effect.gen(function* () {
       const once = AgentExecutor.run(Agent.make("a"), "hi")
       const [one, two] = [yield* once, yield* once]
@@ -141,7 +141,7 @@ describe("AgentExecutor", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2"])))
   )
 
-  it.effect("failures are counted by their kind", () =>
+  it.effect("counts failures by their kind", () =>
     Effect.gen(function* () {
       const counter = Metric.counter(AgentMetrics.METRIC_AGENT_EXECUTIONS_ERRORS, { incremental: true }).pipe(
         Metric.tagged("agent", "failing"),
@@ -157,7 +157,7 @@ describe("AgentExecutor", () => {
     const health = Effect.flatMap(AgentExecutor.AgentExecutor, (executor) => executor.health)
     const down = Effect.fail({ _tag: "Down", message: "no route" })
 
-    it.effect("asks all that runs wait for", () =>
+    it.effect("checks everything that runs wait for", () =>
       Effect.gen(function* () {
         const report = yield* health
         assert.strictEqual(report.status, "healthy")
@@ -226,14 +226,14 @@ describe("a failure of the reasoning", () => {
     new StrategyError.StrategyBudgetError({ ...common, limitType: "tokens", limit: 1, used: 2 })
   ]
 
-  it("is any of the family", () => {
+  it("catches any error of the family", () => {
     assert.deepStrictEqual(
       errors.map((error) => error._tag).sort(),
       StrategyError.StrategyError.members.map((member) => member._tag).sort()
     )
   })
 
-  it.effect("holds what the run had reached, and all it held before", () =>
+  it.effect("carries the partial response and the fields it had before", () =>
     Effect.gen(function* () {
       for (const error of errors) {
         const strategy = Strategy.make("failing", () =>

@@ -81,7 +81,7 @@ describe("AgentParticipant", () => {
     >()
   })
 
-  it.effect("two agents over the real executor talk in one session and one stream", () =>
+  it.effect("lets two agents talk over the real executor in one session and one stream", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({
@@ -132,7 +132,7 @@ describe("AgentParticipant", () => {
   )
 
   it.effect(
-    "an agent sees its own words as its own, the user's as they are, and those of others as data with names",
+    "shows an agent its own words as its own, the user's unchanged, and those of others as data with names",
     () =>
       Effect.gen(function* () {
         yield* opened()
@@ -168,7 +168,7 @@ describe("AgentParticipant", () => {
       }).pipe(Effect.provide(layer({ writer: () => "draft" })))
   )
 
-  it.effect("the silence it was told of, exactly and alone, is silence", () =>
+  it.effect("takes the exact silence text for silence", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({
@@ -200,7 +200,7 @@ describe("AgentParticipant", () => {
     )
   )
 
-  it.effect("one that goes on alone is told that nobody said anything", () =>
+  it.effect("tells an agent that continues alone that nobody said anything", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({ participants: [AgentParticipant.make(agentOf("writer"))], maxRounds: 2 })
@@ -210,7 +210,7 @@ describe("AgentParticipant", () => {
     }).pipe(Effect.provide(layer({ writer: () => "draft" })))
   )
 
-  it.effect("one that sees no more than its own last words is told so", () =>
+  it.effect("tells an agent that sees only its own last words so", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({
@@ -231,7 +231,7 @@ describe("AgentParticipant", () => {
     }).pipe(Effect.provide(layer({ writer: () => "draft" })))
   )
 
-  it.effect("turns are the group's: the run of an agent writes and recalls nothing", () =>
+  it.effect("leaves turns to the group: the run of an agent writes and recalls nothing", () =>
     Effect.gen(function* () {
       const memory = Collaborators.memory()
       const own = Collaborators.sessions()
@@ -253,7 +253,7 @@ describe("AgentParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("tool calls are part of the turn, and whoever has to approve them knows user and session", () =>
+  it.effect("records tool calls in the turn, and approvers see user and session", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       yield* manager.create({ id: sessionId, userId: UserId.make("u1") })
@@ -287,7 +287,7 @@ describe("AgentParticipant", () => {
     )
   )
 
-  it.effect("answers may be for some only, names and limits may differ from the agent's", () =>
+  it.effect("restricts who sees an answer, and overrides names and limits of the agent", () =>
     Effect.gen(function* () {
       yield* opened()
       const bob = speaker("bob", () => undefined)
@@ -319,7 +319,7 @@ describe("AgentParticipant", () => {
     }).pipe(Effect.provide(layer({ writer: () => "psst" })))
   )
 
-  it.effect("an agent that fails is noted with its own error, and the others go on", () =>
+  it.effect("reports the error of a failed agent, and the others continue", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({
@@ -342,7 +342,7 @@ describe("AgentParticipant", () => {
     )
   )
 
-  it.effect("what agents are told of their group can be written anew", () =>
+  it.effect("replaces what agents are told about their group", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({ participants: [AgentParticipant.make(agentOf("writer"))], maxRounds: 1 })
@@ -366,7 +366,7 @@ describe("AgentParticipant", () => {
     )
   )
 
-  it.effect("custom instructions for all are told once, those for groups too", () =>
+  it.effect("gives custom instructions once, including those for groups", () =>
     Effect.gen(function* () {
       yield* opened()
       const agent = Agent.make("writer", { system: "writer", strategy: "react" })
@@ -387,7 +387,7 @@ describe("AgentParticipant", () => {
     )
   )
 
-  it.live("interrupting the group cancels the model call", () =>
+  it.live("cancels the model call when the group is interrupted", () =>
     Effect.gen(function* () {
       yield* opened()
       const asked = yield* Deferred.make<void>()

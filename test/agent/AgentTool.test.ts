@@ -58,7 +58,7 @@ const asks =
 const sub = Agent.make("sub", { system: "sub" })
 
 describe("an agent as a tool", () => {
-  it("adds what its agent needs, and no failure", () => {
+  it("adds the requirements of its agent, and no failure", () => {
     const tool = AgentTool.make(sub)
     expectTypeOf<Tool.ErrorOf<typeof tool>>().toEqualTypeOf<never>()
     expectTypeOf<Tool.ServicesOf<typeof tool>>().toEqualTypeOf<AgentExecutor.AgentExecutor>()
@@ -66,7 +66,7 @@ describe("an agent as a tool", () => {
     AgentTool.make(sub, { allowCycle: true })
   })
 
-  it.effect("an agent that is at work above is refused, and the model is told", () =>
+  it.effect("refuses an agent that is already in the path of runs, and tells the model", () =>
     Effect.gen(function* () {
       const again = Agent.make("top", { system: "inner top" })
       const middle = Agent.make("middle", { system: "middle", tools: [AgentTool.make(again)] })
@@ -84,7 +84,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("as many visits as are allowed are made", () =>
+  it.effect("allows as many visits as configured", () =>
     Effect.gen(function* () {
       const once = Agent.make("top", { system: "second" })
       const second = Agent.make("top", { system: "first", tools: [AgentTool.make(once, { maxVisits: 2 })] })
@@ -99,7 +99,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("nesting ends at its limit", () =>
+  it.effect("refuses nesting beyond the limit", () =>
     Effect.gen(function* () {
       const leaf = Agent.make("leaf", { system: "leaf" })
       const middle = Agent.make("middle", { system: "middle", tools: [AgentTool.make(leaf, { maxDepth: 1 })] })
@@ -113,7 +113,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("a budget of its own ends it, and not the caller", () =>
+  it.effect("ends the delegated run at its own budget, not the caller", () =>
     Effect.gen(function* () {
       const busy = Agent.make("sub", {
         system: "sub",
@@ -139,7 +139,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("limits of the agent that are not named stay", () =>
+  it.effect("keeps the limits of the agent that are not overridden", () =>
     Effect.gen(function* () {
       const own = Agent.make("sub", { system: "sub", limits: { maxModelCalls: 0 } })
       const top = Agent.make("top", { system: "top", tools: [AgentTool.make(own, { limits: { maxTokens: 10_000 } })] })
@@ -150,7 +150,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("by default it sees the message alone", () =>
+  it.effect("shows only the message by default", () =>
     Effect.gen(function* () {
       let seen: ReadonlyArray<LlmClient.Message> = []
       const top = Agent.make("top", { system: "top", tools: [AgentTool.make(sub)] })
@@ -169,7 +169,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("it sees the conversation where it is to, without system messages and the step under way", () =>
+  it.effect("shows the conversation if asked to, without system messages and the current step", () =>
     Effect.gen(function* () {
       const seen: Array<ReadonlyArray<LlmClient.Message>> = []
       const look = Tool.make("look", { description: "Looks", handler: () => Effect.succeed("seen") })
@@ -234,7 +234,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("an agent with an output schema gives the encoded value", () =>
+  it.effect("returns the encoded value of an agent with an output schema", () =>
     Effect.gen(function* () {
       const dated = Agent.make("sub", {
         system: "sub",
@@ -253,7 +253,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("what it uses and costs counts once, however deep it is", () =>
+  it.effect("counts usage and cost once at any depth", () =>
     Effect.gen(function* () {
       const leaf = Agent.make("leaf", { system: "leaf" })
       const middle = Agent.make("middle", { system: "middle", tools: [AgentTool.make(leaf)] })
@@ -273,7 +273,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("delegations are counted by whom they go to", () =>
+  it.effect("counts delegations by the agent they go to", () =>
     Effect.gen(function* () {
       const caller = Agent.make("counting-caller", { system: "top", tools: [AgentTool.make(sub)] })
       yield* AgentExecutor.run(caller, "go").pipe(
@@ -294,7 +294,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("an approval it asks for is seen in the outer stream", () =>
+  it.effect("shows its approval requests in the outer stream", () =>
     Effect.gen(function* () {
       const danger = Tool.make("danger", {
         description: "Is dangerous",
@@ -324,7 +324,7 @@ describe("an agent as a tool", () => {
     })
   )
 
-  it.effect("names that providers refuse or that come out the same each reach their agent", () =>
+  it.effect("reaches each agent whose name providers refuse or that clashes with another", () =>
     Effect.gen(function* () {
       const names = ["data analyst", "data_analyst", "データ", "数据", "x".repeat(80)]
       const top = Agent.make("top", {
@@ -381,7 +381,7 @@ describe("for whom a sub-agent works", () => {
     return run
   }
 
-  it.effect("the user of its caller, whose memory holds nothing that agents say to each other", () =>
+  it.effect("is the caller's user, whose memory records nothing that agents say to each other", () =>
     Effect.gen(function* () {
       const { kept, recalled, seen } = yield* watched()({})
       assert.deepStrictEqual(seen, [
@@ -393,7 +393,7 @@ describe("for whom a sub-agent works", () => {
     })
   )
 
-  it.effect("somebody else, or nobody, with the memory that goes with it", () =>
+  it.effect("is another user or nobody, with the memory of that user", () =>
     Effect.gen(function* () {
       const other = yield* watched()({ userId: ({ userId }) => `${userId}/helper` })
       assert.deepStrictEqual(other.seen[1], ["sub", "ada/helper", undefined])
@@ -405,14 +405,14 @@ describe("for whom a sub-agent works", () => {
     })
   )
 
-  it.effect("its own session, where it is given one", () =>
+  it.effect("uses a session of its own if it is given one", () =>
     Effect.gen(function* () {
       const { seen } = yield* watched()({ sessionId: ({ agent, userId }) => `${agent}-${userId}` })
       assert.deepStrictEqual(seen[1], ["sub", "ada", "top-ada"])
     })
   )
 
-  it.effect("governance is asked about the caller's user", () =>
+  it.effect("asks governance about the caller's user", () =>
     Effect.gen(function* () {
       const asked: Array<string | undefined> = []
       const governance = Layer.effect(

@@ -52,7 +52,7 @@ const memory = Layer.effect(
   )
 )
 
-test("the plain executor needs a model and cannot fail to be built", () => {
+test("the plain executor needs a model and cannot fail to build", () => {
   expectTypeOf(Agents.layer()).toEqualTypeOf<Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>>()
   expectTypeOf(Agents.layerWith({})).toEqualTypeOf<
     Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
@@ -62,7 +62,7 @@ test("the plain executor needs a model and cannot fail to be built", () => {
   >()
 })
 
-it.effect("an executor from the environment knows what models cost, unless other prices are given", () =>
+it.effect("an executor from the environment knows the prices of models unless other prices are given", () =>
   Effect.gen(function* () {
     const usage = { inputTokens: 1_000_000, outputTokens: 0, totalTokens: 1_000_000 }
     const model = Layer.effect(
@@ -102,7 +102,7 @@ it.effect("guards that ask models get the executor's router", () =>
   })
 )
 
-test("what given layers fail with and require shows in the executor's layer", () => {
+test("failures and requirements of given layers appear in the executor's layer", () => {
   expectTypeOf(Agents.layerWith({ sessions, memory })).toEqualTypeOf<
     Layer.Layer<AgentExecutor.AgentExecutor, NoDb | NoRedis, LlmClient.LlmClient | Db | Redis>
   >()
@@ -121,7 +121,7 @@ test("what given layers fail with and require shows in the executor's layer", ()
   >()
 })
 
-test("limits of money require prices, which an executor is given or that are in context", () => {
+test("dollar limits require prices, given to an executor or in context", () => {
   const governance = Governance.layer({ monthlyBudget: 100 })
   const prices = ModelPrices.layerWith({})
   expectTypeOf(Agents.layerWith({ governance })).toEqualTypeOf<
@@ -159,7 +159,7 @@ test("limits of money require prices, which an executor is given or that are in 
 })
 
 it.effect(
-  "limits of money from the environment need prices: the layer fails without, and has the published ones in an executor",
+  "dollar limits from the environment need prices: the layer fails without, and an executor has the published ones",
   () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Effect.scoped(Layer.build(Governance.layerConfig())))
@@ -176,7 +176,7 @@ it.effect(
     }).pipe(Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["LEX_AI_GOVERNANCE__MONTHLY_BUDGET", "100"]]))))
 )
 
-test("misspelt collaborators and fields of the configuration are refused", () => {
+test("misspelled collaborators and configuration fields do not compile", () => {
   // @ts-expect-error there is no such collaborator
   Agents.layerWith({ sessions, sesions: sessions })
   // @ts-expect-error a layer of something else
@@ -188,7 +188,7 @@ test("misspelt collaborators and fields of the configuration are refused", () =>
 })
 
 describe("Agents", () => {
-  it.effect("an ambient model does not replace the executor's", () =>
+  it.effect("keeps the executor's model when another one is in context", () =>
     Effect.gen(function* () {
       const ambient = TestModel.make(["ambient"])
       const router = ModelRouter.fromTable(ambient, new Map())
@@ -208,7 +208,7 @@ describe("Agents", () => {
     }).pipe(Effect.provide(Runs.layer(["own", "own"])))
   )
 
-  it.effect("ambient sessions, memory and guards change nothing", () => {
+  it.effect("ignores sessions, memory and guards in context", () => {
     const own = Collaborators.memory()
     const other = Collaborators.memory()
     const blocks = Collaborators.guard("all", ["input"], () => false)
@@ -222,7 +222,7 @@ describe("Agents", () => {
     }).pipe(Effect.provide(Runs.layer(["own"], { memory: own.layer })))
   })
 
-  it.effect("tools and guards find their own requirements, those of the caller", () =>
+  it.effect("gives tools and guards the requirements of the caller", () =>
     Effect.gen(function* () {
       const where = Tool.make("where", {
         description: "Names the database",
@@ -243,7 +243,7 @@ describe("Agents", () => {
     }).pipe(Effect.provide(Runs.layer([{ calls: [{ name: "where" }] }, "done"])))
   )
 
-  it.effect("own strategies are found by name", () =>
+  it.effect("finds custom strategies by name", () =>
     Effect.gen(function* () {
       const strategies = BuiltInStrategies.layer({
         echo: () => ReAct.make({ maxIterations: 1 })
@@ -255,7 +255,7 @@ describe("Agents", () => {
     })
   )
 
-  it.effect("prompts given to the layer are those of its runs, whatever is in context there", () =>
+  it.effect("uses prompts given to the layer over those in context", () =>
     Effect.gen(function* () {
       const says = (instructions: string) => CustomPrompts.layer({ instructions })
       const agent = Agent.make("a", { strategy: "reflection" })
@@ -277,7 +277,7 @@ describe("Agents", () => {
     })
   )
 
-  it.effect("a judge given to the layer judges its runs", () =>
+  it.effect("uses the judge given to the layer", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { strategy: Reflexion.make({ inner: FunctionCalling.make() }) })
       const given = Agents.layer().pipe(Layer.provide(Evaluator.layer(Evaluator.exactMatch("four"))))

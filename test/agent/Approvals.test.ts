@@ -70,7 +70,7 @@ const collected = (agent: ReturnType<typeof office>["chief"]) =>
   Effect.map(Stream.runCollect(AgentExecutor.stream(agent, "go")), (events) => Chunk.toReadonlyArray(events))
 
 describe("approvals of a run", () => {
-  it.effect("one that an agent further in asks for shows in the outer stream and is answered from there", () => {
+  it.effect("shows a request of an inner agent in the outer stream and accepts the answer there", () => {
     const { chief, layer, paid } = office()
     return Effect.gen(function* () {
       const pending = yield* PendingApprovals.PendingApprovals
@@ -86,7 +86,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("it can be answered while the stream is read: with other arguments, days later", () => {
+  it.effect("accepts an answer while the stream is read, with other arguments and days later", () => {
     const { chief, layer, paid } = office()
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(EventRecorder.record(AgentExecutor.stream(chief, "go")))
@@ -108,7 +108,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("edited arguments that do not fit the schema run nothing, and the model is told", () => {
+  it.effect("runs nothing when edited arguments do not match the schema, and tells the model", () => {
     const { chief, layer, paid } = office()
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(collected(chief))
@@ -122,7 +122,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a denial reaches the model with its reason", () => {
+  it.effect("tells the model the reason of a denial", () => {
     const { chief, layer, paid } = office()
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(collected(chief))
@@ -136,7 +136,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("nobody in time is a denial too, and the run goes on", () => {
+  it.effect("denies after the timeout, and the run continues", () => {
     const { chief, layer } = office({ options: { expiresAfter: "2 days" } })
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(collected(chief))
@@ -145,7 +145,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("calls of one turn wait together and are decided in any order", () => {
+  it.effect("decides waiting calls of one turn in any order", () => {
     const { chief, layer, paid } = office({ amounts: [300, 20, 400] })
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(collected(chief))
@@ -165,7 +165,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("interrupting the outer run withdraws what the inner one asked for", () => {
+  it.effect("withdraws inner requests when the outer run is interrupted", () => {
     const { chief, layer, paid } = office({ amounts: [300, 400] })
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(collected(chief))
@@ -180,7 +180,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a decision for the run holds for later runs of the agent under the same one, and for no other run", () => {
+  it.effect("applies a decision for a run to later runs of the agent inside it, and to no other run", () => {
     const { chief, layer, paid } = office()
     return Effect.gen(function* () {
       const first = yield* Effect.fork(collected(chief))
@@ -201,7 +201,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("for whom a run works is said by whoever starts it, and holds further in", () => {
+  it.effect("works for the user that the caller names, in inner runs as well", () => {
     const { chief, layer } = office()
     return Effect.gen(function* () {
       const requester = { userId: UserId.make("u1"), sessionId: SessionId.make("s1") }
@@ -216,7 +216,7 @@ describe("approvals of a run", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("rules decide first, and what they do not decide waits", () => {
+  it.effect("applies rules first, and waits for what they leave open", () => {
     const { chief, layer, paid } = office({
       amounts: [150, 300, 900],
       rules: [

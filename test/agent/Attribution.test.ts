@@ -67,7 +67,7 @@ describe("tenant and classifications", () => {
     )
   })
 
-  it.effect("pass through runs that no governance watches, to one that has its own", () => {
+  it.effect("pass through runs without governance to one that has its own", () => {
     const own = watching()
     return Effect.gen(function* () {
       const inner = Agent.make("inner", { governance: own.service })
@@ -124,7 +124,7 @@ describe("tenant and classifications", () => {
     )
   })
 
-  it.effect("reach a group inside of a run, which may add to them", () => {
+  it.effect("reach a group inside a run, which may add to them", () => {
     const { checked, layer } = watching()
     return Effect.gen(function* () {
       yield* opened
@@ -171,7 +171,7 @@ describe("tenant and classifications", () => {
     }).pipe(Effect.provide(Runs.layer(() => "done", { governance: layer })))
   })
 
-  it.effect("a run for another tenant is that tenant's, and a run beside it is nobody's", () => {
+  it.effect("belong to the tenant of each run, and not to a run beside it", () => {
     const { checked, layer } = watching()
     return Effect.gen(function* () {
       const inner = Agent.make("inner")
@@ -193,7 +193,7 @@ describe("tenant and classifications", () => {
     }).pipe(Effect.provide(Runs.layer([calling("other", {}), "in", "done", "in"], { governance: layer })))
   })
 
-  it.effect("an id of a tenant that is none ends the group before it begins", () =>
+  it.effect("fail a group with an invalid tenant id before it begins", () =>
     Effect.gen(function* () {
       yield* opened
       const group = yield* GroupSession.make({ participants: [AgentParticipant.make(Agent.make("ann"))] })

@@ -117,7 +117,7 @@ const kept = (ownerId: string) =>
   )
 
 describe("the memory of branches", () => {
-  it.effect("neither recalls what only the other said, both what came before, and other conversations", () =>
+  it.effect("recalls the common past and other conversations, but not what only the other branch said", () =>
     Effect.gen(function* () {
       yield* say("other", "I own the kayak")
       yield* say("main", "I planted the oak")
@@ -133,7 +133,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("what both the executor and the sessions remember is remembered once", () =>
+  it.effect("recalls once what both the executor and the sessions remember", () =>
     Effect.gen(function* () {
       yield* say("main", "I planted the oak")
       yield* fork("main", "branch")
@@ -151,7 +151,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("what a restore left behind is not recalled, there or in a branch that leaves afterwards", () =>
+  it.effect("does not recall what a restore undid, there or in later branches", () =>
     Effect.gen(function* () {
       yield* say("main", "I planted the oak")
       const planted = yield* checkpoint("main")
@@ -167,7 +167,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("branches of branches recall the whole way, and nothing beside it", () =>
+  it.effect("recalls the whole lineage of nested branches, and nothing beside it", () =>
     Effect.gen(function* () {
       yield* say("main", "I planted the oak")
       yield* fork("main", "one")
@@ -185,7 +185,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("what a merge took over is recalled where it went", () =>
+  it.effect("recalls what a merge took over", () =>
     Effect.gen(function* () {
       yield* say("main", "I planted the oak")
       yield* fork("main", "branch")
@@ -205,7 +205,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("a branch of a session of nobody recalls what came before as well", () =>
+  it.effect("recalls the past in a branch of a session without a user", () =>
     Effect.gen(function* () {
       const nobody: Who = {}
       yield* say("main", "I planted the oak", nobody)
@@ -219,7 +219,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("a fact that one branch was told changes nothing for the other", () =>
+  it.effect("keeps a fact of one branch from changing another one", () =>
     Effect.gen(function* () {
       const memory = yield* WorkingMemory.WorkingMemory
       const flush = (session: string) => memory.flush({ ownerId: "ada", sessionId: sid(session) })
@@ -240,7 +240,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("summaries of what was left behind, and of more than a branch was told, are not recalled", () =>
+  it.effect("does not recall summaries of undone turns, or of more than a branch has seen", () =>
     Effect.gen(function* () {
       yield* say("main", "I planted the oak")
       const planted = yield* checkpoint("main")
@@ -261,7 +261,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("an agent's plain conversation is that of the way to the branch", () =>
+  it.effect("keeps an agent's plain conversation on the lineage of the branch", () =>
     Effect.gen(function* () {
       const plain = Agent.make("a").pipe(Agent.withMemory(() => ConversationMemory.window({ size: 20 })))
       const who: Who = { ...ada, agent: plain }
@@ -275,7 +275,7 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layerWithout))
   )
 
-  it.effect("each turn says which agent it was said to", () =>
+  it.effect("records the agent of each turn", () =>
     Effect.gen(function* () {
       yield* say("main", "I planted the oak", { ...ada, agent: Agent.make("gardener") })
       const sessions = yield* SessionManager.SessionManager

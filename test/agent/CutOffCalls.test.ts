@@ -91,7 +91,7 @@ const cutOff = <A, E, R>(run: Effect.Effect<A, E, R>) =>
   })
 
 describe("model calls that are cut off", () => {
-  it.effect("a reader who leaves in the middle of an answer pays its input and what was streamed", () =>
+  it.effect("charges input and streamed output when a reader leaves in the middle of an answer", () =>
     Effect.gen(function* () {
       const reading = yield* Effect.fork(readAndLeave("hi"))
       yield* TestClock.adjust("45 seconds")
@@ -100,14 +100,14 @@ describe("model calls that are cut off", () => {
     }).pipe(Effect.provide(make([slow])))
   )
 
-  it.effect("a run that is interrupted while the model thinks pays its input", () =>
+  it.effect("charges the input when a run is interrupted during a model call", () =>
     Effect.gen(function* () {
       yield* cutOff(AgentExecutor.run(agent, "hi"))
       assert.deepInclude(yield* budget, { spent: 100, reserved: 0 })
     }).pipe(Effect.provide(make([late])))
   )
 
-  it.effect("a tool's own call that is cut off pays its input once, in the budget and in the usage", () =>
+  it.effect("charges a tool's own call that is cut off once, in the budget and in the usage", () =>
     Effect.gen(function* () {
       const ask = Tool.make("ask", {
         description: "Asks a model for a while",
@@ -130,7 +130,7 @@ describe("model calls that are cut off", () => {
     }).pipe(Effect.provide(make([{ calls: [{ name: "ask" }], usage }, late, { text: "done", usage }])))
   )
 
-  it.effect("a call that runs out of time pays its input", () =>
+  it.effect("charges the input of a call that times out", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(Effect.flip(AgentExecutor.run(agent, "hi")))
       yield* TestClock.adjust("10 seconds")
@@ -139,7 +139,7 @@ describe("model calls that are cut off", () => {
     }).pipe(Effect.provide(make([late], { llmTimeout: "5 seconds" })))
   )
 
-  it.effect("a failure in the middle of an answer pays what was streamed, one before it nothing", () =>
+  it.effect("charges streamed output when an answer fails midway, and nothing before it began", () =>
     Effect.gen(function* () {
       yield* Effect.flip(AgentExecutor.run(agent, "hi"))
       assert.deepInclude(yield* budget, { spent: 0, reserved: 0 })
@@ -156,7 +156,7 @@ describe("model calls that are cut off", () => {
     )
   )
 
-  it.effect("what the provider said of its usage wins over the estimate", () =>
+  it.effect("prefers usage of the provider over the estimate", () =>
     Effect.gen(function* () {
       const reading = yield* Effect.fork(Stream.runDrain(AgentExecutor.stream(agent, "hi")))
       yield* TestClock.adjust("45 seconds")
@@ -178,7 +178,7 @@ describe("model calls that are cut off", () => {
     )
   )
 
-  it.effect("a call that waits for its turn pays nothing", () =>
+  it.effect("charges nothing for a call that waits for its turn", () =>
     Effect.gen(function* () {
       const first = yield* Effect.fork(AgentExecutor.run(agent, "hi"))
       yield* TestClock.adjust("1 second")
@@ -189,7 +189,7 @@ describe("model calls that are cut off", () => {
     }).pipe(Effect.provide(make([late, late], { client: LlmLimits.layer({ concurrency: 1 }) })))
   )
 
-  it.effect("who disconnects again and again exhausts the budget", () =>
+  it.effect("exhausts the budget of a client that disconnects again and again", () =>
     Effect.gen(function* () {
       let asked = 0
       for (;;) {
@@ -208,7 +208,7 @@ describe("model calls that are cut off", () => {
     }).pipe(Effect.provide(make(() => slow, { config: { monthlyBudget: 1000 } })))
   )
 
-  it.effect("tokens of the minute and of quotas count what was cut off", () =>
+  it.effect("counts cut-off tokens in rates and quotas", () =>
     Effect.gen(function* () {
       yield* cutOff(AgentExecutor.run(agent, "hi"))
       yield* cutOff(AgentExecutor.run(agent, "hi"))
@@ -217,7 +217,7 @@ describe("model calls that are cut off", () => {
     }).pipe(Effect.provide(make(() => late, { config: { tpmLimit: 300 } })))
   )
 
-  it.effect("quotas of tokens", () =>
+  it.effect("counts them in token quotas", () =>
     Effect.gen(function* () {
       yield* cutOff(AgentExecutor.run(agent, "hi"))
       yield* cutOff(AgentExecutor.run(agent, "hi"))
@@ -234,7 +234,7 @@ describe("model calls that are cut off", () => {
     )
   )
 
-  it.effect("a try that ran out of time is in the usage and the cost of the run, as an estimate", () =>
+  it.effect("includes an attempt that timed out in usage and cost of the run, as an estimate", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(AgentExecutor.run(agent, "hi"))
       yield* TestClock.adjust("10 seconds")
@@ -258,7 +258,7 @@ describe("model calls that are cut off", () => {
     )
   )
 
-  it.effect("the audit says what is an estimate, and of a run all that it used", () => {
+  it.effect("audits what is an estimate, and the whole usage of a run", () => {
     const audit = AuditLog.layerMemory()
     return Effect.gen(function* () {
       yield* cutOff(AgentExecutor.run(agent, "hi"))
@@ -277,7 +277,7 @@ describe("model calls that are cut off", () => {
     )
   })
 
-  it.effect("a sub-agent that is stopped is paid in the budget of the run at the top", () =>
+  it.effect("charges a stopped sub-agent to the budget of the topmost run", () =>
     Effect.gen(function* () {
       const outer = Agent.make("outer", { tools: [AgentTool.make(agent)], settings: { maxTokens: 50 } })
       yield* cutOff(AgentExecutor.run(outer, "hi"))
@@ -292,7 +292,7 @@ describe("model calls that are cut off", () => {
     forkDaemon: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkDaemon(effect)
   }
   for (const [name, fork] of Object.entries(forks)) {
-    it.effect(`a run that another one forked pays, however the other one ends (${name})`, () =>
+    it.effect(`charges a forked run however the other one ends (${name})`, () =>
       Effect.gen(function* () {
         const runs: Array<Fiber.RuntimeFiber<unknown, unknown>> = []
         const begin = Tool.make("begin", {
@@ -325,7 +325,7 @@ describe("model calls that are cut off", () => {
     )
   }
 
-  it.effect("a call that is settled after its run has ended is booked in the month, once", () =>
+  it.effect("books a call that settles after its run has ended once, in its month", () =>
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
       const request = {
@@ -347,7 +347,7 @@ describe("model calls that are cut off", () => {
     }).pipe(Effect.provide(make([])))
   )
 
-  it.effect("the limits of a run count what was cut off", () =>
+  it.effect("counts them in the limits of a run", () =>
     Effect.gen(function* () {
       const strategy = StrategyFallback.withFallback(FunctionCalling.make(), FunctionCalling.make())
       const limited = Agent.make("limited", { strategy, limits: { maxCostUsd: 200 }, settings: { maxTokens: 50 } })

@@ -73,7 +73,7 @@ class Ledger extends Context.Tag("Ledger")<Ledger, { readonly total: number }>()
 class Broke extends Schema.TaggedError<Broke>()("Broke", { message: Schema.String }) {}
 
 describe("a handoff", () => {
-  it("brings failures and requirements of the other agent into its caller", () => {
+  it("adds failures and requirements of the other agent to its caller", () => {
     const failing = Agent.make("failing", {
       tools: [
         Tool.make("pay", {
@@ -92,7 +92,7 @@ describe("a handoff", () => {
     Handoff.to(billing, { max_handoffs: 3 })
   })
 
-  it.effect("the other agent's answer is the answer, in a run of its own", () =>
+  it.effect("answers with the answer of the other agent, in a run of its own", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* record(desk)
       yield* exit
@@ -114,7 +114,7 @@ describe("a handoff", () => {
     }).pipe(Effect.provide(layer({ desk: () => ({ calls: [transfer("billing")] }), billing: () => "Paid." })))
   )
 
-  it.effect("the caller's model is not asked again, and what both used counts once", () =>
+  it.effect("does not call the caller's model again, and counts the usage of both once", () =>
     Effect.gen(function* () {
       const response = yield* AgentExecutor.run(desk, "My invoice?")
       assert.strictEqual(response.message, "Paid.")
@@ -127,7 +127,7 @@ describe("a handoff", () => {
     }).pipe(Effect.provide(layer({ desk: () => ({ calls: [transfer("billing")] }), billing: () => "Paid." })))
   )
 
-  it.effect("the other agent sees the conversation, calls with their results, and its own system prompt", () =>
+  it.effect("shows the other agent the conversation, calls with results, and its own system prompt", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(desk, {
         input: "My invoice?",
@@ -166,7 +166,7 @@ describe("a handoff", () => {
     )
   )
 
-  it.effect("a filter decides what is handed over", () =>
+  it.effect("hands over what a filter leaves", () =>
     Effect.gen(function* () {
       const caller = Agent.make("desk", {
         system: "desk",
@@ -185,7 +185,7 @@ describe("a handoff", () => {
     }).pipe(Effect.provide(layer({ desk: () => ({ calls: [transfer("billing")] }), billing: () => "Paid." })))
   )
 
-  it.effect("calls beside it are made before, and of two handoffs the first holds", () =>
+  it.effect("makes calls beside it first, and the first of two handoffs wins", () =>
     Effect.gen(function* () {
       const sales = Agent.make("sales", { system: "sales" })
       const caller = Agent.make("desk", {
@@ -219,7 +219,7 @@ describe("a handoff", () => {
     )
   )
 
-  it.effect("a failure of the other agent is the run's own", () =>
+  it.effect("fails the run with the failure of the other agent", () =>
     Effect.gen(function* () {
       const failure = new LlmUnavailableError({ provider: "test", message: "down" })
       const failing = (fail: LlmUnavailableError) =>
@@ -233,7 +233,7 @@ describe("a handoff", () => {
     })
   )
 
-  it.effect("a fatal tool of the other agent fails the run with its own error", () =>
+  it.effect("fails the run with the error of a fatal tool of the other agent", () =>
     Effect.gen(function* () {
       const pay = Tool.make("pay", {
         description: "Pays",
@@ -254,7 +254,7 @@ describe("a handoff", () => {
     })
   )
 
-  it.effect("outside of a run it is refused", () =>
+  it.effect("is refused outside of a run", () =>
     Effect.gen(function* () {
       const runner = yield* ToolRunner.ToolRunner
       const tools = yield* ToolSet.bind(ToolSet.make(Handoff.to(billing)))
@@ -271,7 +271,7 @@ describe("a handoff", () => {
   )
 })
 
-describe("handoffs in circles", () => {
+describe("handoffs in cycles", () => {
   const circle = (maxHandoffs?: number) => {
     const options = maxHandoffs === undefined ? {} : { maxHandoffs }
     const ping: Agent.Agent<string, never, AgentExecutor.AgentExecutor> = Agent.make("ping", {
@@ -288,7 +288,7 @@ describe("handoffs in circles", () => {
   }
   const players = layer({ ping: player("pong"), pong: player("ping") })
 
-  it.effect("end where the limit is, with a refusal the model reads", () =>
+  it.effect("end at the limit with a refusal that the model reads", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* record(circle(3), "play")
       yield* exit
@@ -303,14 +303,14 @@ describe("handoffs in circles", () => {
     }).pipe(Effect.provide(players))
   )
 
-  it.effect("ten by default", () =>
+  it.effect("are limited to ten by default", () =>
     Effect.gen(function* () {
       const { events } = yield* record(circle(), "play")
       assert.strictEqual(events.filter((event) => event._tag === "Delegated").length, 10)
     }).pipe(Effect.provide(players))
   )
 
-  it.effect("each call keeps an id of its own in the conversation", () =>
+  it.effect("keep the ids of calls unique in the conversation", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(circle(2), "play")
       const last = (yield* TestModel.requests).at(-1)!
@@ -352,7 +352,7 @@ describe("handoffs in circles", () => {
   )
 })
 
-describe("a handoff under every way to reason", () => {
+describe("a handoff under every strategy", () => {
   const native = () => ({ text: "I hand over.", calls: [transfer("billing")] })
   const cases: ReadonlyArray<readonly [string, Strategy.Strategy, () => string | TestModel.Turn]> = [
     ["function_calling", FunctionCalling.make(), native],
@@ -391,7 +391,7 @@ describe("a handoff under every way to reason", () => {
     )
   }
 
-  it.effect("inside an agent that is a tool", () =>
+  it.effect("works inside an agent that is a tool", () =>
     Effect.gen(function* () {
       const top = Agent.make("top", { system: "top", tools: [AgentTool.make(desk)] })
       const response = yield* AgentExecutor.run(top, "go")
@@ -412,7 +412,7 @@ describe("a handoff under every way to reason", () => {
   )
 })
 
-describe("what an answer after a handoff must be", () => {
+describe("the answer after a handoff", () => {
   const Total = Schema.Struct({ total: Schema.NumberFromString })
   const roles = (answer: string): Roles => ({
     desk: () => ({ calls: [transfer("billing")] }),
@@ -421,7 +421,7 @@ describe("what an answer after a handoff must be", () => {
   const caller = <O, E, R>(target: Agent.Agent<O, E, R>) =>
     Agent.make("desk", { system: "desk", output: Total, tools: [Handoff.to(target)] })
 
-  it.effect("an agent without a schema is asked for the caller's, again where it has to be", () =>
+  it.effect("matches the caller's schema if the agent has none, after another attempt if needed", () =>
     Effect.gen(function* () {
       let asked = 0
       const response = yield* AgentExecutor.run(caller(billing), "Total?").pipe(
@@ -434,7 +434,7 @@ describe("what an answer after a handoff must be", () => {
     })
   )
 
-  it.effect("one with a schema of its own fits it, or the run fails with what is wrong", () =>
+  it.effect("matches the agent's own schema, or fails the run with the issues", () =>
     Effect.gen(function* () {
       const same = billing.pipe(
         Agent.withOutput(Schema.Struct({ total: Schema.NumberFromString, extra: Schema.Boolean }))
@@ -457,7 +457,7 @@ describe("what an answer after a handoff must be", () => {
 describe("limits, guards and memory around a handoff", () => {
   const roles: Roles = { desk: () => ({ calls: [transfer("billing")] }), billing: () => "My secret." }
 
-  it.effect("limits of the caller hold for the other agent, and its own as well", () =>
+  it.effect("apply the limits of the caller and of the other agent", () =>
     Effect.gen(function* () {
       const limited = desk.pipe(Agent.withLimits({ maxModelCalls: 1 }))
       const outer = yield* Effect.flip(Effect.provide(AgentExecutor.run(limited, "go"), layer(roles)))
@@ -472,7 +472,7 @@ describe("limits, guards and memory around a handoff", () => {
     })
   )
 
-  it.effect("guards of both judge what goes in and out", () =>
+  it.effect("run the guards of both on input and output", () =>
     Effect.gen(function* () {
       const block = (stage: "input" | "output", word: string) =>
         Guard.make({
@@ -490,7 +490,7 @@ describe("limits, guards and memory around a handoff", () => {
     })
   )
 
-  it.effect("the conversation is kept once, by the run that has it", () =>
+  it.effect("save the conversation once, by the run that keeps it", () =>
     Effect.gen(function* () {
       const kept: Array<MemoryEntry> = []
       const memory = Layer.succeed(WorkingMemory.WorkingMemory, {

@@ -60,7 +60,7 @@ const passing = (effect: Effect.Effect<unknown, unknown, any>, seconds: number) 
   })
 
 describe("hooks of a run", () => {
-  it.effect("each fires once at its instant, before what it announces has ended", () => {
+  it.effect("fire once at their point, before what they announce has ended", () => {
     const trace: Array<string> = []
     const { note, run } = watched(trace)
     return Effect.gen(function* () {
@@ -80,7 +80,7 @@ describe("hooks of a run", () => {
     }).pipe(Effect.scoped, Effect.provide(given()))
   })
 
-  it.effect("a run that fails or is interrupted is completed too, and says so", () => {
+  it.effect("report completion of failed and interrupted runs", () => {
     const ends: Array<unknown> = []
     return Effect.gen(function* () {
       yield* Hooks.on(AgentHooks.AgentCompletedHook, ({ error, interrupted, success }) =>
@@ -97,7 +97,7 @@ describe("hooks of a run", () => {
     }).pipe(Effect.scoped, Effect.provide(given({}, [...script.slice(0, 1), ...script])))
   })
 
-  it.effect("a handler that fails or crashes changes nothing", () =>
+  it.effect("ignore a handler that fails or dies", () =>
     Effect.gen(function* () {
       yield* Hooks.on(AgentHooks.AgentStartedHook, () => Effect.fail("no"))
       yield* Hooks.on(AgentHooks.AgentCompletedHook, () => Effect.die("no"))
@@ -107,40 +107,37 @@ describe("hooks of a run", () => {
     }).pipe(Effect.scoped, Effect.provide(given()))
   )
 
-  it.effect(
-    "filters change the message, the arguments, what a tool showed and the answer, before guards see them",
-    () => {
-      const seen: Array<string> = []
-      const looking = Guard.make({
-        name: "looking",
-        stages: ["input", "toolInput", "toolOutput", "output"],
-        check: (content, { stage }) =>
-          Effect.sync(() => {
-            seen.push(`${stage}: ${content}`)
-            return Guard.pass("looking")
-          })
-      })
-      const echo = Tool.make("echo", {
-        description: "Says it again",
-        parameters: {},
-        handler: () => Effect.succeed("echoed")
-      })
-      return Effect.gen(function* () {
-        yield* Hooks.onFilter(AgentHooks.AgentInputFilter, (text) => Effect.succeed(`${text}!`))
-        yield* Hooks.onFilter(AgentHooks.AgentToolParamsFilter, (_, { toolName }) => Effect.succeed({ by: toolName }))
-        yield* Hooks.onFilter(AgentHooks.AgentObservationFilter, (text) => Effect.succeed(text.toUpperCase()))
-        yield* Hooks.onFilter(AgentHooks.AgentAnswerFilter, (text) => Effect.succeed(`<${text}>`))
-        const response = yield* AgentExecutor.run(Agent.make("a", { tools: [echo] }), "hi")
-        assert.strictEqual(response.message, "<bye>")
-        assert.strictEqual(response.input, "hi!")
-        assert.strictEqual(response.toolCalls[0]?.observation, "ECHOED")
-        assert.deepStrictEqual(seen, ["input: hi!", 'toolInput: {"by":"echo"}', "toolOutput: ECHOED", "output: <bye>"])
-      }).pipe(
-        Effect.scoped,
-        Effect.provide(given({ guards: GuardPipeline.layerGuards([looking]) }, [{ calls: [{ name: "echo" }] }, "bye"]))
-      )
-    }
-  )
+  it.effect("change message, arguments, observation and answer before guards see them", () => {
+    const seen: Array<string> = []
+    const looking = Guard.make({
+      name: "looking",
+      stages: ["input", "toolInput", "toolOutput", "output"],
+      check: (content, { stage }) =>
+        Effect.sync(() => {
+          seen.push(`${stage}: ${content}`)
+          return Guard.pass("looking")
+        })
+    })
+    const echo = Tool.make("echo", {
+      description: "Says it again",
+      parameters: {},
+      handler: () => Effect.succeed("echoed")
+    })
+    return Effect.gen(function* () {
+      yield* Hooks.onFilter(AgentHooks.AgentInputFilter, (text) => Effect.succeed(`${text}!`))
+      yield* Hooks.onFilter(AgentHooks.AgentToolParamsFilter, (_, { toolName }) => Effect.succeed({ by: toolName }))
+      yield* Hooks.onFilter(AgentHooks.AgentObservationFilter, (text) => Effect.succeed(text.toUpperCase()))
+      yield* Hooks.onFilter(AgentHooks.AgentAnswerFilter, (text) => Effect.succeed(`<${text}>`))
+      const response = yield* AgentExecutor.run(Agent.make("a", { tools: [echo] }), "hi")
+      assert.strictEqual(response.message, "<bye>")
+      assert.strictEqual(response.input, "hi!")
+      assert.strictEqual(response.toolCalls[0]?.observation, "ECHOED")
+      assert.deepStrictEqual(seen, ["input: hi!", 'toolInput: {"by":"echo"}', "toolOutput: ECHOED", "output: <bye>"])
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(given({ guards: GuardPipeline.layerGuards([looking]) }, [{ calls: [{ name: "echo" }] }, "bye"]))
+    )
+  })
 })
 
 describe("domain events of a run", () => {
@@ -157,7 +154,7 @@ describe("domain events of a run", () => {
       return Chunk.toReadonlyArray(yield* Stream.runCollect(Stream.take(events, count))) as ReadonlyArray<any>
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(Runs.layer(turns ?? script, { events: bus, ...rest }), bus)))
 
-  it.effect("each is told once, in order, at its instant", () =>
+  it.effect("are published once, in order", () =>
     Effect.gen(function* () {
       const events = yield* told(AgentExecutor.run(agent, { input: "hi", userId: "ada" }), 4)
       assert.deepStrictEqual(
@@ -177,7 +174,7 @@ describe("domain events of a run", () => {
     })
   )
 
-  it.effect("a failed run is told of as failed", () =>
+  it.effect("report a failed run as failed", () =>
     Effect.gen(function* () {
       const events = yield* told(AgentExecutor.run(agent.pipe(Agent.withLimits({ maxModelCalls: 1 })), "hi"), 4)
       assert.deepStrictEqual(
@@ -195,7 +192,7 @@ describe("domain events of a run", () => {
     })
   )
 
-  it.effect("what guards did is told once, also when the answer was streamed through them", () =>
+  it.effect("report guard actions once, even for streamed answers", () =>
     Effect.gen(function* () {
       const guard = Guard.fromWindow({
         name: "digits",

@@ -202,29 +202,29 @@ const everywhere = async (program: Parameters<typeof attempt>[2], stride: number
 const request = (input: string) => ({ input, userId: "ada" })
 
 describe("interruption at every point", () => {
-  it("of run leaves nothing behind", { timeout: 300_000 }, () =>
+  it("leaves nothing running after run", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("single")))
   )
 
-  it("of stream leaves nothing behind", { timeout: 300_000 }, () =>
+  it("leaves nothing running after stream", { timeout: 300_000 }, () =>
     everywhere((agent) => Stream.runDrain(AgentExecutor.stream(agent, request("single"))), 3)
   )
 
-  it("of parallel tools leaves nothing behind", { timeout: 300_000 }, () =>
+  it("leaves nothing running after parallel tools", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("parallel")), 5)
   )
 
-  it("of a nested agent leaves nothing behind", { timeout: 300_000 }, () =>
+  it("leaves nothing running after a nested agent", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("nested")), 5)
   )
 
-  it("of a conversation that is handed over leaves nothing behind", { timeout: 300_000 }, () =>
+  it("leaves nothing running after a handoff", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("handoff")), 5)
   )
 
   for (const process of ["parallel", "sequential"] as const) {
     // Many points, each of them far from the next: a crew takes many operations.
-    it(`of a ${process} crew leaves nothing behind`, { timeout: 300_000 }, () =>
+    it(`leaves nothing running after a ${process} crew`, { timeout: 300_000 }, () =>
       everywhere(
         (agent) =>
           Crew.run(
@@ -245,7 +245,7 @@ describe("interruption at every point", () => {
   }
 })
 
-describe("interruption of a request that is under way", () => {
+describe("interruption of a pending request", () => {
   const caller = Agent.make("caller")
 
   const withServer = Effect.gen(function* () {

@@ -227,20 +227,20 @@ const everywhere = async (program: Program, stride: number): Promise<void> => {
   assert.isAbove(interrupted, whole.yields / stride / 2)
 }
 
-describe("interruption of runs with everything switched on", () => {
-  it("leaves nothing behind of a run", { timeout: 300_000 }, () =>
+describe("interruption of runs with every feature enabled", () => {
+  it("leaves nothing running after run", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("single")), 29)
   )
 
-  it("leaves nothing behind of a stream", { timeout: 300_000 }, () =>
+  it("leaves nothing running after stream", { timeout: 300_000 }, () =>
     everywhere((agent) => Stream.runDrain(AgentExecutor.stream(agent, request("single"))), 37)
   )
 
-  it("leaves nothing behind of tools side by side", { timeout: 300_000 }, () =>
+  it("leaves nothing running after parallel tools", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("parallel")), 37)
   )
 
-  it("leaves nothing behind of an agent inside of another", { timeout: 300_000 }, () =>
+  it("leaves nothing running after a nested agent", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("nested")), 53)
   )
 })

@@ -71,7 +71,7 @@ const listening = () => {
 }
 
 describe("executor", () => {
-  it.effect("a governance that denies really denies: its decision is not judged by its truthiness", () => {
+  it.effect("applies a denial of governance, not the truthiness of its decision", () => {
     const decision = Governance.deny(broke)
     const governance = Collaborators.governance({ checkRequest: () => Effect.succeed(decision) })
     return Effect.gen(function* () {
@@ -83,7 +83,7 @@ describe("executor", () => {
     )
   })
 
-  it.effect("the reason of a block is the guard's", () => {
+  it.effect("reports the reason of the guard that blocked", () => {
     const strict = Guard.make({
       name: "strict",
       stages: ["input"],
@@ -98,7 +98,7 @@ describe("executor", () => {
     }).pipe(Effect.provide(Runs.layer(["hello"], { guards: GuardPipeline.layerGuards([strict]) })))
   })
 
-  it.effect("a registry of tools beside all other parts of an agent collides with none of them", () =>
+  it.effect("combines a tool registry with all other parts of an agent", () =>
     Effect.gen(function* () {
       const registry = yield* ToolRegistry.ToolRegistry
       const tools = yield* registry.toolSet
@@ -116,7 +116,7 @@ describe("executor", () => {
     )
   )
 
-  it.effect("an agent's temperature reaches the model's request, under every strategy that it can name", () =>
+  it.effect("sends an agent's temperature under every named strategy", () =>
     Effect.gen(function* () {
       for (const strategy of ["react", "function_calling", "plan-execute"]) {
         const asked = yield* AgentExecutor.run(Agent.make("a", { temperature: 0.3, strategy }), "hi").pipe(
@@ -129,7 +129,7 @@ describe("executor", () => {
     })
   )
 
-  it.effect("values of the configuration reach strategies and requests", () => {
+  it.effect("passes configuration values to strategies and requests", () => {
     const config = { maxIterations: 3, toolMaxRetries: 2, defaultTemperature: 0.2, defaultMaxTokens: 99 }
     return Effect.gen(function* () {
       const { message } = yield* AgentExecutor.run(Agent.make("a", { strategy: marking }), "hi")
@@ -146,7 +146,7 @@ describe("executor", () => {
     )
   })
 
-  it.effect("guards and governance given to an agent are in force, without any of the executor", () => {
+  it.effect("enforces guards and governance of an agent without any of the executor", () => {
     const own = Collaborators.governance()
     return Effect.gen(function* () {
       const guarded = Agent.make("a", {
@@ -163,7 +163,7 @@ describe("executor", () => {
     }).pipe(Effect.provide(Runs.layer(["hello"])))
   })
 
-  it.effect("events of runs exist and are published", () => {
+  it.effect("publishes events of runs", () => {
     const bus = listening()
     return Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("a", { tools: [echo] }), "hi")
@@ -182,7 +182,7 @@ describe("executor", () => {
     )
   })
 
-  it.effect("hooks of runs and of their tool calls are fired", () => {
+  it.effect("calls hooks of runs and of their tool calls", () => {
     const fired: Array<string> = []
     const note = (what: string) => Effect.sync(() => void fired.push(what))
     return Effect.gen(function* () {
@@ -202,7 +202,7 @@ describe("executor", () => {
     )
   })
 
-  it.effect("schemas of skills become tools that react can use, beside those of the agent", () => {
+  it.effect("offers skills as tools to react, besides those of the agent", () => {
     const skills = Collaborators.skills(
       [{ name: "double", description: "Twice a number", parameters: { type: "object", properties: { n: {} } } }],
       () =>
@@ -241,7 +241,7 @@ describe("executor", () => {
     )
   })
 
-  it.effect("a session that is active is gone on with, without a transition that fails", () => {
+  it.effect("continues an active session without a failing transition", () => {
     const sessions = Sessions.layer({ cleanup: false })
     const access = { userId: UserId.make(request.userId) }
     const id = SessionId.make(request.sessionId)
@@ -260,8 +260,8 @@ describe("executor", () => {
   })
 })
 
-describe("what runs keep", () => {
-  it.effect("a second run with the same number of steps overwrites nothing", () => {
+describe("saved runs", () => {
+  it.effect("overwrite nothing when a second run has the same number of steps", () => {
     const memory = Collaborators.memory()
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
@@ -274,7 +274,7 @@ describe("what runs keep", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2"], { memory: memory.layer, sessions: sessions.layer })))
   })
 
-  it.effect("entries have their type and session, so that a recall by these finds them", () => {
+  it.effect("record type and session of entries, so that a recall by these finds them", () => {
     const kept = Collaborators.memory()
     const memory = Collaborators.memory({
       ...kept.service,
@@ -301,7 +301,7 @@ describe("what runs keep", () => {
     }).pipe(Effect.provide(Runs.layer(["hello", "Ada", "?"], { memory: memory.layer })))
   })
 
-  it.effect("costs are known with prices that are published, and booked", () => {
+  it.effect("book costs at published prices", () => {
     const governance = Collaborators.governance()
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(plain, "hi")
@@ -326,7 +326,7 @@ describe("visibility of tools", () => {
   const modules = ModuleGraph.layer({ modules: { shop: {}, bank: {} } })
   const calls = ["of_shop", "of_bank"].map((name) => ({ name }))
 
-  it.effect("of a registry's tools holds during a run, and is that of each run's own agent", () =>
+  it.effect("of a registry's tools applies during a run, for each run's own agent", () =>
     Effect.gen(function* () {
       const tools = yield* Effect.flatMap(ToolRegistry.ToolRegistry, (one) => one.toolSet)
       const ran = (module: string) =>
@@ -370,7 +370,7 @@ describe("streaming", () => {
       return yield* Fiber.join(fiber)
     })
 
-  it.effect("thoughts and tool calls are shown while the run goes on", () =>
+  it.effect("shows thoughts and tool calls while the run goes on", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const fiber = yield* Effect.fork(
@@ -391,7 +391,7 @@ describe("streaming", () => {
     }).pipe(Effect.provide(Runs.layer(script)))
   )
 
-  it.effect("session, memory, metrics, tracing and cost are those of run", () =>
+  it.effect("has the session, memory, metrics, tracing and cost of run", () =>
     Effect.gen(function* () {
       const counter = Metric.tagged(
         Metric.counter(AgentMetrics.METRIC_AGENT_EXECUTIONS_TOTAL, { incremental: true }),
@@ -462,7 +462,7 @@ describe("streaming", () => {
     })
   )
 
-  it.effect("redacted text, of the message and of the answer, is what is shown, asked and kept", () => {
+  it.effect("shows, sends and saves the redacted text of message and answer", () => {
     const memory = Collaborators.memory()
     const sessions = Collaborators.sessions()
     const hides = Collaborators.guard("hides", ["input", "output"], (text) => text.replaceAll("secret", "[…]"))
@@ -487,7 +487,7 @@ describe("streaming", () => {
     )
   })
 
-  it.effect("the user owns what is remembered, whatever the session", () => {
+  it.effect("records memory for the user, whatever the session", () => {
     const memory = Collaborators.memory()
     return Effect.gen(function* () {
       yield* Stream.runDrain(AgentExecutor.stream(plain, request))
@@ -502,7 +502,7 @@ describe("streaming", () => {
     }).pipe(Effect.provide(Runs.layer(["hello"], { memory: memory.layer })))
   })
 
-  it.effect("a failure is told with its tag and code, once and last, before the stream fails with it", () =>
+  it.effect("reports a failure with tag and code once and last, before the stream fails with it", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* Runs.record(AgentExecutor.stream(plain, "hi"))
       const last = events.at(-1) as AgentEvent & { readonly _tag: "Error" }

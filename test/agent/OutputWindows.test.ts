@@ -45,7 +45,7 @@ const streamed = (
   )
 
 describe("answers guarded while they are written", () => {
-  it.effect("are shown before they are whole, redacted as the whole answer is", () =>
+  it.effect("are shown while they are written, redacted like the whole answer", () =>
     Effect.gen(function* () {
       const pieces = ["The code is 12", "34", ", and the rest of it is as ", "long as it takes", " to be shown."]
       const { events } = yield* streamed([digits], [{ text: pieces }])
@@ -64,7 +64,7 @@ describe("answers guarded while they are written", () => {
     })
   )
 
-  it.effect("nothing of what is blocked is ever shown, nor anything behind it", () =>
+  it.effect("never show blocked text, nor anything after it", () =>
     Effect.gen(function* () {
       const text = ["It is known that the ", "to", "p sec", "ret plan is 1234 ", "and more"]
       const { events, exit } = yield* streamed([digits, secret], [{ text }])
@@ -75,7 +75,7 @@ describe("answers guarded while they are written", () => {
     })
   )
 
-  it.effect("a text that leads to a tool call is held to the same, and the run goes on", () =>
+  it.effect("screen a text that leads to a tool call, and the run continues", () =>
     Effect.gen(function* () {
       const look = Tool.make("look", { description: "Looks", handler: () => Effect.succeed("seen") })
       const { events, exit } = yield* streamed(
@@ -89,7 +89,7 @@ describe("answers guarded while they are written", () => {
     })
   )
 
-  it.effect("with a guard that needs the whole answer nothing is shown before, thoughts included", () =>
+  it.effect("show nothing in advance if a guard needs the whole answer, thoughts included", () =>
     Effect.gen(function* () {
       const look = Tool.make("look", { description: "Looks", handler: () => Effect.succeed("seen") })
       const { events } = yield* streamed(
@@ -103,7 +103,7 @@ describe("answers guarded while they are written", () => {
     })
   )
 
-  it.effect("what is streamed is what the whole answer comes to, however it arrives", () =>
+  it.effect("stream what the whole answer becomes, for any chunking", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(

@@ -44,7 +44,7 @@ const asked = (index: number) =>
   Effect.map(TestModel.requests, (requests) => Collaborators.said(requests[index]?.messages ?? []))
 
 describe("agents with sessions", () => {
-  it.effect("a run creates its session, another goes on with it and is shown what was said", () =>
+  it.effect("creates a session in one run and continues it in another", () =>
     Effect.gen(function* () {
       yield* say("I live in Ghent.")
       yield* say("Where do I live?")
@@ -77,7 +77,7 @@ describe("agents with sessions", () => {
     }).pipe(Effect.provide(given(["noted", "In Ghent."])))
   )
 
-  it.effect("tokens and cost of runs are summed, those of a run that failed with the user's turn", () => {
+  it.effect("sums tokens and cost of runs, those of a failed run with the user's turn", () => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
     const echo = Tool.make("echo", {
       description: "Says it again",
@@ -121,7 +121,7 @@ describe("agents with sessions", () => {
     )
   })
 
-  it.effect("what a provider claims to have used is no reason to lose a turn", () =>
+  it.effect("saves a turn whatever usage a provider claims", () =>
     Effect.gen(function* () {
       yield* say("hello")
       assert.deepStrictEqual(
@@ -134,7 +134,7 @@ describe("agents with sessions", () => {
     }).pipe(Effect.provide(given([{ text: "hi", usage: { totalTokens: Number.NaN } }])))
   )
 
-  it.effect("a suspended session is resumed by a run, a closed or expired one and somebody else's fail it", () =>
+  it.effect("resumes a suspended session, and fails for closed, expired and foreign ones", () =>
     Effect.gen(function* () {
       const sessions = yield* manager
       yield* sessions.create({ id, userId })
@@ -152,7 +152,7 @@ describe("agents with sessions", () => {
     }).pipe(Effect.provide(given(["1"])))
   )
 
-  it.effect("a full session costs the turns, said as degraded, and not the answer", () =>
+  it.effect("loses the turns of a full session as degraded, not the answer", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* say("one")).message, "1")
       assert.strictEqual((yield* say("two")).message, "2")
@@ -161,7 +161,7 @@ describe("agents with sessions", () => {
     }).pipe(Effect.provide(given(["1", "2"], { sessionConfig: { config: { maxTurnsPerSession: 3 } } })))
   )
 
-  it.effect("runs of one session at once lose no turn", () =>
+  it.effect("loses no turn of concurrent runs of one session", () =>
     Effect.gen(function* () {
       const fibers = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, index) => index),
@@ -179,7 +179,7 @@ describe("agents with sessions", () => {
     }).pipe(Effect.provide(given(() => ({ text: "answer", delay: "10 millis" }))))
   )
 
-  it.effect("a branch is an own conversation that begins with the other's turns", () =>
+  it.effect("starts a branch as a conversation of its own with the earlier turns", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* say("The code is marigold.")
@@ -197,7 +197,7 @@ describe("agents with sessions", () => {
     }).pipe(Effect.provide(given(["1", "2", "3", "4"])))
   )
 
-  it.effect("what a merge takes over is remembered, by the memory that sessions are given", () => {
+  it.effect("records what a merge takes over in the memory of the sessions", () => {
     const memory = DefaultMemory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } })
     return Effect.gen(function* () {
       const sessions = yield* manager

@@ -62,7 +62,7 @@ const script = [{ calls: [{ name: "pay" }] }, { text: "Paid." }]
 const down = new SessionStorageError({ message: "The disk is full", hint: "Make room" })
 
 describe("a run's question in its session", () => {
-  it.effect("is kept before the first model call, is shown to no other run, and stands beside its answer", () => {
+  it.effect("is saved before the first model call, hidden from other runs, and kept beside its answer", () => {
     const seen: Array<unknown> = []
     const look = Effect.gen(function* () {
       const exchange = Option.getOrThrow(yield* open())
@@ -82,7 +82,7 @@ describe("a run's question in its session", () => {
     }).pipe(Effect.provide(given([script[0] as {}, { text: "I am b." }, { text: "Paid." }])))
   })
 
-  it.effect("is kept as the input guards left it, and not at all where they blocked it", () => {
+  it.effect("is saved as the input guards left it, and not at all if they blocked it", () => {
     const contents: Array<string> = []
     const store = storeWith((store) => ({
       open: (exchange) => {
@@ -109,7 +109,7 @@ describe("a run's question in its session", () => {
     )
   })
 
-  it.effect("that cannot be kept fails the run before any model call", () =>
+  it.effect("fails the run before any model call if it cannot be saved", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(Agent.make("a"), request))
       assert.strictEqual(error._tag, "SessionStorageError")
@@ -117,7 +117,7 @@ describe("a run's question in its session", () => {
     }).pipe(Effect.provide(given(["1"], { store: storeWith(() => ({ open: () => Effect.fail(down) })) })))
   )
 
-  it.effect("of a session that is deleted in the meantime fails the run before any model call", () =>
+  it.effect("fails the run before any model call if the session is deleted meanwhile", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(Agent.make("a"), request))
       assert.strictEqual(error._tag, "SessionConflictError")
@@ -133,7 +133,7 @@ describe("a run's question in its session", () => {
     )
   )
 
-  it.effect("stays when the answer cannot be written, and both are written when the store is back", () => {
+  it.effect("stays when the answer cannot be written; both are written once the store is back", () => {
     let fails = true
     const store = storeWith((store) => ({
       append: (addition) => (fails ? Effect.fail(down) : store.append(addition))
@@ -155,7 +155,7 @@ describe("a run's question in its session", () => {
     }).pipe(Effect.provide(given(["1"], { store })))
   })
 
-  it.effect("of a run that is interrupted or fails is closed with the mark", () =>
+  it.effect("is closed with a mark when the run is interrupted or fails", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(AgentExecutor.run(Agent.make("a"), { ...request, runId: ref.runId }))
       yield* TestClock.adjust("1 second")
@@ -169,7 +169,7 @@ describe("a run's question in its session", () => {
     }).pipe(Effect.provide(given([{ text: "late", delay: "1 hour" }, { fail: Collaborators.overloaded }])))
   )
 
-  it.effect("of a durable run belongs to no process, and is answered by its replay", () => {
+  it.effect("has no owning process in a durable run, and is answered by its replay", () => {
     let isSuspended = false
     const step: Step.Service = {
       isSuspended: () => isSuspended,

@@ -56,7 +56,7 @@ const shownTo = (request: LlmClient.LlmRequest | undefined) =>
   Collaborators.said(request?.messages ?? []).map((line) => line.replace(/x+$/, "").trim())
 
 describe("the history of a run", () => {
-  it.effect("shows the last turns unless told otherwise", () =>
+  it.effect("shows the last turns by default", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(agent, request)
       assert.deepStrictEqual(shownTo((yield* TestModel.requests)[0]), [
@@ -69,7 +69,7 @@ describe("the history of a run", () => {
     }).pipe(Effect.provide(Runs.layer(["green"], { sessions, config: { sessionTurns: 3 } })))
   )
 
-  it.effect("shows the turns that matter for the message, and memory is told which", () => {
+  it.effect("shows the turns relevant to the message, and tells memory which", () => {
     const memory = Collaborators.memory()
     const history = PrunedSessionHistory.layer().pipe(Layer.provide(RelevanceContextPruner.layer()))
     return Effect.gen(function* () {
@@ -96,7 +96,7 @@ describe("the history of a run", () => {
     )
   })
 
-  it.effect("shows a summary of what is older, written by the executor's router", () =>
+  it.effect("shows a summary of older turns, written by the executor's router", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(agent, request)
       const requests = yield* TestModel.requests
@@ -124,7 +124,7 @@ describe("the history of a run", () => {
     )
   )
 
-  it.effect("does not fail for a model that cannot summarise", () =>
+  it.effect("survives a model that cannot summarize", () =>
     Effect.gen(function* () {
       const { message } = yield* AgentExecutor.run(agent, request)
       assert.strictEqual(message, "green")
@@ -141,7 +141,7 @@ describe("the history of a run", () => {
     )
   )
 
-  it.effect("is read from the executor's own sessions, however they are made", () =>
+  it.effect("reads the executor's own sessions", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(agent, { input: "one", sessionId: "s" })
       yield* AgentExecutor.run(agent, { input: "two", sessionId: "s" })
@@ -149,7 +149,7 @@ describe("the history of a run", () => {
     }).pipe(Effect.provide(Runs.layer(["first", "second"], { sessions: Layer.fresh(KeptSessions.layer) })))
   )
 
-  it.effect("may be nothing, and the session is kept all the same", () => {
+  it.effect("may be empty while the session is saved", () => {
     const kept = Collaborators.sessions()
     return Effect.gen(function* () {
       yield* AgentExecutor.run(agent, { input: "one", sessionId: "s" })
@@ -160,7 +160,7 @@ describe("the history of a run", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2"], { sessions: kept.layer, history: SessionHistory.layerNoop })))
   })
 
-  it.effect("fails the run where it cannot be read", () =>
+  it.effect("fails the run if it cannot be read", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(agent, request))
       assert.strictEqual(error._tag, "SessionStorageError")
@@ -177,7 +177,7 @@ describe("the history of a run", () => {
     )
   )
 
-  it("requires what its layer requires, but for what the executor has", () => {
+  it("requires what its layer requires, except what the executor has", () => {
     class Db extends Context.Tag("test/Db")<Db, { readonly name: string }>() {}
     class NoDb extends Schema.TaggedError<NoDb>()("NoDb", {}) {}
     const compacted = CompactedSessionHistory.layer().pipe(Layer.provide(HistoryCompactor.layer()))
@@ -216,7 +216,7 @@ const answers = (response: { readonly toolCalls: ReadonlyArray<{ readonly result
 describe("the session of a run", () => {
   const run = { input: "where?", sessionId: "s", userId: "ada" }
 
-  it.effect("is bound for its tools, and for nobody else", () =>
+  it.effect("is bound for its tools only", () =>
     Effect.gen(function* () {
       const response = yield* AgentExecutor.run(asks, run)
       assert.deepStrictEqual(answers(response), ["s"])
@@ -243,7 +243,7 @@ describe("the session of a run", () => {
     }).pipe(Effect.provide(Runs.layer([calls("place"), "done"], { sessions: KeptSessions.layer, skills })))
   })
 
-  it.effect("is read anew by a tool over the same sessions", () => {
+  it.effect("is reread by a tool over the same sessions", () => {
     const rename = Tool.make("rename", {
       description: "Renames the session",
       handler: () =>
@@ -266,7 +266,7 @@ describe("the session of a run", () => {
     )
   })
 
-  it.effect("is seen by an agent that works for the same user, which writes nothing into it", () => {
+  it.effect("is visible to an agent for the same user, which writes nothing into it", () => {
     const kept = Collaborators.sessions()
     return Effect.gen(function* () {
       const outer = Agent.make("outer", { tools: [AgentTool.make(asks, { name: "asks" })] })
@@ -283,7 +283,7 @@ describe("the session of a run", () => {
     )
   })
 
-  it.effect("a run of nobody inside of it sees it too, one for another user or of another session does not", () => {
+  it.effect("is visible to an inner run without a user, but not to one for another user or session", () => {
     const kept = Collaborators.sessions()
     const seen: Array<string> = []
     const inside = (request: string | AgentExecutor.AgentRequest) =>

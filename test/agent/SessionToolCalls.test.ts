@@ -61,7 +61,7 @@ const layer = (script: Parameters<typeof Runs.layer>[0], options: Parameters<typ
 const recorded = ["user: one", 'assistant: look_up#t2c0{"key":"x"} look_up#t2c1{"key":"none"}']
 
 describe("tool calls of earlier turns", () => {
-  it.effect("are part of what the model sees, each with its result", () =>
+  it.effect("are shown to the model with their results", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(agent, ask("one"))
       yield* AgentExecutor.run(agent, ask("two"))
@@ -72,7 +72,7 @@ describe("tool calls of earlier turns", () => {
     }).pipe(Effect.provide(layer([{ calls: [call("x"), call("none")] }, "done", "again"])))
   )
 
-  it.effect("are text behind their question where the agent lacks the tool, and where no tools are offered", () =>
+  it.effect("become text after their question if the agent lacks the tool or offers none", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(agent, ask("one"))
       const strategies = [ReAct.make({ format: "text" }), undefined]
@@ -99,7 +99,7 @@ describe("tool calls of earlier turns", () => {
     )
   )
 
-  it.effect("are text for a client that refuses them, from then on without asking again", () => {
+  it.effect("become text for a client that refuses them, without further attempts", () => {
     const refuse = new LlmInvalidRequestError({ provider: "test", message: "no tool messages" })
     const script: Parameters<typeof Runs.layer>[0] = ({ messages }, index) =>
       index === 0
@@ -127,7 +127,7 @@ describe("tool calls of earlier turns", () => {
     }).pipe(Effect.provide(layer([{ calls: [call("x", { pin: "1234" })] }, "done", "again"])))
   )
 
-  it.effect("have the arguments that guards left, and none where they blocked the call", () =>
+  it.effect("have the arguments that guards left, and none if they blocked the call", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(agent, ask("one"))
       yield* AgentExecutor.run(agent, ask("two"))
@@ -151,7 +151,7 @@ describe("tool calls of earlier turns", () => {
     )
   )
 
-  it.effect("are left out by the configuration", () =>
+  it.effect("are omitted by configuration", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(agent, ask("one"))
       yield* AgentExecutor.run(agent, ask("two"))
@@ -206,7 +206,7 @@ for (const [name, history] of [
   describe(`tool calls in ${name}`, () => {
     const layers = () => Layer.provideMerge(history, Collaborators.sessions().layer).pipe(Layer.provideMerge(counted))
 
-    it.effect("are the newest, at most a quarter of the budget, never a result without its call", () =>
+    it.effect("are the newest ones, at most a quarter of the budget, never a result without its call", () =>
       Effect.gen(function* () {
         yield* filled(10, 400)
         const read = yield* SessionHistory.SessionHistory
@@ -230,7 +230,7 @@ for (const [name, history] of [
       }).pipe(Effect.provide(layers()))
     )
 
-    it.effect("are cut where one result alone is more", () =>
+    it.effect("are cut if a single result exceeds the limit", () =>
       Effect.gen(function* () {
         yield* filled(2, 100_000)
         const read = yield* SessionHistory.SessionHistory
@@ -242,10 +242,10 @@ for (const [name, history] of [
   })
 }
 
-describe("tool calls in a history that was summarised", () => {
+describe("tool calls in a summarized history", () => {
   const layers = Layer.provideMerge(compacted, Collaborators.sessions().layer).pipe(Layer.provideMerge(counted))
 
-  it.effect("are those of the turns that are still shown, none of the summary's", () =>
+  it.effect("are those of the visible turns, not of the summary", () =>
     Effect.gen(function* () {
       yield* filled(10, 20, "x".repeat(100))
       const read = yield* SessionHistory.SessionHistory

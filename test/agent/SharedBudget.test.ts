@@ -70,7 +70,7 @@ const settledUp = (ledger: WatchedLedger.Watched) =>
 
 describe("a budget that runs share", () => {
   it.effect(
-    "is never passed by 1,000 runs at once, and each gets its answer or a refusal",
+    "is never exceeded by 1,000 concurrent runs, and each gets its answer or a refusal",
     () =>
       Effect.gen(function* () {
         const count = 1000
@@ -159,7 +159,7 @@ describe("a budget that runs share", () => {
   )
 
   it.effect(
-    "is settled or given back once for every call, however runs end and in whatever order",
+    "is settled or refunded once per call, however and in whatever order runs end",
     () =>
       Effect.promise(() =>
         FastCheck.assert(

@@ -226,7 +226,7 @@ describe("model calls beside the strategy", () => {
     })
   }
 
-  it.effect("a run that has used up its calls makes none for its tools", () => {
+  it.effect("fail in tools of a run that has used up its calls", () => {
     const errors: Array<unknown> = []
     const telling = Tool.make("ask", {
       description: "Asks a model",
@@ -250,7 +250,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(executor({})))
   })
 
-  it.effect("the limit of an outer run holds for the tools of an inner one", () =>
+  it.effect("obey the limit of an outer run in tools of an inner one", () =>
     Effect.gen(function* () {
       const outer = Agent.make("outer", { tools: [AgentTool.make(asking)], limits: { maxModelCalls: 2 } })
       const error = yield* Effect.flip(AgentExecutor.run(outer, "hi"))
@@ -259,7 +259,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(executor({})))
   )
 
-  it.effect("a budget of a strategy counts them, and refuses them when it is spent", () =>
+  it.effect("count in the budget of a strategy, which refuses them when it is spent", () =>
     Effect.gen(function* () {
       const budget = (most: number) =>
         Agent.make("a", {
@@ -273,7 +273,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(executor({})))
   )
 
-  it.effect("a client behind wrappers counts a call once, and so does one that a tool has kept", () =>
+  it.effect("count once for a client behind wrappers or kept by a tool", () =>
     Effect.gen(function* () {
       const kept = yield* LlmClient.LlmClient
       const tool = Tool.make("ask", {
@@ -286,7 +286,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(Layer.provideMerge(Agents.layerWith({ prices }), client("ask"))))
   )
 
-  it.effect("what is asked while an answer arrives counts as well", () =>
+  it.effect("count while an answer arrives", () =>
     Effect.gen(function* () {
       let asked = 0
       const tool = Tool.make("ask", {
@@ -307,7 +307,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(executor({})))
   )
 
-  it.effect("what is asked while an answer arrives does not wait for the call it is part of", () =>
+  it.effect("do not wait for the call they are part of while an answer arrives", () =>
     Effect.gen(function* () {
       const errors: Array<string> = []
       const tool = Tool.make("ask", {
@@ -335,7 +335,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(executor({})))
   )
 
-  it.effect("a memory that stands in a client counts for itself, and holds nothing up", () => {
+  it.effect("count for a memory inside a client, and do not block", () => {
     const recalling = Layer.effect(
       WorkingMemory.WorkingMemory,
       Effect.map(LlmClient.LlmClient, (client) => ({
@@ -357,7 +357,7 @@ describe("model calls beside the strategy", () => {
     )
   })
 
-  it.effect("the model that leads a group counts once, beside its members", () =>
+  it.effect("count once for the model that leads a group, besides its members", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id: sessionId })
@@ -375,7 +375,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(Layer.provideMerge(executor({}), KeptSessions.layer)))
   )
 
-  it.effect("work that outlives its run belongs to nobody", () => {
+  it.effect("belong to nobody in work that outlives its run", () => {
     const told = Collaborators.governance()
     return Effect.gen(function* () {
       const after = yield* Deferred.make<void>()
@@ -397,7 +397,7 @@ describe("model calls beside the strategy", () => {
     }).pipe(Effect.provide(executor({ governance: Layer.succeed(Governance.Governance, told.service) })))
   })
 
-  it.effect("outside of runs a client is what it was", () =>
+  it.effect("leave a client unchanged outside of runs", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* aside, "an answer")
       assert.isTrue(Option.isNone(yield* Effect.serviceOption(Governance.Governance)))

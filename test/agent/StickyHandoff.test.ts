@@ -85,7 +85,7 @@ const said = (agent: string, metadata: Record<string, unknown> = { agent }) =>
 const chain = "desk: to billing, billing: to refunds"
 
 describe("a conversation that was handed over", () => {
-  it.effect("says who answered and through whom it went, in the response and in the session", () =>
+  it.effect("records who answered and the path, in the response and in the session", () =>
     Effect.gen(function* () {
       const alone = yield* asking("hello")
       assert.deepStrictEqual([alone.agent, alone.path], ["desk", ["desk"]])
@@ -101,7 +101,7 @@ describe("a conversation that was handed over", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("goes on with the agent that answered last, however far it is", () =>
+  it.effect("continues with the agent that answered last, at any distance", () =>
     Effect.gen(function* () {
       yield* ask("desk: to billing")
       const { message: _, ...second } = yield* asking("and now?")
@@ -113,7 +113,7 @@ describe("a conversation that was handed over", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("keeps the calls of all its agents in one turn, and the next run sees them with their results", () =>
+  it.effect("keeps the calls of all agents in one turn, which the next run sees with results", () =>
     Effect.gen(function* () {
       const nudge = (by: string) =>
         Tool.make("nudge", {
@@ -179,7 +179,7 @@ describe("a conversation that was handed over", () => {
     })
   )
 
-  it.effect("begins with the called agent where the request says so", () =>
+  it.effect("begins with the called agent if the request says so", () =>
     Effect.gen(function* () {
       yield* ask("desk: to billing")
       const { agent, asked } = yield* asking("and now?", { startWith: "called" })
@@ -189,7 +189,7 @@ describe("a conversation that was handed over", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("can always be handed back, step by step, by agents that declare no handoff", () =>
+  it.effect("can always be handed back by agents without handoffs of their own", () =>
     Effect.gen(function* () {
       yield* ask(chain)
       const { asked, path } = yield* asking("refunds: to billing, billing: to desk")
@@ -199,7 +199,7 @@ describe("a conversation that was handed over", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("has one way back: none is added to an agent that declares it, and names of tools stay free", () =>
+  it.effect("has one way back: none is added to an agent that declares it, and tool names stay unique", () =>
     Effect.gen(function* () {
       const own = Tool.make("transfer_to_boss", { description: "Wires money", handler: () => Effect.succeed("sent") })
       const boss: Self = Agent.make("boss", {
@@ -220,7 +220,7 @@ describe("a conversation that was handed over", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("is carried by forks, and taken back by restores", () =>
+  it.effect("is kept by forks and undone by restores", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -245,7 +245,7 @@ describe("a conversation that was handed over", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("goes through the filters of the handoffs on the way", () =>
+  it.effect("applies the filters of the handoffs on the route", () =>
     Effect.gen(function* () {
       const marked = (mark: string) => ({
         input: (handed: Handoff.Handed, from: string) => ({ history: [], input: `${handed.input} [${mark} ${from}]` })
@@ -260,7 +260,7 @@ describe("a conversation that was handed over", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("asks the agent that has it what is put into the run at its end", () =>
+  it.effect("asks the current agent when a message arrives at the end of the run", () =>
     Effect.gen(function* () {
       const nudge = Tool.make("nudge", {
         description: "Somebody writes meanwhile",
@@ -287,7 +287,7 @@ describe("a conversation that was handed over", () => {
   )
 })
 
-describe("a session that names somebody", () => {
+describe("a session that names an agent", () => {
   const started = (agent: string, metadata?: Record<string, unknown>) =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -296,7 +296,7 @@ describe("a session that names somebody", () => {
       return (yield* asking("hello")).asked
     }).pipe(Effect.provide(layer))
 
-  it.effect("who does not exist, cannot be reached or is no name begins with the called agent", () =>
+  it.effect("begins with the called agent if the name is unknown, unreachable or invalid", () =>
     Effect.gen(function* () {
       Agent.make("admin", { system: "admin" })
       for (const name of ["nobody", "admin", "", "__proto__", "desk"]) {
@@ -308,7 +308,7 @@ describe("a session that names somebody", () => {
     })
   )
 
-  it.effect("who is hidden from the module of the called agent begins with the called agent", () =>
+  it.effect("begins with the called agent if the named one is hidden from its module", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId })
@@ -320,7 +320,7 @@ describe("a session that names somebody", () => {
     }).pipe(Effect.provide(given({ modules: ModuleGraph.layer({ modules: { shop: {}, bank: {} } }) })))
   )
 
-  it.effect("whom agents in a circle do not know begins with the called agent", () =>
+  it.effect("begins with the called agent if agents in a cycle do not know the named one", () =>
     Effect.gen(function* () {
       const ping: Self = Agent.make("ping", { system: "ping", tools: [Handoff.lazy("pong", (): Self => pong)] })
       const pong: Self = Agent.make("pong", {
@@ -336,7 +336,7 @@ describe("a session that names somebody", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("of another user is not found, and nobody is asked", () =>
+  it.effect("of another user is not found, and no model is called", () =>
     Effect.gen(function* () {
       yield* ask("desk: to billing")
       const before = yield* count

@@ -80,7 +80,7 @@ const record = (fates?: Fates) =>
 const byAgent = (events: ReadonlyArray<AgentEvent>, agent: string) => events.filter((event) => event.agent === agent)
 
 describe("a supervisor of agents", () => {
-  it("reads as what it is, and asks for the executor alone", () => {
+  it("has the requirements of the executor alone", () => {
     expectTypeOf(boss).toEqualTypeOf<Agent.Agent<string, never, AgentExecutor.AgentExecutor>>()
     const limited = Agent.make("boss", {
       strategy: StrategyBudget.withBudget(Supervisor.make(), { maxTokens: 1000 }),
@@ -91,7 +91,7 @@ describe("a supervisor of agents", () => {
     Supervisor.make({ max_delegations: 5 })
   })
 
-  it.live("events of the agents travel in its stream, each in a run of its own", () =>
+  it.live("shows events of the agents in its stream, each in a run of its own", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* record()
       yield* exit
@@ -127,7 +127,7 @@ describe("a supervisor of agents", () => {
     })
   )
 
-  it.effect("usage and cost are those of all", () =>
+  it.effect("sums usage and cost of all agents", () =>
     Effect.gen(function* () {
       const response = yield* AgentExecutor.run(boss, "Find out and write")
       assert.strictEqual(response.message, "final answer")
@@ -146,7 +146,7 @@ describe("a supervisor of agents", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("an agent that fails is a report of that; the run goes on", () =>
+  it.effect("reports a failed agent, and the run continues", () =>
     Effect.gen(function* () {
       const response = yield* AgentExecutor.run(boss, "Find out and write")
       assert.strictEqual(response.message, "final answer")
@@ -159,7 +159,7 @@ describe("a supervisor of agents", () => {
     }).pipe(Effect.provide(layer({ researcher: new LlmUnavailableError({ provider: "test", message: "down" }) })))
   )
 
-  it.effect("agents work side by side", () =>
+  it.effect("runs agents in parallel", () =>
     Effect.gen(function* () {
       // One after another: assess, two calls of the researcher beside one of the writer, review, decide.
       const fiber = yield* Effect.fork(AgentExecutor.run(boss, "Find out and write"))
@@ -170,7 +170,7 @@ describe("a supervisor of agents", () => {
     }).pipe(Effect.provide(layer({ delay: "1 second" })))
   )
 
-  it.effect("interruption reaches the agents, wherever it comes", () =>
+  it.effect("interrupts the agents wherever the interruption comes from", () =>
     Effect.gen(function* () {
       for (const [after, active] of [
         ["500 millis", 1],
@@ -190,7 +190,7 @@ describe("a supervisor of agents", () => {
     }).pipe(Effect.provide(Agents.layer().pipe(Layer.provideMerge(TestModel.layer(model({ delay: "1 second" }))))))
   )
 
-  it.effect("a budget counts what the agents use", () =>
+  it.effect("counts the usage of the agents in a budget", () =>
     Effect.gen(function* () {
       const limited = (maxModelCalls: number) =>
         Agent.make("boss", {
@@ -207,14 +207,14 @@ describe("a supervisor of agents", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("limits of the run hold for it as for any agent", () =>
+  it.effect("obeys the limits of the run like any agent", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(boss.pipe(Agent.withLimits({ maxModelCalls: 2 })), "x"))
       assert.strictEqual(error._tag, "RunLimitExceededError")
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("supervisors of supervisors", () =>
+  it.effect("nests supervisors", () =>
     Effect.gen(function* () {
       const chief = Agent.make("chief", {
         system: "You lead the leaders.",

@@ -121,8 +121,8 @@ const asleepAt = (at: number) =>
     }
   })
 
-describe("a durable run that is put to sleep", () => {
-  it.effect("was no end: nothing is written, booked, told or counted as if it were", () =>
+describe("a durable run that is suspended", () => {
+  it.effect("does not end: nothing is written, booked, published or counted", () =>
     Effect.gen(function* () {
       const kinds: Array<string> = []
       for (let at = 1; at <= 6; at++) {
@@ -157,7 +157,7 @@ describe("a durable run that is put to sleep", () => {
     })
   )
 
-  it.effect("ends like any other when nothing puts it to sleep", () =>
+  it.effect("ends like any other run without a suspension", () =>
     Effect.gen(function* () {
       const seen = yield* asleepAt(Number.POSITIVE_INFINITY)
       assert.isTrue(Exit.isSuccess(seen.exit))

@@ -44,7 +44,7 @@ const refusal = (tool: string) =>
   `SkillExecutionError: The tool "${tool}" executes the skill "sum": tools never invoke skills`
 
 describe("tools never invoke skills", () => {
-  it.effect("by name or by value: the skill fails and says why", () =>
+  it.effect("by name or by value: the skill fails with the reason", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { tools: [meddling("named", byName), meddling("valued", typed)] })
       const { toolCalls } = yield* AgentExecutor.run(agent, "hi")
@@ -56,7 +56,7 @@ describe("tools never invoke skills", () => {
     )
   )
 
-  it.effect("a skill as a tool is the skill itself, and an agent as a tool has its own", () =>
+  it.effect("except through the skill as a tool or an agent as a tool", () =>
     Effect.gen(function* () {
       const inner = Agent.make("inner")
       const running = Tool.make("running", {
@@ -91,7 +91,7 @@ describe("tools never invoke skills", () => {
     )
   )
 
-  it.effect("a skill that calls a tool does not lend it its place", () => {
+  it.effect("even when a skill calls a tool", () => {
     const tool = meddling("meddling", byName)
     const calling = Skill.make("calling", {
       description: "Calls a tool",

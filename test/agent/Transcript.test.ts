@@ -111,8 +111,8 @@ const run = (turns: ReadonlyArray<ReadonlyArray<Plan>>, stopAfter: number | unde
     }).pipe(Effect.provide(Agents.layerWith({ log }).pipe(Layer.provideMerge(TestModel.layer(script)))))
   })
 
-describe("whatever parallel calls do", () => {
-  it("each has exactly one result, in the order of the calls, and the run one end", () =>
+describe("parallel calls", () => {
+  it("have exactly one result each, in the order of the calls, and the run one end", () =>
     FastCheck.assert(
       FastCheck.asyncProperty(plans, async (turns) => {
         const { exit, kept, requests } = await Effect.runPromise(
@@ -137,7 +137,7 @@ describe("whatever parallel calls do", () => {
       { numRuns: 60 }
     ))
 
-  it("a run that is interrupted in the middle leaves no call without a result", () =>
+  it("leave no call without a result when the run is interrupted", () =>
     FastCheck.assert(
       FastCheck.asyncProperty(plans, FastCheck.integer({ min: 0, max: 80 }), async (turns, stopAfter) => {
         const { exit, kept } = await Effect.runPromise(

@@ -83,7 +83,7 @@ describe("a run that waits for a person", () => {
     })
   )
 
-  it.effect("has the rest of its time afterwards, and no more", () =>
+  it.effect("has the rest of its time afterwards, and not more", () =>
     Effect.gen(function* () {
       const slow = Agent.make("a", { system: "a", tools: [danger], limits: { timeout: "20 seconds" } })
       const end = (delay: Duration.DurationInput) =>
@@ -127,7 +127,7 @@ describe("a run that waits for a person", () => {
     })
   )
 
-  it.effect("ends at once when it is interrupted meanwhile", () =>
+  it.effect("ends at once when it is interrupted", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       let withdrawn = 0
@@ -173,7 +173,7 @@ describe("a run whose reader is slow", () => {
       return { seen, tag: tagOf(exit), active: yield* active }
     }).pipe(Effect.provide(Runs.layer(script, { config })))
 
-  it.effect("is not told that its model is slow", () =>
+  it.effect("does not report a slow model", () =>
     Effect.gen(function* () {
       const text = pieces(150)
       const config = { ...limits, readerTimeout: Duration.infinity }
@@ -188,7 +188,7 @@ describe("a run whose reader is slow", () => {
     })
   )
 
-  it.effect("ends with an error of its own when the reader takes longer than it may", () =>
+  it.effect("ends with its own error when the reader exceeds its timeout", () =>
     Effect.gen(function* () {
       const { active, seen, tag } = yield* read(limits, [{ text: pieces(150), partDelay: "10 millis" }], "10 minutes")
       assert.strictEqual(tag, "ReaderTimeoutError")
@@ -198,7 +198,7 @@ describe("a run whose reader is slow", () => {
     })
   )
 
-  it.effect("still learns that its model is slow", () =>
+  it.effect("still reports a slow model", () =>
     Effect.gen(function* () {
       const config = { ...limits, readerTimeout: Duration.infinity }
       const tag = (partDelay: Duration.DurationInput) =>

@@ -106,7 +106,7 @@ const watched = (guards: ReadonlyArray<Guard.Any>, turns: Parameters<typeof Runs
   })
 
 describe("while guards withhold an answer", () => {
-  it.effect("a guard that needs it whole: no event, log or hook carries what the model wrote", () =>
+  it.effect("no event, log or hook carries model text if a guard needs the whole answer", () =>
     Effect.gen(function* () {
       const { events, exit, hooked, logged, told } = yield* watched([whole])
       assert.isTrue(Exit.isFailure(exit))
@@ -119,7 +119,7 @@ describe("while guards withhold an answer", () => {
     })
   )
 
-  it.effect("guards that judge it as it is written: what they take out is in no event, the rest is", () =>
+  it.effect("events carry only what guards of windows leave", () =>
     Effect.gen(function* () {
       const { events, exit, hooked, logged, told } = yield* watched([window])
       assert.isTrue(Exit.isSuccess(exit))
@@ -139,7 +139,7 @@ describe("while guards withhold an answer", () => {
   )
 
   for (const [name, guard] of Object.entries({ whole, window })) {
-    it.effect(`an error that quotes what the model wrote is told without it: ${name}`, () =>
+    it.effect(`an error that quotes model text is emitted without it: ${name}`, () =>
       Effect.gen(function* () {
         const { events, exit, hooked, told } = yield* watched(
           [guard],
@@ -154,7 +154,7 @@ describe("while guards withhold an answer", () => {
   }
 })
 
-describe("each kind of event of a veiled run", () => {
+describe("each kind of event of a screened run", () => {
   const text = `It is ${secret}`
   const error = { tag: "SomeError", message: text }
   type Body = Parameters<Run.Service["emit"]>[0]
@@ -204,7 +204,7 @@ describe("each kind of event of a veiled run", () => {
     screened: (run: Run.Service) =>
       Run.screened(run, { open: () => ({ push: (text) => text.replaceAll(secret, "…"), end: () => "" }) })
   })) {
-    it.effect(`does not carry what is withheld, in runs inside of it neither: ${name}`, () =>
+    it.effect(`omits what is withheld, in inner runs as well: ${name}`, () =>
       Effect.gen(function* () {
         for (const body of Object.values(bodies).filter((body) => body !== undefined)) {
           const shown: Array<AgentEvent> = []

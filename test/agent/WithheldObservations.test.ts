@@ -146,9 +146,9 @@ describe("a blocked observation", () => {
       assert.notInclude(JSON.stringify([attributes, hooked, events]), "Leeks")
     })
 
-  it.effect("stands in no span and no hook", () => withheld([reads, clock]))
+  it.effect("appears in no span and no hook", () => withheld([reads, clock]))
 
-  it.effect("of a skill is withheld as one of a tool is", () => {
+  it.effect("of a skill is withheld like that of a tool", () => {
     const skills = Collaborators.skills(
       [{ name: "page", description: "Reads", parameters: { type: "object", properties: {} } }],
       () =>

@@ -94,7 +94,7 @@ describe("AgentEvent", () => {
     throughJson(event)
   })
 
-  it("what is no event is refused", () => {
+  it("rejects values that are not events", () => {
     for (const value of [
       {},
       { ...meta, _tag: "Unknown" },
@@ -107,7 +107,7 @@ describe("AgentEvent", () => {
     }
   })
 
-  it("the two that end a run are terminal", () => {
+  it("has two terminal events", () => {
     const terminal = Object.values(bodies).filter((body) =>
       AgentEvent.isTerminal({ ...meta, ...body } as AgentEvent.AgentEvent)
     )

@@ -16,7 +16,7 @@ describe("IdGenerator", () => {
     })
   )
 
-  it.effect("ids of a later millisecond sort behind those of an earlier one", () =>
+  it.effect("sorts ids of a later millisecond after earlier ones", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       for (const step of [1, 1, 5, 1000, 86_400_000, 1e12]) {
@@ -27,14 +27,14 @@ describe("IdGenerator", () => {
     })
   )
 
-  it.effect("no two are the same, even at the same time", () =>
+  it.effect("generates no id twice, even at the same time", () =>
     Effect.gen(function* () {
       const ids = yield* many(5000)
       assert.strictEqual(new Set(ids).size, 5000)
     })
   )
 
-  it.effect("under the same seed and time the same ids come again", () =>
+  it.effect("repeats the ids under the same seed and time", () =>
     Effect.gen(function* () {
       const seeded = (seed: string) => Effect.withRandom(many(5), Random.make(seed))
       assert.deepStrictEqual(yield* seeded("a"), yield* seeded("a"))
@@ -42,7 +42,7 @@ describe("IdGenerator", () => {
     })
   )
 
-  it.effect("sequential ids count, sort, and begin anew with each layer", () =>
+  it.effect("counts and sorts sequential ids, and restarts with each layer", () =>
     Effect.gen(function* () {
       const ten = Effect.provide(many(11), IdGenerator.layerSequential({ prefix: "run-" }))
       const ids = yield* ten

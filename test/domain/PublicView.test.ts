@@ -190,7 +190,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
 const ofEvery = ["runId", "parentRunId", "agent"]
 
 describe("PublicView", () => {
-  it("knows every event", () => {
+  it("has a rule for every event", () => {
     const members = AgentEvent.AgentEvent.members.map((member) => member.fields._tag.literals[0])
     assert.deepStrictEqual([...members].sort(), [...tags].sort())
     for (const member of AgentEvent.AgentEvent.members) {
@@ -200,7 +200,7 @@ describe("PublicView", () => {
   })
 
   for (const tag of tags) {
-    it(`shows of ${tag} what the table says, as an event`, () => {
+    it(`shows ${tag} as the table says, as a valid event`, () => {
       const view = PublicView.fromEvent(eventOf(tag))
       const expected = views[tag]
       assert.deepStrictEqual(view as unknown, expected === undefined ? undefined : { _tag: tag, ...meta, ...expected })
@@ -208,7 +208,7 @@ describe("PublicView", () => {
     })
   }
 
-  it("lets out no text but those that are for everybody, whatever stands in the fields", () => {
+  it("shows only public texts, whatever the fields contain", () => {
     for (const tag of tags) {
       const event = planted(eventOf(tag), "") as AgentEvent.AgentEvent
       // What the schema does not know may be anything.
@@ -238,7 +238,7 @@ describe("PublicView", () => {
     )
   })
 
-  it("hides arguments as a whole where they were not read yet and some are secret", () => {
+  it("hides arguments as a whole if they are unparsed and some are secret", () => {
     const view = (params: unknown, secret?: ReadonlyArray<string>) =>
       PublicView.fromEvent({ ...eventOf("ToolCall"), params, secret } as AgentEvent.AgentEvent)
     assert.deepInclude(view('{"pin": "1234"}', ["pin"]), { params: REDACTED })
@@ -248,7 +248,7 @@ describe("PublicView", () => {
     })
   })
 
-  it("shows reasoning and results where that is asked for, never those of failed calls", () => {
+  it("shows reasoning and results on request, never those of failed calls", () => {
     assert.deepInclude(PublicView.fromEvent(eventOf("Thought"), { reasoning: true }), { text: "text" })
     assert.deepInclude(PublicView.fromEvent(eventOf("ToolResult"), { toolResults: true }), {
       result: { value: "value", password: REDACTED },
@@ -258,7 +258,7 @@ describe("PublicView", () => {
     assert.deepInclude(PublicView.fromEvent(failed, { toolResults: true }), { result: null, observation: "" })
   })
 
-  it("says of an error its code and a fixed sentence, of a foreign one nothing", () => {
+  it("shows code and fixed sentence of an error, nothing of a foreign one", () => {
     for (const [code, tag] of Object.entries(ErrorCode.table)) {
       const view = PublicView.fromError({ tag: "canary", code, message: "canary", hint: "canary" })
       assert.deepStrictEqual([view.tag, view.code], [tag, code])
@@ -272,7 +272,7 @@ describe("PublicView", () => {
     }
   })
 
-  it.effect("is a stream operator, whose failure is public as well", () =>
+  it.effect("is a stream operator whose failure is public as well", () =>
     Effect.gen(function* () {
       const refused = new LlmAuthenticationError({ provider: "here", message: "the key sk-1 is wrong" })
       const events = Stream.concat(Stream.fromIterable(tags.map(eventOf)), Stream.fail(refused))

@@ -15,7 +15,7 @@ describe("SystemAccess", () => {
     })
   )
 
-  it.effect("allows a user what is theirs, and nobody what is nobody's", () =>
+  it.effect("allows users their own data, and callers without a user data without an owner", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* permits("ada", "ada"))
       assert.isTrue(yield* permits(undefined, undefined))
@@ -27,7 +27,7 @@ describe("SystemAccess", () => {
     })
   )
 
-  it.effect("allows the system everything, but a call that names a user only what is that user's", () =>
+  it.effect("allows the system everything, but a call with a user only that user's data", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* permits(undefined, "ada"))
       assert.isTrue(yield* permits(undefined, undefined))

@@ -57,7 +57,7 @@ describe("Health", () => {
     })
   )
 
-  it.effect("a part that hangs is given 5 s, all of them at once, even if it cannot be interrupted", () =>
+  it.effect("gives a hanging part 5 s, all at once, even if it cannot be interrupted", () =>
     Effect.gen(function* () {
       const checks = [
         { name: "hanging", check: Effect.never },
@@ -77,7 +77,7 @@ describe("Health", () => {
     })
   )
 
-  it.effect("a part says how it is, and one that cannot be asked is unknown", () =>
+  it.effect("reports the state of a part, and unknown without a check", () =>
     Effect.gen(function* () {
       const says = (status: Health.Status): Health.Check => ({
         name: status,
@@ -102,7 +102,7 @@ describe("Health", () => {
     })
   )
 
-  it.effect("a part that the others work without degrades the whole, and merged reports are judged as one", () =>
+  it.effect("is degraded by an optional part, and merges reports as one", () =>
     Effect.gen(function* () {
       const failing: Health.Check = { name: "log", check: Effect.fail("full"), optional: true }
       const first = yield* report([ok, failing])
@@ -118,7 +118,7 @@ describe("Health", () => {
     })
   )
 
-  it.effect("the time is an option", () =>
+  it.effect("takes the timeout as an option", () =>
     Effect.gen(function* () {
       const { parts } = yield* report([{ name: "hanging", check: Effect.never }], "1 second", { timeout: "1 second" })
       assert.strictEqual(parts[0]!.durationMs, 1000)

@@ -38,7 +38,7 @@ const scoped = <A, E>(name: string, effect: Effect.Effect<A, E, Hooks.Hooks | Sc
 
 describe("actions", () => {
   scoped(
-    "are called in the order of their priorities, equal ones in that of registration",
+    "run by priority, then in the order of registration",
     Effect.gen(function* () {
       const order: Array<string> = []
       const on = (name: string, priority?: number) =>
@@ -53,7 +53,7 @@ describe("actions", () => {
     })
   )
 
-  it("any registrations are called by priority, then by age", () =>
+  it("run by priority, then by age for any registrations", () =>
     FastCheck.assert(
       FastCheck.asyncProperty(FastCheck.array(FastCheck.integer({ min: -3, max: 3 })), (priorities) =>
         Effect.runPromise(
@@ -117,7 +117,7 @@ describe("actions", () => {
   )
 
   scoped(
-    "an interruption that reaches a handler inside an uninterruptible caller is not taken for its failure",
+    "an interruption inside an uninterruptible caller is not treated as a handler's failure",
     logged((lines) =>
       Effect.gen(function* () {
         const started = yield* Deferred.make<void>()
@@ -135,7 +135,7 @@ describe("actions", () => {
   )
 
   scoped(
-    "once is once, also when many call at once and when it fails",
+    "run once with `once`, even when called concurrently and when they fail",
     logged(() =>
       Effect.gen(function* () {
         let times = 0
@@ -166,7 +166,7 @@ describe("actions", () => {
   )
 
   scoped(
-    "are gone when their scope closes, once or not, and the place is empty again",
+    "are gone when their scope closes, and the point is empty again",
     Effect.gen(function* () {
       const hooks = yield* Hooks.Hooks
       const scope = yield* Scope.make()
@@ -192,7 +192,7 @@ describe("actions", () => {
   )
 
   scoped(
-    "places are told apart by name, whatever it is",
+    "are separate for each name",
     Effect.gen(function* () {
       const hooks = yield* Hooks.Hooks
       const seen: Array<string> = []
@@ -227,7 +227,7 @@ describe("actions", () => {
   )
 
   scoped(
-    "a handler may call its own place",
+    "a handler may call its own point",
     Effect.gen(function* () {
       const seen: Array<string> = []
       yield* Hooks.on(Said, (payload) =>
@@ -254,7 +254,7 @@ describe("actions", () => {
 
 describe("filters", () => {
   scoped(
-    "each gets what the one before made of the value, and where it comes from",
+    "each get the value of the one before, and its info",
     Effect.gen(function* () {
       yield* Hooks.onFilter(Text, (value, { by }) => Effect.succeed(`${value}, said ${by}`), {
         priority: Hooks.priority.LATE
@@ -265,7 +265,7 @@ describe("filters", () => {
   )
 
   scoped(
-    "without any the value is the same, and actions of that name do not count",
+    "return the value itself without handlers, and ignore actions of the same name",
     Effect.gen(function* () {
       const hooks = yield* Hooks.Hooks
       yield* Hooks.on(Hooks.action<string>("text"), () => Effect.die("called"))
@@ -275,7 +275,7 @@ describe("filters", () => {
   )
 
   scoped(
-    "one that dies or throws is the end of the call",
+    "end the call if one dies or throws",
     Effect.gen(function* () {
       yield* Hooks.onFilter(Text, () => {
         throw new Error("thrown")
@@ -287,7 +287,7 @@ describe("filters", () => {
   )
 
   scoped(
-    "once is once, and removed ones are passed over",
+    "run once with `once`, and skip removed ones",
     Effect.gen(function* () {
       const doomed = yield* Scope.make()
       yield* Hooks.onFilter(Text, (value) => Effect.as(Effect.yieldNow(), `${value}1`), { once: true })
@@ -302,8 +302,8 @@ describe("filters", () => {
   )
 })
 
-describe("what handlers require", () => {
-  it.effect("is taken from where they are registered; a service that is there at the call wins", () =>
+describe("requirements of handlers", () => {
+  it.effect("come from the registration; a service at the call wins", () =>
     Effect.gen(function* () {
       const words: Array<string> = []
       const handler = () => Effect.map(Word, (word) => words.push(word))
@@ -319,7 +319,7 @@ describe("what handlers require", () => {
     }).pipe(Effect.scoped, Effect.provide(Hooks.layer))
   )
 
-  it.effect("spans of a handler hang under those of the call, never under those of the registration", () =>
+  it.effect("put spans of a handler under the call, never under the registration", () =>
     Effect.gen(function* () {
       const parents: Array<string | undefined> = []
       const parent = Effect.matchEffect(Effect.currentSpan, {
@@ -333,7 +333,7 @@ describe("what handlers require", () => {
     }).pipe(Effect.scoped, Effect.provide(Hooks.layer))
   )
 
-  it.effect("handlers as layers share the registry they are given, and go with it", () =>
+  it.effect("let layers of handlers share their registry, and end with it", () =>
     Effect.gen(function* () {
       const words: Array<string> = []
       const handlers = Layer.mergeAll(
@@ -355,7 +355,7 @@ describe("what handlers require", () => {
   )
 })
 
-it.scoped("without a registry nothing is called", () =>
+it.scoped("a no-op registry calls nothing", () =>
   Effect.gen(function* () {
     yield* Hooks.on(Said, () => Effect.die("called"))
     yield* Hooks.onFilter(Text, () => Effect.die("called"))

@@ -23,7 +23,7 @@ const lastOf = (events: ReadonlyArray<AgentEvent>) => {
 }
 
 describe("RunSink", () => {
-  it.effect("the log gets every event that a reader gets, and that run folds", () => {
+  it.effect("logs every event that a reader gets and the run folds", () => {
     const log = Collaborators.log()
     return Effect.gen(function* () {
       const { events } = yield* Runs.record(AgentExecutor.stream(agent, "hi"))
@@ -36,7 +36,7 @@ describe("RunSink", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2"], { log: log.layer })))
   })
 
-  it.effect("the log gets the end of runs that fail, are interrupted or lose their reader", () => {
+  it.effect("logs the end of runs that fail, are interrupted or lose their reader", () => {
     const log = Collaborators.log()
     return Effect.gen(function* () {
       yield* Effect.flip(AgentExecutor.run(agent, "hi"))
@@ -61,7 +61,7 @@ describe("RunSink", () => {
     )
   })
 
-  it.effect("a log that fails costs no run anything, and is offered all of it again at the end", () => {
+  it.effect("continues a run when the log fails, and offers everything again at the end", () => {
     const offered: Array<ReadonlyArray<AgentEvent>> = []
     const log = Collaborators.log({
       append: (events) =>
@@ -78,7 +78,7 @@ describe("RunSink", () => {
     }).pipe(Effect.provide(Runs.layer(["1"], { log: log.layer })))
   })
 
-  it.effect("a log that hangs holds a run once in the middle and once at the end, 5 seconds each", () => {
+  it.effect("waits for a log that hangs once during a run and once at the end, 5 seconds each", () => {
     const log = Collaborators.log({ append: () => Effect.never })
     return Effect.gen(function* () {
       const running = yield* Effect.fork(AgentExecutor.run(agent, "hi"))
@@ -89,7 +89,7 @@ describe("RunSink", () => {
     }).pipe(Effect.provide(Runs.layer(["1"], { log: log.layer })))
   })
 
-  it.effect("a log that hangs does not keep an interruption waiting for longer than 5 seconds", () => {
+  it.effect("delays an interruption at most 5 seconds when the log hangs", () => {
     const log = Collaborators.log({ append: () => Effect.never })
     return Effect.gen(function* () {
       const running = yield* Effect.fork(AgentExecutor.run(agent, "hi"))
@@ -100,7 +100,7 @@ describe("RunSink", () => {
     }).pipe(Effect.provide(Runs.layer(["1"], { log: log.layer })))
   })
 
-  it.effect("events of calls that run side by side reach a slow log in their order, each once", () => {
+  it.effect("logs events of concurrent calls in order, each once", () => {
     const written: Array<AgentEvent> = []
     let writers = 0
     let most = 0
@@ -133,7 +133,7 @@ describe("RunSink", () => {
     )
   })
 
-  it.effect("a write that is cut off by an interruption is made again at the end", () => {
+  it.effect("repeats a write at the end that an interruption cut off", () => {
     const written: Array<AgentEvent> = []
     return Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
@@ -155,7 +155,7 @@ describe("RunSink", () => {
     })
   })
 
-  it.effect("without a log nothing is collected for it", () => {
+  it.effect("collects nothing without a log", () => {
     const log = Collaborators.log({ enabled: false, append: () => Effect.dieMessage("nobody asked for it") })
     return Effect.gen(function* () {
       assert.strictEqual((yield* AgentExecutor.run(agent, "hi")).message, "1")

@@ -124,7 +124,7 @@ describe("Crew", () => {
     Crew.make("crew", { agents, tasks: [facts], mode: "parallel" })
   })
 
-  it.effect("each task is done by its own agent, not by the first one", () =>
+  it.effect("gives each task to its own agent, not to the first one", () =>
     Effect.gen(function* () {
       const result = yield* Crew.run(Crew.make("press", { agents, tasks: [article, facts] }), "Heat pumps")
       assert.deepStrictEqual(
@@ -138,7 +138,7 @@ describe("Crew", () => {
     }).pipe(Effect.provide(layer(workers)))
   )
 
-  it.effect("every agent is told the request, its task, what is expected and what came before", () =>
+  it.effect("tells every agent the request, its task, the expected output and its context", () =>
     Effect.gen(function* () {
       yield* Crew.run(
         Crew.make("press", {
@@ -163,7 +163,7 @@ describe("Crew", () => {
     }).pipe(Effect.provide(layer({ ...workers, manager: () => accept })))
   )
 
-  it.effect("an output is what is expected, or is asked for again with the reason, or fails the crew", () =>
+  it.effect("accepts an expected output, or asks again with the reason, or fails the crew", () =>
     Effect.gen(function* () {
       const crew = (retries?: number) =>
         Crew.make("press", {
@@ -184,7 +184,7 @@ describe("Crew", () => {
     })
   )
 
-  it.effect("a check may be left out, or be a function", () =>
+  it.effect("skips the check, or runs a function", () =>
     Effect.gen(function* () {
       const crew = (check: "none" | ((output: { readonly text: string }) => Effect.Effect<true | string>)) =>
         Crew.make("press", {
@@ -205,7 +205,7 @@ describe("Crew", () => {
     })
   )
 
-  it.effect("an output with a schema is decoded, after another try where it has to be", () =>
+  it.effect("decodes an output with a schema, after another attempt if needed", () =>
     Effect.gen(function* () {
       let asked = 0
       const result = yield* Crew.run(
@@ -235,7 +235,7 @@ describe("Crew", () => {
     })
   )
 
-  it.effect("context is the task before, those that are named, or none", () =>
+  it.effect("passes the task before, the named tasks, or none as context", () =>
     Effect.gen(function* () {
       const step = (name: string, context?: ReadonlyArray<string>) =>
         Crew.task(name, { description: name, agent: "writer", context })
@@ -248,7 +248,7 @@ describe("Crew", () => {
     }).pipe(Effect.provide(layer(workers)))
   )
 
-  it.effect("what a crew cannot begin with is found before any model call", () =>
+  it.effect("finds an invalid crew before any model call", () =>
     Effect.gen(function* () {
       const t = (name: string, options: { agent?: string; context?: ReadonlyArray<string> } = {}) =>
         Crew.task(name, { description: name, agent: "writer", ...options })
@@ -274,7 +274,7 @@ describe("Crew", () => {
     }).pipe(Effect.provide(layer({})))
   )
 
-  it.effect("agents come and go by name", () =>
+  it.effect("adds and removes agents by name", () =>
     Effect.gen(function* () {
       const crew = Crew.make("press", { agents: [researcher], tasks: [facts, article] })
       assert.deepInclude(yield* Effect.flip(Crew.run(crew, "go")), { reason: "unknown-agent" })
@@ -291,7 +291,7 @@ describe("Crew", () => {
 describe("a task without an agent", () => {
   const open = [Crew.task("facts", { description: "Find" }), Crew.task("article", { description: "Write" })]
 
-  it.effect("is given to one by the manager", () =>
+  it.effect("is assigned by the manager", () =>
     Effect.gen(function* () {
       const result = yield* Crew.run(Crew.make("press", { agents, tasks: open }), "go")
       assert.deepStrictEqual(
@@ -306,7 +306,7 @@ describe("a task without an agent", () => {
     )
   )
 
-  it.effect("a name that nobody has is asked for again", () =>
+  it.effect("is assigned again after an unknown name", () =>
     Effect.gen(function* () {
       let asked = 0
       const replies = [
@@ -322,14 +322,14 @@ describe("a task without an agent", () => {
     })
   )
 
-  it.effect("and then fails the crew, typed", () =>
+  it.effect("fails the crew with a typed error if it stays unassigned", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Crew.run(Crew.make("press", { agents, tasks: open }), "go"))
       assert.deepInclude(error, { _tag: "CrewError", reason: "assignment" })
     }).pipe(Effect.provide(layer({ ...workers, manager: () => give(["facts", "nobody"], ["article", "writer"]) })))
   )
 
-  it.effect("goes to the only agent without asking", () =>
+  it.effect("goes to the only agent without a model call", () =>
     Effect.gen(function* () {
       const result = yield* Crew.run(Crew.make("solo", { agents: [writer], tasks: open }), "go")
       assert.strictEqual(result.finalOutput, "writer did article")
@@ -338,7 +338,7 @@ describe("a task without an agent", () => {
 })
 
 describe("a hierarchical crew", () => {
-  it.effect("its manager gives out, reviews, sends back and answers; context reaches the agents", () =>
+  it.effect("has its manager assign, review, send back and answer; context reaches the agents", () =>
     Effect.gen(function* () {
       const crew = Crew.make("press", {
         process: "hierarchical",
@@ -383,7 +383,7 @@ describe("a hierarchical crew", () => {
     )
   )
 
-  it.effect("a task that names its agent stays with it", () =>
+  it.effect("leaves a task with the agent that it names", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         Crew.run(Crew.make("press", { process: "hierarchical", agents, tasks: [facts] }), "go")
@@ -392,7 +392,7 @@ describe("a hierarchical crew", () => {
     }).pipe(Effect.provide(layer({ ...workers, manager: () => give(["facts", "writer"]) })))
   )
 
-  it.effect("a manager of one's own is asked in place of the standard one", () =>
+  it.effect("uses a custom manager instead of the default", () =>
     Effect.gen(function* () {
       const chief = Agent.make("chief", { system: "chief" })
       const result = yield* Crew.run(
@@ -420,7 +420,7 @@ describe("a parallel crew", () => {
   const step = (name: string, context: ReadonlyArray<string> = []) =>
     Crew.task(name, { description: name, agent: "writer", context })
 
-  it.effect("begins a task as soon as what it needs is there, and no more at once than it may", () =>
+  it.effect("begins a task as soon as its context is done, within the concurrency", () =>
     Effect.gen(function* () {
       let active = 0
       let most = 0
@@ -462,7 +462,7 @@ describe("a parallel crew", () => {
     })
   )
 
-  it.effect("results stand in the order of the crew", () =>
+  it.effect("keeps the results in the order of the crew", () =>
     Effect.gen(function* () {
       const result = yield* Crew.run(
         Crew.make("press", { process: "parallel", agents, tasks: [step("a", ["b"]), step("b")] }),
@@ -477,7 +477,7 @@ describe("a parallel crew", () => {
   )
 })
 
-describe("a task that fails", () => {
+describe("a failed task", () => {
   const down = new LlmUnavailableError({ provider: "test", message: "down" })
   const tasks = [
     facts,
@@ -496,7 +496,7 @@ describe("a task that fails", () => {
     )
   }
 
-  it.effect("others go on where they may, and are told", () =>
+  it.effect("lets others continue where possible, and tells them", () =>
     Effect.gen(function* () {
       const result = yield* Crew.run(Crew.make("press", { agents, tasks, failure: "continue" }), "go")
       assert.deepStrictEqual(
@@ -511,7 +511,7 @@ describe("a task that fails", () => {
   )
 
   for (const process of ["sequential", "parallel"] as const) {
-    it.effect(`those that need it are skipped where that is wanted: ${process}`, () =>
+    it.effect(`skips its dependents if configured: ${process}`, () =>
       Effect.gen(function* () {
         const needing = tasks.map((task) => (task.name === "article" ? { ...task, context: ["facts"] } : task))
         const result = yield* Crew.run(
@@ -533,7 +533,7 @@ describe("a task that fails", () => {
     )
   }
 
-  it.effect("a limit of the crew ends it, whatever becomes of failures", () =>
+  it.effect("does not override a limit of the crew", () =>
     Effect.gen(function* () {
       const crew = Crew.make("press", {
         agents,
@@ -558,7 +558,7 @@ describe("a crew's run", () => {
     manager: (text: string) => (text.includes('"long"\n') ? accept : reject("too short"))
   }
 
-  it.live("its events stand among those of its agents, in order", () =>
+  it.live("shows its events among those of its agents, in order", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* collect(Crew.stream(crew, "go"))
       assert.isTrue(Exit.isSuccess(exit))
@@ -595,7 +595,7 @@ describe("a crew's run", () => {
     }).pipe(Effect.provide(layer(roles)))
   )
 
-  it.effect("usage and cost are those of all, and of each task with its reviews", () =>
+  it.effect("sums usage and cost of all agents, and of each task with its reviews", () =>
     Effect.gen(function* () {
       const result = yield* Crew.run(crew, "go")
       assert.deepStrictEqual(
@@ -622,7 +622,7 @@ describe("a crew's run", () => {
     )
   )
 
-  it.effect("its answer is that of an agent, in another agent or in another crew", () =>
+  it.effect("answers like an agent, inside another agent or crew", () =>
     Effect.gen(function* () {
       const inner = Crew.make("inner", { agents, tasks: [facts] })
       const outer = Crew.make("outer", {
@@ -652,7 +652,7 @@ describe("a crew's run", () => {
     )
   )
 
-  it.effect("its agents work for its user, and remember nothing of what they say to each other", () =>
+  it.effect("works for its user, and saves nothing of what agents say to each other", () =>
     Effect.gen(function* () {
       const { events } = yield* collect(Crew.stream(crew, { input: "go", userId: "ada" }))
       const users = events.flatMap((event) => (event._tag === "Started" ? [event.userId] : []))
@@ -661,7 +661,7 @@ describe("a crew's run", () => {
     }).pipe(Effect.provide(layer(roles)))
   )
 
-  it.effect("interrupting it stops every agent", () =>
+  it.effect("interrupts every agent", () =>
     Effect.gen(function* () {
       const slow: Role = (text) => ({ text: taskOf(text), delay: "1 hour" })
       const parallel = Crew.make("press", {

@@ -14,7 +14,7 @@ const prompts = Effect.map(TestModel.requests, (requests) =>
 )
 
 describe("the memory of an agent", () => {
-  it.effect("a plain conversation is recalled from where there is no working memory", () =>
+  it.effect("recalls from a plain conversation without a working memory", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(plain, { input: "my name is Ada", userId: "ada" })
       yield* AgentExecutor.run(plain, { input: "two", userId: "ada" })
@@ -28,7 +28,7 @@ describe("the memory of an agent", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2", "3"])))
   )
 
-  it.effect("users of one agent see nothing of each other, and sessions of a user nothing of each other", () =>
+  it.effect("separates users of one agent, and sessions of a user", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(plain, { input: "my secret", userId: "ada", sessionId: "one" })
       yield* AgentExecutor.run(plain, { input: "tell me", userId: "bob" })
@@ -39,7 +39,7 @@ describe("the memory of an agent", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2", "3", "4"])))
   )
 
-  it.effect("a working memory is preferred, what was said is kept in both, and one stands in for the other", () => {
+  it.effect("prefers a working memory, saves to both, and falls back to the other", () => {
     let fails = false
     const memory = Collaborators.memory()
     const failing = Collaborators.memory({
@@ -62,7 +62,7 @@ describe("the memory of an agent", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2", "3"], { memory: failing.layer })))
   })
 
-  it.effect("its own working memory takes the place of the executor's", () => {
+  it.effect("uses its own working memory in place of the executor's", () => {
     const own = Collaborators.memory()
     const shared = Collaborators.memory()
     return Effect.gen(function* () {
@@ -73,7 +73,7 @@ describe("the memory of an agent", () => {
     }).pipe(Effect.provide(Runs.layer(["1"], { memory: shared.layer })))
   })
 
-  it.effect("a section of memory that is missing is said, and the others are recalled", () => {
+  it.effect("reports a missing section of memory and recalls the others", () => {
     const memory = Collaborators.memory()
     const partly = Collaborators.memory({
       ...memory.service,

@@ -43,7 +43,7 @@ const nudgeOf = (userId: string | undefined, ...messages: ReadonlyArray<string>)
 const nudge = (...messages: ReadonlyArray<string>) => nudgeOf(undefined, ...messages)
 
 describe("Steering", () => {
-  it.effect("a message put into a run is seen at its next step, stays where it was put, and is told of", () =>
+  it.effect("shows a message at the next step, keeps its position, and emits it", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { tools: [nudge("in French, please")] })
       const { events } = yield* Runs.record(AgentExecutor.stream(agent, { input: "hi", runId: "r" }))
@@ -73,7 +73,7 @@ describe("Steering", () => {
     }).pipe(Effect.provide(given([{ calls: [{ name: "nudge" }] }, { calls: [{ name: "nudge" }] }, "bonjour"])))
   )
 
-  it.effect("a message that comes while the model answers is answered before the run ends, and nothing is lost", () =>
+  it.effect("answers a message that arrives during the last answer before the run ends", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(AgentExecutor.run(Agent.make("a"), { input: "hi", runId: "r" }))
       yield* TestClock.adjust("1 second")
@@ -88,7 +88,7 @@ describe("Steering", () => {
     }).pipe(Effect.provide(given([{ text: "hello", delay: "5 seconds" }, "that was all"])))
   )
 
-  it.effect("messages pass the input guards; one that is blocked ends the run", () => {
+  it.effect("guards messages like input; a blocked one ends the run", () => {
     const guard = Guard.make({
       name: "swear",
       stages: ["input"],
@@ -115,7 +115,7 @@ describe("Steering", () => {
     })
   })
 
-  it.effect("what was put into a run is kept with it", () => {
+  it.effect("saves messages with the run", () => {
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
       const agent = Agent.make("a", { tools: [nudgeOf("ada", "and hurry")] })
@@ -129,7 +129,7 @@ describe("Steering", () => {
     }).pipe(Effect.provide(given([{ calls: [{ name: "nudge" }] }, "done"], { sessions: sessions.layer })))
   })
 
-  it.effect("messages that a failing run has not seen are told of", () =>
+  it.effect("reports messages that a failing run has not seen", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { limits: { timeout: "10 seconds" } })
       const fiber = yield* Effect.fork(Effect.flip(AgentExecutor.run(agent, { input: "hi", runId: "r" })))
@@ -141,7 +141,7 @@ describe("Steering", () => {
     }).pipe(Effect.provide(given([{ text: "late", delay: "1 minute" }])))
   )
 
-  it.effect("runs of one session follow one another in the order they came; those of other users do not wait", () =>
+  it.effect("runs one session in order of arrival; other users do not wait", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       const start = (input: string, userId: string) =>
@@ -163,7 +163,7 @@ describe("Steering", () => {
     }).pipe(Effect.provide(given(() => ({ text: "ok", delay: "10 seconds" }))))
   )
 
-  it.effect("a run inside a run does not wait for the session the outer one holds", () =>
+  it.effect("does not make an inner run wait for the session of the outer one", () =>
     Effect.gen(function* () {
       const inner = AgentTool.make(Agent.make("inner"))
       const response = yield* AgentExecutor.run(Agent.make("outer", { tools: [inner] }), {
@@ -177,7 +177,7 @@ describe("Steering", () => {
     )
   )
 
-  it.effect("only runs of the user are found, and bounds hold", () =>
+  it.effect("finds only runs of the user, within its bounds", () =>
     Effect.gen(function* () {
       const service = Steering.make({ maxMessages: 2, maxWaiting: 1 })
       const gate = yield* Deferred.make<void>()
@@ -201,7 +201,7 @@ describe("Steering", () => {
     })
   )
 
-  it.effect("without a user only runs of nobody are found, for the system those of anybody", () =>
+  it.effect("finds only runs without a user if none is named, and any run for the system", () =>
     Effect.gen(function* () {
       const service = Steering.make()
       const ada = { runId: "adas" as RunId, userId: "ada" as UserId, sessionId: "s" as SessionId }
@@ -245,7 +245,7 @@ describe("Steering", () => {
     })
   )
 
-  it.effect("a run of the system is found by the system alone", () =>
+  it.effect("finds a run of the system only for the system", () =>
     Effect.gen(function* () {
       const service = Steering.make()
       const run = {
@@ -267,7 +267,7 @@ describe("Steering", () => {
     })
   )
 
-  it.effect("a run of somebody else under the same id takes nobody's place", () =>
+  it.effect("does not block another user with the same session id", () =>
     Effect.gen(function* () {
       const service = Steering.make()
       const run = (userId: string | undefined) => ({ runId: "r" as RunId, userId: userId as UserId | undefined })
@@ -287,7 +287,7 @@ describe("Steering", () => {
     })
   )
 
-  it.effect("a run that has closed takes no message, and none waits for it", () =>
+  it.effect("accepts no message for a run that has closed", () =>
     Effect.gen(function* () {
       const service = Steering.make()
       const run = { runId: "r" as RunId, sessionId: "s" as SessionId }
@@ -309,7 +309,7 @@ describe("Steering", () => {
     })
   )
 
-  it.effect("a run inside one of a user that names nobody is that user's", () => {
+  it.effect("treats an inner run without a user as the outer user's", () => {
     const seen: Array<string> = []
     const reach = (userId: string | undefined) =>
       Effect.map(Effect.either(Steering.steer({ runId: "inner", userId }, "hello")), ({ _tag }) => seen.push(_tag))
@@ -331,7 +331,7 @@ describe("Steering", () => {
     }).pipe(Effect.provide(given([{ calls: [{ name: "outer" }] }, { calls: [{ name: "probe" }] }, "in", "out"])))
   })
 
-  it.effect("a run of a user is steered in their name alone", () => {
+  it.effect("steers a run of a user only in their name", () => {
     const refusals: Array<string> = []
     const nosy = Tool.make("nosy", {
       description: "Somebody else writes meanwhile",
@@ -357,7 +357,7 @@ describe("Steering", () => {
     }).pipe(Effect.provide(given([{ calls: [{ name: "nosy" }] }, "bonjour"])))
   })
 
-  it.effect("the turn is given on when the one who waits is interrupted in the moment it is theirs", () =>
+  it.effect("passes the turn on when the waiting run is interrupted as it gets it", () =>
     Effect.gen(function* () {
       const service = Steering.make()
       const trace: Array<string> = []

@@ -47,7 +47,7 @@ const audits = (told: ReadonlyArray<Collaborators.Told>) =>
 const stuck = new NoProgressError({ strategyName: "spending", toolName: "t", repeats: 3, message: "stuck" })
 
 describe("CostStage", () => {
-  it.effect("writes down what a run used and cost, with its user and model", () => {
+  it.effect("audits usage and cost of a run, with its user and model", () => {
     const { layer, told } = given()
     return Effect.gen(function* () {
       const agent = Agent.make("a", { strategy: spending([0.25, 0.5], TestClock.adjust("2 seconds")) })
@@ -70,7 +70,7 @@ describe("CostStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a cost that is not wholly known is not written down as one", () => {
+  it.effect("audits no cost if part of it is unknown", () => {
     const { layer, told } = given()
     return Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("a", { strategy: spending([0.25, undefined], Effect.void) }), "hi")
@@ -78,7 +78,7 @@ describe("CostStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("runs that fail or are interrupted are written down as such", () => {
+  it.effect("records failed and interrupted runs as such", () => {
     const { layer, told } = given()
     return Effect.gen(function* () {
       yield* Effect.flip(AgentExecutor.run(Agent.make("a", { strategy: spending([1], stuck) }), "hi"))
@@ -97,7 +97,7 @@ describe("CostStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("the run at the top gives up what it shared with the runs inside of it, once and last", () => {
+  it.effect("releases the shared budget of the topmost run, once and last", () => {
     const { layer, told } = given()
     return Effect.gen(function* () {
       const inner = Agent.make("inner", { strategy: spending([1], Effect.void) })
@@ -114,7 +114,7 @@ describe("CostStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a ledger that crashes is a defect, one that hangs takes no answer away", () =>
+  it.effect("treats a crashing ledger as a defect, and keeps the answer when it hangs", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { strategy: spending([1], Effect.void) })
       const hanging = given({ release: () => Effect.never })

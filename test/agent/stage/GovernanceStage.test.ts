@@ -24,7 +24,7 @@ const denied = (agent: string) =>
   )
 
 describe("GovernanceStage", () => {
-  it.effect("a denial is the run's error, is counted, asks no model and keeps nothing", () =>
+  it.effect("fails the run on a denial, counts it, calls no model and saves nothing", () =>
     Effect.gen(function* () {
       const sessions = Collaborators.sessions()
       const memory = Collaborators.memory()
@@ -53,7 +53,7 @@ describe("GovernanceStage", () => {
     })
   )
 
-  it.effect("it is told who asks which model, and a store that fails fails the run", () =>
+  it.effect("passes requester and model, and fails the run when a store fails", () =>
     Effect.gen(function* () {
       const asked: Array<Governance.CheckRequest> = []
       const governance = Collaborators.governance({
@@ -76,7 +76,7 @@ describe("GovernanceStage", () => {
     })
   )
 
-  it.effect("an agent's own governance stands in for the executor's", () =>
+  it.effect("uses an agent's own governance in place of the executor's", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a")
       const refused = [
@@ -90,7 +90,7 @@ describe("GovernanceStage", () => {
     }).pipe(Effect.provide(Runs.layer(["hello"])))
   )
 
-  it.effect("a collaborator that throws is a crash of the run, behind its first event and before its last", () =>
+  it.effect("turns an exception of a collaborator into a defect between first and last event", () =>
     Effect.gen(function* () {
       const governance = Collaborators.governance({
         checkRequest: () => {

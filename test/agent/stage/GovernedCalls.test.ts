@@ -41,7 +41,7 @@ const reservations = (told: ReadonlyArray<Collaborators.Told>) =>
   told.flatMap((one) => (one.op === "reserve" ? [one.request] : []))
 
 describe("GovernedCalls", () => {
-  it.effect("each model call is reserved before it is made and settled with what it used", () => {
+  it.effect("reserves each model call before it and settles it by its usage", () => {
     const { layer, told } = given([
       { calls: [{ name: "time" }], usage },
       { text: "noon", usage }
@@ -67,7 +67,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a call that was refused is given back, one that was cut off is settled with what it used, each once", () =>
+  it.effect("refunds a refused call and settles a cut-off one by its usage, each once", () =>
     Effect.gen(function* () {
       const failing = given([
         { fail: new LlmUnavailableError({ provider: "test", message: "down", isRetryable: false } as never) }
@@ -84,7 +84,7 @@ describe("GovernedCalls", () => {
     })
   )
 
-  it.effect("a refusal ends the run, typed, with what it had reached, and the model is not called", () => {
+  it.effect("ends the run on a refusal with a typed error and the partial response, without a model call", () => {
     let calls = 0
     const { layer } = given(() => ({ calls: [{ name: "time" }], usage }), {
       reserve: (request) =>
@@ -101,7 +101,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a tool call is asked for before it is made, by the run that makes it", () => {
+  it.effect("checks a tool call before it runs, for the run that makes it", () => {
     const asked: Array<Governance.CheckToolCall> = []
     const { layer } = given(
       [
@@ -129,7 +129,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a tool call that is refused is not made, and ends the run with what it had reached", () => {
+  it.effect("ends the run on a refused tool call with the partial response", () => {
     let made = 0
     const counted = Tool.make("time", { description: "The time now", handler: () => Effect.sync(() => `${++made}`) })
     const audit = AuditLog.layerMemory()
@@ -164,7 +164,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(Layer.provideMerge(layer, audit)))
   })
 
-  it.effect("a tool call that cannot be judged is not made", () => {
+  it.effect("makes no tool call that cannot be checked", () => {
     const { layer } = given([{ calls: [{ name: "time" }] }, "noon"], {
       checkToolCall: () => new GovernancePersistenceError({ message: "no rates" })
     })
@@ -174,7 +174,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("what a guard found is told with its user and tenant", () => {
+  it.effect("reports guard findings with user and tenant", () => {
     const asked: Array<Governance.CheckGuardrail> = []
     const { layer } = given(["hello"], {
       checkGuardrail: (request) => Effect.sync(() => asked.push(request)).pipe(Effect.as(Governance.allow()))
@@ -194,7 +194,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a booking that fails takes no answer away, and shows", () => {
+  it.effect("keeps the answer when booking fails, and reports it", () => {
     const { layer } = given(["hello"], { settle: () => new GovernancePersistenceError({ message: "no ledger" }) })
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(Agent.make("a"), "hi")
@@ -206,7 +206,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("calls of a sub-agent are reserved once, under its name and the budget of the run at the top", () => {
+  it.effect("reserves calls of a sub-agent once, under its name and the budget of the topmost run", () => {
     const { layer, told } = given([
       { calls: [{ name: "delegate_to_inner", params: { message: "do it" } }], usage },
       { text: "done", usage },
@@ -227,7 +227,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a sub-agent works for the tenant of the run that asked it, on data classified as there", () => {
+  it.effect("gives a sub-agent the tenant and the classifications of the calling run", () => {
     const checked: Array<unknown> = []
     const { layer, told } = given(
       [
@@ -257,7 +257,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a sub-agent with a governance of its own is booked there and nowhere else", () => {
+  it.effect("books a sub-agent with its own governance there only", () => {
     const own = Collaborators.governance()
     const { layer, told } = given([
       { calls: [{ name: "delegate_to_inner", params: { message: "do it" } }], usage },
@@ -272,7 +272,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("the outermost run under a governance gives its budget up when it ends, wherever it stands", () => {
+  it.effect("releases the budget of the outermost run under a governance when it ends", () => {
     const own = Collaborators.governance()
     const delegate = (name: string) => ({
       calls: [{ name: `delegate_to_${name}`, params: { message: "do it" } }],
@@ -306,7 +306,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a run that stands in a run without governance gives its budget up, and not that of one beside it", () => {
+  it.effect("releases the budget of a run inside one without governance, and not that of a sibling", () => {
     const { layer, told } = given(({ messages }) => ({
       text: "done",
       usage,

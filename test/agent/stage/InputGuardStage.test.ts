@@ -29,7 +29,7 @@ const given = (guards: ReadonlyArray<Guard.Any>) => {
 }
 
 describe("InputGuardStage", () => {
-  it.effect("a blocked message fails the run, reaches no model and is kept nowhere", () => {
+  it.effect("fails the run on a blocked message, calls no model and saves nothing", () => {
     const { layer, memory, sessions } = given([blocks])
     return Effect.gen(function* () {
       const { events, exit } = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), request))
@@ -44,7 +44,7 @@ describe("InputGuardStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("the model sees the redacted message, and so do memory and session", () => {
+  it.effect("passes the redacted message to model, memory and session", () => {
     const { layer, memory, sessions } = given([redacts])
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(Agent.make("a"), request)
@@ -57,7 +57,7 @@ describe("InputGuardStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a guard that cannot judge holds the message back", () => {
+  it.effect("holds the message back when a guard cannot judge", () => {
     const { layer, sessions } = given([breaks])
     return Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(Agent.make("a"), request))

@@ -23,7 +23,7 @@ const given = (
 }
 
 describe("MemorySaveStage", () => {
-  it.effect("turns have ids of their run: runs of equal length overwrite nothing", () => {
+  it.effect("derives turn ids from the run, so that runs of equal length overwrite nothing", () => {
     const { layer, memory, sessions } = given(["1", "2"])
     return Effect.gen(function* () {
       const runs = [
@@ -52,7 +52,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("what was said later in a run is later by time, in the session and in memory", () => {
+  it.effect("orders turns of a run by time, in the session and in memory", () => {
     const { layer, memory, sessions } = given(["1"])
     return Effect.gen(function* () {
       yield* TestClock.setTime(5000)
@@ -71,7 +71,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("an answer's turn says what it took", () => {
+  it.effect("records usage in the answer's turn", () => {
     const echo = Tool.make("echo", {
       description: "Says it again",
       parameters: { text: Schema.String },
@@ -91,7 +91,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a run that fails keeps the message, marked as failed", () => {
+  it.effect("saves the message of a failed run, marked as failed", () => {
     const { layer, memory, sessions } = given([{ fail: Collaborators.overloaded }])
     return Effect.gen(function* () {
       yield* Effect.flip(AgentExecutor.run(Agent.make("a"), request))
@@ -106,7 +106,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a run that is interrupted keeps the message, marked as interrupted, before the interruption ends", () => {
+  it.effect("saves the message of an interrupted run, marked as interrupted, before the interruption ends", () => {
     const { layer, memory, sessions } = given([{ text: "late", delay: "1 hour" }])
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(AgentExecutor.run(Agent.make("a"), request))
@@ -123,7 +123,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a run whose time is up has failed, it was not interrupted", () => {
+  it.effect("marks a run that timed out as failed, not interrupted", () => {
     const { layer, sessions } = given([{ text: "late", delay: "1 hour" }])
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(AgentExecutor.run(Agent.make("a", { limits: { timeout: "1 minute" } }), request))
@@ -136,7 +136,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a store that fails costs the turn and not the answer, and the other store still gets it", () => {
+  it.effect("loses the turn but not the answer when a store fails, and the other store still gets it", () => {
     const { layer, memory } = given(["1"], {}, { addTurn: () => Collaborators.sessionDown })
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(Agent.make("a"), request)
@@ -149,7 +149,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a store that hangs holds an answer for 5 seconds, and an interruption no longer", () => {
+  it.effect("waits 5 seconds for a store that hangs, and no longer on interruption", () => {
     const { layer } = given(["1", { text: "late", delay: "1 hour" }], { addAll: () => Effect.never })
     return Effect.gen(function* () {
       const answering = yield* Effect.fork(AgentExecutor.run(Agent.make("a"), request))
@@ -176,7 +176,7 @@ describe("MemorySaveStage", () => {
   const looking = (at: string) => ({ calls: [{ name: "look", params: { at } }] })
   const looker = Agent.make("a", { tools: [look], strategy: "function_calling", limits: { maxModelCalls: 2 } })
 
-  it.effect("what was done to answer is learned, without what it was done with", () => {
+  it.effect("learns the steps to an answer, without their arguments", () => {
     const { layer, memory } = given([looking("moon"), "a moon", "no tool"])
     return Effect.gen(function* () {
       const { runId } = yield* AgentExecutor.run(looker, { ...request, input: "look at the sky" })
@@ -193,7 +193,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a run that fails teaches that its steps led nowhere, one that is interrupted nothing", () => {
+  it.effect("learns that the steps of a failed run led nowhere, and nothing from an interrupted one", () => {
     const { layer, memory } = given([
       looking("sun"),
       looking("sun"),
@@ -213,7 +213,7 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("what cannot be learned from costs the lesson and not the answer", () => {
+  it.effect("loses the lesson but not the answer when learning fails", () => {
     const { layer, memory } = given([looking("moon"), "a moon"], { learn: () => Collaborators.storageError })
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(looker, request)

@@ -31,7 +31,7 @@ const given = (guards: ReadonlyArray<Guard.Any>, script: Parameters<typeof TestM
 }
 
 describe("OutputGuardStage", () => {
-  it.effect("of a blocked answer nothing is out: the message is kept and marked, the answer is not", () => {
+  it.effect("emits nothing of a blocked answer, and saves the message with a mark", () => {
     const { layer, memory, sessions } = given([blocks], [{ text: ["damn", " you"], reasoning: "damn" }])
     return Effect.gen(function* () {
       const { events, exit } = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), request))
@@ -51,7 +51,7 @@ describe("OutputGuardStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a redacted answer is the answer everywhere", () => {
+  it.effect("uses the redacted answer everywhere", () => {
     const { layer, memory, sessions } = given([redacts], [{ text: ["it is ", "42424242424242"] }])
     return Effect.gen(function* () {
       const { events } = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), request))
@@ -63,7 +63,7 @@ describe("OutputGuardStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("answers stream as they are written while only other guards look", () => {
+  it.effect("streams answers while no guard checks the output", () => {
     const { layer } = given([Collaborators.guard("in", ["input"], () => undefined)], [{ text: ["a", "b"] }])
     return Effect.gen(function* () {
       const { events } = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), "hi"))
@@ -74,7 +74,7 @@ describe("OutputGuardStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a redacted typed answer is decoded again, fenced or not, and refused when it no longer fits", () => {
+  it.effect("decodes a redacted typed answer again, and refuses it if it no longer matches", () => {
     const output = Schema.Struct({ n: Schema.Number })
     const run = (text: string, guard: Guard.Guard) =>
       AgentExecutor.run(Agent.make("a", { output }), "hi").pipe(Effect.provide(given([guard], [text]).layer))
@@ -87,7 +87,7 @@ describe("OutputGuardStage", () => {
     })
   })
 
-  it.effect("an answer that cannot be judged is held back, the message kept as failed", () => {
+  it.effect("holds back an answer that cannot be judged, and saves the message as failed", () => {
     const breaks = Guard.make({ name: "broken", stages: ["output"], check: () => Effect.fail("down") })
     const { layer, sessions } = given([breaks], [{ text: ["secret"] }])
     return Effect.gen(function* () {
@@ -101,7 +101,7 @@ describe("OutputGuardStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("guards are told the message as the input guards left it", () => {
+  it.effect("gives guards the message as the input guards left it", () => {
     const seen: Array<string | undefined> = []
     const looks = Collaborators.guard("looks", ["output"], (_text, context) => void seen.push(context.originalInput))
     const hides = Collaborators.guard("hides", ["input"], () => "hello")
@@ -123,7 +123,7 @@ describe("GuardChecks", () => {
   const script = [{ calls: [{ name: "order", params: { item: "knife" } }] }, "done"]
   const agent = Agent.make("a", { tools: [order] })
 
-  it.effect("an agent's guards judge first, the executor's what those left", () => {
+  it.effect("runs an agent's guards first, then the executor's on the result", () => {
     const first = Collaborators.guard("first", ["input", "output"], (text) => `${text} 1`)
     const second = Collaborators.guard("second", ["input", "output"], (text) => `${text} 2`)
     return Effect.gen(function* () {
@@ -142,7 +142,7 @@ describe("GuardChecks", () => {
     }).pipe(Effect.provide(given([second], ["ok"]).layer))
   })
 
-  it.effect("a guard of the agent fails with its own error", () =>
+  it.effect("fails with the own error of an agent's guard", () =>
     Effect.forEach(["input", "output", "toolInput", "toolOutput"] as const, (stage) => {
       const guard = Guard.make({ name: "own", stages: [stage], check: () => Effect.fail(new Refused()) })
       return AgentExecutor.run(agent.pipe(Agent.withGuards(guard)), "hi").pipe(
@@ -153,7 +153,7 @@ describe("GuardChecks", () => {
     })
   )
 
-  it.effect("a blocked call is not made, and the model is told", () => {
+  it.effect("makes no blocked call, and tells the model", () => {
     let made = 0
     const counted = Tool.make("order", {
       description: "Orders",
@@ -172,7 +172,7 @@ describe("GuardChecks", () => {
     }).pipe(Effect.provide(given([guard], script).layer))
   })
 
-  it.effect("a redacted call is made with what the guard left", () => {
+  it.effect("makes a redacted call with what the guard left", () => {
     const guard = Collaborators.guard("forks", ["toolInput"], (text) => text.replace("knife", "fork"))
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(agent, "hi")
@@ -180,7 +180,7 @@ describe("GuardChecks", () => {
     }).pipe(Effect.provide(given([guard], script).layer))
   })
 
-  it.effect("a blocked observation ends the run where it is to, a redacted one is what everybody sees", () =>
+  it.effect("ends the run on a blocked observation if configured, and shows a redacted one everywhere", () =>
     Effect.gen(function* () {
       const blocked = Collaborators.guard("no-orders", ["toolOutput"], () => false)
       const error = yield* Effect.flip(AgentExecutor.run(agent, "hi")).pipe(
@@ -200,7 +200,7 @@ describe("GuardChecks", () => {
     })
   )
 
-  it.effect("an observation that cannot be judged ends the run, the tool named", () => {
+  it.effect("ends the run on an observation that cannot be judged, naming the tool", () => {
     const breaks = Guard.make({ name: "broken", stages: ["toolOutput"], check: () => Effect.fail("down") })
     return Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(agent, "hi"))
@@ -209,7 +209,7 @@ describe("GuardChecks", () => {
     }).pipe(Effect.provide(given([breaks], script).layer))
   })
 
-  it.effect("a huge delta of a model is judged in slices while it is streamed", () => {
+  it.effect("judges a huge delta in slices while it is streamed", () => {
     const delta = "All is well here. ".repeat(10_000)
     const seen: Array<number> = []
     const counting = Guard.fromWindow({

@@ -19,7 +19,7 @@ import * as Runs from "../../support/Runs.js"
 const agent = Agent.make("a", { system: "You help." })
 
 describe("SessionStage", () => {
-  it.effect("an unknown session is created, a known one goes on with its last turns", () => {
+  it.effect("creates an unknown session, and continues a known one with its last turns", () => {
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
       const first = yield* AgentExecutor.run(agent, { input: "one", sessionId: "s", userId: "ada" })
@@ -45,7 +45,7 @@ describe("SessionStage", () => {
     }).pipe(Effect.provide(Runs.layer(["1", "2"], { sessions: sessions.layer })))
   })
 
-  it.effect("the session's system prompt wins over the agent's", () => {
+  it.effect("prefers the session's system prompt over the agent's", () => {
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
       yield* sessions.service.create({ id: SessionId.make("s"), systemPrompt: "Be short." })
@@ -54,7 +54,7 @@ describe("SessionStage", () => {
     }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
   })
 
-  it.effect("somebody else's session is not found, read or written", () => {
+  it.effect("neither reads nor writes another user's session", () => {
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
       yield* sessions.service.create({ id: SessionId.make("s"), userId: UserId.make("ada") })
@@ -65,7 +65,7 @@ describe("SessionStage", () => {
     }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
   })
 
-  it.effect("somebody's session is not found, read or written without a user, and is for the system alone", () =>
+  it.effect("reaches a user's session without a user only for the system", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const ada = { userId: UserId.make("ada") }
@@ -99,7 +99,7 @@ describe("SessionStage", () => {
     })
   )
 
-  it.effect("a run of the system in somebody's session says so, and works and remembers for that user", () => {
+  it.effect("works and remembers for the session's user in a run of the system", () => {
     const memory = Collaborators.memory()
     const works: Array<string | undefined> = []
     const look = Tool.make("look", {
@@ -136,7 +136,7 @@ describe("SessionStage", () => {
     })
   })
 
-  it.effect("a run for somebody else does not see the session that is bound around it", () => {
+  it.effect("hides a session bound for another user", () => {
     const seen: Array<string> = []
     const look = Tool.make("look", {
       description: "Looks",
@@ -184,7 +184,7 @@ describe("SessionStage", () => {
     )
   })
 
-  it.effect("a session that cannot be read fails the run", () => {
+  it.effect("fails the run when a session cannot be read", () => {
     const down = new SessionStorageError({ message: "the disk is full" })
     const sessions = Collaborators.sessions({ get: () => down })
     return Effect.gen(function* () {
@@ -193,7 +193,7 @@ describe("SessionStage", () => {
     }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
   })
 
-  it.effect("ids that are not valid are refused before anything is asked", () => {
+  it.effect("refuses invalid ids before any call", () => {
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
       for (const ids of [{ sessionId: "" }, { userId: "a\u0000b" }, { sessionId: "x".repeat(257) }]) {
@@ -204,7 +204,7 @@ describe("SessionStage", () => {
     }).pipe(Effect.provide(Runs.layer([], { sessions: sessions.layer })))
   })
 
-  it.effect("a message that was never answered is told apart for the model", () => {
+  it.effect("marks a message that was never answered for the model", () => {
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
       yield* Effect.exit(AgentExecutor.run(agent, { input: "one", sessionId: "s" }))

@@ -53,7 +53,7 @@ const layer = (script: Parameters<typeof Runs.layer>[0]) => Runs.layer(script, {
 const names = (request: LlmRequest | undefined) => request?.tools?.map(({ name }) => name)
 
 describe("the skills of an agent", () => {
-  it.effect("are all unless it chooses", () =>
+  it.effect("are all by default", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("a"), "hi")
       yield* AgentExecutor.run(Agent.make("a", { skills: "all" }), "hi")
@@ -66,7 +66,7 @@ describe("the skills of an agent", () => {
     }).pipe(Effect.provide(layer(["done", "done"])))
   )
 
-  it.effect("by name, by what is true of them, or changed afterwards: the others are not told of", () =>
+  it.effect("are chosen by name or predicate, or changed later, and the others are not listed", () =>
     Effect.gen(function* () {
       const chosen: ReadonlyArray<Agent.Skills> = [
         ["sum", "reports"],
@@ -90,7 +90,7 @@ describe("the skills of an agent", () => {
     }).pipe(Effect.provide(layer(["done", "done", "done", "done", "done"])))
   )
 
-  it.effect("one that was not chosen cannot be called, activated, read or run", () =>
+  it.effect("cannot be called, activated, read or run if not chosen", () =>
     Effect.gen(function* () {
       executed.length = 0
       const agent = Agent.make("a", { skills: ["sum", "reports"] })
@@ -124,7 +124,7 @@ describe("the skills of an agent", () => {
     )
   )
 
-  it.effect("a search finds what was chosen, and the listing has room for it alone", () => {
+  it.effect("are what a search finds, and the listing has room for them alone", () => {
     const long = "x".repeat(400)
     const many = Array.from({ length: 40 }, (_, n) =>
       folder(`guide-${n}`, `Report ${n % 2 === 0 ? "even" : "odd"} ${long}`)
@@ -145,7 +145,7 @@ describe("the skills of an agent", () => {
     )
   })
 
-  it.effect("are its own: an agent above or below shows none of its to it", () =>
+  it.effect("are separate for agents above or below", () =>
     Effect.gen(function* () {
       const inner = Agent.make("inner", { skills: ["reports"] })
       yield* AgentExecutor.run(Agent.make("outer", { skills: ["sum"], tools: [AgentTool.make(inner)] }), "hi")
@@ -157,7 +157,7 @@ describe("the skills of an agent", () => {
     )
   )
 
-  it.effect("a name that no skill has is told of", () =>
+  it.effect("report a name without a skill", () =>
     Effect.gen(function* () {
       const { degraded, message } = yield* AgentExecutor.run(Agent.make("a", { skills: ["sum", "smu"] }), "hi")
       assert.strictEqual(message, "done")
@@ -171,7 +171,7 @@ describe("the skills of an agent", () => {
 })
 
 describe("SkillCatalog.filtered", () => {
-  it.effect("is a catalogue of the chosen skills alone, with one listing as long as nothing changes", () =>
+  it.effect("is a catalog of the chosen skills, with one listing until something changes", () =>
     Effect.gen(function* () {
       const all = yield* SkillCatalog.SkillCatalog
       const some = SkillCatalog.filtered(all, ({ name }) => name === "reports")

@@ -38,7 +38,7 @@ const script = [{ calls: [{ name: "sum", params: { a: 1, b: 2 } }] }, "done"]
 const time = Tool.make("time", { description: "The time", handler: () => Effect.succeed("noon") })
 
 describe("SkillStage", () => {
-  it.effect("skills stand beside the tools and are executed for the user and the session", () => {
+  it.effect("adds skills to the tools and executes them for the user and the session", () => {
     const skills = Collaborators.skills([sum], () => Effect.succeed(result(3)))
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(Agent.make("a", { tools: [time] }), {
@@ -57,7 +57,7 @@ describe("SkillStage", () => {
     }).pipe(Effect.provide(Runs.layer(script, { skills: skills.layer })))
   })
 
-  it.effect("a run of nobody executes skills for nobody; a refusal and an inner failure are observations", () => {
+  it.effect("executes skills for nobody in a run without a user; refusals and inner failures are observations", () => {
     const refused = new SkillPermissionDeniedError({ skillName: "sum", required: ["math"], message: "It needs math" })
     const failed: SkillResult = { ...result(undefined), success: false, error: "two of three parts failed" }
     const answers = [refused, Effect.succeed(failed)]
@@ -79,7 +79,7 @@ describe("SkillStage", () => {
     }).pipe(Effect.provide(Runs.layer([script[0]!, script[0]!, "done"], { skills: skills.layer })))
   })
 
-  it.effect("a skill of a tool's name gives way, and one that does not compile is passed over, both told", () => {
+  it.effect("skips a skill with a tool's name and one that does not compile, and reports both", () => {
     const mine = Tool.make("sum", { description: "My own", handler: () => Effect.succeed("mine") })
     const broken: ToolDefinition = {
       name: "broken",
@@ -105,7 +105,7 @@ describe("SkillStage", () => {
     }).pipe(Effect.provide(Runs.layer(script, { skills: skills.layer })))
   })
 
-  it.effect("parameters that do not fit the skill's schema do not reach it", () => {
+  it.effect("rejects parameters that do not match the skill's schema", () => {
     const skills = Collaborators.skills([sum], () => Effect.succeed(result(3)))
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(Agent.make("a"), "hi")
@@ -116,7 +116,7 @@ describe("SkillStage", () => {
     )
   })
 
-  it.effect("a skill that asks for confirmation is executed only when somebody allows it", () => {
+  it.effect("executes a skill that needs confirmation only when allowed", () => {
     const asked = (approvals: typeof ApprovalGate.layerDeny) => {
       const skills = Collaborators.skills([{ ...sum, requiresConfirmation: true }], () => Effect.succeed(result(3)))
       return AgentExecutor.run(Agent.make("a"), "hi").pipe(
@@ -130,7 +130,7 @@ describe("SkillStage", () => {
     })
   })
 
-  it.effect("time and attempts of a skill are its executor's", () =>
+  it.effect("applies the executor's timeout and attempts", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       let attempts = 0

@@ -18,7 +18,7 @@ const saying = (name: string, text: string) =>
 const tools = (request: LlmClient.LlmRequest | undefined) => request?.tools?.map(({ name }) => name)
 
 describe("the tools of a registry", () => {
-  it.effect("stand beside the agent's own, which win over those of their name", () =>
+  it.effect("are added to the agent's own, which win over tools of the same name", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { tools: [saying("time", "noon")] })
       const response = yield* AgentExecutor.run(agent, "hi")
@@ -40,7 +40,7 @@ describe("the tools of a registry", () => {
     )
   )
 
-  it.effect("are those that the agent's module may see", () =>
+  it.effect("are those visible to the agent's module", () =>
     Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("clerk", { module: "clerks" }), "hi")
       yield* AgentExecutor.run(Agent.make("guest", { module: "guests" }), "hi")
@@ -59,7 +59,7 @@ describe("the tools of a registry", () => {
     )
   )
 
-  it.effect("are those that are registered when the run begins", () => {
+  it.effect("are those registered when the run begins", () => {
     const runner = DefaultToolRunner.layer().pipe(Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))
     const registry = Layer.provide(ToolRegistry.layer, runner)
     return Effect.gen(function* () {
