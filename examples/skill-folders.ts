@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
-import { DefaultSkillCatalog, ScriptRunner, SkillFile, SkillFolders, SkillTrust } from "effect-lexigram/skill"
+import { DefaultSkillCatalog, ScriptRunner, SkillFileReader, SkillFolders, SkillTrust } from "effect-lexigram/skill"
 import { TestModel } from "effect-lexigram/testing"
 
 const folders = Path.join(Path.dirname(fileURLToPath(import.meta.url)), "skills")
@@ -33,7 +33,7 @@ const model = TestModel.layer([
 const catalog = Layer.unwrapEffect(
   Effect.map(SkillFolders.scan({ paths: [folders] }), ({ problems, skills }) => {
     for (const { message, path } of problems) console.log(path, message)
-    return DefaultSkillCatalog.layer(skills, { reload: ({ directory }) => SkillFile.load(directory) })
+    return DefaultSkillCatalog.layer(skills, { reload: ({ directory }) => SkillFileReader.load(directory) })
   })
 ).pipe(Layer.provide([ScriptRunner.layerNoop, SkillTrust.layerNoop]))
 

@@ -304,7 +304,7 @@ export * as RunLog from "./observability/RunLog.js"
 export * as SessionError from "./session/turn/SessionError.js"
 
 /**
- * How skills fail.
+ * Errors of skills.
  *
  * @since 0.1.0
  */

@@ -20,6 +20,13 @@ export * as ChildScripts from "./process/ChildScripts.js"
 export * as CodeExecutionSkill from "./process/CodeExecutionSkill.js"
 
 /**
+ * Failures of database queries.
+ *
+ * @since 0.1.0
+ */
+export * as DatabaseQueryError from "./sql/DatabaseQueryError.js"
+
+/**
  * The skill `database_query`: statements that read, on a database that refuses to write while they run.
  *
  * @since 0.1.0
@@ -41,6 +48,13 @@ export * as DateTimeSkill from "./text/DateTimeSkill.js"
 export * as FileSkills from "./file/FileSkills.js"
 
 /**
+ * Failures of HTTP requests.
+ *
+ * @since 0.1.0
+ */
+export * as HttpRequestError from "./web/HttpRequestError.js"
+
+/**
  * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they
  * take.
  *
@@ -56,7 +70,7 @@ export * as HttpRequestSkill from "./web/HttpRequestSkill.js"
 export * as HttpSearch from "./web/HttpSearch.js"
 
 /**
- * Calculates.
+ * The `math_calculate` skill: arithmetic on exact decimals.
  *
  * @since 0.1.0
  */

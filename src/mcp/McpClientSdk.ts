@@ -1,6 +1,5 @@
 /**
- * Clients of MCP servers, over a process's standard input and output or over streamable HTTP, on
- * `@modelcontextprotocol/sdk`.
+ * MCP clients over standard input and output of a process, or over streamable HTTP, on `@modelcontextprotocol/sdk`.
  *
  * @since 0.1.0
  */
@@ -21,23 +20,20 @@ import * as McpSession from "./McpSession.js"
 import * as McpStdio from "./McpStdio.js"
 
 /**
- * How a connection that was lost comes back. Requests in flight fail at once; the next request makes a new connection.
+ * How a lost connection is restored. Requests in flight fail at once; the next request opens a new connection.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ReconnectOptions {
-  /**
-   * Between attempts when a connection cannot be made. Default: from 200 ms, doubled, with jitter, five attempts in
-   * all.
-   */
+  /** Schedule of connection attempts. Default: from 200 ms, doubling, with jitter, five attempts in all. */
   readonly schedule?: Schedule.Schedule<unknown, McpError> | undefined
-  /** Connections made anew within `window`, at most; then requests fail with reason `RestartLimit`. Default 5. */
+  /** Maximum reconnections within `window`; further requests fail with reason `RestartLimit`. Default 5. */
   readonly maxRestarts?: number | undefined
   /** Default 1 minute. */
   readonly window?: Duration.DurationInput | undefined
   /**
-   * True: at once, without waiting for a request, so that followers of `changes` see a new list of tools. Default
+   * Reconnects at once instead of on the next request, so that followers of `changes` see new lists of tools. Default
    * false.
    */
   readonly background?: boolean | undefined
@@ -48,21 +44,21 @@ export interface ReconnectOptions {
  * @category models
  */
 export interface ClientOptions {
-  /** What the server is called in names and errors. Default `mcp`. */
+  /** The server's name in names and errors. Default `mcp`. */
   readonly name?: string | undefined
-  /** Time for the server to start and introduce itself. Default 30 s. */
+  /** Time limit for the server to start and initialize. Default 30 s. */
   readonly connectTimeout?: Duration.DurationInput | undefined
-  /** Time without an answer, for requests that say nothing else. Default 60 s. */
+  /** Default time limit without an answer. Default 60 s. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Time for a request in all, whatever progress it makes. Default: no limit. */
+  /** Time limit of a whole request, whatever its progress. Default: none. */
   readonly maxTotal?: Duration.DurationInput | undefined
-  /** The largest message that is read; a larger one ends the connection. Default 16 MiB. */
+  /** Maximum size of a message; a larger one ends the connection. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined
-  /** `false`: a connection that was lost stays lost. */
+  /** `false`: a lost connection is not restored. */
   readonly reconnect?: ReconnectOptions | false | undefined
-  /** Time for the server to end when the client is closed, before it is made to. Default 2 s. */
+  /** Time for the server to end after the client is closed, before it is killed. Default 2 s. */
   readonly grace?: Duration.DurationInput | undefined
-  /** The folders the server is told it may work in (`file://` addresses). Servers are not held to it by this. */
+  /** Folders the server is told it may work in (`file://` addresses). This does not confine the server. */
   readonly roots?: ReadonlyArray<{ readonly uri: string; readonly name?: string | undefined }> | undefined
 }
 
@@ -71,14 +67,13 @@ export interface ClientOptions {
  * @category models
  */
 export interface StdioOptions extends ClientOptions {
-  /** An executable; no shell sees it. */
+  /** An executable, started without a shell. */
   readonly command: string
   readonly args?: ReadonlyArray<string> | undefined
   readonly cwd?: string | undefined
   /**
-   * The environment of the server, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR` of this
-   * process (on Windows: what stands for them there); nothing else is handed on. Redacted values are kept out of
-   * errors.
+   * The server's environment in addition to `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR` of this
+   * process (on Windows their counterparts); nothing else is inherited. Redacted values are kept out of errors.
    */
   readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
 }
@@ -89,16 +84,16 @@ export interface StdioOptions extends ClientOptions {
  */
 export interface HttpOptions extends ClientOptions {
   /**
-   * Where the server is. Whoever lets others choose it lets them reach whatever this process reaches: check it first,
-   * or give a `fetch` that does. Redirects are followed within its origin only.
+   * The server's address. A user who chooses it can reach whatever this process can reach: check it first, or pass a
+   * `fetch` that does. Redirects are followed within the origin only.
    */
   readonly url: string | URL
-  /** Sent with every request, and nowhere else; as an Effect it is run for each, so tokens may be renewed. */
+  /** Sent with every request, and nowhere else. An Effect is run for each request, so tokens can be renewed. */
   readonly headers?: McpHttp.Headers | Effect.Effect<McpHttp.Headers, unknown> | undefined
-  /** Default: the platform's. */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
   /**
-   * How an answer that was cut off is taken up again, by servers that can. Default: 3 attempts, the first after 200 ms.
+   * How an interrupted answer is resumed, if the server supports it. Default: 3 attempts, the first after 200 ms.
    */
   readonly resume?:
     | { readonly attempts?: number | undefined; readonly delay?: Duration.DurationInput | undefined }
@@ -112,7 +107,7 @@ const inherited =
     ? ["PATH", "PATHEXT", "SYSTEMROOT", "COMSPEC", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "USERNAME", "TEMP"]
     : ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR"]
 
-/** Of the process, whatever configuration the program has: it says where commands are found. */
+/** Read from the process, whatever the program's configuration: it says where commands are found. */
 const inheritedEnvironment: Effect.Effect<Record<string, string>> = Effect.gen(function* () {
   const env: Record<string, string> = {}
   for (const name of inherited) {
@@ -159,11 +154,10 @@ const connection = (
 }
 
 /**
- * Starts the server as a process of its own and connects. When the scope closes, the process and everything it started
- * are gone.
+ * Starts the server as a process and connects. When the scope closes, the process and everything it started are gone.
  *
- * A server that ends or crashes fails the requests in flight with `McpError`, reason `Closed`, with its exit code or
- * signal and the end of what it wrote to its standard error.
+ * If the server ends or crashes, requests in flight fail with `McpError`, reason `Closed`, with its exit code or signal
+ * and the end of its standard error.
  *
  * @since 0.1.0
  * @category constructors
@@ -190,7 +184,7 @@ export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpErro
   })
 
 /**
- * Connects to a server over streamable HTTP. A session that the server has forgotten is begun anew.
+ * Connects to a server over streamable HTTP. A session that the server has forgotten is replaced.
  *
  * @since 0.1.0
  * @category constructors
@@ -223,7 +217,7 @@ export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError,
   })
 
 /**
- * The server of a process as `McpClient`.
+ * A server process as `McpClient`.
  *
  * @since 0.1.0
  * @category layers
@@ -242,7 +236,7 @@ export const layerStdio = (options: StdioOptions): Layer.Layer<McpClient, McpErr
   Layer.scoped(McpClient, makeStdio(options))
 
 /**
- * The server at an address as `McpClient`.
+ * A server at an address as `McpClient`.
  *
  * @since 0.1.0
  * @category layers

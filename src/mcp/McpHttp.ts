@@ -1,6 +1,6 @@
 /**
- * Messages with a server over streamable HTTP: the SDK's transport over a `fetch` that adds the headers, bounds what is
- * read, and notices when an answer will not come any more.
+ * Transport over streamable HTTP: the SDK's transport with a `fetch` that adds headers, bounds what is read, and
+ * detects answers that will not come.
  *
  * @internal
  * @since 0.1.0
@@ -20,11 +20,11 @@ export interface Options {
   readonly server: string
   readonly url: URL
   readonly headers: Effect.Effect<Headers, unknown>
-  /** Kept at what was sent last: what a server says must not give it away. */
+  /** Kept at the last values sent: text from the server must not reveal them. */
   readonly secrets: Array<Redacted.Redacted<string>>
   readonly fetch: typeof globalThis.fetch
   readonly maxMessageBytes: number
-  /** What goes on after an interrupted answer: attempts, and milliseconds before the first. */
+  /** Resuming an interrupted answer: attempts, and milliseconds before the first. */
   readonly resume: { readonly attempts: number; readonly delay: number }
   /** Milliseconds for the server to end the session. */
   readonly grace: number
@@ -33,7 +33,7 @@ export interface Options {
 const textOf = (value: string | Redacted.Redacted<string>): string =>
   Redacted.isRedacted(value) ? Redacted.value(value) : value
 
-/** A credential is a secret without its scheme too. */
+/** A credential is also secret without its scheme. */
 const secretsOf = (value: string): ReadonlyArray<Redacted.Redacted<string>> => {
   const space = value.indexOf(" ")
   return (space === -1 ? [value] : [value, value.slice(space + 1)]).map((text) => Redacted.make(text))
@@ -42,7 +42,7 @@ const secretsOf = (value: string): ReadonlyArray<Redacted.Redacted<string>> => {
 class TooLarge extends Error {}
 class NoHeaders extends Error {}
 
-/** Nothing reached the server. */
+/** Error codes that mean nothing reached the server. */
 const unreached = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -65,8 +65,8 @@ const codeOf = (error: unknown): unknown => {
 const LF = 10
 
 /**
- * Watches the lines of an event stream: how long an event is, and whether events have ids (then the stream can be
- * resumed).
+ * Watches the lines of an event stream: the length of events, and whether they have ids, so that the stream can be
+ * resumed.
  */
 class EventWatch {
   size = 0
@@ -95,7 +95,7 @@ class EventWatch {
   }
 }
 
-/** The request whose answer an HTTP request waits for; `undefined` for other messages. */
+/** The id of the request that an HTTP request carries; `undefined` for other messages. */
 const idOf = (init: RequestInit | undefined): unknown => {
   if (init?.method !== "POST" || typeof init.body !== "string") return undefined
   const message = JSON.parse(init.body) as { readonly id?: unknown; readonly method?: unknown }
@@ -105,109 +105,145 @@ const idOf = (init: RequestInit | undefined): unknown => {
 const isEventStream = (response: Response): boolean =>
   /^\s*text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")
 
+type RunPromise = <A>(effect: Effect.Effect<A>) => Promise<A>
+
+/** The `fetch` of the SDK's transport: adds headers, bounds what is read, and reports streams that end early. */
+class HttpLink {
+  private isClosed = false
+  private wasCut = false
+  private failedResumes = 0
+
+  constructor(
+    private readonly options: Options,
+    private readonly events: Events,
+    private readonly runPromise: RunPromise
+  ) {}
+
+  readonly fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+    if (this.isClosed && init?.method !== "DELETE") throw new Error("closed")
+    const id = idOf(init)
+    const isGet = init?.method === "GET"
+    let isOpened = false
+    try {
+      const response = await this.options.fetch(url, {
+        ...init,
+        headers: await this.addHeaders(init?.headers),
+        // The SDK follows redirects within the origin itself.
+        redirect: "manual"
+      })
+      isOpened = response.ok
+      return this.bound(response, id, isGet)
+    } finally {
+      if (isGet && this.wasCut && !this.isClosed) this.countResume(isOpened)
+    }
+  }
+
+  close(): void {
+    this.isClosed = true
+  }
+
+  tooLarge(): Failure {
+    return { reason: "TooLarge", message: `it sent a message of more than ${this.options.maxMessageBytes} bytes` }
+  }
+
+  private async addHeaders(given: HeadersInit | undefined): Promise<globalThis.Headers> {
+    const { headers, secrets } = this.options
+    const all = new globalThis.Headers(given)
+    const own = await this.runPromise(Effect.exit(headers))
+    // The cause may quote the header, so it is dropped.
+    if (Exit.isFailure(own)) throw new NoHeaders()
+    const values = Object.entries(own.value).map(([name, value]) => [name, textOf(value)] as const)
+    secrets.splice(0, Number.POSITIVE_INFINITY, ...values.flatMap(([, value]) => secretsOf(value)))
+    try {
+      for (const [name, value] of values) all.set(name, value)
+    } catch {
+      throw new NoHeaders()
+    }
+    return all
+  }
+
+  private countResume(isOpened: boolean): void {
+    this.failedResumes = isOpened ? 0 : this.failedResumes + 1
+    if (this.failedResumes >= this.options.resume.attempts) {
+      this.events.lost({ reason: "Closed", message: "the connection was cut and could not be resumed" })
+    }
+  }
+
+  /** Called when a stream has ended. Waits a tick, so that the readers see everything in it first. */
+  private afterEnd(id: unknown, isResumable: boolean): void {
+    if (this.isClosed) return
+    if (isResumable) {
+      this.wasCut = true
+      return
+    }
+    if (id === undefined) return
+    const missing = Effect.sync(() =>
+      this.events.unanswered(id, { reason: "Closed", message: "the connection ended before the answer came" })
+    )
+    void this.runPromise(Effect.zipRight(Effect.sleep(0), missing))
+  }
+
+  private bound(response: Response, id: unknown, isGet: boolean): Response {
+    const { body, headers, ok, status, statusText } = response
+    if (body === null) return response
+    const { maxMessageBytes } = this.options
+    const isStream = ok && isEventStream(response)
+    const seen = new EventWatch()
+    let bytes = 0
+    const reader = body.getReader()
+    const finish = (): void => {
+      if (isStream) this.afterEnd(id, isGet || (seen.hasIds && id !== undefined && this.events.isPending(id)))
+    }
+    const source = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read()
+          if (done) {
+            controller.close()
+            return finish()
+          }
+          bytes += value.length
+          if (isStream ? !seen.push(value, maxMessageBytes) : bytes > maxMessageBytes) throw new TooLarge()
+          controller.enqueue(value)
+        } catch (error) {
+          controller.error(error)
+          if (error instanceof TooLarge) {
+            reader.cancel().catch(() => {})
+            this.events.lost(this.tooLarge())
+          } else finish()
+        }
+      },
+      cancel: (reason) => reader.cancel(reason)
+    })
+    return new Response(source, { headers, status, statusText })
+  }
+}
+
+const failureOfStatus = (status: number, hasSession: boolean): Failure => {
+  if (status === 401 || status === 403) {
+    return { reason: "Refused", status, message: `it refuses this client (${status})`, hint: "Check the credentials" }
+  }
+  if (hasSession && (status === 404 || status === 400 || status === 410)) {
+    const message = `it no longer accepts this session (${status})`
+    // Only 404 means, by the protocol, that the request was not processed.
+    return { reason: "Closed", status, message, again: status === 404, final: true }
+  }
+  return { reason: "InvalidResponse", status, message: `it answered with the status ${status}` }
+}
+
+const failureOfConnection = (error: unknown, { host }: URL): Failure => {
+  const code = codeOf(error)
+  const named = typeof code === "string" ? ` (${code})` : ""
+  return unreached.has(code as string)
+    ? { reason: "Connection", message: `it cannot be reached at ${host}${named}`, again: true, final: true }
+    : { reason: "Closed", message: `the connection to ${host} broke${named}` }
+}
+
 export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<Link, McpError, Scope.Scope> =>
   Effect.gen(function* () {
-    const runtime = yield* Effect.runtime<never>()
-    const runPromise = Runtime.runPromise(runtime)
-    let isClosed = false
-    let wasCut = false
-    let failedResumes = 0
-
-    const tooLarge = (): Failure => ({
-      reason: "TooLarge",
-      message: `it sent a message of more than ${options.maxMessageBytes} bytes`
-    })
-
-    const headersOf = async (given: HeadersInit | undefined): Promise<globalThis.Headers> => {
-      const headers = new globalThis.Headers(given)
-      const own = await runPromise(Effect.exit(options.headers))
-      // Whatever says why may say the header too.
-      if (Exit.isFailure(own)) throw new NoHeaders()
-      const values = Object.entries(own.value).map(([name, value]) => [name, textOf(value)] as const)
-      options.secrets.splice(0, Number.POSITIVE_INFINITY, ...values.flatMap(([, value]) => secretsOf(value)))
-      try {
-        for (const [name, value] of values) headers.set(name, value)
-      } catch {
-        throw new NoHeaders()
-      }
-      return headers
-    }
-
-    /** Called when a stream has ended, after everything that was in it was read: this waits for its readers. */
-    const afterEnd = (id: unknown, isResumable: boolean): void => {
-      if (isClosed) return
-      if (isResumable) wasCut = true
-      else if (id !== undefined) {
-        const missing = Effect.sync(() =>
-          events.unanswered(id, { reason: "Closed", message: "the connection ended before the answer came" })
-        )
-        Runtime.runFork(runtime)(Effect.zipRight(Effect.sleep(0), missing))
-      }
-    }
-
-    const bounded = (response: Response, id: unknown, isGet: boolean): Response => {
-      const { body } = response
-      if (body === null) return response
-      const isStream = response.ok && isEventStream(response)
-      const seen = new EventWatch()
-      let bytes = 0
-      const reader = body.getReader()
-      const finish = () => {
-        if (isStream) afterEnd(id, isGet || (seen.hasIds && id !== undefined && events.isPending(id)))
-      }
-      const source = new ReadableStream<Uint8Array>({
-        pull: async (controller) => {
-          try {
-            const { done, value } = await reader.read()
-            if (done) {
-              controller.close()
-              return finish()
-            }
-            bytes += value.length
-            if (isStream ? !seen.push(value, options.maxMessageBytes) : bytes > options.maxMessageBytes) {
-              throw new TooLarge()
-            }
-            controller.enqueue(value)
-          } catch (error) {
-            controller.error(error)
-            if (error instanceof TooLarge) {
-              reader.cancel().catch(() => {})
-              events.lost(tooLarge())
-            } else finish()
-          }
-        },
-        cancel: (reason) => reader.cancel(reason)
-      })
-      const { headers, status, statusText } = response
-      return new Response(source, { headers, status, statusText })
-    }
-
-    const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
-      if (isClosed && init?.method !== "DELETE") throw new Error("closed")
-      const id = idOf(init)
-      const isGet = init?.method === "GET"
-      let isOpened = false
-      try {
-        const response = await options.fetch(url, {
-          ...init,
-          headers: await headersOf(init?.headers),
-          // The SDK follows redirects within the origin itself.
-          redirect: "manual"
-        })
-        isOpened = response.ok
-        return bounded(response, id, isGet)
-      } finally {
-        if (isGet && wasCut && !isClosed) {
-          failedResumes = isOpened ? 0 : failedResumes + 1
-          if (failedResumes >= options.resume.attempts) {
-            events.lost({ reason: "Closed", message: "the connection was cut and could not be resumed" })
-          }
-        }
-      }
-    }
-
+    const link = new HttpLink(options, events, Runtime.runPromise(yield* Effect.runtime<never>()))
     const transport = new sdk.StreamableHTTPClientTransport(options.url, {
-      fetch,
+      fetch: link.fetch,
       reconnectionOptions: {
         initialReconnectionDelay: options.resume.delay,
         maxReconnectionDelay: 30_000,
@@ -215,59 +251,28 @@ export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<
         maxRetries: options.resume.attempts
       }
     })
-
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
-        isClosed = true
+        link.close()
         const leave = Effect.ignore(Effect.tryPromise(() => transport.terminateSession()))
         yield* Deadline.run(() => leave, { whole: options.grace, onTimeout: () => "late" }).pipe(Effect.ignore)
         yield* Effect.ignore(Effect.tryPromise(() => transport.close()))
       })
     )
-
-    const failureOfStatus = (status: number): Failure => {
-      if (status === 401 || status === 403) {
-        return {
-          reason: "Refused",
-          status,
-          message: `it refuses this client (${status})`,
-          hint: "Check the credentials"
-        }
-      }
-      const hasSession = transport.sessionId !== undefined
-      if (hasSession && (status === 404 || status === 400 || status === 410)) {
-        const message = `it does not go on with this session (${status})`
-        // By the protocol only 404 says that the request was not looked at.
-        return { reason: "Closed", status, message, again: status === 404, final: true }
-      }
-      return { reason: "InvalidResponse", status, message: `it answered with the status ${status}` }
-    }
-
     const failureOf = (error: unknown): Failure => {
       if (error instanceof NoHeaders) {
         return { reason: "Configuration", message: "the headers for it could not be made" }
       }
-      if (error instanceof TooLarge) return tooLarge()
+      if (error instanceof TooLarge) return link.tooLarge()
       if (error instanceof sdk.StreamableHTTPError) {
         return error.code === undefined || error.code < 100
           ? { reason: "InvalidResponse", message: "it answered with another type of content" }
-          : failureOfStatus(error.code)
+          : failureOfStatus(error.code, transport.sessionId !== undefined)
       }
       if (error instanceof SyntaxError || (error as { name?: unknown } | null)?.name === "ZodError") {
-        return { reason: "InvalidResponse", message: "its answer is not what the protocol wants" }
+        return { reason: "InvalidResponse", message: "its answer does not follow the protocol" }
       }
-      const code = codeOf(error)
-      const named = typeof code === "string" ? ` (${code})` : ""
-      if (unreached.has(code as string)) {
-        return {
-          reason: "Connection",
-          message: `it cannot be reached at ${options.url.host}${named}`,
-          again: true,
-          final: true
-        }
-      }
-      return { reason: "Closed", message: `the connection to ${options.url.host} broke${named}` }
+      return failureOfConnection(error, options.url)
     }
-
     return { transport: transport as Link["transport"], failureOf }
   })

@@ -1,5 +1,5 @@
 /**
- * The process of a server: in a group of its own, so that whatever it starts ends with it.
+ * Runs a server process in its own process group, so that everything it starts ends with it.
  *
  * @internal
  * @since 0.1.0
@@ -20,15 +20,15 @@ export interface Options {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly cwd: string | undefined
-  /** The whole environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   readonly maxMessageBytes: number
-  /** Milliseconds for the server to end by itself, and as many again after it was told to. */
+  /** Milliseconds for the server to end by itself, and again after it was told to. */
   readonly grace: number
 }
 
-/** Why there is no more to come. */
+/** Why the process is unusable. */
 export type Ending = Partial<Pick<McpError, "exitCode" | "signal" | "stderr">> & {
   readonly reason: "Closed" | "TooLarge"
   readonly message: string
@@ -36,19 +36,19 @@ export type Ending = Partial<Pick<McpError, "exitCode" | "signal" | "stderr">> &
 
 export interface Listener {
   readonly onLine: (line: string) => void
-  /** Once: the process ended, or cannot be talked to any more. */
+  /** Called once: the process ended, or can no longer be reached. */
   readonly onEnd: (ending: Ending) => void
 }
 
 export interface Process {
   readonly pid: number
-  /** Fails when the process does not take it. */
+  /** Fails if the process does not accept the line. */
   readonly write: (line: string) => Promise<void>
 }
 
 const isPosix = process.platform !== "win32"
 
-/** The groups that must not survive a process that ends without closing its scopes. */
+/** Groups to kill when this process ends without closing its scopes. */
 const groups = new Set<number>()
 const killGroups = (): void => {
   for (const pid of groups) signalGroup(pid, "SIGKILL")
@@ -64,17 +64,17 @@ const release = (pid: number): void => {
   if (groups.size === 0) process.off("exit", killGroups)
 }
 
-/** False when nobody is there. */
+/** False if the group has no process. */
 const signalGroup = (pid: number, signal: NodeJS.Signals | 0): boolean => {
   try {
     return process.kill(isPosix ? -pid : pid, signal)
   } catch (error) {
-    // Not ours to signal, but there: as good as gone for us.
+    // The group exists but may not be signaled: it counts as gone.
     return (error as NodeJS.ErrnoException).code !== "ESRCH" && signal !== 0
   }
 }
 
-/** Lines of bytes, in one buffer that grows by doubling: linear in what arrives, whatever its pieces. */
+/** Splits bytes into lines, in one buffer that grows by doubling: linear in the input, however it is chunked. */
 class Lines {
   private buffer = Buffer.allocUnsafe(64 * 1024)
   private length = 0
@@ -120,7 +120,7 @@ class Lines {
 const STDERR_BYTES = 8 * 1024
 const STDERR_EXCERPT = 1000
 
-/** The end of what was written there. */
+/** Keeps the end of what was written. */
 class Tail {
   private kept = Buffer.alloc(0)
   push(chunk: Buffer): void {
@@ -171,14 +171,13 @@ const endingOf = (code: number | null, signal: string | null, stderr: string): E
 })
 
 /**
- * Output that is still in the pipe when a process ends is waited for this long: a grandchild may hold the pipe open for
- * ever.
+ * Time to wait for output still in the pipe after a process ended: a grandchild may hold the pipe open forever.
  */
 const DRAIN = 250
 
 /**
- * Starts the process. When the scope closes it is asked to end (its input ends, then SIGTERM), and killed when it does
- * not, with everything it started; the scope has closed when it is gone.
+ * Starts the process. When the scope closes, its input is closed, then it gets SIGTERM, and if it does not end it is
+ * killed with everything it started. The process is gone when the scope has closed.
  */
 export const make = (options: Options, listener: Listener): Effect.Effect<Process, McpError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -208,7 +207,7 @@ export const make = (options: Options, listener: Listener): Effect.Effect<Proces
       signalGroup(pid, "SIGKILL")
     })
     child.stderr.on("data", (chunk: Buffer) => tail.push(chunk))
-    // What goes wrong with a pipe shows in the end of the process, or in the write that failed.
+    // A pipe failure shows as the end of the process or as a failed write.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on("error", () => {})
     child.once("close", () => done(drained))
     child.once("exit", (code, signal) => {
@@ -217,7 +216,7 @@ export const make = (options: Options, listener: Listener): Effect.Effect<Proces
       Runtime.runFork(runtime)(Effect.zipRight(within(Deferred.await(drained), DRAIN), finish))
     })
     child.stdout.once("end", () => {
-      // A process that ends closes its output too, and says more.
+      // A process that ends also closes its output, and its exit says more.
       const finish = Effect.map(within(Deferred.await(exited), DRAIN), (said) => {
         if (!said) end({ reason: "Closed", message: "it closed its output" })
       })
@@ -234,7 +233,7 @@ export const make = (options: Options, listener: Listener): Effect.Effect<Proces
     }
   })
 
-/** Waits, but not for ever; true when it came. */
+/** Waits up to a limit; true if the effect completed. */
 const within = (effect: Effect.Effect<unknown>, millis: number): Effect.Effect<boolean> =>
   Deadline.run(() => Effect.as(effect, true), { whole: millis, onTimeout: () => "late" as const }).pipe(
     Effect.orElseSucceed(() => false)
@@ -256,7 +255,7 @@ const terminate = (
         yield* Deferred.await(exited)
       }
     }
-    // What the server started and left behind.
+    // Processes the server left behind.
     if (isPosix && signalGroup(pid, 0)) {
       signalGroup(pid, "SIGTERM")
       const empty = Effect.repeat(

@@ -1,6 +1,6 @@
 /**
  * One connection to a server: the SDK's client over a transport, with progress, changes and the end of the connection
- * taken from the messages themselves.
+ * read from the messages themselves.
  *
  * @internal
  * @since 0.1.0
@@ -19,17 +19,25 @@ import { type Change, McpError, type Progress, type ServerInfo } from "../skill/
 import * as McpOutput from "../skill/mcp/McpOutput.js"
 import * as McpWire from "./McpWire.js"
 
-const loadModules = async () => {
-  const [client, http, types] = await Promise.all([
+const loadModules = async (): Promise<Sdk> => {
+  const [{ Client }, { StreamableHTTPClientTransport, StreamableHTTPError }, types] = await Promise.all([
     import("@modelcontextprotocol/sdk/client/index.js"),
     import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
     import("@modelcontextprotocol/sdk/types.js")
   ])
-  return { ...client, ...http, ...types }
+  const { ListRootsRequestSchema, McpError, ResultSchema } = types
+  return { Client, StreamableHTTPClientTransport, StreamableHTTPError, ListRootsRequestSchema, McpError, ResultSchema }
 }
 
-/** What is used of the SDK. */
-export type Sdk = Awaited<ReturnType<typeof loadModules>>
+/** The parts of the SDK that are used. */
+export interface Sdk {
+  readonly Client: typeof import("@modelcontextprotocol/sdk/client/index.js").Client
+  readonly StreamableHTTPClientTransport: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPClientTransport
+  readonly StreamableHTTPError: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPError
+  readonly ListRootsRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ListRootsRequestSchema
+  readonly McpError: typeof import("@modelcontextprotocol/sdk/types.js").McpError
+  readonly ResultSchema: typeof import("@modelcontextprotocol/sdk/types.js").ResultSchema
+}
 
 export const load = (server: string): Effect.Effect<Sdk, McpError> =>
   Effect.mapError(
@@ -44,30 +52,30 @@ export const load = (server: string): Effect.Effect<Sdk, McpError> =>
       })
   )
 
-/** What a failure says, without the server's name. */
+/** A failure without the server's name. */
 export type Failure = Pick<McpError, "reason" | "message"> &
   Partial<Pick<McpError, "rpcCode" | "status" | "exitCode" | "signal" | "stderr" | "hint">> & {
-    /** Nothing came of the request: it may be made again over another connection. */
+    /** The request had no effect and may be repeated over another connection. */
     readonly again?: boolean | undefined
-    /** The connection is of no more use. */
+    /** The connection is unusable. */
     readonly final?: boolean | undefined
   }
 
-/** Travels as the `data` of the error that stands for the server's answer. */
+/** Marks a failure in the `data` of the error that replaces the server's answer. */
 class Sent {
   constructor(readonly failure: Failure) {}
 }
 
-/** What a transport is given. */
+/** Callbacks for a transport. */
 export interface Events {
-  /** The connection is of no more use. */
+  /** The connection is unusable. */
   readonly lost: (failure: Failure) => void
-  /** There will be no answer to this request. */
+  /** This request will not be answered. */
   readonly unanswered: (id: unknown, failure: Failure) => void
   readonly isPending: (id: unknown) => boolean
 }
 
-/** A transport of the SDK, and how its failures are read. */
+/** A transport of the SDK, and a reader of its failures. */
 export interface Link {
   readonly transport: Transport
   readonly failureOf: (error: unknown) => Failure
@@ -81,7 +89,7 @@ export interface RequestOptions {
 
 export interface Session {
   readonly info: ServerInfo
-  /** Why it ended, once it did. */
+  /** Why it ended, if it has. */
   readonly lost: () => Failure | undefined
   readonly request: (
     method: string,
@@ -92,7 +100,7 @@ export interface Session {
 
 const EXCERPT = 300
 
-/** The beginning of what another party says: one line, nothing hidden, no credentials. */
+/** The beginning of a third party's text: one line, no hidden characters, no credentials. */
 export const excerpt = (text: unknown, secrets: ReadonlyArray<Redacted.Redacted<string>>): string =>
   VisibleText.visible(
     SecretText.excerpt(typeof text === "string" ? text : String(text), { maxLength: EXCERPT, redact: secrets })
@@ -104,7 +112,7 @@ const changes: Readonly<Record<string, Change["_tag"]>> = {
   "notifications/prompts/list_changed": "PromptsChanged"
 }
 
-/** What a timer of the platform can wait at most: times are kept by `Deadline`, on Effect's clock. */
+/** The longest delay of a platform timer: `Deadline` keeps the time, on Effect's clock. */
 const NEVER = 2 ** 31 - 1
 
 const CONNECTION_CLOSED = -32000
@@ -116,10 +124,7 @@ interface Message {
   readonly params?: unknown
 }
 
-/**
- * Connects and shakes hands. The scope is the connection's: when it closes, so does the transport.
- */
-export const make = (options: {
+interface Options {
   readonly server: string
   readonly sdk: Sdk
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
@@ -128,114 +133,144 @@ export const make = (options: {
   readonly link: (events: Events) => Effect.Effect<Link, McpError, Scope.Scope>
   readonly onChange: (change: Change["_tag"]) => void
   readonly onLost: () => void
-}): Effect.Effect<Session, McpError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { sdk, secrets } = options
-    const pending = new Set<unknown>()
-    const progress = new Map<unknown, (progress: Progress) => void>()
-    let ended: Failure | undefined
-    let tokens = 0
+}
 
-    const lost = (failure: Failure): void => {
-      if (ended !== undefined) return
-      ended = failure
-      front.onclose?.()
-      pending.clear()
-      progress.clear()
-      options.onLost()
-    }
+/** The requests of one connection that wait for an answer, and the end of the connection. */
+class Exchange implements Events {
+  ended: Failure | undefined
+  readonly progress = new Map<unknown, (progress: Progress) => void>()
+  private readonly pending = new Set<unknown>()
+  private tokens = 0
+  /** The transport that the SDK's client is given. */
+  private front: Transport | undefined
 
-    const unanswered = (id: unknown, failure: Failure): void => {
-      if (!pending.delete(id)) return
-      const error = { code: CONNECTION_CLOSED, message: failure.message, data: new Sent(failure) }
-      front.onmessage?.({ jsonrpc: "2.0", id: id as number, error })
-    }
+  constructor(private readonly options: Options) {}
 
-    const { failureOf, transport } = yield* options.link({ lost, unanswered, isPending: (id) => pending.has(id) })
+  readonly isPending = (id: unknown): boolean => this.pending.has(id)
 
+  readonly lost = (failure: Failure): void => {
+    if (this.ended !== undefined) return
+    this.ended = failure
+    this.front?.onclose?.()
+    this.pending.clear()
+    this.progress.clear()
+    this.options.onLost()
+  }
+
+  readonly unanswered = (id: unknown, failure: Failure): void => {
+    if (!this.pending.delete(id)) return
+    const error = { code: CONNECTION_CLOSED, message: failure.message, data: new Sent(failure) }
+    this.front?.onmessage?.({ jsonrpc: "2.0", id: id as number, error })
+  }
+
+  nextToken(): string {
+    return `p${++this.tokens}`
+  }
+
+  /** The transport for the SDK's client: the link's, with progress, changes and failed requests taken out. */
+  wrap({ failureOf, transport }: Link, onVersion: (version: string) => void): Transport {
     const front: Transport = {
       start: () => transport.start(),
       close: async () => {},
-      // An answer that stands for the failure: the SDK forgets a request that is answered, and keeps one that could not
-      // be sent.
+      // A request that cannot be sent is answered with its failure: the SDK forgets an answered request and would keep
+      // the other.
       send: async (message, sendOptions) => {
         const { id, method } = message as Message
         const isRequest = id !== undefined && method !== undefined
-        if (isRequest) pending.add(id)
+        if (isRequest) this.pending.add(id)
         try {
           await transport.send(message, sendOptions)
         } catch (error) {
           const failure = failureOf(error)
-          if (!isRequest) throw new sdk.McpError(CONNECTION_CLOSED, failure.message, new Sent(failure))
-          unanswered(id, failure)
-          // The others know less: whether they took effect.
-          if (failure.final === true) lost({ ...failure, reason: "Closed" })
+          if (!isRequest) {
+            throw new this.options.sdk.McpError(CONNECTION_CLOSED, failure.message, new Sent(failure))
+          }
+          this.unanswered(id, failure)
+          // Whether the other pending requests took effect is unknown.
+          if (failure.final === true) this.lost({ ...failure, reason: "Closed" })
         }
       },
       get sessionId() {
         return transport.sessionId as string
       },
-      setProtocolVersion: (version) => transport.setProtocolVersion?.(version)
+      setProtocolVersion: (version) => {
+        onVersion(version)
+        transport.setProtocolVersion?.(version)
+      }
     }
-
     transport.onmessage = (message: JSONRPCMessage) => {
-      const { id, method, params } = message as Message
-      if (method === undefined) pending.delete(id)
-      else if (method === "notifications/progress") {
-        const fields = params as Readonly<Record<string, unknown>> | undefined
-        const told = fields === undefined ? undefined : McpWire.progress(fields)
-        if (told !== undefined) progress.get(fields?.["progressToken"])?.(told)
-        return
-      } else if (typeof method === "string" && Object.hasOwn(changes, method)) {
-        options.onChange(changes[method] as Change["_tag"])
-        return
-      }
-      front.onmessage?.(message)
+      if (!this.intercept(message as Message)) front.onmessage?.(message)
     }
+    this.front = front
+    return front
+  }
 
-    const client = new sdk.Client(
-      { name: "effect-lexigram", version: Version.version },
-      { capabilities: options.roots === undefined ? {} : { roots: {} } }
-    )
-    if (options.roots !== undefined) {
-      const roots = options.roots.map(({ name, uri }) => (name === undefined ? { uri } : { uri, name }))
-      client.setRequestHandler(sdk.ListRootsRequestSchema, () => ({ roots }))
+  /** True for a notification that is handled here. */
+  private intercept({ id, method, params }: Message): boolean {
+    if (method === undefined) this.pending.delete(id)
+    else if (method === "notifications/progress") {
+      const fields = params as Readonly<Record<string, unknown>> | undefined
+      const progress = fields === undefined ? undefined : McpWire.progress(fields)
+      if (progress !== undefined) this.progress.get(fields?.["progressToken"])?.(progress)
+      return true
+    } else if (typeof method === "string" && Object.hasOwn(changes, method)) {
+      this.options.onChange(changes[method] as Change["_tag"])
+      return true
     }
+    return false
+  }
 
-    const readFailure = (error: unknown): Failure => {
-      if (error instanceof sdk.McpError) {
-        if (error.data instanceof Sent) return error.data.failure
-        if (ended !== undefined) return ended
-        // The SDK puts its code before the server's text.
-        const said = error.message.replace(/^MCP error -?\d+: /, "")
-        return error.code === METHOD_NOT_FOUND
-          ? { reason: "Unsupported", rpcCode: error.code, message: excerpt(said, secrets) }
-          : { reason: "Protocol", rpcCode: error.code, message: excerpt(said, secrets) }
-      }
-      return ended ?? { reason: "InvalidResponse", message: "its answer is not what the protocol wants" }
+  readonly readFailure = (error: unknown): Failure => {
+    const { sdk, secrets } = this.options
+    if (!(error instanceof sdk.McpError)) {
+      return this.ended ?? { reason: "InvalidResponse", message: "its answer does not follow the protocol" }
     }
+    if (error.data instanceof Sent) return error.data.failure
+    if (this.ended !== undefined) return this.ended
+    // The SDK puts its code before the server's text.
+    const message = excerpt(error.message.replace(/^MCP error -?\d+: /, ""), secrets)
+    return { reason: error.code === METHOD_NOT_FOUND ? "Unsupported" : "Protocol", rpcCode: error.code, message }
+  }
+}
 
+const makeClient = ({ roots, sdk }: Options): InstanceType<Sdk["Client"]> => {
+  const client = new sdk.Client(
+    { name: "effect-lexigram", version: Version.version },
+    { capabilities: roots === undefined ? {} : { roots: {} } }
+  )
+  if (roots !== undefined) {
+    const list = roots.map(({ name, uri }) => (name === undefined ? { uri } : { uri, name }))
+    client.setRequestHandler(sdk.ListRootsRequestSchema, () => ({ roots: list }))
+  }
+  return client
+}
+
+/** Connects and initializes. The connection lives in the scope: closing the scope closes the transport. */
+export const make = (options: Options): Effect.Effect<Session, McpError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const exchange = new Exchange(options)
+    const link = yield* options.link(exchange)
+    const client = makeClient(options)
     let protocolVersion: string | undefined
+    const front = exchange.wrap(link, (version) => {
+      protocolVersion = version
+    })
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => exchange.lost({ reason: "Closed", message: "the client was closed" }))
+    )
     const connect = Effect.tryPromise({
       try: (signal) => client.connect(front, { signal, timeout: NEVER }),
-      catch: readFailure
+      catch: exchange.readFailure
     })
-    const setVersion = front.setProtocolVersion
-    front.setProtocolVersion = (version) => {
-      protocolVersion = version
-      setVersion?.(version)
-    }
-    yield* Effect.addFinalizer(() => Effect.sync(() => lost({ reason: "Closed", message: "the client was closed" })))
     yield* Deadline.run(() => connect, {
       whole: options.connectTimeout,
-      onTimeout: (): Failure => ({ reason: "Timeout", message: "it did not introduce itself in time" })
+      onTimeout: (): Failure => ({ reason: "Timeout", message: "it did not initialize in time" })
     }).pipe(
       Effect.mapError((failure) =>
-        // Nothing was asked of it yet.
+        // No request was made yet.
         toError(options.server, failure.reason === "Closed" ? { ...failure, reason: "Connection" } : failure)
       )
     )
-
     return {
       info: McpWire.serverInfo({
         version: client.getServerVersion(),
@@ -243,39 +278,44 @@ export const make = (options: {
         instructions: client.getInstructions(),
         protocolVersion
       }),
-      lost: () => ended,
-      request: (method, params, { maxTotal, onProgress, timeout }) =>
-        Effect.suspend(() => {
-          if (ended !== undefined) return Effect.fail({ ...ended, again: true })
-          const token = onProgress === undefined ? undefined : `p${++tokens}`
-          const given = token === undefined ? params : { ...params, _meta: { progressToken: token } }
-          return Deadline.run(
-            (beat) =>
-              Effect.tryPromise({
-                try: (signal) => {
-                  if (token !== undefined) {
-                    progress.set(token, (told) => {
-                      beat()
-                      onProgress?.(told)
-                    })
-                  }
-                  return client.request({ method, params: given } as never, sdk.ResultSchema, {
-                    signal,
-                    timeout: NEVER
-                  })
-                },
-                catch: readFailure
-              }),
-            {
-              // Without progress no beat comes, and the first limit is the only one.
-              first: timeout,
-              gap: timeout,
-              whole: maxTotal,
-              onTimeout: (_, limit): Failure => ({ reason: "Timeout", message: `it did not answer within ${limit} ms` })
-            }
-          ).pipe(Effect.ensuring(Effect.sync(() => progress.delete(token))))
-        })
+      lost: () => exchange.ended,
+      request: (method, params, requestOptions) =>
+        request(options.sdk, client, exchange, method, params, requestOptions)
     }
+  })
+
+const request = (
+  sdk: Sdk,
+  client: InstanceType<Sdk["Client"]>,
+  exchange: Exchange,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  { maxTotal, onProgress, timeout }: RequestOptions
+): Effect.Effect<unknown, Failure> =>
+  Effect.suspend(() => {
+    if (exchange.ended !== undefined) return Effect.fail({ ...exchange.ended, again: true })
+    const token = onProgress === undefined ? undefined : exchange.nextToken()
+    const given = token === undefined ? params : { ...params, _meta: { progressToken: token } }
+    const answer = (beat: () => void) =>
+      Effect.tryPromise({
+        try: (signal) => {
+          if (token !== undefined) {
+            exchange.progress.set(token, (progress) => {
+              beat()
+              onProgress?.(progress)
+            })
+          }
+          return client.request({ method, params: given } as never, sdk.ResultSchema, { signal, timeout: NEVER })
+        },
+        catch: exchange.readFailure
+      })
+    return Deadline.run(answer, {
+      // Without progress there is no beat, and the first limit is the only one.
+      first: timeout,
+      gap: timeout,
+      whole: maxTotal,
+      onTimeout: (_, limit): Failure => ({ reason: "Timeout", message: `it did not answer within ${limit} ms` })
+    }).pipe(Effect.ensuring(Effect.sync(() => exchange.progress.delete(token))))
   })
 
 const MAX_TOOL_NAME = 128

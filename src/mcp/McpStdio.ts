@@ -1,5 +1,5 @@
 /**
- * Messages with the process of a server: one a line, over its standard input and output.
+ * Transport over a process's standard input and output: one message per line.
  *
  * @internal
  * @since 0.1.0
@@ -13,7 +13,7 @@ import type { McpError } from "../skill/mcp/McpClient.js"
 import * as McpProcess from "./McpProcess.js"
 import type { Events, Failure, Link } from "./McpSession.js"
 
-/** What is on a line; `undefined` when it is no message. */
+/** The message on a line; `undefined` if it is not one. */
 const read = (line: string): object | undefined => {
   try {
     const message: unknown = JSON.parse(line)

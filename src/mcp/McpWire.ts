@@ -1,6 +1,5 @@
 /**
- * What servers answer, read into data of our own. Entries of a list that cannot be read are left out: one bad entry
- * takes nothing else away.
+ * Decodes answers of servers. Invalid entries of a list are left out, so that one bad entry does not hide the others.
  *
  * @internal
  * @since 0.1.0
@@ -21,7 +20,7 @@ const defined = <A extends object>(fields: A): A => {
   return result as A
 }
 
-/** The readable entries of a list; `undefined` when there is no list. */
+/** The valid entries of a list; `undefined` if it is not a list. */
 export const entries = <A>(u: unknown, read: (entry: Fields) => A | undefined): ReadonlyArray<A> | undefined => {
   if (!Array.isArray(u)) return undefined
   const result: Array<A> = []
@@ -106,7 +105,7 @@ export const contents = (fields: Fields): McpClient.ResourceContents | undefined
   return defined({ uri, mimeType: text(fields["mimeType"]), ...body })
 }
 
-/** Kinds that are not known, now or to come, are named rather than lost. */
+/** Unknown kinds, present or future, are named instead of dropped. */
 export const content = (fields: Fields): McpClient.ContentBlock => {
   const { data, mimeType, type } = fields
   switch (type) {
@@ -134,7 +133,7 @@ export const content = (fields: Fields): McpClient.ContentBlock => {
 export const toolResult = (u: unknown): McpClient.ToolResult | undefined => {
   if (!Predicate.isReadonlyRecord(u)) return undefined
   const { structuredContent } = u
-  // Servers that answer with structured content alone are common; an answer with neither is none.
+  // Servers commonly answer with structured content alone; an answer with neither is invalid.
   const blocks = entries(u["content"], content) ?? (Predicate.isReadonlyRecord(structuredContent) ? [] : undefined)
   if (blocks === undefined) return undefined
   return defined({
@@ -164,7 +163,7 @@ export const progress = (fields: Fields): McpClient.Progress | undefined => {
     : defined({ progress: done, total: amount(fields["total"]), message: text(fields["message"]) })
 }
 
-/** One page of a list, and where the next begins. */
+/** One page of a list, and the cursor of the next. */
 export const page = <A>(
   u: unknown,
   key: string,
@@ -174,7 +173,7 @@ export const page = <A>(
   return items === undefined ? undefined : { items, next: text((u as Fields)["nextCursor"]) }
 }
 
-/** The parts of `initialize` that the SDK keeps apart. */
+/** The parts of `initialize` that the SDK keeps separately. */
 export const serverInfo = (given: {
   readonly version: unknown
   readonly capabilities: unknown

@@ -1,6 +1,5 @@
 /**
- * Clients of MCP servers, over a process's standard input and output or over streamable HTTP, on
- * `@modelcontextprotocol/sdk`.
+ * MCP clients over standard input and output of a process, or over streamable HTTP, on `@modelcontextprotocol/sdk`.
  *
  * @since 0.1.0
  */

@@ -1,7 +1,7 @@
 /**
- * Skills that modules export: a program names packages or files, and what they export as skills is found.
+ * Finds skills among the exports of named packages and files.
  *
- * To load a module is to run it: name only what you would import yourself.
+ * Loading a module runs it: name only modules that you would import yourself.
  *
  * @since 0.1.0
  */
@@ -11,6 +11,7 @@ import * as Either from "effect/Either"
 import { errorInfo } from "../domain/ErrorInfo.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as VisibleText from "../internal/text/VisibleText.js"
+import * as BoundSkill from "./definition/BoundSkill.js"
 import * as Skill from "./definition/Skill.js"
 import * as SkillToolkit from "./execute/SkillToolkit.js"
 import { type Loaded, type SkillSource, SkillSourceError } from "./folder/SkillSource.js"
@@ -21,18 +22,17 @@ import { type Loaded, type SkillSource, SkillSourceError } from "./folder/SkillS
  */
 export interface Options {
   /**
-   * What paths that begin with `./` or `../` are relative to: a URL, such as `import.meta.url`. Without it they are
-   * refused: nobody could say where they lead.
+   * Base of paths that begin with `./` or `../`: a URL such as `import.meta.url`. Without it such paths are refused.
    */
   readonly base?: string | URL | undefined
   /**
-   * Loads a module. Default `import`, which looks up packages from where this library is; `(specifier) =>
-   * import(specifier)` written in your program looks them up from there.
+   * Loads a module. Default `import`, which resolves packages from the location of this library. Pass `(specifier) =>
+   * import(specifier)`, written in your program, to resolve them from there.
    */
   readonly load?: ((specifier: string) => Promise<unknown>) | undefined
   /** How long a module may take to load. Default 10 s. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** What the source is called in logs and reports. Default `modules`. */
+  /** Name of the source in logs and reports. Default `modules`. */
   readonly name?: string | undefined
 }
 
@@ -52,13 +52,13 @@ export interface Found {
  * @category models
  */
 export interface Scan {
-  /** In the order of the modules, and within each in that of the names of its exports. No skill is here twice. */
+  /** Ordered by module, and within a module by export name. Each skill is listed once. */
   readonly found: ReadonlyArray<Found>
-  /** Modules that were refused, could not be loaded, or hold no skills. */
+  /** Modules that were refused, could not be loaded, or export no skills. */
   readonly problems: ReadonlyArray<SkillSourceError>
 }
 
-// A package, and a path in it: no scheme, no way out of it.
+// A package, optionally with a path in it; no scheme and no `..`.
 const packagePattern = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i
 const MAX_SPECIFIER = 1024
 
@@ -71,7 +71,7 @@ const isPackage = (specifier: string): boolean => {
   )
 }
 
-/** What is handed to the loader; the text says why it is not. */
+/** The specifier for the loader, or why it is refused. */
 const resolve = (specifier: string, base: string | URL | undefined): Either.Either<string, string> => {
   if (specifier.length > MAX_SPECIFIER || VisibleText.visible(specifier) !== specifier)
     return Either.left("it is too long, or has characters that cannot be seen")
@@ -84,15 +84,15 @@ const resolve = (specifier: string, base: string | URL | undefined): Either.Eith
     : Either.left("it is neither a package, nor a `file:` URL, nor a path that begins with ./ or ../")
 }
 
-/** One level of lists: deeper ones are data. */
+/** Looks one level into lists: deeper lists are data. */
 const skillsIn = (value: unknown): ReadonlyArray<Skill.Any> =>
   (Array.isArray(value) ? (value as ReadonlyArray<unknown>) : [value]).flatMap((value) =>
     Skill.isSkill(value) ? [value] : SkillToolkit.isSkillToolkit(value) ? value.skills : []
   )
 
 /**
- * The skills that a module exports: skills, toolkits, and lists of them, by the names of the exports. Each once, under
- * whatever names.
+ * The skills a module exports: skills, toolkits, and lists of them, ordered by export name. A skill exported under
+ * several names is listed once.
  *
  * @since 0.1.0
  * @category accessors
@@ -105,9 +105,8 @@ export const exported = (module: unknown): ReadonlyArray<Skill.Any> => {
 }
 
 /**
- * Loads modules one after another and looks for skills among their exports. Packages, with or without a path in them,
- * `file:` URLs and relative paths are loaded, nothing else. A module that cannot be loaded is a problem, and the scan
- * goes on.
+ * Loads modules one after another and finds the skills among their exports. Accepts packages (with or without a path),
+ * `file:` URLs and relative paths, nothing else. A module that cannot be loaded is a problem; the scan goes on.
  *
  * @since 0.1.0
  * @category constructors
@@ -165,9 +164,9 @@ export const scan = (specifiers: ReadonlyArray<string>, options?: Options | unde
   })
 
 /**
- * The skills of these modules as a source. What a module exports does not say in its type what it requires: the skills
- * get the services that are in context where the source is loaded, and are to require no others. One that does fails
- * when it is executed.
+ * A source of the skills of these modules. The type of a module does not say what its skills require: they get the
+ * services of the context in which the source is loaded. A skill that requires another service fails when it is
+ * executed.
  *
  * @since 0.1.0
  * @category constructors
@@ -176,7 +175,7 @@ export const source = (specifiers: ReadonlyArray<string>, options?: Options | un
   name: options?.name ?? "modules",
   load: Effect.flatMap(scan(specifiers, options), ({ found, problems }) =>
     Effect.map(
-      Skill.bindAll(found.map(({ skill }) => skill)) as Effect.Effect<Loaded["skills"]>,
+      BoundSkill.all(found.map(({ skill }) => skill)) as Effect.Effect<Loaded["skills"]>,
       (skills): Loaded => ({ skills, problems })
     )
   )

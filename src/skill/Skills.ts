@@ -1,15 +1,14 @@
 /**
- * Skills as an application has them: a registry that is filled from several sources, and an executor, as a
- * configuration wants them.
+ * Configures the skill subsystem of an application: a registry filled from several sources, and an executor.
  *
- * The registry is filled in this order: skills that are given, built-in ones, those that modules export, sources of
- * your own, folders with a `SKILL.md`. Of two skills of one name the first stays, and a warning names the other. What
- * is registered later, by `SkillRegistration.layer` for example, fails on a name that is taken.
+ * The registry is filled in this order: given skills, built-in skills, skills exported by modules, custom sources,
+ * folders with a `SKILL.md`. If two skills share a name, the first one wins and a warning names the other. Registering
+ * a taken name later, by `SkillRegistration.layer` for example, fails.
  *
  * @since 0.1.0
  */
-import * as FileSystem from "@effect/platform/FileSystem"
-import * as Path from "@effect/platform/Path"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type * as Path from "@effect/platform/Path"
 import type * as ConfigError from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -24,7 +23,6 @@ import * as Hooks from "../observability/Hooks.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import type * as Skill from "./definition/Skill.js"
 import type { SkillAlreadyRegisteredError, SkillValidationError } from "./definition/SkillError.js"
-import type { LoadedSkill } from "./definition/SkillFile.js"
 import * as DefaultSkillExecutor from "./execute/DefaultSkillExecutor.js"
 import * as DefaultSkillRegistry from "./execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "./execute/PermissionChecker.js"
@@ -34,9 +32,8 @@ import * as SkillRegistry from "./execute/SkillRegistry.js"
 import * as SkillResultBackend from "./execute/SkillResultBackend.js"
 import * as SkillResultCache from "./execute/SkillResultCache.js"
 import * as SkillResultMemory from "./execute/SkillResultMemory.js"
-import * as FolderExecution from "./folder/FolderExecution.js"
+import { FOLDERS, type Options as FolderOptions, register as registerFolders } from "./FolderSource.js"
 import * as ScriptRunner from "./folder/ScriptRunner.js"
-import * as SkillFolders from "./folder/SkillFolders.js"
 import * as SkillSource from "./folder/SkillSource.js"
 import * as SkillTrust from "./folder/SkillTrust.js"
 import * as ModuleDiscovery from "./ModuleDiscovery.js"
@@ -47,13 +44,13 @@ import * as SkillsConfig from "./SkillsConfig.js"
  * @category models
  */
 export interface Service {
-  /** What the configuration calls these skills. */
+  /** Name of these skills in the configuration. */
   readonly name: string
   /**
-   * What came of each source, in the order in which they were read; folders as they were when they were last looked at.
+   * The report of each source, in the order in which the sources were read; for folders, that of the last scan.
    */
   readonly sources: Effect.Effect<ReadonlyArray<SkillSource.Report>>
-  /** A part for each source: unhealthy while something of it is not there that should be. */
+  /** One part per source, unhealthy while something of the source is unavailable. */
   readonly health: Effect.Effect<Health.Report>
 }
 
@@ -64,41 +61,29 @@ export interface Service {
 export class Skills extends Context.Tag("effect-lexigram/skill/Skills")<Skills, Service>() {}
 
 /**
- * How folders are looked at, beside what the configuration says.
- *
- * @since 0.1.0
- * @category models
- */
-export interface FolderOptions
-  extends Omit<SkillFolders.RegisterOptions, "paths" | "admit" | "allowedScriptTypes" | "around"> {
-  /** Follows what happens to the folders. Default false: they are looked at once. */
-  readonly watch?: boolean | undefined
-}
-
-/**
- * What the configuration works with.
+ * Services and skills that the configuration uses.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Collaborators {
-  /** In front of all others; two of one name fail the layer. */
+  /** Registered before all others; a duplicate name fails the layer. */
   readonly skills?: ReadonlyArray<Skill.Any> | undefined
-  /** What `builtinSkills` chooses from. */
+  /** The skills that `builtinSkills` selects from. */
   readonly builtin?: ReadonlyArray<Skill.Any> | undefined
-  /** Sources of your own, behind modules and before folders. */
+  /** Custom sources, read after modules and before folders. */
   readonly sources?: ReadonlyArray<SkillSource.SkillSource<any>> | undefined
-  /** Who may do what, where permissions are enforced. Default: nobody may do anything that needs a permission. */
+  /** Grants permissions where they are enforced. Default: no permission is granted. */
   readonly permissions?: Layer.Layer<PermissionChecker.PermissionChecker, any, any> | undefined
-  /** Who confirms executions. Default: nobody, they are refused. */
+  /** Confirms executions. Default: executions that need confirmation are refused. */
   readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate, any, any> | undefined
-  /** Where results are kept with `cacheBackend: "cache"`. */
+  /** Stores results with `cacheBackend: "cache"`. */
   readonly cache?: Layer.Layer<CacheBackend.CacheBackend, any, any> | undefined
-  /** What runs the scripts of folders. Default: nothing does. */
+  /** Runs the scripts of folders. Default: no script is run. */
   readonly scripts?: Layer.Layer<ScriptRunner.ScriptRunner, any, any> | undefined
   /**
-   * Which folders may be used: asked at each execution, and about skills of the project before they are registered.
-   * Default: all but those of the project, which are not looked at.
+   * Decides which folders may be used: asked at each execution, and before a skill of the project is registered.
+   * Default: all folders except those of the project, which are not read.
    */
   readonly trust?: Layer.Layer<SkillTrust.SkillTrust, any, any> | undefined
   /** How the modules of `scanPackages` are loaded. */
@@ -110,11 +95,13 @@ type Given<L> = Extract<
   L[Extract<keyof L, "permissions" | "approvals" | "cache" | "scripts" | "trust">],
   Layer.Layer<any, any, any>
 >
+
 type SkillsIn<L> = Extract<L[Extract<keyof L, "skills" | "builtin">], ReadonlyArray<Skill.Any>>[number]
+
 type SourcesIn<L> = Extract<L[Extract<keyof L, "sources">], ReadonlyArray<SkillSource.SkillSource<any>>>[number]
 
 /**
- * What these collaborators fail with.
+ * Errors of these collaborators.
  *
  * @since 0.1.0
  * @category models
@@ -122,7 +109,7 @@ type SourcesIn<L> = Extract<L[Extract<keyof L, "sources">], ReadonlyArray<SkillS
 export type ErrorOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Error<Given<L>>
 
 /**
- * What these collaborators require.
+ * Requirements of these collaborators.
  *
  * @since 0.1.0
  * @category models
@@ -131,12 +118,12 @@ export type ContextOf<L extends Collaborators> =
   | ([Given<L>] extends [never] ? never : Layer.Layer.Context<Given<L>>)
   | Exclude<Skill.ServicesOf<SkillsIn<L>> | SkillSource.ServicesOf<SourcesIn<L>>, Scope.Scope>
 
-/** A name that is misspelt would be passed over in silence. */
+/** Rejects misspelled names, which would otherwise be ignored. */
 type NothingElse<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Collaborators | Known>]: never
 }
 
-/** What a layer of skills provides. */
+/** The services of a layer of skills. */
 type Out = Skills | SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor | SkillResultCache.SkillResultCache
 
 type Failure = SkillAlreadyRegisteredError | SkillValidationError | SkillsConfig.SkillsConfigurationError
@@ -150,7 +137,7 @@ const noop = (name: string): Layer.Layer<Out> =>
   )
 
 /**
- * No skills: nothing is registered, and nothing can be executed.
+ * Registers no skills and executes none.
  *
  * @since 0.1.0
  * @category layers
@@ -166,7 +153,7 @@ const sourcesOf = (
   given: Collaborators
 ): ReadonlyArray<SkillSource.SkillSource<any>> => {
   const { autoDiscover, builtinSkills, enableBuiltin, scanPackages } = config
-  // Who is given none and asks for none in particular misses none.
+  // The default selection without built-in skills is not an error.
   const isBuiltin = enableBuiltin && (given.builtin !== undefined || !isDefault(builtinSkills))
   return [
     ...(isBuiltin ? [SkillSource.fromNames("built-in", given.builtin ?? [], builtinSkills)] : []),
@@ -174,105 +161,6 @@ const sourcesOf = (
     ...(given.sources ?? [])
   ]
 }
-
-const mainScript = /^scripts\/main\.(?:py|js|sh)$/
-
-/** An attempt lasts longer than its script may: it is the script that is said to be late. */
-const traitsOf =
-  ({ scriptTimeoutSeconds }: SkillsConfig.SkillsConfig, given: FolderOptions["traits"]) =>
-  (skill: LoadedSkill): SkillFolders.Traits => {
-    const traits = typeof given === "function" ? given(skill) : given
-    return skill.files.some((file) => mainScript.test(file))
-      ? { ...traits, timeout: traits?.timeout ?? Duration.seconds(scriptTimeoutSeconds + 5) }
-      : { ...traits }
-  }
-
-const reasons: { readonly [Reason in SkillFolders.Problem["reason"]]: SkillSource.SkillSourceError["reason"] } = {
-  Malformed: "Refused",
-  Link: "Refused",
-  Duplicate: "NotRegistered",
-  NotRegistered: "NotRegistered",
-  Unreadable: "Unavailable",
-  Home: "Unavailable",
-  Limit: "Unavailable",
-  Untrusted: "Refused"
-}
-
-const FOLDERS = "folders"
-
-const reportOf = ({ problems, skills }: SkillFolders.Scan): SkillSource.Report => {
-  const without = new Set(problems.filter(({ reason }) => reason === "NotRegistered").map(({ skillName }) => skillName))
-  return {
-    source: FOLDERS,
-    registered: skills.map(({ file }) => file.name).filter((name) => !without.has(name)),
-    problems: problems.map(
-      ({ message, path, reason }) =>
-        new SkillSource.SkillSourceError({ source: FOLDERS, reason: reasons[reason], subject: path, message })
-    )
-  }
-}
-
-/** Asks about skills of the project. A refusal holds for the content: a folder that changed is asked about again. */
-const admitting = (trust: SkillTrust.Service, places: ReadonlyArray<SkillsConfig.Place>) => {
-  const strange = new Set(places.filter(({ origin }) => origin === "project").map(({ path }) => path))
-  const refused = new Set<string>()
-  return (skill: LoadedSkill, path: string): Effect.Effect<boolean, SkillTrust.SkillTrustError> =>
-    Effect.suspend(() => {
-      if (!strange.has(path)) return Effect.succeed(true)
-      const key = JSON.stringify([skill.file.name, skill.directory, skill.hash])
-      if (refused.has(key)) return Effect.succeed(false)
-      return Effect.tap(trust.isTrusted(skill), (isTrusted) => Effect.sync(() => isTrusted || refused.add(key)))
-    })
-}
-
-/** Folders of the project that nothing is read from, because nobody says what of them is trusted. */
-const passedOver = (places: ReadonlyArray<SkillsConfig.Place>) =>
-  Effect.gen(function* () {
-    const fs = yield* FileSystem.FileSystem
-    const path = yield* Path.Path
-    const there = yield* Effect.filter(places, (place) =>
-      Effect.orElseSucceed(fs.exists(path.resolve(place.path)), () => false)
-    )
-    const problems = there.map(
-      ({ path }) =>
-        new SkillSource.SkillSourceError({
-          source: FOLDERS,
-          reason: "Refused",
-          subject: path,
-          message: `The skills of the project in ${path} are left out: nobody says which are trusted`,
-          hint: 'Give `Skills.layer` a `trust`, for example `SkillLock.layer`, or set `projectSkills: "off"`'
-        })
-    )
-    yield* Effect.forEach(problems, SkillSource.warn, { discard: true })
-    return problems
-  })
-
-const folders = (config: SkillsConfig.SkillsConfig, given: FolderOptions | undefined, hasTrust: boolean) =>
-  Effect.gen(function* () {
-    const context = yield* Effect.context<SkillTrust.SkillTrust | FileSystem.FileSystem | Path.Path>()
-    const all = SkillsConfig.placesOf(config)
-    const places = hasTrust ? all : all.filter(({ origin }) => origin !== "project")
-    const left = hasTrust ? [] : yield* passedOver(all.filter(({ origin }) => origin === "project"))
-    const { scan } = yield* SkillFolders.register({
-      ...given,
-      watch: given?.watch ?? false,
-      paths: places.map(({ path }) => path),
-      admit: admitting(yield* SkillTrust.SkillTrust, places),
-      allowedScriptTypes: config.allowedScriptTypes,
-      traits: traitsOf(config, given?.traits),
-      around: (skill, execute) =>
-        Effect.zipRight(
-          Effect.provide(FolderExecution.trusted(skill), context),
-          config.lazyLoadContext
-            ? execute
-            : Effect.flatMap(execute, (output) => Effect.provide(FolderExecution.withContents(skill, output), context))
-        )
-    })
-    return Effect.map(scan, (scan) => {
-      const report = reportOf(scan)
-      return { ...report, problems: [...report.problems, ...left] }
-    })
-  })
 
 const checkOf =
   (source: string, report: Effect.Effect<SkillSource.Report>) =>
@@ -292,14 +180,14 @@ const populate = (config: SkillsConfig.SkillsConfig, given: Collaborators) =>
     const reports = read.map((report) => Effect.succeed(report))
     const checks = read.map((report) => checkOf(report.source, Effect.succeed(report))(name))
     if (config.enableSkillSources) {
-      const report = yield* folders(config, given.folders, given.trust !== undefined)
+      const report = yield* registerFolders(config, given.folders, given.trust !== undefined)
       reports.push(report)
       checks.push(checkOf(FOLDERS, report)(name))
     }
     return { name, sources: Effect.all(reports), health: Health.sum(checks) }
   }).pipe(Effect.annotateLogs("skills", config.name))
 
-/** The configuration's limits around whatever runs scripts. */
+/** Applies the configuration's script limits to a runner. */
 const limited = (config: SkillsConfig.SkillsConfig, runner: ScriptRunner.Service): ScriptRunner.Service => ({
   run: (request) => {
     const type = request.script.slice(request.script.lastIndexOf(".") + 1)
@@ -333,7 +221,7 @@ const cacheOf = (
     : Layer.provide(SkillResultBackend.layer(options), backend)
 }
 
-/** Hooks and bus of the context serve executions outside of runs. */
+/** Hooks and bus of the context serve executions outside a run. */
 const executorOf = (config: SkillsConfig.SkillsConfig) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
@@ -366,7 +254,7 @@ const enabled = (config: SkillsConfig.SkillsConfig, given: Collaborators): Layer
       )
     )
   )
-  // A registry of its own, not `DefaultSkillRegistry.layerEmpty`, which other layers may share.
+  // A separate registry: `DefaultSkillRegistry.layerEmpty` may be shared by other layers.
   const registry = Layer.scoped(SkillRegistry.SkillRegistry, DefaultSkillRegistry.make)
   return Layer.merge(populated, executor).pipe(Layer.provideMerge(Layer.merge(registry, cacheOf(config, given.cache))))
 }
@@ -377,7 +265,7 @@ const compose = (
 ): Layer.Layer<Out, any, any> =>
   Layer.unwrapEffect(Effect.map(config, (config) => (config.enabled ? enabled(config, given) : noop(config.name))))
 
-/** Files are read for folders of skills alone. */
+/** Only folders need the file system. */
 type Files<L> = L extends
   | { readonly config: { readonly enableSkillSources: false } }
   | { readonly config: { readonly enabled: false } }
@@ -385,7 +273,7 @@ type Files<L> = L extends
   : FileSystem.FileSystem | Path.Path
 
 /**
- * The defaults of `SkillsConfig` with some fields replaced. Files are required unless `enableSkillSources` is `false`.
+ * Overrides some defaults of `SkillsConfig`. Requires the file system unless `enableSkillSources` is `false`.
  *
  * @since 0.1.0
  * @category layers
@@ -419,7 +307,7 @@ export const layer = <const L extends Collaborators & { readonly config?: Skills
   )
 
 /**
- * Configured from the environment (`LEX_AI_SKILLS__*`).
+ * Reads the configuration from the environment (`LEX_AI_SKILLS__*`).
  *
  * @since 0.1.0
  * @category layers
@@ -430,7 +318,7 @@ export const layerConfig = <const L extends Collaborators = {}>(
   compose(SkillsConfig.config, options ?? {})
 
 /**
- * How the sources of skills are.
+ * Health of the skill sources.
  *
  * @since 0.1.0
  * @category accessors

@@ -1,5 +1,5 @@
 /**
- * Which skills an application has and how they are executed, from code or from the environment.
+ * Configuration of an application's skills and their execution, from code or from the environment.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ import * as FlatConfig from "../internal/FlatConfig.js"
 import * as VisibleText from "../internal/text/VisibleText.js"
 
 /**
- * A configuration that cannot be used; the message names every field that is wrong.
+ * An invalid configuration. The message names every invalid field.
  *
  * @since 0.1.0
  * @category errors
@@ -32,7 +32,7 @@ export class SkillsConfigurationError extends ErrorCode.TaggedError<SkillsConfig
 export const ENV_PREFIX = "LEX_AI_SKILLS__"
 
 /**
- * Where assistants look for skills, by assistant; `~` is the home of the user, `.` the working directory.
+ * The skill folder of each assistant; `~` is the user's home, `.` the working directory.
  *
  * @since 0.1.0
  * @category constants
@@ -50,8 +50,8 @@ export const directories = {
 } as const
 
 /**
- * Where a project keeps skills of its own, from the working directory. Whoever wrote the project wrote them: nothing of
- * them is shown to a model before `SkillTrust` accepts it.
+ * Folders of the project's own skills, relative to the working directory. The author of the project wrote them: nothing
+ * in them reaches a model before `SkillTrust` accepts it.
  *
  * @since 0.1.0
  * @category constants
@@ -59,8 +59,7 @@ export const directories = {
 export const projectDirectories = ["./.claude/skills", "./.agents/skills"] as const
 
 /**
- * Where a folder of skills is known from: named in the configuration, kept by an assistant of the user, or part of the
- * project.
+ * Where a skill folder comes from: the configuration, an assistant of the user, or the project.
  *
  * @since 0.1.0
  * @category models
@@ -68,7 +67,7 @@ export const projectDirectories = ["./.claude/skills", "./.agents/skills"] as co
 export type Origin = "configured" | "assistant" | "project"
 
 /**
- * A path to look for skills below.
+ * A path below which skills are searched.
  *
  * @since 0.1.0
  * @category models
@@ -85,7 +84,7 @@ export interface Place {
 export type Assistant = keyof typeof directories
 
 /**
- * All assistants that `directories` knows.
+ * All assistants in `directories`.
  *
  * @since 0.1.0
  * @category constants
@@ -96,7 +95,7 @@ const says = (text: string) => ({ message: () => ({ message: text, override: tru
 
 const Flag = Schema.Boolean.annotations(says("must be true or false"))
 
-/** No longer than a timer can run. */
+/** At most the longest delay of a timer. */
 const seconds = (least: number) =>
   Schema.Number.pipe(
     Schema.filter((value) => (least === 0 ? value > 0 : value >= least) && value <= 2_147_483)
@@ -118,53 +117,53 @@ const texts = (what: string) =>
 export const SkillsConfig = Schema.Struct({
   /** Off: there are no skills, and none can be executed. */
   enabled: Flag,
-  /** What this set of skills is called in logs and in reports of its health. */
+  /** Name of this set of skills in logs and health reports. */
   name: Text.annotations(says("must be a name, without characters that cannot be seen")),
-  /** For each attempt of a skill that says nothing about its timeout. */
+  /** For each attempt of a skill without a timeout of its own. */
   defaultTimeoutSeconds: seconds(0),
-  /** Further attempts after failures of a connection, for a skill that says nothing about its retries. */
+  /** Retries after connection failures, for a skill without a retry setting of its own. */
   maxRetries: count(0, 100),
-  /** Executions that run at a time; others wait. */
+  /** Concurrent executions; others wait. */
   maxConcurrentExecutions: count(1, 1_000_000),
-  /** Off: no result is used a second time. */
+  /** Off: results are never reused. */
   cacheEnabled: Flag,
-  /** How long a result may be used again. */
+  /** How long a result may be reused. */
   cacheTtlSeconds: seconds(1),
   /**
-   * Where results are kept: in this process, or in the backend that `Skills.layer` is given, which others may share.
+   * Where results are kept: in this process, or in the backend given to `Skills.layer`, which others may share.
    */
   cacheBackend: Schema.Literal("in_memory", "cache").annotations(says('must be "in_memory" or "cache"')),
-  /** Off: everybody may execute every skill. */
+  /** Off: every user may execute every skill. */
   enforcePermissions: Flag,
-  /** On: skills are looked for in the modules of `scanPackages`. */
+  /** On: searches the modules of `scanPackages` for skills. */
   autoDiscover: Flag,
-  /** Packages, or modules by paths that begin with `./` or `../`, in the order in which they are looked at. */
+  /** Packages, or modules by paths that begin with `./` or `../`, in search order. */
   scanPackages: texts("packages or paths of modules"),
-  /** Off: none of the built-in skills. */
+  /** Off: no built-in skills. */
   enableBuiltin: Flag,
   /** Names of built-in skills. */
   builtinSkills: texts("names of skills"),
   /** Off: no folders with a SKILL.md. */
   enableSkillSources: Flag,
-  /** Where folders with a SKILL.md are looked for first, in this order; of two skills of one name the first counts. */
+  /** Folders searched first for a SKILL.md, in this order. If two skills share a name, the first one wins. */
   skillPaths: texts("paths"),
-  /** Assistants whose folders are looked at behind `skillPaths`, see `directories`. */
+  /** Assistants whose folders are searched after `skillPaths`; see `directories`. */
   enabledDirectories: Schema.Array(Schema.Literal(...assistants)).annotations(
     says(`must be a list of ${assistants.join(", ")}`)
   ),
   /**
-   * Skills of the project (`projectDirectories`), each only once `SkillTrust` accepts it: not looked at, behind all
-   * other folders, or before them. Of two skills of one name that of the earlier folder counts; one that is not trusted
+   * Skills of the project (`projectDirectories`), each used only once `SkillTrust` accepts it: not read, searched after
+   * all other folders, or searched before them. If two skills share a name, the earlier folder wins; an untrusted skill
    * hides no other.
    */
   projectSkills: Schema.Literal("off", "last", "first").annotations(says('must be "off", "last" or "first"')),
-  /** How long a script of a skill may run. */
+  /** Time limit of a skill's script. */
   scriptTimeoutSeconds: seconds(0),
-  /** Scripts that may be run, by the ends of their names; none: no script is run. */
+  /** File extensions of scripts that may run. Empty: no script runs. */
   allowedScriptTypes: Schema.Array(Schema.Literal("py", "sh", "js")).annotations(says("must be a list of py, sh, js")),
   /**
-   * On: whoever executes a folder without a script is told the names of its files, and reads what is needed. Off: the
-   * texts come along, of 50 files at most, 64 KiB each and 256 KiB in all.
+   * On: executing a folder without a script returns the names of its files, to be read on demand. Off: it also returns
+   * their text, for at most 50 files, 64 KiB each and 256 KiB in all.
    */
   lazyLoadContext: Flag
 }).annotations({ identifier: "effect-lexigram/skill/SkillsConfig" })
@@ -208,9 +207,9 @@ export const defaults: SkillsConfig = {
 export type Options = { readonly [K in keyof SkillsConfig]?: SkillsConfig[K] | undefined }
 
 /**
- * Where folders with a SKILL.md are looked for, each path once. The order is the precedence: of two skills of one name
- * that of the earlier place counts. `skillPaths` come before the folders of assistants, those of the project last or
- * first, as `projectSkills` says.
+ * The folders to search for a SKILL.md, each path once, in order of precedence: if two skills share a name, the earlier
+ * folder wins. `skillPaths` come before the folders of assistants; those of the project come last or first, as
+ * `projectSkills` says.
  *
  * @since 0.1.0
  * @category accessors
@@ -233,7 +232,7 @@ export const placesOf = ({
   const places = new Map<string, Place>()
   for (const place of projectSkills === "first" ? [...project, ...own] : [...own, ...project]) {
     const known = places.get(place.path)
-    // A path that the configuration names itself is no stranger's.
+    // A path that the configuration itself names is not foreign.
     if (known === undefined) places.set(place.path, place)
     else if (known.origin === "project") places.set(place.path, place)
   }
@@ -243,8 +242,8 @@ export const placesOf = ({
 const check = FlatConfig.checking(SkillsConfig, defaults)
 
 /**
- * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined`
- * keeps its default.
+ * Overrides some defaults, or fails with every invalid field and what it must be. A field that is `undefined` keeps its
+ * default.
  *
  * @since 0.1.0
  * @category constructors
@@ -294,9 +293,9 @@ const fields = {
 } satisfies { [K in keyof SkillsConfig]: Config.Config<unknown> }
 
 /**
- * The configuration from variables such as `LEX_AI_SKILLS__MAX_RETRIES`; what is unset keeps its default, lists are
- * separated by commas, an empty text is an empty list. A value that cannot be read or is out of bounds is a
- * `ConfigError` that names its variable.
+ * Reads variables such as `LEX_AI_SKILLS__MAX_RETRIES`. An unset variable keeps its default, lists are separated by
+ * commas, and an empty text is an empty list. An unreadable or out-of-range value is a `ConfigError` that names its
+ * variable.
  *
  * @since 0.1.0
  * @category constructors

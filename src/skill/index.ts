@@ -1,27 +1,41 @@
 /**
- * The skills that a run has activated, and what they leave it to do.
+ * Tracks the skills that a run has activated, and restricts its tools accordingly.
  *
  * @since 0.1.0
  */
 export * as ActiveSkills from "./folder/ActiveSkills.js"
 
 /**
- * Which calls the `allowed-tools` of a skill allow.
+ * Decides which calls the `allowed-tools` of a skill permit.
  *
  * @since 0.1.0
  */
 export * as AllowedTools from "./folder/AllowedTools.js"
 
 /**
- * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
- * nothing that stands in a skill gets into them.
+ * Skills with their requirements provided.
+ *
+ * @since 0.1.0
+ */
+export * as BoundSkill from "./definition/BoundSkill.js"
+
+/**
+ * Tools by which a model uses a skill catalog. Their descriptions do not depend on the skills: no text of a skill gets
+ * into them.
  *
  * @since 0.1.0
  */
 export * as CatalogTools from "./folder/CatalogTools.js"
 
 /**
- * One skill or the other, by the parameters.
+ * Skills that execute other skills.
+ *
+ * @since 0.1.0
+ */
+export * as CompositeSkill from "./definition/CompositeSkill.js"
+
+/**
+ * Executes one of two skills, chosen by a condition on the parameters.
  *
  * @since 0.1.0
  */
@@ -49,26 +63,54 @@ export * as DefaultSkillExecutor from "./execute/DefaultSkillExecutor.js"
 export * as DefaultSkillRegistry from "./execute/DefaultSkillRegistry.js"
 
 /**
- * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients
- * understand.
+ * Scans skill folders again when something in them changes.
+ *
+ * @since 0.1.0
+ */
+export * as FolderFollower from "./folder/FolderFollower.js"
+
+/**
+ * Searches paths for skill folders and reads them.
+ *
+ * @since 0.1.0
+ */
+export * as FolderScan from "./folder/FolderScan.js"
+
+/**
+ * Registers the skills of the configured folders.
+ *
+ * @since 0.1.0
+ */
+export * as FolderSource from "./FolderSource.js"
+
+/**
+ * Converts tools of an MCP server to skills and tools, its prompts to messages, and skills to definitions for MCP
+ * clients.
  *
  * @since 0.1.0
  */
 export * as McpBridge from "./mcp/McpBridge.js"
 
 /**
- * The door to a server of the Model Context Protocol: its tools, resources and prompts as plain data.
+ * The port to a Model Context Protocol server: its tools, resources and prompts as plain data.
  *
  * @since 0.1.0
  */
 export * as McpClient from "./mcp/McpClient.js"
 
 /**
- * An MCP server that is made of values: for tests, and for servers that live in the same process.
+ * An in-memory MCP server, for tests and for servers in the same process.
  *
  * @since 0.1.0
  */
 export * as McpMemory from "./mcp/McpMemory.js"
+
+/**
+ * Plans how a tool of an MCP server becomes a skill or a tool.
+ *
+ * @since 0.1.0
+ */
+export * as McpToolPlan from "./mcp/McpToolPlan.js"
 
 /**
  * Presents several skill registries as one.
@@ -78,194 +120,205 @@ export * as McpMemory from "./mcp/McpMemory.js"
 export * as MergedSkillRegistry from "./execute/MergedSkillRegistry.js"
 
 /**
- * Skills that modules export: a program names packages or files, and what they export as skills is found.
+ * Finds skills among the exports of named packages and files.
  *
  * @since 0.1.0
  */
 export * as ModuleDiscovery from "./ModuleDiscovery.js"
 
 /**
- * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
+ * Executes several skills at once with the same parameters: all of them, as many as succeed, or a quorum.
  *
  * @since 0.1.0
  */
 export * as ParallelSkills from "./compose/ParallelSkills.js"
 
 /**
- * Who may execute which skills.
+ * Decides who may execute which skills.
  *
  * @since 0.1.0
  */
 export * as PermissionChecker from "./execute/PermissionChecker.js"
 
 /**
- * What users may do, granted and revoked while the program runs.
+ * Grants and revokes permissions of users at run time.
  *
  * @since 0.1.0
  */
 export * as PermissionGrants from "./execute/PermissionGrants.js"
 
 /**
- * Permissions as texts of segments that are separated by dots: `files.read`.
+ * Permissions: texts of dot-separated segments such as `files.read`.
  *
  * @since 0.1.0
  */
 export * as Permissions from "./definition/Permissions.js"
 
 /**
- * Runs the scripts that come with skills.
+ * The port that runs scripts of skills.
  *
  * @since 0.1.0
  */
 export * as ScriptRunner from "./folder/ScriptRunner.js"
 
 /**
- * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are
- * typed.
+ * A skill: a capability with a definition, checked parameters, a checked result, and typed failures and requirements.
  *
  * @since 0.1.0
  */
 export * as Skill from "./definition/Skill.js"
 
 /**
- * Reading a file of a skill's folder, and nothing outside of it.
+ * Reads files of a skill's folder, and nothing outside it.
  *
  * @since 0.1.0
  */
 export * as SkillAccess from "./folder/SkillAccess.js"
 
 /**
- * The instructions of a skill as a model is given them.
+ * Renders the instructions of a skill for a model.
  *
  * @since 0.1.0
  */
 export * as SkillActivation from "./folder/SkillActivation.js"
 
 /**
- * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
+ * Replaces `$ARGUMENTS` in the instructions of a `SKILL.md`.
  *
  * @since 0.1.0
  */
 export * as SkillArguments from "./folder/SkillArguments.js"
 
 /**
- * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of
- * those that are activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped
- * or fenced, and bounded.
+ * The user and session of an execution, and what its handler knows about it.
+ *
+ * @since 0.1.0
+ */
+export * as SkillCall from "./definition/SkillCall.js"
+
+/**
+ * The skill catalog port: `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all
+ * skills, the instructions of activated ones, and files on demand. Text of a skill is data: it is escaped or fenced,
+ * and bounded.
  *
  * @since 0.1.0
  */
 export * as SkillCatalog from "./folder/SkillCatalog.js"
 
 /**
- * Skills one after another: each result is the next one's parameters.
+ * Executes skills one after another: each result is the parameters of the next.
  *
  * @since 0.1.0
  */
 export * as SkillChain from "./compose/SkillChain.js"
 
 /**
- * Skills made of skills: tried again, in another form, with a substitute, in a race, in a loop, in less time.
+ * Derives skills from skills: retry, timeout, map, fallback, race, loop.
  *
  * @since 0.1.0
  */
 export * as SkillCombinators from "./compose/SkillCombinators.js"
 
 /**
- * Skills and their results as data.
+ * Skill definitions and results as data.
  *
  * @since 0.1.0
  */
 export * as SkillDefinition from "./definition/SkillDefinition.js"
 
 /**
- * How skills fail.
+ * Errors of skills.
  *
  * @since 0.1.0
  */
 export * as SkillError from "./definition/SkillError.js"
 
 /**
- * The domain events of skills: what other parts of an application are told of.
+ * Domain events published by the skill subsystem.
  *
  * @since 0.1.0
  */
 export * as SkillEvents from "./definition/SkillEvents.js"
 
 /**
- * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
+ * The skill executor port: executes skills by name or by value.
  *
  * @since 0.1.0
  */
 export * as SkillExecutor from "./execute/SkillExecutor.js"
 
 /**
- * Skills as folders: a file `SKILL.md` with what the skill is for and its instructions, beside scripts and other files.
+ * The contents of a `SKILL.md`: what the skill is for and its instructions, in a folder with scripts and other files.
  *
  * @since 0.1.0
  */
 export * as SkillFile from "./definition/SkillFile.js"
 
 /**
- * Folders of skills: found below paths, made executable, and kept in step with a registry.
+ * Reads `SKILL.md` files and the folders that contain them.
+ *
+ * @since 0.1.0
+ */
+export * as SkillFileReader from "./definition/SkillFileReader.js"
+
+/**
+ * Finds skill folders, makes them executable, and keeps a registry in step with them.
  *
  * @since 0.1.0
  */
 export * as SkillFolders from "./folder/SkillFolders.js"
 
 /**
- * The places of skills where handlers may wait.
+ * Hook points of skills.
  *
  * @since 0.1.0
  */
 export * as SkillHooks from "./definition/SkillHooks.js"
 
 /**
- * What a model is told of all skills: names and descriptions.
+ * Lists names and descriptions of skills for a model.
  *
  * @since 0.1.0
  */
 export * as SkillListing from "./folder/SkillListing.js"
 
 /**
- * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about
- * before anything of it is used.
+ * Remembers trusted skills in a lock file: a new or changed skill folder is asked about before anything of it is used.
  *
  * @since 0.1.0
  */
 export * as SkillLock from "./folder/SkillLock.js"
 
 /**
- * The lock file of skills: which were accepted, and with what content. JSON, in one form for the same content.
+ * The lock file of skills: accepted skills with their content hashes, as canonical JSON.
  *
  * @since 0.1.0
  */
 export * as SkillLockFile from "./folder/SkillLockFile.js"
 
 /**
- * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes
- * from a fixed list.
+ * Metrics and span names of skills. Labels are skill names, at most `maxNames`, and outcomes from a fixed list.
  *
  * @since 0.1.0
  */
 export * as SkillMetrics from "./definition/SkillMetrics.js"
 
 /**
- * One of several skills, chosen by a model from their descriptions.
+ * Executes one of several skills, chosen by a model from their descriptions.
  *
  * @since 0.1.0
  */
 export * as SkillModelRouter from "./compose/SkillModelRouter.js"
 
 /**
- * The parameters of a skill as a list, for those who have no schema: written by hand, or read from somewhere.
+ * Describes parameters as a list, for skills without a schema: written by hand or read from data.
  *
  * @since 0.1.0
  */
 export * as SkillParameters from "./definition/SkillParameters.js"
 
 /**
- * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
+ * Runs stages over a growing context: each stage reads the results of earlier stages and adds its own.
  *
  * @since 0.1.0
  */
@@ -279,7 +332,7 @@ export * as SkillPipeline from "./compose/SkillPipeline.js"
 export * as SkillRegistration from "./execute/SkillRegistration.js"
 
 /**
- * The skills that can be executed, by name.
+ * The skill registry port: executable skills by name.
  *
  * @since 0.1.0
  */
@@ -293,7 +346,7 @@ export * as SkillRegistry from "./execute/SkillRegistry.js"
 export * as SkillResultBackend from "./execute/SkillResultBackend.js"
 
 /**
- * Results of cacheable skills, kept for equal parameters.
+ * The cache port for results of cacheable skills.
  *
  * @since 0.1.0
  */
@@ -307,50 +360,49 @@ export * as SkillResultCache from "./execute/SkillResultCache.js"
 export * as SkillResultMemory from "./execute/SkillResultMemory.js"
 
 /**
- * One of several skills, by the parameters: the first route whose condition holds, in their order.
+ * Executes the skill of the first route whose condition holds for the parameters.
  *
  * @since 0.1.0
  */
 export * as SkillRouter from "./compose/SkillRouter.js"
 
 /**
- * Where skills come from: built in, in modules, or from a place of your own.
+ * Sources of skills: built-in, exported by modules, or custom.
  *
  * @since 0.1.0
  */
 export * as SkillSource from "./folder/SkillSource.js"
 
 /**
- * Skills as tools, tools as skills.
+ * Converts skills to tools and tools to skills.
  *
  * @since 0.1.0
  */
 export * as SkillTool from "./execute/SkillTool.js"
 
 /**
- * Skills that belong together, under one name and with one description.
+ * Groups skills under a name and a description.
  *
  * @since 0.1.0
  */
 export * as SkillToolkit from "./execute/SkillToolkit.js"
 
 /**
- * Whether the text and the scripts of a skill folder may be used.
+ * The port that decides whether text and scripts of a skill folder may be used.
  *
  * @since 0.1.0
  */
 export * as SkillTrust from "./folder/SkillTrust.js"
 
 /**
- * Skills as an application has them: a registry that is filled from several sources, and an executor, as a
- * configuration wants them.
+ * Configures the skill subsystem of an application: a registry filled from several sources, and an executor.
  *
  * @since 0.1.0
  */
 export * as Skills from "./Skills.js"
 
 /**
- * Which skills an application has and how they are executed, from code or from the environment.
+ * Configuration of an application's skills and their execution, from code or from the environment.
  *
  * @since 0.1.0
  */

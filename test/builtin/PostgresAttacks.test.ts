@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Pg from "pg"
+import type * as DatabaseQueryError from "../../src/builtin/sql/DatabaseQueryError.js"
 import * as DatabaseQuerySkill from "../../src/builtin/sql/DatabaseQuerySkill.js"
 import * as PostgresFunctions from "../../src/builtin/sql/PostgresFunctions.js"
 import * as ReadOnlySql from "../../src/builtin/sql/ReadOnlySql.js"
@@ -20,7 +21,7 @@ TestServers.suite("postgres", postgres, (address) => {
 
   const reasonOf = (sql: string, given: DatabaseQuerySkill.PostgresOptions = options) =>
     Effect.map(Effect.either(call(DatabaseQuerySkill.make(given), { sql })), (result) =>
-      Either.isRight(result) ? "answered" : (result.left as DatabaseQuerySkill.DatabaseQueryError).reason
+      Either.isRight(result) ? "answered" : (result.left as DatabaseQueryError.DatabaseQueryError).reason
     )
 
   /** A connection of the test's own. */

@@ -4,6 +4,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
+import type * as DatabaseQueryError from "../../src/builtin/sql/DatabaseQueryError.js"
 import * as DatabaseQuerySkill from "../../src/builtin/sql/DatabaseQuerySkill.js"
 import * as ReadOnlySql from "../../src/builtin/sql/ReadOnlySql.js"
 import * as SqliteFunctions from "../../src/builtin/sql/SqliteFunctions.js"
@@ -16,7 +17,7 @@ const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
 
 const reasonOf = (options: DatabaseQuerySkill.SqliteOptions, sql: string) =>
   Effect.map(Effect.either(call(DatabaseQuerySkill.make(options), { sql })), (result) =>
-    Either.isRight(result) ? "answered" : (result.left as DatabaseQuerySkill.DatabaseQueryError).reason
+    Either.isRight(result) ? "answered" : (result.left as DatabaseQueryError.DatabaseQueryError).reason
   )
 
 SqliteDrivers.suite("SQLite attacked", (driver) => {
@@ -135,7 +136,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
       const errorOf = (sqlite: string) =>
         Effect.map(
           Effect.flip(call(DatabaseQuerySkill.make({ sqlite, driver }), { sql: "SELECT 1" })),
-          (error) => error as DatabaseQuerySkill.DatabaseQueryError
+          (error) => error as DatabaseQueryError.DatabaseQueryError
         )
       const memory = yield* errorOf(":memory:")
       assert.strictEqual(memory.reason, "Configuration")

@@ -1,15 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as SkillFile from "../../src/skill/definition/SkillFile.js"
+import * as SkillFileReader from "../../src/skill/definition/SkillFileReader.js"
 
 const file = (...front: ReadonlyArray<string>): string => ["---", ...front, "---", "The body: it stays.", ""].join("\n")
 
-const lenient = (text: string) => Either.getOrThrow(SkillFile.parseLenient(text))
+const lenient = (text: string) => Either.getOrThrow(SkillFileReader.parseLenient(text))
 
 /** The strict reader refuses each of them. */
 const read = (...front: ReadonlyArray<string>) => {
   const text = file(...front)
-  const strict = SkillFile.parse(text)
+  const strict = SkillFileReader.parse(text)
   assert.isTrue(Either.isLeft(strict))
   return lenient(text)
 }
@@ -57,7 +58,7 @@ describe("the lenient reader", () => {
   it("refuses what is broken otherwise", () => {
     for (const broken of ["license: [a: b: c", "license: 'a: b", "a: b: c\n- d", 'description: "a: b']) {
       const text = file("name: a", "description: x: y", broken)
-      assert.isTrue(Either.isLeft(SkillFile.parseLenient(text)), broken)
+      assert.isTrue(Either.isLeft(SkillFileReader.parseLenient(text)), broken)
     }
   })
 
@@ -82,7 +83,7 @@ describe("the lenient reader", () => {
         ["map", 7]
       ]
     )
-    assert.deepStrictEqual(Either.getOrThrow(SkillFile.parse(SkillFile.render(file))), file)
+    assert.deepStrictEqual(Either.getOrThrow(SkillFileReader.parse(SkillFile.render(file))), file)
   })
 
   it("leaves out nested metadata that is too long, also when references make it so", () => {

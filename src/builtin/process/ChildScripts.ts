@@ -25,6 +25,7 @@ import * as JsonRepair from "../../internal/text/JsonRepair.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as ScriptRunner from "../../skill/folder/ScriptRunner.js"
 import type { Isolation } from "./ProcessLaunch.js"
+import type * as ProcessRequest from "./ProcessRequest.js"
 import * as ProcessRun from "./ProcessRun.js"
 
 /**
@@ -87,127 +88,147 @@ const readOutput = (stdout: string): unknown => Either.getOrElse(JsonRepair.deco
 const typeOf = (path: string): ScriptType | undefined =>
   allTypes.find((type) => path.endsWith(`.${type}`) && !path.endsWith(`/.${type}`))
 
+/** What every script is run with. */
+interface Host {
+  readonly fs: FileSystem.FileSystem
+  readonly path: Path.Path
+  readonly processes: ProcessRun.Service
+  readonly turns: Effect.Semaphore
+  readonly options: Options
+  readonly allowed: ReadonlyArray<ScriptType>
+  readonly maxScriptBytes: number
+  readonly maxMemoryBytes: number
+  readonly interpreters: { readonly [Type in ScriptType]: string }
+}
+
+type Fail = (
+  reason: ScriptRunner.ScriptError["reason"],
+  message: string,
+  more?: Partial<Pick<ScriptRunner.ScriptError, "hint" | "exitCode" | "signal" | "stderr">>
+) => ScriptRunner.ScriptError
+
+const failing = ({ script: given, skillName }: ScriptRunner.ScriptRequest): Fail => {
+  const script = SecretText.excerpt(given, { maxLength: 200 })
+  return (reason, message, more) =>
+    new ScriptRunner.ScriptError({ skillName, script, reason, message: `Script ${script}: ${message}`, ...more })
+}
+
+/** Resolves links, and accepts only a regular file inside the skill's folder. */
+const locate = ({ allowed, fs, maxScriptBytes, path }: Host, request: ScriptRunner.ScriptRequest, fail: Fail) =>
+  Effect.gen(function* () {
+    const { directory, script, skillName } = request
+    if (`${script}${directory}${skillName}`.includes("\0")) {
+      return yield* fail("NotAllowed", "names must not contain a NUL character")
+    }
+    if (!path.isAbsolute(directory)) return yield* fail("NotAllowed", "the folder of the skill is not absolute")
+    if (path.isAbsolute(script) || script.split(/[\\/]/).includes("..")) {
+      return yield* fail("NotAllowed", "it lies outside the folder of its skill")
+    }
+    const type = typeOf(script)
+    if (type === undefined || !allowed.includes(type)) {
+      return yield* fail("NotAllowed", `only ${allowed.join(", ") || "no"} scripts are run here`)
+    }
+    const onFile = (error: PlatformError) =>
+      error._tag === "SystemError" && error.reason === "NotFound"
+        ? fail("NotFound", "there is no such file")
+        : fail("NotAllowed", "the file cannot be read")
+    const root = yield* Effect.mapError(fs.realPath(directory), onFile)
+    const file = yield* Effect.mapError(fs.realPath(path.join(root, script)), onFile)
+    if (!file.startsWith(root.endsWith(path.sep) ? root : `${root}${path.sep}`)) {
+      return yield* fail("NotAllowed", "it lies outside the folder of its skill")
+    }
+    // A link must not change the type that was allowed.
+    if (typeOf(file) !== type) return yield* fail("NotAllowed", "it is a link to a file of another type")
+    const info = yield* Effect.mapError(fs.stat(file), onFile)
+    if (info.type !== "File") return yield* fail("NotAllowed", "it is not a regular file")
+    if (Number(info.size) > maxScriptBytes) {
+      return yield* fail("TooLarge", `it has ${info.size} bytes, of which ${maxScriptBytes} are allowed`)
+    }
+    return { root, file, type }
+  })
+
+const findInterpreter = ({ interpreters, processes }: Host, type: ScriptType, fail: Fail) =>
+  Effect.flatMap(processes.find(interpreters[type]), (command) =>
+    command === undefined
+      ? fail("Unavailable", `there is no ${SecretText.excerpt(interpreters[type], { maxLength: 100 })}`, {
+          hint: `Install it, or give its absolute path as interpreters.${type}`
+        })
+      : Effect.succeed(command)
+  )
+
+const conclude = ({ durationMs, exitCode, signal, stderr, stdout }: ProcessRequest.Result, fail: Fail) => {
+  if (exitCode === 0) return Effect.succeed({ stdout, stderr, output: readOutput(stdout), durationMs })
+  const details = { exitCode, stderr, ...(signal === undefined ? {} : { signal }) }
+  if (outOfMemory.test(stderr)) return fail("MemoryLimit", "it ran out of memory", details)
+  return fail("Failed", signal === undefined ? `exit code ${exitCode}` : `ended by ${signal}`, details)
+}
+
+const run = (host: Host, request: ScriptRunner.ScriptRequest) =>
+  Effect.gen(function* () {
+    const { maxMemoryBytes, options, processes, turns } = host
+    const fail = failing(request)
+    const { file, root, type } = yield* locate(host, request, fail)
+    const stdin = yield* Effect.try({
+      try: () => JSON.stringify(request.params) ?? "null",
+      catch: () => fail("Failed", "its parameters cannot be written as JSON")
+    })
+    const command = yield* findInterpreter(host, type, fail)
+    const isV8 = type === "js" && /(?:^|\/)node[^/]*$/.test(command)
+    const execution = processes.run({
+      command,
+      args: isV8 ? [`--max-old-space-size=${heapMegabytes(maxMemoryBytes)}`, file] : [file],
+      stdin,
+      cwd: root,
+      env: {
+        ...options.env,
+        LEX_SKILL_NAME: request.skillName,
+        LEX_SKILL_DIR: root,
+        LEX_SCRIPT_NAME: request.script
+      },
+      limits: {
+        timeout: request.timeout ?? options.timeout,
+        maxOutputBytes: options.maxOutputBytes,
+        maxErrorBytes: options.maxErrorBytes,
+        maxMemoryBytes,
+        maxProcesses: options.maxProcesses,
+        maxAddressBytes: type === "js" ? undefined : addressBytes(maxMemoryBytes)
+      }
+    })
+    const result = yield* execution.pipe(
+      turns.withPermits(1),
+      Effect.mapError(({ hint, message, reason, stderr }) =>
+        fail(reason, message, { ...(hint === undefined ? {} : { hint }), ...(stderr === undefined ? {} : { stderr }) })
+      )
+    )
+    return yield* conclude(result, fail)
+  })
+
 /**
- * Looks once for the way to keep processes together; interpreters are looked for when they are needed.
+ * Decides once how processes are kept together; interpreters are looked up when a script needs them.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const make = (
-  options?: Options
+  options: Options = {}
 ): Effect.Effect<ScriptRunner.Service, never, CommandExecutor.CommandExecutor | FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function* () {
-    const fs = yield* FileSystem.FileSystem
-    const path = yield* Path.Path
-    const processes = yield* ProcessRun.make({ isolation: options?.isolation })
-    const turns = yield* Effect.makeSemaphore(Math.max(1, options?.concurrency ?? 8))
-    const allowed = options?.allowedTypes ?? allTypes
-    const maxScriptBytes = options?.maxScriptBytes ?? 1024 ** 2
-    const maxMemoryBytes = options?.maxMemoryBytes ?? 256 * 1024 ** 2
-    const interpreters: { readonly [Type in ScriptType]: string } = {
-      py: options?.interpreters?.py ?? "python3",
-      sh: options?.interpreters?.sh ?? "sh",
-      js: options?.interpreters?.js ?? process.execPath
+    const host: Host = {
+      fs: yield* FileSystem.FileSystem,
+      path: yield* Path.Path,
+      processes: yield* ProcessRun.make({ isolation: options.isolation }),
+      turns: yield* Effect.makeSemaphore(Math.max(1, options.concurrency ?? 8)),
+      options,
+      allowed: options.allowedTypes ?? allTypes,
+      maxScriptBytes: options.maxScriptBytes ?? 1024 ** 2,
+      maxMemoryBytes: options.maxMemoryBytes ?? 256 * 1024 ** 2,
+      interpreters: {
+        py: options.interpreters?.py ?? "python3",
+        sh: options.interpreters?.sh ?? "sh",
+        js: options.interpreters?.js ?? process.execPath
+      }
     }
-
-    const run = (request: ScriptRunner.ScriptRequest) => {
-      const script = SecretText.excerpt(request.script, { maxLength: 200 })
-      const skillName = request.skillName
-      const fail = (
-        reason: ScriptRunner.ScriptError["reason"],
-        message: string,
-        more?: Partial<Pick<ScriptRunner.ScriptError, "hint" | "exitCode" | "signal" | "stderr">>
-      ) => new ScriptRunner.ScriptError({ skillName, script, reason, message: `Script ${script}: ${message}`, ...more })
-
-      const onFile = (error: PlatformError) =>
-        error._tag === "SystemError" && error.reason === "NotFound"
-          ? fail("NotFound", "there is no such file")
-          : fail("NotAllowed", "the file cannot be read")
-
-      /** The file itself, links resolved, in the folder itself. */
-      const locate = Effect.gen(function* () {
-        const { directory } = request
-        if (`${request.script}${directory}${skillName}`.includes("\0")) {
-          return yield* fail("NotAllowed", "names hold no NUL character")
-        }
-        if (!path.isAbsolute(directory)) return yield* fail("NotAllowed", "the folder of the skill is not absolute")
-        if (path.isAbsolute(request.script) || request.script.split(/[\\/]/).includes("..")) {
-          return yield* fail("NotAllowed", "it lies outside the folder of its skill")
-        }
-        const type = typeOf(request.script)
-        if (type === undefined || !allowed.includes(type)) {
-          return yield* fail("NotAllowed", `only ${allowed.join(", ") || "no"} scripts are run here`)
-        }
-        const root = yield* Effect.mapError(fs.realPath(directory), onFile)
-        const file = yield* Effect.mapError(fs.realPath(path.join(root, request.script)), onFile)
-        if (!file.startsWith(root.endsWith(path.sep) ? root : `${root}${path.sep}`)) {
-          return yield* fail("NotAllowed", "it lies outside the folder of its skill")
-        }
-        // A link must not make another type of what was allowed as one.
-        if (typeOf(file) !== type) return yield* fail("NotAllowed", "it is a link to a file of another type")
-        const info = yield* Effect.mapError(fs.stat(file), onFile)
-        if (info.type !== "File") return yield* fail("NotAllowed", "it is not a regular file")
-        if (Number(info.size) > maxScriptBytes) {
-          return yield* fail("TooLarge", `it has ${info.size} bytes, of which ${maxScriptBytes} are allowed`)
-        }
-        return { root, file, type }
-      })
-
-      const input = Effect.try({
-        try: () => JSON.stringify(request.params) ?? "null",
-        catch: () => fail("Failed", "its parameters cannot be written as JSON")
-      })
-
-      const onProcess = (error: ProcessRun.ProcessError) =>
-        fail(error.reason, error.message, {
-          ...(error.hint === undefined ? {} : { hint: error.hint }),
-          ...(error.stderr === undefined ? {} : { stderr: error.stderr })
-        })
-
-      return Effect.gen(function* () {
-        const { file, root, type } = yield* locate
-        const stdin = yield* input
-        const command = yield* processes.find(interpreters[type])
-        if (command === undefined) {
-          return yield* fail(
-            "Unavailable",
-            `there is no ${SecretText.excerpt(interpreters[type], { maxLength: 100 })}`,
-            {
-              hint: `Install it, or give its absolute path as interpreters.${type}`
-            }
-          )
-        }
-        const isV8 = type === "js" && /(?:^|\/)node[^/]*$/.test(command)
-        const result = yield* processes
-          .run({
-            command,
-            args: isV8 ? [`--max-old-space-size=${heapMegabytes(maxMemoryBytes)}`, file] : [file],
-            stdin,
-            cwd: root,
-            env: {
-              ...options?.env,
-              LEX_SKILL_NAME: skillName,
-              LEX_SKILL_DIR: root,
-              LEX_SCRIPT_NAME: request.script
-            },
-            limits: {
-              timeout: request.timeout ?? options?.timeout,
-              maxOutputBytes: options?.maxOutputBytes,
-              maxErrorBytes: options?.maxErrorBytes,
-              maxMemoryBytes,
-              maxProcesses: options?.maxProcesses,
-              maxAddressBytes: type === "js" ? undefined : addressBytes(maxMemoryBytes)
-            }
-          })
-          .pipe(turns.withPermits(1), Effect.mapError(onProcess))
-        const { durationMs, exitCode, signal, stderr, stdout } = result
-        if (exitCode === 0) return { stdout, stderr, output: readOutput(stdout), durationMs }
-        const details = { exitCode, stderr, ...(signal === undefined ? {} : { signal }) }
-        if (outOfMemory.test(stderr)) return yield* fail("MemoryLimit", "it ran out of memory", details)
-        return yield* fail("Failed", signal === undefined ? `exit code ${exitCode}` : `ended by ${signal}`, details)
-      })
-    }
-    return { run }
+    return { run: (request) => run(host, request) }
   })
 
 /**

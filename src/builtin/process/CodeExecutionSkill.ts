@@ -12,6 +12,7 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 import * as Skill from "../../skill/definition/Skill.js"
 import * as JavaScriptSandbox from "./JavaScriptSandbox.js"
 import type { Isolation } from "./ProcessLaunch.js"
+import type * as ProcessRequest from "./ProcessRequest.js"
 import * as ProcessRun from "./ProcessRun.js"
 import * as PythonProcess from "./PythonProcess.js"
 
@@ -233,7 +234,7 @@ const processesOf = (isolation: Isolation | undefined) => {
   })
 }
 
-const unavailable = (error: ProcessRun.ProcessError): CodeExecutionError =>
+const unavailable = (error: ProcessRequest.ProcessError): CodeExecutionError =>
   new CodeExecutionError({
     language: "python",
     reason: "Unavailable",

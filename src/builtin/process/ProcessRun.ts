@@ -15,7 +15,6 @@ import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -28,82 +27,18 @@ import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as ProcessLaunch from "./ProcessLaunch.js"
 import * as ProcessPipes from "./ProcessPipes.js"
+import {
+  limitError,
+  type ProcessError,
+  type Reason,
+  type Request,
+  type Resolved,
+  type Result,
+  resolve,
+  unavailable
+} from "./ProcessRequest.js"
 import * as ProcessTable from "./ProcessTable.js"
 import * as ProcessTree from "./ProcessTree.js"
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Limits {
-  /** 30 seconds. */
-  readonly timeout?: Duration.DurationInput | undefined
-  /** Of standard output: 1 MiB. The first byte beyond kills. */
-  readonly maxOutputBytes?: number | undefined
-  /** Of the end of standard error, which is kept: 64 KiB. What comes before is forgotten. */
-  readonly maxErrorBytes?: number | undefined
-  /** Of all its processes together: 256 MiB. */
-  readonly maxMemoryBytes?: number | undefined
-  /** At one time: 64. */
-  readonly maxProcesses?: number | undefined
-  /**
-   * Of the address space of each process, kept by the kernel: none. Interpreters that reserve what they never use (V8)
-   * do not bear one.
-   */
-  readonly maxAddressBytes?: number | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Request {
-  /** An absolute path, or a name that is looked for in the folders of the system and then in `PATH`. */
-  readonly command: string
-  readonly args?: ReadonlyArray<string> | undefined
-  /** That nobody reads it is no failure. */
-  readonly stdin?: string | undefined
-  /** The temporary folder, unless given. */
-  readonly cwd?: string | undefined
-  /**
-   * On top of `PATH`, `LANG`, and `HOME` and `TMPDIR`, which are the temporary folder. Redacted values are taken out of
-   * standard error.
-   */
-  readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
-  readonly limits?: Limits | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Result {
-  /** Bytes that are not UTF-8 are replaced. */
-  readonly stdout: string
-  /** The end of it, secrets taken out. */
-  readonly stderr: string
-  /** 128 and the number of the signal where one ended it, as shells have it. */
-  readonly exitCode: number
-  /** Inside a namespace an exit code above 128 counts as the signal that it stands for. */
-  readonly signal: string | undefined
-  readonly durationMs: number
-}
-
-/**
- * The command was not started, or was killed at a limit.
- *
- * @since 0.1.0
- * @category errors
- */
-export class ProcessError extends Data.TaggedError("ProcessError")<{
-  readonly reason: "Unavailable" | "Timeout" | "OutputLimit" | "MemoryLimit" | "ProcessLimit"
-  readonly message: string
-  readonly hint?: string | undefined
-  readonly stderr?: string | undefined
-  /** What was written before a limit; nothing where that was too much. */
-  readonly stdout?: string | undefined
-  readonly cause?: unknown
-}> {}
 
 /**
  * @since 0.1.0
@@ -162,9 +97,6 @@ const endOf = (exit: Exit.Exit<number, PlatformError>, isKept: boolean): End => 
   return { exitCode: number === undefined ? 1 : 128 + number, signal, isOrderly: false }
 }
 
-const unavailable = (message: string, options?: { readonly hint?: string; readonly cause?: unknown }): ProcessError =>
-  new ProcessError({ reason: "Unavailable", message, ...options })
-
 const valueOf = (value: string | Redacted.Redacted<string>): string =>
   typeof value === "string" ? value : Redacted.value(value)
 
@@ -177,28 +109,17 @@ const problemOf = (texts: ReadonlyArray<string>): string | undefined => {
     : undefined
 }
 
-interface Resolved {
-  readonly timeout: Duration.Duration
-  readonly maxOutputBytes: number
-  readonly maxErrorBytes: number
-  readonly maxMemoryBytes: number
-  readonly maxProcesses: number
-  readonly maxAddressBytes: number | undefined
+/** What every command needs. */
+interface Machine {
+  readonly executor: CommandExecutor.CommandExecutor
+  readonly fs: FileSystem.FileSystem
+  readonly platform: string
+  readonly table: ProcessTable.ProcessTable
+  readonly launcher: ProcessLaunch.Launcher
 }
 
-const resolve = (limits: Limits | undefined): Resolved => ({
-  timeout: Duration.decode(limits?.timeout ?? "30 seconds"),
-  maxOutputBytes: limits?.maxOutputBytes ?? 1024 * 1024,
-  maxErrorBytes: limits?.maxErrorBytes ?? 64 * 1024,
-  maxMemoryBytes: limits?.maxMemoryBytes ?? 256 * 1024 * 1024,
-  maxProcesses: limits?.maxProcesses ?? 64,
-  maxAddressBytes: limits?.maxAddressBytes
-})
-
-type Reason = Exclude<ProcessError["reason"], "Unavailable">
-
 /**
- * Looks once for the way to keep processes together, and reads the processes of the machine for all commands at once.
+ * Decides once how processes are kept together, and reads the process table once for all commands.
  *
  * @since 0.1.0
  * @category constructors
@@ -207,180 +128,222 @@ export const make = (
   options?: Options
 ): Effect.Effect<Service, never, CommandExecutor.CommandExecutor | FileSystem.FileSystem> =>
   Effect.gen(function* () {
-    const executor = yield* CommandExecutor.CommandExecutor
-    const fs = yield* FileSystem.FileSystem
     const platform = options?.platform ?? process.platform
-    const table = yield* ProcessTable.make({ source: options?.source })
-    const launcher = yield* ProcessLaunch.make(options?.isolation ?? "auto", platform)
-    const find = (name: string) => Effect.provideService(ProcessLaunch.find(name), FileSystem.FileSystem, fs)
-
-    const folder = Effect.mapError(fs.makeTempDirectory({ prefix: "lexigram-" }), (cause) =>
-      unavailable("There is no temporary folder for the command", { cause })
-    )
-
-    // What the command made unreadable is made readable first. Links are not followed.
-    const remove = (path: string): Effect.Effect<void> =>
-      fs.remove(path, { recursive: true, force: true }).pipe(
-        Effect.catchAll(() =>
-          Effect.zipRight(
-            executor.exitCode(
-              Command.env(Command.make("/bin/chmod", "-R", "u+rwx", path), { PATH: "/bin" }, { extendEnv: false })
-            ),
-            fs.remove(path, { recursive: true, force: true })
-          )
-        ),
-        Effect.catchAll((error) => Effect.logWarning("The temporary folder of a command was not removed", error))
-      )
-
-    const prepare = (request: Request, program: string, home: string, limits: Resolved) =>
-      Effect.gen(function* () {
-        const args = request.args ?? []
-        const given = Object.entries(request.env ?? {}).map(([name, value]) => [name, valueOf(value)] as const)
-        const own = { PATH: ProcessLaunch.pathFor(program), HOME: home, TMPDIR: home, LANG: "C.UTF-8" }
-        const env = { ...own, ...Object.fromEntries(given) }
-        const problem = problemOf([...args, ...Object.entries(env).flat(), request.cwd ?? ""])
-        if (problem !== undefined) return yield* unavailable(problem)
-        const launch = yield* launcher.wrap(program, args, limits)
-        const command = Command.make(launch.command, ...launch.args).pipe(
-          Command.env(env, { extendEnv: false }),
-          Command.workingDirectory(request.cwd ?? home)
-        )
-        return { launch, command }
-      })
-
-    const supervise = (request: Request, program: string, home: string) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function* () {
-          const limits = resolve(request.limits)
-          const from = yield* Clock.currentTimeMillis
-          const { command, launch } = yield* prepare(request, program, home, limits)
-          const scope = yield* Scope.make()
-          const started = yield* Effect.exit(Scope.extend(executor.start(command), scope))
-          if (Exit.isFailure(started)) {
-            yield* Scope.close(scope, started)
-            // The platform's failure quotes the whole command, which is nobody's business.
-            return yield* Effect.failCause(
-              Cause.map(started.cause, (error) =>
-                unavailable(`The command could not be started (${"reason" in error ? error.reason : error._tag})`)
-              )
-            )
-          }
-          const child = started.value
-          const ended = yield* Deferred.make<void, Reason>()
-          const exited = yield* Deferred.make<End>()
-          const output = new ProcessPipes.Output(limits.maxOutputBytes)
-          const tail = new ProcessPipes.Tail(limits.maxErrorBytes)
-          // They end with their pipe. A failure of a pipe is its end: how the command ended is what counts.
-          const readers = [
-            yield* background(
-              Stream.runForEachWhile(child.stdout, (chunk) => {
-                output.add(chunk)
-                return output.isOver ? Effect.as(Deferred.fail(ended, "OutputLimit"), false) : Effect.succeed(true)
-              })
-            ),
-            yield* background(Stream.runForEach(child.stderr, (chunk) => Effect.sync(() => tail.add(chunk))))
-          ]
-          yield* background(
-            Effect.flatMap(Effect.exit(child.exitCode), (exit) =>
-              Effect.zipRight(Deferred.succeed(exited, endOf(exit, launch.isKept)), Deferred.succeed(ended, undefined))
-            )
-          )
-          const tree = yield* ProcessTree.make({ table, pid: child.pid, tag: launch.tag, isKept: launch.isKept })
-          const writer = yield* background(Stream.run(ProcessPipes.input(request.stdin ?? ""), child.stdin))
-          const watcher = yield* background(watch(tree, limits, launch.isKept, ended))
-
-          const exit = yield* Effect.exit(
-            restore(
-              Deadline.run(() => Deferred.await(ended), {
-                whole: Duration.toMillis(limits.timeout),
-                onTimeout: (): Reason => "Timeout"
-              })
-            )
-          )
-          const durationMs = (yield* Clock.currentTimeMillis) - from
-          yield* Fiber.interrupt(watcher)
-          yield* settle({ tree, exited, readers, writer, scope, isKept: launch.isKept })
-
-          const stderr = tail.text(Object.values(request.env ?? {}).filter((value) => typeof value !== "string"))
-          if (Exit.isFailure(exit)) {
-            return yield* Effect.failCause(
-              Cause.map(exit.cause, (reason) => limitError(reason, limits, { stderr, stdout: output.text() }))
-            )
-          }
-          if (!tail.hasStarted) return yield* unavailable("The system did not start the command")
-          if (output.isOver) return yield* limitError("OutputLimit", limits, { stderr })
-          const { exitCode, signal } = yield* Deferred.await(exited)
-          return { stdout: output.text(), stderr, exitCode, signal, durationMs } satisfies Result
-        })
-      )
-
-    /** Ends what still runs, reads what is still in the pipes, and gives the process back to the system. */
-    const settle = (run: {
-      readonly tree: ProcessTree.ProcessTree
-      readonly exited: Deferred.Deferred<End>
-      readonly readers: ReadonlyArray<Fiber.RuntimeFiber<unknown, unknown>>
-      readonly writer: Fiber.RuntimeFiber<unknown, unknown>
-      readonly scope: Scope.CloseableScope
-      readonly isKept: boolean
-    }): Effect.Effect<void> =>
-      Effect.gen(function* () {
-        const hasExited = Deferred.isDone(run.exited)
-        // A keeper ends in order only when its namespace is empty.
-        const isEmpty = run.isKept && (yield* hasExited) && (yield* Deferred.await(run.exited)).isOrderly
-        const isGone = isEmpty || (yield* onMachine(run.tree.kill(hasExited)))
-        for (const reader of run.readers) yield* onMachine(within(drainMillis, reader))
-        const closing = Scope.close(run.scope, Exit.void)
-        if (yield* hasExited) {
-          // Before the end the pipe could still fail, and nobody would hear it: that would be the end of this process.
-          yield* Fiber.interrupt(run.writer)
-          yield* closing
-        } else yield* Effect.forkDaemon(closing)
-        if (!isGone) yield* Effect.logWarning("Processes of a command could not be killed: the system holds them")
-      })
-
-    const watch = (
-      tree: ProcessTree.ProcessTree,
-      limits: Resolved,
-      isKept: boolean,
-      ended: Deferred.Deferred<void, Reason>
-    ): Effect.Effect<void> => {
-      // The keeper of a namespace and its first process.
-      const own = isKept ? 2 : 0
-      const look: Effect.Effect<void> = Effect.suspend(() => {
-        const millis = Math.max(watchMillis[table.source], 10 * table.lastReadMillis())
-        return Effect.flatMap(Effect.zipRight(Effect.sleep(millis), tree.members(millis / 2)), (members) => {
-          if (members.length - own > limits.maxProcesses) return Deferred.fail(ended, "ProcessLimit")
-          return table.memory(members, limits.maxMemoryBytes) > limits.maxMemoryBytes
-            ? Deferred.fail(ended, "MemoryLimit")
-            : look
-        })
-      })
-      return look
+    const machine: Machine = {
+      executor: yield* CommandExecutor.CommandExecutor,
+      fs: yield* FileSystem.FileSystem,
+      platform,
+      table: yield* ProcessTable.make({ source: options?.source }),
+      launcher: yield* ProcessLaunch.make(options?.isolation ?? "auto", platform)
     }
-
-    const run = (request: Request): Effect.Effect<Result, ProcessError> =>
-      Effect.gen(function* () {
-        if (platform === "win32") {
-          return yield* unavailable("Commands are not run on Windows", {
-            hint: "Run it in the Windows Subsystem for Linux: what a command leaves behind cannot be killed on Windows"
-          })
-        }
-        if (launcher.isolation === undefined) {
-          return yield* unavailable("Process namespaces are not available here", {
-            hint: 'They need Linux, unshare of util-linux, and a kernel that allows them; isolation "scan" works without'
-          })
-        }
-        const program = yield* find(request.command)
-        if (program === undefined) {
-          return yield* unavailable(`There is no program ${SecretText.excerpt(request.command, { maxLength: 100 })}`, {
-            hint: "Install it, or give its absolute path"
-          })
-        }
-        return yield* Effect.acquireUseRelease(folder, (home) => supervise(request, program, home), remove)
-      })
-
-    return { isolation: platform === "win32" ? undefined : launcher.isolation, run, find }
+    return {
+      isolation: platform === "win32" ? undefined : machine.launcher.isolation,
+      run: (request) => execute(machine, request),
+      find: (name) => findProgram(machine, name)
+    }
   })
+
+const findProgram = ({ fs }: Machine, name: string): Effect.Effect<string | undefined> =>
+  Effect.provideService(ProcessLaunch.find(name), FileSystem.FileSystem, fs)
+
+const makeFolder = ({ fs }: Machine): Effect.Effect<string, ProcessError> =>
+  Effect.mapError(fs.makeTempDirectory({ prefix: "lexigram-" }), (cause) =>
+    unavailable("There is no temporary folder for the command", { cause })
+  )
+
+const execute = (machine: Machine, request: Request): Effect.Effect<Result, ProcessError> =>
+  Effect.gen(function* () {
+    if (machine.platform === "win32") {
+      return yield* unavailable("Commands are not run on Windows", {
+        hint: "Run it in the Windows Subsystem for Linux: what a command leaves behind cannot be killed on Windows"
+      })
+    }
+    if (machine.launcher.isolation === undefined) {
+      return yield* unavailable("Process namespaces are not available here", {
+        hint: 'They need Linux, unshare of util-linux, and a kernel that allows them; isolation "scan" works without'
+      })
+    }
+    const program = yield* findProgram(machine, request.command)
+    if (program === undefined) {
+      return yield* unavailable(`There is no program ${SecretText.excerpt(request.command, { maxLength: 100 })}`, {
+        hint: "Install it, or give its absolute path"
+      })
+    }
+    return yield* Effect.acquireUseRelease(
+      makeFolder(machine),
+      (home) => supervise(machine, request, program, home),
+      (home) => remove(machine, home)
+    )
+  })
+
+/** Makes readable first what the command made unreadable. Links are not followed. */
+const remove = ({ executor, fs }: Machine, path: string): Effect.Effect<void> =>
+  fs.remove(path, { recursive: true, force: true }).pipe(
+    Effect.catchAll(() =>
+      Effect.zipRight(
+        executor.exitCode(
+          Command.env(Command.make("/bin/chmod", "-R", "u+rwx", path), { PATH: "/bin" }, { extendEnv: false })
+        ),
+        fs.remove(path, { recursive: true, force: true })
+      )
+    ),
+    Effect.catchAll((error) => Effect.logWarning("The temporary folder of a command was not removed", error))
+  )
+
+const prepare = ({ launcher }: Machine, request: Request, program: string, home: string, limits: Resolved) =>
+  Effect.gen(function* () {
+    const args = request.args ?? []
+    const given = Object.entries(request.env ?? {}).map(([name, value]) => [name, valueOf(value)] as const)
+    const own = { PATH: ProcessLaunch.pathFor(program), HOME: home, TMPDIR: home, LANG: "C.UTF-8" }
+    const env = { ...own, ...Object.fromEntries(given) }
+    const problem = problemOf([...args, ...Object.entries(env).flat(), request.cwd ?? ""])
+    if (problem !== undefined) return yield* unavailable(problem)
+    const launch = yield* launcher.wrap(program, args, limits)
+    const command = Command.make(launch.command, ...launch.args).pipe(
+      Command.env(env, { extendEnv: false }),
+      Command.workingDirectory(request.cwd ?? home)
+    )
+    return { launch, command }
+  })
+
+/** The processes of a command, and what reads and watches them. */
+interface Running {
+  readonly limits: Resolved
+  readonly launch: ProcessLaunch.Launch
+  readonly tree: ProcessTree.ProcessTree
+  /** Settled when the command ends or reaches a limit. */
+  readonly ended: Deferred.Deferred<void, Reason>
+  readonly exited: Deferred.Deferred<End>
+  readonly output: ProcessPipes.Output
+  readonly tail: ProcessPipes.Tail
+  readonly readers: ReadonlyArray<Fiber.RuntimeFiber<unknown, unknown>>
+  readonly writer: Fiber.RuntimeFiber<unknown, unknown>
+  readonly watcher: Fiber.RuntimeFiber<unknown, unknown>
+  readonly scope: Scope.CloseableScope
+}
+
+/** The platform's failure quotes the whole command, which may hold secrets: only its reason is passed on. */
+const launchFailure = (error: PlatformError): ProcessError =>
+  unavailable(`The command could not be started (${"reason" in error ? error.reason : error._tag})`)
+
+const start = (
+  { executor, table }: Machine,
+  command: Command.Command,
+  launch: ProcessLaunch.Launch,
+  limits: Resolved,
+  stdin: string
+): Effect.Effect<Running, ProcessError> =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const started = yield* Effect.exit(Scope.extend(executor.start(command), scope))
+    if (Exit.isFailure(started)) {
+      yield* Scope.close(scope, started)
+      return yield* Effect.failCause(Cause.map(started.cause, launchFailure))
+    }
+    const child = started.value
+    const ended = yield* Deferred.make<void, Reason>()
+    const exited = yield* Deferred.make<End>()
+    const output = new ProcessPipes.Output(limits.maxOutputBytes)
+    const tail = new ProcessPipes.Tail(limits.maxErrorBytes)
+    // Readers end with their pipe. A failure of a pipe is its end: the exit of the command decides the result.
+    const readers = [
+      yield* background(
+        Stream.runForEachWhile(child.stdout, (chunk) => {
+          output.add(chunk)
+          return output.isOver ? Effect.as(Deferred.fail(ended, "OutputLimit"), false) : Effect.succeed(true)
+        })
+      ),
+      yield* background(Stream.runForEach(child.stderr, (chunk) => Effect.sync(() => tail.add(chunk))))
+    ]
+    yield* background(
+      Effect.flatMap(Effect.exit(child.exitCode), (exit) =>
+        Effect.zipRight(Deferred.succeed(exited, endOf(exit, launch.isKept)), Deferred.succeed(ended, undefined))
+      )
+    )
+    const tree = yield* ProcessTree.make({ table, pid: child.pid, tag: launch.tag, isKept: launch.isKept })
+    const writer = yield* background(Stream.run(ProcessPipes.input(stdin), child.stdin))
+    const watcher = yield* background(watch(table, tree, limits, launch.isKept, ended))
+    return { limits, launch, tree, ended, exited, output, tail, readers, writer, watcher, scope }
+  })
+
+const supervise = (machine: Machine, request: Request, program: string, home: string) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const limits = resolve(request.limits)
+      const from = yield* Clock.currentTimeMillis
+      const { command, launch } = yield* prepare(machine, request, program, home, limits)
+      const running = yield* start(machine, command, launch, limits, request.stdin ?? "")
+      const exit = yield* Effect.exit(restore(awaitEnd(running)))
+      const durationMs = (yield* Clock.currentTimeMillis) - from
+      yield* Fiber.interrupt(running.watcher)
+      yield* settle(running)
+      return yield* conclude(running, request, exit, durationMs)
+    })
+  )
+
+const awaitEnd = ({ ended, limits }: Running): Effect.Effect<void, Reason> =>
+  Deadline.run(() => Deferred.await(ended), {
+    whole: Duration.toMillis(limits.timeout),
+    onTimeout: (): Reason => "Timeout"
+  })
+
+/** The result of a command that has ended, or the limit that ended it. */
+const conclude = (
+  { exited, limits, output, tail }: Running,
+  request: Request,
+  exit: Exit.Exit<void, Reason>,
+  durationMs: number
+): Effect.Effect<Result, ProcessError> =>
+  Effect.gen(function* () {
+    const stderr = tail.text(Object.values(request.env ?? {}).filter((value) => typeof value !== "string"))
+    if (Exit.isFailure(exit)) {
+      return yield* Effect.failCause(
+        Cause.map(exit.cause, (reason) => limitError(reason, limits, { stderr, stdout: output.text() }))
+      )
+    }
+    if (!tail.hasStarted) return yield* unavailable("The system did not start the command")
+    if (output.isOver) return yield* limitError("OutputLimit", limits, { stderr })
+    const { exitCode, signal } = yield* Deferred.await(exited)
+    return { stdout: output.text(), stderr, exitCode, signal, durationMs }
+  })
+
+/** Ends what still runs, reads what is still in the pipes, and gives the process back to the system. */
+const settle = (run: Running): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const hasExited = Deferred.isDone(run.exited)
+    // A keeper ends in order only when its namespace is empty.
+    const isEmpty = run.launch.isKept && (yield* hasExited) && (yield* Deferred.await(run.exited)).isOrderly
+    const isGone = isEmpty || (yield* onMachine(run.tree.kill(hasExited)))
+    for (const reader of run.readers) yield* onMachine(within(drainMillis, reader))
+    const closing = Scope.close(run.scope, Exit.void)
+    if (yield* hasExited) {
+      // Before the end the pipe could still fail, and nobody would hear it: that would be the end of this process.
+      yield* Fiber.interrupt(run.writer)
+      yield* closing
+    } else yield* Effect.forkDaemon(closing)
+    if (!isGone) yield* Effect.logWarning("Processes of a command could not be killed: the system holds them")
+  })
+
+const watch = (
+  table: ProcessTable.ProcessTable,
+  tree: ProcessTree.ProcessTree,
+  limits: Resolved,
+  isKept: boolean,
+  ended: Deferred.Deferred<void, Reason>
+): Effect.Effect<void> => {
+  // The keeper of a namespace and its first process.
+  const own = isKept ? 2 : 0
+  const look: Effect.Effect<void> = Effect.suspend(() => {
+    const millis = Math.max(watchMillis[table.source], 10 * table.lastReadMillis())
+    return Effect.flatMap(Effect.zipRight(Effect.sleep(millis), tree.members(millis / 2)), (members) => {
+      if (members.length - own > limits.maxProcesses) return Deferred.fail(ended, "ProcessLimit")
+      return table.memory(members, limits.maxMemoryBytes) > limits.maxMemoryBytes
+        ? Deferred.fail(ended, "MemoryLimit")
+        : look
+    })
+  })
+  return look
+}
 
 /** A fiber that can be stopped, whoever starts it. */
 const background = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<Fiber.RuntimeFiber<A, E>> =>
@@ -392,32 +355,3 @@ const within = (millis: number, fiber: Fiber.RuntimeFiber<unknown, unknown>): Ef
     Effect.catchAll(() => Fiber.interrupt(fiber)),
     Effect.asVoid
   )
-
-const limitError = (
-  reason: Reason,
-  limits: Resolved,
-  written: Pick<ProcessError, "stderr" | "stdout">
-): ProcessError => {
-  switch (reason) {
-    case "Timeout":
-      return new ProcessError({
-        reason,
-        ...written,
-        message: `It did not end within ${Duration.format(limits.timeout)}`
-      })
-    case "OutputLimit":
-      return new ProcessError({ reason, ...written, message: `It wrote more than ${limits.maxOutputBytes} bytes` })
-    case "MemoryLimit":
-      return new ProcessError({
-        reason,
-        ...written,
-        message: `It took more than ${limits.maxMemoryBytes} bytes of memory`
-      })
-    case "ProcessLimit":
-      return new ProcessError({
-        reason,
-        ...written,
-        message: `It had more than ${limits.maxProcesses} processes at once`
-      })
-  }
-}

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
+import type * as ProcessRequest from "./ProcessRequest.js"
 import type * as ProcessRun from "./ProcessRun.js"
 
 /**
@@ -118,10 +119,10 @@ const End = Schema.parseJson(
 )
 const decodeEnd = Schema.decodeUnknownEither(End)
 
-const withoutEnd = ({ exitCode, signal }: ProcessRun.Result): string =>
+const withoutEnd = ({ exitCode, signal }: ProcessRequest.Result): string =>
   signal === undefined ? `The code ended its process, with exit code ${exitCode}` : `The process was ended by ${signal}`
 
-const endedOf = (run: ProcessRun.Result, mark: string, maxOutputChars: number): Ended => {
+const endedOf = (run: ProcessRequest.Result, mark: string, maxOutputChars: number): Ended => {
   const at = run.stdout.indexOf(mark)
   const lineEnd = at < 0 ? -1 : run.stdout.indexOf("\n", at)
   // What threads, exit handlers and children still print comes behind it.
@@ -152,7 +153,7 @@ export const run = (
   code: string,
   input: unknown,
   limits: Limits
-): Effect.Effect<Ended, ProcessRun.ProcessError> =>
+): Effect.Effect<Ended, ProcessRequest.ProcessError> =>
   Effect.gen(function* () {
     const { maxMemoryBytes, maxOutputChars, maxProcesses, timeout } = limits
     const given = Either.try(() => JSON.stringify(input ?? null) ?? "null")

@@ -7,50 +7,15 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as ErrorCode from "../../domain/ErrorCode.js"
 import * as Skill from "../../skill/definition/Skill.js"
 import * as SkillToolkit from "../../skill/execute/SkillToolkit.js"
 import * as ClientReader from "./ClientReader.js"
+import { type DatabaseQueryError, errorOf } from "./DatabaseQueryError.js"
 import * as PostgresReader from "./PostgresReader.js"
 import * as ReadOnlyQuery from "./ReadOnlyQuery.js"
 import type * as ReadOnlyRows from "./ReadOnlyRows.js"
 import type * as ReadOnlySql from "./ReadOnlySql.js"
 import * as SqliteReader from "./SqliteReader.js"
-
-/**
- * A statement was not run, or came to nothing.
- *
- * - `Configuration`: the options name no database that can be read this way
- * - `Dialect`: the database is neither SQLite nor Postgres
- * - `NotReadOnly`: not exactly one statement that only reads
- * - `NotAllowed`: it calls a function, or reads a table-valued function or a catalog, that is not on the list
- * - `Query`: the database refused it; the message is the database's
- * - `UnknownTable`: there is no table of that name
- * - `Connection`: there was no connection
- * - `Timeout`: it took too long
- * - `TooLarge`: it takes too much memory, or its answer is too large
- * - `Ended`: the process that ran it, or the connection, has ended
- *
- * @since 0.1.0
- * @category errors
- */
-export class DatabaseQueryError extends ErrorCode.TaggedError<DatabaseQueryError>(
-  "effect-lexigram/builtin/DatabaseQuerySkill/DatabaseQueryError"
-)("DatabaseQueryError", {
-  ...ErrorCode.fields("LEX_ERR_SKILL_111"),
-  reason: Schema.Literal(
-    "Configuration",
-    "Dialect",
-    "NotReadOnly",
-    "NotAllowed",
-    "Query",
-    "UnknownTable",
-    "Connection",
-    "Timeout",
-    "TooLarge",
-    "Ended"
-  )
-}) {}
 
 /**
  * @since 0.1.0
@@ -162,32 +127,12 @@ export const Result = Schema.Struct({
   row_count: Schema.NonNegativeInt,
   truncated: Schema.Boolean
 })
+
 /**
  * @since 0.1.0
  * @category models
  */
 export interface Result extends Schema.Schema.Type<typeof Result> {}
-
-const hints: Readonly<Record<DatabaseQueryError["reason"], string>> = {
-  Configuration: "Give `sqlite` or `postgres`, or provide a SqlClient and say `allowBlocking: true`",
-  Dialect: "Provide a SqlClient of SQLite or Postgres",
-  NotReadOnly: "Send one SELECT, WITH, VALUES or EXPLAIN statement; put names that SQL reserves in double quotes",
-  NotAllowed: "Do without it; an application allows more functions by the option `functions`",
-  Query: "Correct the statement",
-  UnknownTable: "Ask for the tables first",
-  Connection: "Try again later",
-  Timeout: "Ask for less",
-  TooLarge: "Ask for fewer rows, or for parts of long values",
-  Ended: "Ask for less"
-}
-
-const errorOf = ({
-  hint,
-  message,
-  reason
-}: Omit<ReadOnlyQuery.Failure, "reason"> & {
-  readonly reason: DatabaseQueryError["reason"]
-}): DatabaseQueryError => new DatabaseQueryError({ reason, message, hint: hint ?? hints[reason] })
 
 const timeoutOf = (options: Options): number => Duration.toMillis(options.timeout ?? "15 seconds")
 
@@ -282,6 +227,7 @@ export const Tables = Schema.Struct({
   tables: Schema.Array(Schema.Struct({ name: Schema.String, type: Schema.Literal("table", "view") })),
   truncated: Schema.Boolean
 })
+
 /**
  * @since 0.1.0
  * @category models
@@ -290,6 +236,7 @@ export interface Tables extends Schema.Schema.Type<typeof Tables> {}
 
 // The catalogues answer in the form that is asked for here: another one is a bug, and no failure of a user.
 const tablesOf = (rows: unknown) => Effect.orDie(Schema.decodeUnknown(Tables.fields.tables)(rows))
+
 const columnsOf = (rows: unknown) => Effect.orDie(Schema.decodeUnknown(Description.fields.columns)(rows))
 
 const tablesSql = (dialect: ReadOnlySql.Dialect): string =>
@@ -339,6 +286,7 @@ export const Description = Schema.Struct({
   ),
   truncated: Schema.Boolean
 })
+
 /**
  * @since 0.1.0
  * @category models

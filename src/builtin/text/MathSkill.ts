@@ -1,16 +1,16 @@
 /**
- * Calculates.
+ * The `math_calculate` skill: arithmetic on exact decimals.
  *
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 import * as Skill from "../../skill/definition/Skill.js"
-import * as Calculator from "./Calculator.js"
 
 /**
- * The expression has no value. `position` is the character, from 0, where that shows.
+ * The expression has no value. `position` is the character, from 0, at which that shows.
  *
  * @since 0.1.0
  * @category errors
@@ -19,6 +19,17 @@ export class MathError extends ErrorCode.TaggedError<MathError>("effect-lexigram
   "MathError",
   { ...ErrorCode.fields("LEX_ERR_SKILL_112"), expression: Schema.String, position: Schema.NonNegativeInt }
 ) {}
+
+/** Loads the decimal arithmetic on the first call. */
+const calculator = Effect.promise(() => import("./Calculator.js"))
+
+const invalid = (expression: string, message: string, position: number): MathError =>
+  new MathError({
+    expression: expression.slice(0, 200),
+    position,
+    message: `${message} (at character ${position + 1})`,
+    hint: "Write plain arithmetic with numbers, operators and the functions that the parameter lists"
+  })
 
 /** A result without a number would look like a success. */
 const tooLarge = (expression: string): MathError =>
@@ -31,7 +42,7 @@ const tooLarge = (expression: string): MathError =>
 
 const Parameters = Schema.Struct({
   expression: Schema.String.annotations({
-    description: `Arithmetic such as (3 + 4) * 2 ** 10 / sqrt(2). Operators: + - * / // % ** ! and parentheses; functions: ${[...Calculator.functions.keys()].join(", ")}; constants: ${[...Calculator.constants.keys()].join(", ")}`
+    description: `Arithmetic such as (3 + 4) * 2 ** 10 / sqrt(2). Operators: + - * / // % ** ! and parentheses; functions: abs, acos, asin, atan, atan2, cbrt, ceil, cos, cosh, degrees, exp, factorial, floor, gcd, hypot, lcm, ln, log, log10, log2, max, mean, min, mod, pow, radians, round, sign, sin, sinh, sqrt, sum, tan, tanh, trunc; constants: pi, tau, e`
   })
 })
 
@@ -64,18 +75,11 @@ export const skill: Skill.Skill<{ readonly expression: string }, Calculated, Mat
   idempotent: true,
   maxRetries: 0,
   handler: ({ expression }) =>
-    Either.flatMap(
-      Either.mapLeft(
-        Calculator.evaluate(expression),
-        ({ message, position }) =>
-          new MathError({
-            expression: expression.slice(0, 200),
-            position,
-            message: `${message} (at character ${position + 1})`,
-            hint: "Write plain arithmetic with numbers, operators and the functions that the parameter lists"
-          })
-      ),
-      ({ number, text }) =>
-        number === null ? Either.left(tooLarge(expression)) : Either.right({ result: number, text, expression })
+    Effect.flatMap(calculator, ({ evaluate }) =>
+      Either.flatMap(
+        Either.mapLeft(evaluate(expression), ({ message, position }) => invalid(expression, message, position)),
+        ({ number, text }) =>
+          number === null ? Either.left(tooLarge(expression)) : Either.right({ result: number, text, expression })
+      )
     )
 })

@@ -55,9 +55,11 @@ export interface Failure {
 /** What a server may send as headers. */
 const maxHeaderSize = 16 * 1024
 
-const modules = Effect.promise(() =>
-  Promise.all([import("node:http"), import("node:https"), import("node:zlib")] as const)
-)
+const loadModules = () => Promise.all([import("node:http"), import("node:https"), import("node:zlib")] as const)
+
+type Modules = Awaited<ReturnType<typeof loadModules>>
+
+const modules = Effect.promise(loadModules)
 
 /**
  * Whether a response points elsewhere.
@@ -91,6 +93,149 @@ const pinned = (addresses: ReadonlyArray<string>): NonNullable<RequestOptions["l
   }
 }
 
+/** One request on its way, and the body of its answer as far as it was read. */
+class Exchange {
+  private isConnected = false
+  private isDone = false
+  private outgoing: ClientRequest | undefined
+  private decoder: Transform | undefined
+  status = 0
+  headers: IncomingHttpHeaders = {}
+  private readonly parts: Array<Uint8Array> = []
+  /** Bytes of the body as it is read, and as it arrives. */
+  private size = 0
+  private arrived = 0
+
+  constructor(
+    private readonly request: Request,
+    private readonly modules: Modules,
+    private readonly resume: (result: Effect.Effect<Response, Failure>) => void
+  ) {}
+
+  send(): void {
+    const { addresses, body, headers, method, url } = this.request
+    const [http, https] = this.modules
+    const isSecure = url.protocol === "https:"
+    try {
+      const outgoing = (isSecure ? https : http).request({
+        protocol: url.protocol,
+        hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
+        port: url.port,
+        path: `${url.pathname}${url.search}`,
+        method,
+        headers: body === undefined ? headers : { ...headers, "content-length": String(body.length) },
+        lookup: pinned(addresses),
+        agent: false,
+        maxHeaderSize,
+        insecureHTTPParser: false
+      })
+      this.outgoing = outgoing
+      outgoing.on("socket", (socket) =>
+        socket.once(isSecure ? "secureConnect" : "connect", () => {
+          this.isConnected = true
+        })
+      )
+      outgoing.on("error", this.onError)
+      outgoing.on("response", (incoming) => this.receive(incoming))
+      outgoing.end(body)
+    } catch (error) {
+      this.onError(error)
+    }
+  }
+
+  close(): void {
+    this.isDone = true
+    this.outgoing?.destroy()
+    this.decoder?.destroy()
+  }
+
+  private end(result: Effect.Effect<Response, Failure>): void {
+    if (this.isDone) return
+    this.close()
+    this.resume(result)
+  }
+
+  private fail(failure: Failure): void {
+    this.end(Effect.fail(failure))
+  }
+
+  private readonly onError = (error: unknown): void =>
+    this.fail(failureOf(error, this.request.url.host, this.isConnected))
+
+  private respond(truncated: boolean): void {
+    const { headers, parts, status } = this
+    this.end(Effect.sync(() => ({ status, headers, body: Buffer.concat(parts), truncated })))
+  }
+
+  private overflow(what: string, limit: number): void {
+    if (this.request.truncate) this.respond(true)
+    else this.fail({ reason: "TooLarge", message: `The ${what} is larger than ${limit} bytes` })
+  }
+
+  private take(chunk: Uint8Array): void {
+    if (this.isDone) return
+    const rest = this.request.maxBytes - this.size
+    this.parts.push(chunk.length > rest ? chunk.subarray(0, rest) : chunk)
+    this.size += chunk.length
+    if (chunk.length > rest) this.overflow("body", this.request.maxBytes)
+  }
+
+  private receive(incoming: IncomingMessage): void {
+    const { request } = this
+    this.status = incoming.statusCode ?? 0
+    this.headers = incoming.headers
+    incoming.on("error", this.onError)
+    const encoding = (incoming.headers["content-encoding"] ?? "identity").trim().toLowerCase()
+    if (locationOf(this) !== undefined) this.respond(false)
+    else if (encoding !== "identity" && encoding !== "" && !this.decode(encoding)) {
+      this.fail({ reason: "Decoding", message: "The body has a content encoding that was not requested" })
+    } else {
+      const limit = this.decoder === undefined ? request.maxBytes : request.maxCompressedBytes
+      const isTooLong = !request.truncate && Number(incoming.headers["content-length"] ?? 0) > limit
+      if (isTooLong) this.overflow("body", limit)
+      else this.read(incoming, limit)
+    }
+  }
+
+  /** False for an encoding that was not requested. */
+  private decode(encoding: string): boolean {
+    const [, , zlib] = this.modules
+    if (encoding !== "gzip" && encoding !== "x-gzip" && encoding !== "br") return false
+    const decoder = encoding === "br" ? zlib.createBrotliDecompress() : zlib.createGunzip()
+    decoder.on("data", (chunk: Uint8Array) => this.take(chunk))
+    decoder.on("end", () => this.respond(false))
+    decoder.on("error", () => this.fail({ reason: "Decoding", message: "The body cannot be decompressed" }))
+    this.decoder = decoder
+    return true
+  }
+
+  private read(incoming: IncomingMessage, limit: number): void {
+    const { decoder, request } = this
+    incoming.on("data", (chunk: Uint8Array) => {
+      if (this.isDone) return
+      const rest = limit - this.arrived
+      this.arrived += chunk.length
+      if (decoder === undefined) this.take(chunk)
+      else if (rest < 0) return
+      else if (chunk.length > rest) {
+        // The bytes within the limit are decompressed before the rest is rejected.
+        const over = (): void => this.overflow("compressed body", limit)
+        if (request.truncate) decoder.write(chunk.subarray(0, rest), over)
+        else over()
+      } else if (!decoder.write(chunk)) {
+        incoming.pause()
+        decoder.once("drain", () => incoming.resume())
+      }
+    })
+    // An empty body is not a broken archive.
+    incoming.on("end", () => (decoder === undefined || this.arrived === 0 ? this.respond(false) : decoder.end()))
+    // Node reports a body shorter than its announced length as an error; this covers a connection that just closes.
+    incoming.on("close", () => {
+      if (!incoming.complete) this.onError(undefined)
+    })
+  }
+}
+
 /**
  * Sends a request and reads the answer to its end or its limit. No connection outlives it, interrupted or not.
  *
@@ -98,120 +243,10 @@ const pinned = (addresses: ReadonlyArray<string>): NonNullable<RequestOptions["l
  * @category combinators
  */
 export const run = (request: Request): Effect.Effect<Response, Failure> =>
-  Effect.flatMap(modules, ([http, https, zlib]) =>
+  Effect.flatMap(modules, (modules) =>
     Effect.async<Response, Failure>((resume) => {
-      const { url } = request
-      let isConnected = false
-      let isDone = false
-      let outgoing: ClientRequest | undefined
-      let decoder: Transform | undefined
-
-      const end = (result: Effect.Effect<Response, Failure>): void => {
-        if (isDone) return
-        close()
-        resume(result)
-      }
-      const close = (): void => {
-        isDone = true
-        outgoing?.destroy()
-        decoder?.destroy()
-      }
-      const fail = (failure: Failure): void => end(Effect.fail(failure))
-      const onError = (error: unknown): void => fail(failureOf(error, url.host, isConnected))
-
-      const onResponse = (incoming: IncomingMessage): void => {
-        const status = incoming.statusCode ?? 0
-        const { headers } = incoming
-        const parts: Array<Uint8Array> = []
-        let size = 0
-        let arrived = 0
-        const respond = (truncated: boolean): void =>
-          end(Effect.sync(() => ({ status, headers, body: Buffer.concat(parts), truncated })))
-        const overflow = (what: string, limit: number): void =>
-          request.truncate
-            ? respond(true)
-            : fail({ reason: "TooLarge", message: `The ${what} is larger than ${limit} bytes` })
-        const take = (chunk: Uint8Array): void => {
-          if (isDone) return
-          const rest = request.maxBytes - size
-          parts.push(chunk.length > rest ? chunk.subarray(0, rest) : chunk)
-          size += chunk.length
-          if (chunk.length > rest) overflow("body", request.maxBytes)
-        }
-        incoming.on("error", onError)
-        if (locationOf({ headers, status }) !== undefined) {
-          respond(false)
-          return
-        }
-
-        const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase()
-        if (encoding === "gzip" || encoding === "x-gzip") decoder = zlib.createGunzip()
-        else if (encoding === "br") decoder = zlib.createBrotliDecompress()
-        else if (encoding !== "identity" && encoding !== "") {
-          fail({ reason: "Decoding", message: "The body has a content encoding that was not asked for" })
-          return
-        }
-        const limit = decoder === undefined ? request.maxBytes : request.maxCompressedBytes
-        if (!request.truncate && Number(headers["content-length"] ?? 0) > limit) {
-          overflow("body", limit)
-          return
-        }
-
-        decoder?.on("data", take)
-        decoder?.on("end", () => respond(false))
-        decoder?.on("error", () => fail({ reason: "Decoding", message: "The body cannot be decompressed" }))
-        incoming.on("data", (chunk: Uint8Array) => {
-          if (isDone) return
-          const rest = limit - arrived
-          arrived += chunk.length
-          if (decoder === undefined) take(chunk)
-          else if (rest < 0) return
-          else if (chunk.length > rest) {
-            // What was let in is decompressed before the rest is refused.
-            const over = (): void => overflow("compressed body", limit)
-            if (request.truncate) decoder.write(chunk.subarray(0, rest), over)
-            else over()
-          } else if (!decoder.write(chunk)) {
-            incoming.pause()
-            decoder.once("drain", () => incoming.resume())
-          }
-        })
-        // A body that has no byte is no broken archive.
-        incoming.on("end", () => (decoder === undefined || arrived === 0 ? respond(false) : decoder.end()))
-        // A body that ends before its length was told is an error of its own; this is for what is neither.
-        incoming.on("close", () => {
-          if (!incoming.complete) onError(undefined)
-        })
-      }
-
-      try {
-        outgoing = (url.protocol === "https:" ? https : http).request({
-          protocol: url.protocol,
-          hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
-          port: url.port,
-          path: `${url.pathname}${url.search}`,
-          method: request.method,
-          headers:
-            request.body === undefined
-              ? request.headers
-              : { ...request.headers, "content-length": String(request.body.length) },
-          lookup: pinned(request.addresses),
-          agent: false,
-          maxHeaderSize,
-          insecureHTTPParser: false
-        })
-        const ready = url.protocol === "https:" ? "secureConnect" : "connect"
-        outgoing.on("socket", (socket) =>
-          socket.once(ready, () => {
-            isConnected = true
-          })
-        )
-        outgoing.on("error", onError)
-        outgoing.on("response", onResponse)
-        outgoing.end(request.body)
-      } catch (error) {
-        onError(error)
-      }
-      return Effect.sync(close)
+      const exchange = new Exchange(request, modules, resume)
+      exchange.send()
+      return Effect.sync(() => exchange.close())
     })
   )

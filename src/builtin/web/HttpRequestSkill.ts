@@ -8,7 +8,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import * as ErrorCode from "../../domain/ErrorCode.js"
 import { version } from "../../domain/Version.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as Skill from "../../skill/definition/Skill.js"
@@ -16,50 +15,7 @@ import * as AddressPolicy from "./AddressPolicy.js"
 import * as HttpBody from "./HttpBody.js"
 import * as HttpExchange from "./HttpExchange.js"
 import * as HttpHeaders from "./HttpHeaders.js"
-
-/**
- * A request was refused or came to nothing. An answer of the server with any status is a result and no failure. `host`
- * is where the request that failed went: the one asked for, or the one a redirect led to.
- *
- * - `Configuration`: an option of the skill cannot be used
- * - `InvalidUrl`: not an absolute `http` or `https` URL without credentials
- * - `NotAllowed`: the host or the port is not among the allowed ones
- * - `AddressNotAllowed`: the host is, or has, an address that is not public
- * - `HeaderNotAllowed`, `BodyNotAllowed`: what cannot be sent
- * - `Unresolved`, `Unreachable`: there was no connection, and nothing was sent
- * - `Tls`: there was no secure connection
- * - `Connection`: the connection broke later on
- * - `Timeout`: there was no whole answer in time
- * - `TooManyRedirects`, `TooLarge`: the answer went beyond a limit
- * - `Decoding`: the body cannot be decompressed
- * - `Binary`: the body is no text
- *
- * @since 0.1.0
- * @category errors
- */
-export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
-  "effect-lexigram/builtin/HttpRequestSkill/HttpRequestError"
-)("HttpRequestError", {
-  ...ErrorCode.fields("LEX_ERR_SKILL_108"),
-  reason: Schema.Literal(
-    "Configuration",
-    "InvalidUrl",
-    "NotAllowed",
-    "AddressNotAllowed",
-    "HeaderNotAllowed",
-    "BodyNotAllowed",
-    "Unresolved",
-    "Unreachable",
-    "Tls",
-    "Connection",
-    "Timeout",
-    "TooManyRedirects",
-    "TooLarge",
-    "Decoding",
-    "Binary"
-  ),
-  host: Schema.optional(Schema.String)
-}) {}
+import { failureOf, HttpRequestError, invalidUrl, misconfigured } from "./HttpRequestError.js"
 
 /**
  * @since 0.1.0
@@ -121,6 +77,7 @@ export const Result = Schema.Struct({
   /** The one that answered, after all redirects. */
   url: Schema.String
 })
+
 /**
  * @since 0.1.0
  * @category models
@@ -195,13 +152,6 @@ const hostsOf = (patterns: ReadonlyArray<string> | undefined): Either.Either<Set
   return Either.right((host) => exact.has(host) || below.some((suffix) => host.endsWith(suffix)))
 }
 
-const misconfigured = (option: string, value: string): HttpRequestError =>
-  new HttpRequestError({
-    reason: "Configuration",
-    message: `The option ${option} of the skill has an entry that cannot be used: "${value}"`,
-    hint: option === "hosts" ? 'Give hosts as "api.example.org" or "*.example.org"' : 'Give networks as "10.1.0.0/16"'
-  })
-
 const settingsOf = (options: Options): Either.Either<Settings, HttpRequestError> => {
   const { maxBytes = mebibyte, ports = [80, 443] } = options
   const hosts = hostsOf(options.hosts)
@@ -225,14 +175,8 @@ const settingsOf = (options: Options): Either.Either<Settings, HttpRequestError>
 }
 
 const mebibyte = 1024 * 1024
-const maxUrlChars = 8 * 1024
 
-const invalidUrl = (message: string): HttpRequestError =>
-  new HttpRequestError({
-    reason: "InvalidUrl",
-    message,
-    hint: "Give an absolute http or https URL without user name and password"
-  })
+const maxUrlChars = 8 * 1024
 
 const urlOf = (text: string, base?: URL): Either.Either<URL, HttpRequestError> => {
   if (text.length > maxUrlChars) return Either.left(invalidUrl("The URL is too long"))
@@ -244,22 +188,6 @@ const urlOf = (text: string, base?: URL): Either.Either<URL, HttpRequestError> =
   if (url.username !== "" || url.password !== "") return Either.left(invalidUrl("The URL carries credentials"))
   url.hash = ""
   return Either.right(url)
-}
-
-const hints: Partial<Record<HttpRequestError["reason"], string>> = {
-  AddressNotAllowed: "Addresses that are not public have to be allowed by the option allowPrivate",
-  Unresolved: "Check the name of the host",
-  Unreachable: "Nothing was sent: it may be tried again",
-  Tls: "Check that the host speaks https with a certificate that is trusted",
-  TooLarge: "Ask for less, or raise the limit by the options of the skill, or have it cut by the option truncate"
-}
-
-const failureOf = (
-  { message, reason }: { readonly reason: HttpRequestError["reason"]; readonly message: string },
-  { hostname }: URL
-): HttpRequestError => {
-  const hint = hints[reason]
-  return new HttpRequestError({ reason, message, host: hostname, ...(hint === undefined ? {} : { hint }) })
 }
 
 /** Where a request may go: its host and port by name, then every address that the host has. */
@@ -385,6 +313,7 @@ const outgoing = (params: Params, maxBytes: number): Either.Either<Outgoing, Htt
   })
 
 const usual = (options: Options): Duration.Duration => Duration.decode(options.timeout ?? "30 seconds")
+
 const longest = (options: Options): Duration.Duration => Duration.max(usual(options), options.maxTimeout ?? "2 minutes")
 
 /**

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 import * as Skill from "../../skill/definition/Skill.js"
+import type * as HttpRequestError from "./HttpRequestError.js"
 import * as HttpRequestSkill from "./HttpRequestSkill.js"
 import * as PageText from "./PageText.js"
 
@@ -142,7 +143,7 @@ const cutAt = (text: string, end: number): number => {
  */
 export const make = (
   options: Options = {}
-): Skill.Skill<Params, Result, HttpRequestSkill.HttpRequestError | WebBrowseError> => {
+): Skill.Skill<Params, Result, HttpRequestError.HttpRequestError | WebBrowseError> => {
   const { maxChars = 20_000, timeout = "30 seconds", ...access } = options
   const whole = Duration.decode(timeout)
   const request = HttpRequestSkill.fetch({
@@ -161,7 +162,7 @@ export const make = (
     parameters,
     returns: Result,
     retryable: (error) => error._tag === "HttpRequestError" && HttpRequestSkill.isRetryable(error),
-    handler: ({ offset = 0, url }): Effect.Effect<Result, HttpRequestSkill.HttpRequestError | WebBrowseError> =>
+    handler: ({ offset = 0, url }): Effect.Effect<Result, HttpRequestError.HttpRequestError | WebBrowseError> =>
       Effect.gen(function* () {
         const startedAt = yield* Clock.currentTimeMillis
         const answer = yield* request({
@@ -194,4 +195,4 @@ export const make = (
  * @since 0.1.0
  * @category constructors
  */
-export const skill: Skill.Skill<Params, Result, HttpRequestSkill.HttpRequestError | WebBrowseError> = make()
+export const skill: Skill.Skill<Params, Result, HttpRequestError.HttpRequestError | WebBrowseError> = make()

@@ -1,6 +1,5 @@
 /**
- * The parameters and results of several skills as those of one: what composites that are none of their own schemas
- * show.
+ * Combines the parameter and result schemas of several skills into those of one composite.
  *
  * @internal
  * @since 0.1.0
@@ -16,7 +15,7 @@ import { SkillValidationError } from "../definition/SkillError.js"
 import * as Handover from "./Handover.js"
 
 /**
- * What all of these skills take: the intersection of their parameters.
+ * Parameters that all of these skills accept: the intersection of their parameters.
  *
  * @since 0.1.0
  * @category models
@@ -24,7 +23,7 @@ import * as Handover from "./Handover.js"
 export type ParamsOfAll<S extends Any> = [S] extends [Skill<infer P, unknown, unknown, unknown>] ? P : never
 
 /**
- * One skill or more.
+ * At least one skill.
  *
  * @since 0.1.0
  * @category models
@@ -40,7 +39,7 @@ export type LastErrorOf<S extends Some> = S extends readonly [...infer _, infer 
   : never
 
 /**
- * Only what composites take from a skill that theirs are like.
+ * The parts of a skill that a composite copies.
  *
  * @since 0.1.0
  * @category constructors
@@ -65,7 +64,7 @@ export const like = (
 
 const textOf = (schema: unknown): string => CanonicalJson.stringify(schema)
 
-/** Entries of a field of each schema; the first of one name. */
+/** Entries of a field of each schema; of two entries with one name the first. */
 const entriesOf = (schemas: ReadonlyArray<JsonSchema>, field: string): Map<string, unknown> => {
   const entries = new Map<string, unknown>()
   for (const schema of schemas) {
@@ -76,7 +75,7 @@ const entriesOf = (schemas: ReadonlyArray<JsonSchema>, field: string): Map<strin
   return entries
 }
 
-/** References to one name that mean two things cannot stand in one document. */
+/** Two definitions of one reference cannot share a document. */
 const disagree = (schemas: ReadonlyArray<JsonSchema>, field: string): boolean =>
   schemas.some((schema) => {
     const part = schema[field]
@@ -108,7 +107,8 @@ const bothParameters = (schemas: ReadonlyArray<JsonSchema>): JsonSchema => {
 }
 
 /**
- * The parameters of all: what each of them reads, together. Parameters for references are in there as they came.
+ * The parameters of all skills together, each decoded by the skill that uses it. Parameters for references stay as
+ * given.
  *
  * @since 0.1.0
  * @category constructors
@@ -154,7 +154,7 @@ const anyResult = (skills: ReadonlyArray<Any>): JsonSchema => {
   return distinct.some((schema) => !stands(schema)) ? {} : { anyOf: distinct }
 }
 
-/** A schema that means the same inside another one: it refers to nothing, and says something. */
+/** Whether a schema means the same inside another one: it contains no references and is not empty. */
 export const stands = (schema: JsonSchema): boolean =>
   Object.keys(schema).length > 0 && !("$defs" in schema || "definitions" in schema || textOf(schema).includes('"$ref"'))
 
@@ -167,7 +167,7 @@ const firstThatTakes = (
     .reduce((before, next) => Effect.catchAll(before, (error) => Effect.mapError(next, () => error)))
 
 /**
- * The result of any one of them: each result is checked by the first of their schemas that it fits.
+ * The result of any one of them. Each result is checked by the first schema that it fits.
  *
  * @since 0.1.0
  * @category constructors
@@ -180,7 +180,7 @@ export const resultOf = (skills: Some): Skill<never, unknown> =>
   })
 
 /**
- * Parameters of a composite as one of its skills takes them: references take them in their JSON form.
+ * Parameters of a composite as one of its skills accepts them: references accept the JSON form.
  *
  * @since 0.1.0
  * @category conversions
@@ -189,7 +189,7 @@ export const paramsFor = (skill: Any, composite: Any, params: unknown): unknown 
   skill.erased.reference ? (composite.erased.encodeParams(params) ?? params) : params
 
 /**
- * A composite whose options cannot be used.
+ * A composite with invalid options.
  *
  * @since 0.1.0
  * @category combinators

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import { SkillExecutionError } from "../definition/SkillError.js"
 
 /**
- * Whether something holds, said at once or by an Effect.
+ * A predicate, synchronous or effectful.
  *
  * @since 0.1.0
  * @category models
@@ -17,7 +17,7 @@ import { SkillExecutionError } from "../definition/SkillError.js"
 export type Condition<P, E = never, R = never> = (params: P) => boolean | Effect.Effect<boolean, E, R>
 
 /**
- * Whether it holds. A condition that throws fails; failures and defects of an Effect stay what they are.
+ * Evaluates a condition. A condition that throws fails; failures and defects of an Effect are kept.
  *
  * @since 0.1.0
  * @category combinators
@@ -36,7 +36,7 @@ export const holds = <P, E, R>(
     (answer): Effect.Effect<boolean, E, R> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
   )
 
-/** The kind of a failure: what it says may hold what was checked. */
+/** The kind of a failure, without its message, which may quote the checked values. */
 const kindOf = (cause: Cause.Cause<unknown>): string => {
   const failure = Cause.squash(cause)
   if (typeof failure !== "object" || failure === null) return typeof failure
@@ -45,7 +45,7 @@ const kindOf = (cause: Cause.Cause<unknown>): string => {
 }
 
 /**
- * As `holds`, but one that throws, fails or dies does not hold, and the log says so.
+ * As `holds`, but a condition that throws, fails or dies counts as false and is logged.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,8 +1,8 @@
 /**
- * One skill or the other, by the parameters.
+ * Executes one of two skills, chosen by a condition on the parameters.
  *
- * A condition that throws ends the execution with `SkillExecutionError`, and one that is an Effect may fail in its own
- * way: neither choice is made then.
+ * A condition that throws ends the execution with `SkillExecutionError`; an effectful condition may fail with its own
+ * error. In both cases neither skill is executed.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,9 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
-import * as Skill from "../definition/Skill.js"
+import * as CompositeSkill from "../definition/CompositeSkill.js"
+import type * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import type { SkillError } from "../definition/SkillError.js"
 import * as Alike from "./Alike.js"
 import * as Condition from "./Condition.js"
@@ -23,7 +25,7 @@ type Parameters<P> = Schema.Schema<P, any, never> | { readonly like: Skill.Skill
  * @since 0.1.0
  * @category models
  */
-export interface Options<in P> extends Skill.Traits, Skill.Confirmation<P> {
+export interface Options<in P> extends SkillDefinition.Traits, SkillDefinition.Confirmation<P> {
   readonly description: string
 }
 
@@ -38,7 +40,7 @@ const build = (
 ): any => {
   const { condition, ifFalse, ifTrue } = options
   const uses = [ifTrue, ...(ifFalse === undefined ? [] : [ifFalse])] as const
-  const composite: Skill.Skill<unknown, unknown, unknown> = Skill.composite(name, {
+  const composite: Skill.Skill<unknown, unknown, unknown> = CompositeSkill.make(name, {
     ...options,
     uses,
     parameters: options.parameters ?? { like: Alike.parametersOf(uses) as Skill.Skill<unknown, unknown> },
@@ -68,7 +70,7 @@ const optionSchema = (value: JsonSchema): JsonSchema => ({
   additionalProperties: false
 })
 
-/** The result of a skill that may have been passed over, in the JSON form of `Schema.Option`. */
+/** The result of a skill that may not be executed, in the JSON form of `Schema.Option`. */
 const optional = (skill: Skill.Any): Skill.Any =>
   Alike.like(skill, {
     returnsSchema: optionSchema(skill.definition.returnsSchema),
@@ -87,11 +89,11 @@ const optional = (skill: Skill.Any): Skill.Any =>
   })
 
 /**
- * Executes `ifTrue` where the condition holds, `ifFalse` where it does not. Without `ifFalse` the result is an
- * `Option`: `None` says that nothing was executed.
+ * Executes `ifTrue` where the condition holds, otherwise `ifFalse`. Without `ifFalse` the result is an `Option`; `None`
+ * means that nothing was executed.
  *
- * A type guard narrows the parameters for both; it needs to be told what they are (`parameters`). Otherwise they are
- * what both skills take, unless `parameters` says so.
+ * A type guard narrows the parameters of both skills and needs explicit `parameters`. By default the parameters are
+ * those that both skills accept.
  *
  * @since 0.1.0
  * @category constructors

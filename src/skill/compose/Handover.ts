@@ -1,5 +1,5 @@
 /**
- * What one skill hands to the next: results as parameters, in types and at run time.
+ * Passes the result of one skill to the next as parameters, checked in types and at run time.
  *
  * @internal
  * @since 0.1.0
@@ -12,15 +12,15 @@ import type { SkillValidationError } from "../definition/SkillError.js"
 import * as SkillFailure from "../definition/SkillFailure.js"
 
 /**
- * New names of keys: `{ hits: "items" }` hands `hits` on as `items`. All at once, so that two keys can change places. A
- * renamed key wins over one that had the name before, and of two with one new name the later entry.
+ * New names of keys: `{ hits: "items" }` passes `hits` on as `items`. All keys are renamed at once, so two keys can be
+ * swapped. A renamed key replaces a key that had the name before; of two entries with one new name the later wins.
  *
  * @since 0.1.0
  * @category models
  */
 export type Rename = { readonly [key: string]: string }
 
-/** Values that are no set of named parameters: dates, lists, options and the like. */
+/** Values that are not named parameters: dates, lists, options and the like. */
 type NotMap =
   | string
   | number
@@ -34,12 +34,12 @@ type NotMap =
   | Iterable<any>
   | ((...args: never) => unknown)
 
-/** What nobody knows at compile time. */
+/** Types that are unknown at compile time. */
 type IsLoose<A> = unknown extends A ? true : string extends keyof A ? (unknown extends A[string] ? true : false) : false
 
 /**
- * A result as parameters: a map is handed on as it is, any other value as `output`. `any` where the result is not
- * known.
+ * A result as parameters: a map is passed on as it is, any other value as `output`. `any` where the result type is
+ * unknown.
  *
  * @since 0.1.0
  * @category models
@@ -61,7 +61,7 @@ type Named<H, M extends Rename> = H extends unknown
 type IsAny<A> = 0 extends 1 & A ? true : false
 
 /**
- * A result as parameters, with the new names of its keys.
+ * A result as parameters, with renamed keys.
  *
  * @since 0.1.0
  * @category models
@@ -70,7 +70,7 @@ export type Renamed<A, M extends Rename> =
   true extends IsAny<Handed<A>> ? any : [keyof M] extends [never] ? Handed<A> : Named<Handed<A>, M>
 
 /**
- * `unknown` where a result `A` fits the parameters `P` under the names `M`; otherwise a type that no skill has, which
+ * `unknown` where a result `A` fits the parameters `P` under the names `M`; otherwise a type that no skill has and that
  * says why.
  *
  * @since 0.1.0
@@ -83,7 +83,7 @@ export type Fits<A, P, M extends Rename> = [keyof M] extends [KeysOf<Handed<A>>]
   : { readonly "a renamed key is not in the result": Exclude<keyof M, KeysOf<Handed<A>>> }
 
 /**
- * Whether a value is handed on as named parameters. Class instances are; dates, lists, options, maps and the like are
+ * Whether a value is passed on as named parameters. Class instances are; dates, lists, options, maps and the like are
  * not.
  *
  * @since 0.1.0
@@ -96,7 +96,7 @@ export const isMap = (value: unknown): value is Readonly<Record<string, unknown>
   typeof (value as { readonly [Symbol.iterator]?: unknown })[Symbol.iterator] !== "function" &&
   typeof (value as { readonly pipe?: unknown }).pipe !== "function"
 
-/** Keys are data, `__proto__` among them: `fromEntries` and spreads define them, an assignment would not. */
+/** Keys are data, including `__proto__`: `fromEntries` and spreads define them, an assignment would not. */
 const renamed = (value: Readonly<Record<string, unknown>>, rename: Rename | undefined) => {
   if (rename === undefined) return value
   const names = new Map(Object.entries(rename))
@@ -105,14 +105,14 @@ const renamed = (value: Readonly<Record<string, unknown>>, rename: Rename | unde
   const moved = Array.from(names).flatMap(([key, name]) =>
     Object.hasOwn(value, key) ? [[name, value[key]] as const] : []
   )
-  // A name that nothing takes, because its key is absent, stays with the key that has it.
+  // A new name whose old key is absent leaves an existing key of that name alone.
   const given = new Set(moved.map(([name]) => name))
   const spared = Object.entries(value).filter(([key]) => !names.has(key) && taken.has(key) && !given.has(key))
   return Object.fromEntries([...kept, ...spared, ...moved])
 }
 
 /**
- * A value under the names that the next skill knows.
+ * A value under the parameter names of the next skill.
  *
  * @since 0.1.0
  * @category conversions
@@ -121,8 +121,8 @@ export const toParams = (value: unknown, rename?: Rename | undefined): Readonly<
   renamed(isMap(value) ? value : { output: value }, rename)
 
 /**
- * Values as the parameters of a skill, decoded. Typed values fit as they are; others, from references and JSON sources,
- * are read by the schema of the skill. A reference takes anything: the skill that it stands for checks.
+ * Decodes values as the parameters of a skill. Typed values already fit; values from references and JSON sources are
+ * decoded by the schema of the skill. A reference accepts anything: the skill it resolves to checks.
  *
  * @since 0.1.0
  * @category conversions
@@ -143,7 +143,7 @@ export const fit = (
 }
 
 /**
- * A result in its JSON form: what references take.
+ * A result in its JSON form, as references accept it.
  *
  * @since 0.1.0
  * @category conversions
@@ -152,7 +152,7 @@ export const toJson = (skill: Any, result: unknown): Effect.Effect<unknown, Skil
   Effect.mapError(skill.erased.encode(result), (issue) => SkillFailure.invalidResult(skill.definition.name, issue))
 
 /**
- * The result of one skill as parameters of the next one.
+ * The result of one skill as parameters of the next.
  *
  * @since 0.1.0
  * @category conversions
@@ -172,7 +172,7 @@ const isPlain = (value: object): boolean => {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** A list or plain object to fill; `undefined` for what is shared: class instances, dates, primitives. */
+/** An empty list or plain object to fill; `undefined` for shared values: class instances, dates, primitives. */
 const emptyOf = (value: unknown): object | undefined => {
   if (typeof value !== "object" || value === null) return undefined
   if (Array.isArray(value)) return []
@@ -180,8 +180,8 @@ const emptyOf = (value: unknown): object | undefined => {
 }
 
 /**
- * The same lists and plain objects once more: whoever gets them may change them without anybody else seeing it.
- * Instances of classes are shared. Any depth, cycles included.
+ * A deep copy of lists and plain objects, so that a recipient may change it unnoticed by others. Class instances are
+ * shared. Handles any depth and cycles.
  *
  * @since 0.1.0
  * @category conversions
@@ -203,7 +203,7 @@ export const copy = <A>(value: A): A => {
         }
         made = empty ?? item
       }
-      // Defined, not assigned: for `__proto__`.
+      // Defined instead of assigned, because of `__proto__`.
       Object.defineProperty(to, key, { value: made, configurable: true, enumerable: true, writable: true })
     }
   }

@@ -1,9 +1,9 @@
 /**
- * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
+ * Executes several skills at once with the same parameters: all of them, as many as succeed, or a quorum.
  *
- * Each skill gets a copy of the parameters of its own, so that none sees what another one changes. Results are what
- * executing the skills one after another would give. Whatever ends it early (a failure, a quorum, an interruption)
- * interrupts the skills that still run, and waits for their finalizers.
+ * Each skill gets its own copy of the parameters, so that none sees another's changes. Results equal those of executing
+ * the skills one after another. A failure, a reached quorum or an interruption interrupts the skills that still run and
+ * waits for their finalizers.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,9 @@ import * as Either from "effect/Either"
 import { errorInfo } from "../../domain/ErrorInfo.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as Step from "../../observability/Step.js"
+import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillExecutionError } from "../definition/SkillError.js"
 import * as Alike from "./Alike.js"
 import * as Handover from "./Handover.js"
@@ -32,16 +34,16 @@ export type Skills = { readonly [key: string]: Skill.Any }
  * @category models
  */
 export interface Options<S extends Skills | ReadonlyArray<Skill.Any>>
-  extends Skill.Traits,
-    Skill.Confirmation<ParamsOf<NoInfer<S>>> {
+  extends SkillDefinition.Traits,
+    SkillDefinition.Confirmation<ParamsOf<NoInfer<S>>> {
   readonly description: string
-  /** By the keys of their results; a list: by their names, which must differ. At least one. */
+  /** Keyed by result key; a list is keyed by the skills' names, which must differ. At least one. */
   readonly skills: S
-  /** How many run at a time, begun in their order. Default: all. */
+  /** How many run at a time, started in order. Default: all. */
   readonly concurrency?: number | undefined
 }
 
-/** A list is a record under names that only run time knows. */
+/** A list is a record under names known only at run time. */
 type Keyed<S extends Skills | ReadonlyArray<Skill.Any>> =
   S extends ReadonlyArray<infer One extends Skill.Any> ? { readonly [name: string]: One } : S extends Skills ? S : never
 
@@ -50,7 +52,7 @@ type One<S extends Skills | ReadonlyArray<Skill.Any>> = Keyed<S>[keyof Keyed<S>]
 type ParamsOf<S extends Skills | ReadonlyArray<Skill.Any>> = Alike.ParamsOfAll<One<S>>
 
 /**
- * The results of all.
+ * The results of all skills.
  *
  * @since 0.1.0
  * @category models
@@ -60,8 +62,8 @@ export type ResultsOf<S extends Skills | ReadonlyArray<Skill.Any>> = {
 }
 
 /**
- * The results of those that succeeded and the failures of the others: each skill is in one of the two. In its JSON form
- * a failure is its message.
+ * The results of the skills that succeeded and the failures of the others; each skill is in one of the two. The JSON
+ * form of a failure is its message.
  *
  * @since 0.1.0
  * @category models
@@ -79,7 +81,7 @@ const entriesOf = (skills: Skills | ReadonlyArray<Skill.Any>): Entries =>
     ? (skills as ReadonlyArray<Skill.Any>).map((skill) => [skill.definition.name, skill] as const)
     : Object.entries(skills as Skills)
 
-/** Each output through the schema of its skill; those that are absent stay so. */
+/** Encodes each output by the schema of its skill; absent outputs stay absent. */
 const through = (
   entries: Entries,
   take: (skill: Skill.Any, value: unknown) => Effect.Effect<unknown, string>
@@ -142,7 +144,9 @@ type Execute = (entry: Entries[number]) => Effect.Effect<unknown, unknown>
 
 const compose = (
   name: string,
-  options: Skill.Traits & Skill.Confirmation<any> & Pick<Options<any>, "description" | "skills" | "concurrency">,
+  options: SkillDefinition.Traits &
+    SkillDefinition.Confirmation<any> &
+    Pick<Options<any>, "description" | "skills" | "concurrency">,
   result: (entries: Entries) => {
     readonly schema: JsonSchema
     readonly encode: Skill.Erased["encode"]
@@ -155,7 +159,7 @@ const compose = (
   const uses = entries.map(([, skill]) => skill)
   const { decode, encode, schema } = result(entries)
   const [first = nothing, ...more] = uses
-  const composite: Skill.Skill<unknown, unknown, unknown, unknown> = Skill.composite(name, {
+  const composite: Skill.Skill<unknown, unknown, unknown, unknown> = CompositeSkill.make(name, {
     ...options,
     uses,
     parameters: { like: Alike.parametersOf([first, ...more]) as Skill.Skill<unknown, unknown> },
@@ -172,8 +176,8 @@ const compose = (
 }
 
 /**
- * All of them: the first failure interrupts the others and is the failure. The result is that of each skill under its
- * key.
+ * Executes all skills and returns each result under its key. The first failure interrupts the others and is the failure
+ * of the whole.
  *
  * @since 0.1.0
  * @category constructors
@@ -212,8 +216,8 @@ export const all = <const S extends Skills | ReadonlyArray<Skill.Any>>(
   )
 
 /**
- * As many as succeed: it always does, and says what failed beside the results. Defects and interruption end it
- * nevertheless.
+ * Executes all skills and returns the results of those that succeed beside the failures of the others. Never fails;
+ * defects and interruption still end it.
  *
  * @since 0.1.0
  * @category constructors
@@ -269,14 +273,14 @@ const collected = (entries: Entries) => {
 }
 
 /**
- * What a failure says of itself; nothing else of it is shown. What rejected promises are wrapped in says less than what
- * it wraps.
+ * The message of a failure, and nothing else of it. Unwraps the error of a rejected promise, which says more than its
+ * wrapper.
  */
 const textOf = (error: unknown): string => errorInfo(Cause.isUnknownException(error) ? error.error : error).message
 
 /**
- * The first `count` that succeed; the others are interrupted then. When so many have failed that the rest cannot make
- * it, the failure that made it so is the failure. The result has at least `count` of the keys.
+ * Executes skills until `count` have succeeded and interrupts the others. Fails with the failure that makes the quorum
+ * unreachable. The result has at least `count` of the keys.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * So many successes of several effects at once, and the rest stopped.
+ * Runs effects concurrently until enough of them succeed, and interrupts the rest.
  *
  * @internal
  * @since 0.1.0
@@ -15,8 +15,7 @@ type Settled<A, E> =
 
 /**
  * The first `count` results with the indexes of their items, in the order of the items; the effects that still run are
- * interrupted then. As soon as so many failed that the rest cannot do it, the failure that made it so is the failure of
- * all. Defects are kept.
+ * interrupted. Fails with the failure that makes `count` unreachable. Defects are kept.
  *
  * @since 0.1.0
  * @category combinators
@@ -49,7 +48,7 @@ export const forEach = <T, A, E, R>(
         onSuccess: () => Effect.dieMessage("every effect has ended, and neither enough succeeded nor too many failed"),
         onFailure: (cause) => {
           const settled = Cause.failureOption(cause)
-          // A finalizer of an effect that was stopped may have died: that bug must stay visible.
+          // A defect in the finalizer of an interrupted effect is a bug and stays visible.
           const defects = Cause.keepDefects(cause)
           if (Option.isNone(settled)) return Effect.failCause(cause as Cause.Cause<never>)
           if (settled.value._tag === "Enough") {

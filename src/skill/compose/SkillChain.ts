@@ -1,18 +1,20 @@
 /**
- * Skills one after another: each result is the next one's parameters.
+ * Executes skills one after another: each result is the parameters of the next.
  *
  * A result that is a map replaces the parameters; any other value `v` becomes `{ output: v }`. The first failure ends
- * the chain, and the last result is the chain's. Whether they fit is checked by types; what only run time knows
- * (references, raw JSON) is read by the schema of the skill that takes it, and fails with `SkillValidationError` where
- * it does not fit. References take values in their JSON form.
+ * the chain, and the last result is the chain's. Types check that results fit; results known only at run time
+ * (references, raw JSON) are decoded by the schema of the next skill, which fails with `SkillValidationError` if they
+ * do not fit. References accept values in their JSON form.
  *
- * Grouping makes no difference: `a, (b, c)` gives what `(a, b), c` gives.
+ * Chains are associative: `a, (b, c)` gives what `(a, b), c` gives.
  *
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
+import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import type { SkillError } from "../definition/SkillError.js"
 import * as Handover from "./Handover.js"
 
@@ -20,12 +22,12 @@ import * as Handover from "./Handover.js"
  * @since 0.1.0
  * @category models
  */
-export interface Options<in P = never> extends Skill.Traits, Skill.Confirmation<P> {
+export interface Options<in P = never> extends SkillDefinition.Traits, SkillDefinition.Confirmation<P> {
   readonly description: string
 }
 
 /**
- * One skill of a chain, and the names under which it takes what the one before gave.
+ * One skill of a chain, and the names under which it receives the previous result.
  *
  * @since 0.1.0
  * @category models
@@ -46,7 +48,7 @@ export interface Chain<in P, out A, out E = never, out R = never> extends Skill.
   readonly options: Options<any>
 }
 
-/** Of each further skill: what it must be able to take. */
+/** The type that each further skill must accept. */
 type Fitting<Before, Skills extends ReadonlyArray<unknown>> = Skills extends readonly [
   infer Next extends Skill.Any,
   ...infer Rest
@@ -61,13 +63,13 @@ type LastResult<A, Skills extends ReadonlyArray<Skill.Any>> = Skills extends rea
   ? Skill.ResultOf<Last>
   : A
 
-/** A single skill adds nothing that its execution does not add anyway. */
+/** A single skill adds no failure that its execution does not add anyway. */
 type Failure<E> = E | SkillError
 
 const fromSteps = (name: string, options: Options<any>, steps: Chain<never, unknown>["steps"]): any => {
   const [first, ...more] = steps
   const uses = steps.map(({ skill }) => skill)
-  const skill = Skill.composite(name, {
+  const skill = CompositeSkill.make(name, {
     ...options,
     uses,
     parameters: { like: first.skill as Skill.Skill<unknown, unknown> },
@@ -88,8 +90,8 @@ const fromSteps = (name: string, options: Options<any>, steps: Chain<never, unkn
 }
 
 /**
- * A chain of one skill or more. Each must be able to take what the one before gives; `andThen` takes new names of keys
- * as well. Parameters are the first skill's, the result is the last one's, each with its schema.
+ * A chain of at least one skill. Each must accept the result of the one before; use `andThen` to rename keys. The
+ * parameters are those of the first skill and the result that of the last, with their schemas.
  *
  * @since 0.1.0
  * @category constructors
@@ -127,7 +129,7 @@ export const make = <P, A, E, R, const Skills extends ReadonlyArray<Skill.Any>>(
   fromSteps(name, options, [{ skill: first }, ...(more as Skills).map((skill) => ({ skill }))])
 
 /**
- * A chain of steps that are only known at run time, skills or names of skills: nothing is checked before.
+ * A chain of steps known only at run time, skills or names of skills. Nothing is checked in advance.
  *
  * @since 0.1.0
  * @category constructors
@@ -139,7 +141,7 @@ export const fromList = (
 ): Chain<unknown, unknown, SkillError> => fromSteps(name, options, [stepOf(steps[0]), ...steps.slice(1).map(stepOf)])
 
 /**
- * The name of a skill, alone or with new names of keys.
+ * The name of a skill, optionally with renamed keys.
  *
  * @since 0.1.0
  * @category models
@@ -150,8 +152,8 @@ const stepOf = (step: FromListStep): Step =>
   typeof step === "string" ? { skill: Skill.ref(step) } : { skill: Skill.ref(step.skill), rename: step.rename }
 
 /**
- * The same chain with one more skill, whose result is the chain's then. `rename` gives keys of the result so far the
- * names that the next skill takes them under (`{ hits: "texts" }`); a value that is no map is named `output`.
+ * Appends a skill, whose result becomes that of the chain. `rename` gives keys of the previous result the parameter
+ * names of the next skill (`{ hits: "texts" }`); a value that is not a map is named `output`.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,9 +1,9 @@
 /**
- * Skills made of skills: tried again, in another form, with a substitute, in a race, in a loop, in less time.
+ * Derives skills from skills: retry, timeout, map, fallback, race, loop.
  *
- * Each gives a new skill with a name of its own (`search` tried again is `search_retry`), so that it can be registered
- * beside the skill it is made of; `Skill.annotate` gives it another name and description. What holds for the skills
- * inside (permissions, cache, confirmation, limits, retries) holds at each of their executions.
+ * Each combinator returns a new skill with its own name (`search` becomes `search_retry`), so that both can be
+ * registered; `Skill.annotate` changes name and description. The inner skills keep their own permissions, cache,
+ * confirmation, limits and retries at each execution.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,9 @@ import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
+import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import {
   SkillConfirmationDeniedError,
   type SkillError,
@@ -29,14 +31,14 @@ import * as Quorum from "./Quorum.js"
 
 type Execute = (skill: Skill.Any, params: unknown) => Effect.Effect<unknown, unknown>
 
-/** Parameters and result of the skill itself, unless `over` says otherwise. */
+/** Keeps parameters and result of the skill unless `over` replaces them. */
 const derive = (
   self: Skill.Any,
   suffix: string,
   handler: (run: Execute, params: any) => Effect.Effect<unknown, unknown, unknown>,
-  over?: Skill.Traits & { readonly parameters?: Schema.Schema<any, any, never>; readonly returns?: unknown }
+  over?: SkillDefinition.Traits & { readonly parameters?: Schema.Schema<any, any, never>; readonly returns?: unknown }
 ): any =>
-  Skill.composite(`${self.definition.name}_${suffix}`, {
+  CompositeSkill.make(`${self.definition.name}_${suffix}`, {
     description: self.definition.description,
     category: self.definition.category,
     idempotent: self.definition.idempotent,
@@ -48,7 +50,7 @@ const derive = (
     handler: (params, run) => handler(run as Execute, params)
   })
 
-/** Trying again would end the same, or do twice what may have been done already. */
+/** Repeating would fail the same way, or could repeat an effect. */
 const isHopeless = (skill: Skill.Any, error: unknown): boolean =>
   error instanceof SkillNotFoundError ||
   error instanceof SkillValidationError ||
@@ -57,26 +59,26 @@ const isHopeless = (skill: Skill.Any, error: unknown): boolean =>
   (error instanceof SkillTimeoutError && !skill.definition.idempotent)
 
 /**
- * How often, and at what times, a skill is tried again.
+ * How often and when a skill is retried.
  *
  * @since 0.1.0
  * @category models
  */
 export interface RetryOptions<E, R> {
-  /** Further executions after the first. Default 3, without limit where there is a schedule. */
+  /** Executions after the first. Default 3; unlimited with a schedule. */
   readonly times?: number | undefined
-  /** When they happen, and until when. Default: at once. */
+  /** When to retry, and until when. Default: immediately. */
   readonly schedule?: Schedule.Schedule<unknown, E, R> | undefined
   /**
-   * After which failures. Default: all but those of a skill that is unknown, refused, not confirmed or given what it
-   * cannot take, and the end of its time unless it is idempotent.
+   * Which failures to retry. Default: all except those of a skill that is unknown, refused, not confirmed or given
+   * invalid parameters, and a timeout unless the skill is idempotent.
    */
   readonly while?: ((error: E) => boolean) | undefined
 }
 
 /**
- * Executes the skill again when it fails. Other than the retries of the skill itself (`maxRetries`), each is a whole
- * execution: permissions, confirmation and limits hold anew.
+ * Executes the skill again when it fails. Unlike the skill's own retries (`maxRetries`), each is a complete execution
+ * with permissions, confirmation and limits.
  *
  * @since 0.1.0
  * @category combinators
@@ -131,8 +133,8 @@ export const retry: {
 )
 
 /**
- * The skill under a limit of time for the whole of its execution, its own attempts and waits included:
- * `SkillTimeoutError` where it passes.
+ * Limits the time of the whole execution, including the skill's own attempts and waits. Fails with `SkillTimeoutError`
+ * when the limit is exceeded.
  *
  * @since 0.1.0
  * @category combinators
@@ -145,7 +147,7 @@ export const withTimeout: {
 )
 
 /**
- * Another result. `returns` checks it and gives it its JSON form; without one it is shown as it is.
+ * Transforms the result. `returns` checks it and gives its JSON form; without a schema it is passed on as it is.
  *
  * @since 0.1.0
  * @category combinators
@@ -167,7 +169,7 @@ export const map: {
 )
 
 /**
- * Other parameters, of which `f` makes those of the skill.
+ * Transforms other parameters into those of the skill.
  *
  * @since 0.1.0
  * @category combinators
@@ -192,7 +194,7 @@ const over = (
   all: (execute: (skill: Skill.Any) => Effect.Effect<unknown, unknown>) => Effect.Effect<unknown, unknown>
 ): any => {
   const names = skills.map(({ definition }) => definition.name)
-  const composite: Skill.Skill<unknown, unknown, unknown> = Skill.composite(names.join(`_${word}_`), {
+  const composite: Skill.Skill<unknown, unknown, unknown> = CompositeSkill.make(names.join(`_${word}_`), {
     description: skills[0].definition.description,
     category: skills[0].definition.category,
     idempotent: skills.every(({ definition }) => definition.idempotent),
@@ -206,8 +208,8 @@ const over = (
 }
 
 /**
- * Each skill in turn until one succeeds: the failure is that of the last. Defects and interruption are no failures. The
- * name is theirs with `_or_` between them.
+ * Executes the skills in turn until one succeeds; fails with the failure of the last. Defects and interruption do not
+ * fall back. The name joins theirs with `_or_`.
  *
  * @since 0.1.0
  * @category combinators
@@ -226,8 +228,8 @@ export const fallback = <const S extends Alike.Some>(
   })
 
 /**
- * All at once: the first to succeed gives the result and the others are interrupted. Where all fail, the last to fail
- * says why. The name is theirs with `_race_` between them.
+ * Executes all skills at once: the first success is the result and interrupts the others. If all fail, the last failure
+ * is reported. The name joins theirs with `_race_`.
  *
  * @since 0.1.0
  * @category combinators
@@ -251,15 +253,15 @@ export const race = <const S extends Alike.Some>(
 export interface LoopOptions<P, A, E, R> {
   /** Ends the loop with this result. */
   readonly until: (result: A) => boolean | Effect.Effect<boolean, E, R>
-  /** The parameters of the next round; `round` is the one that has ended, from 1. */
+  /** The parameters of the next round; `round` is the number of the finished one, from 1. */
   readonly next: (result: A, round: number) => P
   /** Default 10. */
   readonly maxRounds?: number | undefined
 }
 
 /**
- * Executes the skill with parameters made of its last result, until a result is as it should be. When none is after
- * `maxRounds` rounds it fails with `SkillExecutionError`.
+ * Executes the skill repeatedly with parameters derived from its last result, until `until` accepts a result. Fails
+ * with `SkillExecutionError` after `maxRounds` rounds.
  *
  * @since 0.1.0
  * @category combinators

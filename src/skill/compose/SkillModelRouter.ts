@@ -1,10 +1,10 @@
 /**
- * One of several skills, chosen by a model from their descriptions.
+ * Executes one of several skills, chosen by a model from their descriptions.
  *
- * The model answers with the name of a route, as structured output; anything else it says is read by nobody.
- * Descriptions and input are data: they reach it as one JSON document in the message of the user, whose strings they
- * cannot close. Whoever is heard in the input may still sway the choice among the routes, so that a skill must be as
- * safe here as anywhere else: its permissions and its confirmation hold.
+ * The model answers with the name of a route, as structured output; any other answer is ignored. Descriptions and input
+ * are data: they reach the model as one JSON document in the user message, which their strings cannot close. Input can
+ * still influence the choice of a route, so a skill must be as safe here as anywhere else: its permissions and its
+ * confirmation apply.
  *
  * @since 0.1.0
  */
@@ -17,12 +17,14 @@ import * as LlmTimeout from "../../llm/LlmTimeout.js"
 import * as ModelRouter from "../../llm/ModelRouter.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillExecutionError, SkillRoutingError } from "../definition/SkillError.js"
 import * as Alike from "./Alike.js"
 
 /**
- * The skills by the names that the model chooses from.
+ * The skills by the names from which the model chooses.
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +32,7 @@ import * as Alike from "./Alike.js"
 export type Routes = { readonly [name: string]: Route }
 
 /**
- * A skill, described to the model by its own description or by another one.
+ * A skill, described to the model by its own or another description.
  *
  * @since 0.1.0
  * @category models
@@ -49,26 +51,26 @@ type ParamsOf<R extends Routes> = Alike.ParamsOfAll<SkillOf<R[keyof R]>>
  * @since 0.1.0
  * @category models
  */
-export interface Options<R extends Routes, P> extends Skill.Traits, Skill.Confirmation<NoInfer<P>> {
+export interface Options<R extends Routes, P> extends SkillDefinition.Traits, SkillDefinition.Confirmation<NoInfer<P>> {
   readonly description: string
   /** At least one. */
   readonly routes: R
-  /** Default: what all routes take. */
+  /** Default: the parameters that all routes accept. */
   readonly parameters?:
     | Schema.Schema<P, any, never>
     | { readonly like: Skill.Skill<P, unknown, unknown, unknown> }
     | undefined
-  /** What the model chooses by. Default: the parameters as JSON. */
+  /** The text the model chooses by. Default: the parameters as JSON. */
   readonly input?: ((params: NoInfer<P>) => string) | undefined
-  /** How many characters of it the model sees, half from its beginning and half from its end. Default 4000. */
+  /** Characters of the input that the model sees, half from the beginning and half from the end. Default 4000. */
   readonly maxChars?: number | undefined
-  /** Which role of the `ModelRouter` chooses. Default `execution`. */
+  /** Role of the `ModelRouter` that chooses. Default `execution`. */
   readonly role?: ModelRouter.Role | undefined
-  /** Win over those of the role, which win over temperature 0 and 100 tokens at most. */
+  /** Override the settings of the role, which override temperature 0 and at most 100 tokens. */
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** For the choice alone; `timeout` is for choice and skill together. Default 30 seconds. */
+  /** Time limit of the choice alone; `timeout` covers choice and skill. Default 30 seconds. */
   readonly choiceTimeout?: Duration.DurationInput | undefined
-  /** For a choice that fails, or that no route fits. */
+  /** Executed when the choice fails or no route fits. */
   readonly fallback?: Skill.Any | undefined
 }
 
@@ -87,7 +89,7 @@ interface Choice {
 
 const choiceOf = (routes: ReadonlyArray<readonly [name: string, route: Route]>): Choice => {
   const names = routes.map(([name]) => name)
-  // What the model says when none fits must not be the name of a route.
+  // The answer for "no route fits" must not be the name of a route.
   let none = "none"
   while (names.includes(none)) none += "_"
   const described = routes.map(([name, route]) => ({
@@ -112,7 +114,7 @@ const choiceOf = (routes: ReadonlyArray<readonly [name: string, route: Route]>):
   }
 }
 
-/** Nothing in its strings can close it, and no token of a chat template survives in them. */
+/** No string inside can close the document, and no chat-template token survives in one. */
 const documentOf = (document: unknown): string =>
   JSON.stringify(document).replace(
     /[<>|\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
@@ -158,8 +160,9 @@ const routingError = (name: string, reason: string, cause?: unknown): SkillRouti
   })
 
 /**
- * A router whose model comes from the `ModelRouter`. A choice that fails, names no route or says that none fits goes to
- * the fallback; without one the router fails with `SkillRoutingError`. The failure of the chosen skill is the router's.
+ * A router that asks a model of the `ModelRouter`. A choice that fails, names no route or says that none fits leads to
+ * the fallback; without a fallback the router fails with `SkillRoutingError`. A failure of the chosen skill is the
+ * router's failure.
  *
  * @since 0.1.0
  * @category constructors
@@ -204,7 +207,7 @@ export const make = <
   Skill.ServicesOf<Used<R, F>> | ModelRouter.ModelRouter
 > => build(name, options)
 
-/** Whether the skill of a route takes the parameters of the router. */
+/** Whether the skill of a route accepts the parameters of the router. */
 type TakesOf<R extends Route, P> = [P] extends [Alike.ParamsOfAll<SkillOf<R>>]
   ? unknown
   : { readonly "the route does not take the parameters": P }
@@ -224,7 +227,7 @@ const build = (name: string, options: Options<Routes, any>): any => {
       catch: (cause) =>
         new SkillExecutionError({ message: `The input of the skill "${name}" threw`, skillName: name, cause })
     })
-  const composite: Skill.Skill<unknown, unknown, unknown, ModelRouter.ModelRouter> = Skill.composite(name, {
+  const composite: Skill.Skill<unknown, unknown, unknown, ModelRouter.ModelRouter> = CompositeSkill.make(name, {
     ...options,
     uses,
     parameters:

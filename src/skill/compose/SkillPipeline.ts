@@ -1,17 +1,18 @@
 /**
- * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
+ * Runs stages over a growing context: each stage reads the results of earlier stages and adds its own.
  *
- * A result goes under the stage's key, `as`; without one a map is merged in, its keys in the place of older ones, and a
- * value that is no map goes under `output`. The first failure ends the pipeline; its result is the last context.
- * Contexts do not change: a stage gets a copy of its own, so that nothing it does to its parameters is seen by the
- * others.
+ * A result is stored under the stage's key, `as`. Without a key a map is merged into the context, replacing older keys,
+ * and any other value is stored under `output`. The first failure ends the pipeline; its result is the last context.
+ * Contexts are immutable: each stage gets its own copy, so that it cannot affect the others.
  *
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Schema from "effect/Schema"
+import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillExecutionError } from "../definition/SkillError.js"
 import * as Handover from "./Handover.js"
 
@@ -19,7 +20,7 @@ import * as Handover from "./Handover.js"
  * @since 0.1.0
  * @category models
  */
-export interface Options<P> extends Skill.Traits, Skill.Confirmation<NoInfer<P>> {
+export interface Options<P> extends SkillDefinition.Traits, SkillDefinition.Confirmation<NoInfer<P>> {
   readonly description: string
   /** The first context: a schema, or the parameters of a skill. Default: any map. */
   readonly parameters?:
@@ -29,7 +30,7 @@ export interface Options<P> extends Skill.Traits, Skill.Confirmation<NoInfer<P>>
 }
 
 /**
- * A skill from parameters `P` to the last context `C`, which further stages can be added to.
+ * A skill from parameters `P` to the last context `C`, to which stages can be added.
  *
  * @since 0.1.0
  * @category models
@@ -45,16 +46,16 @@ export interface Pipeline<in P, out C, out E = never, out R = never> extends Ski
  */
 export interface Stage {
   readonly skill: Skill.Any
-  /** Where its result goes. */
+  /** Key of the result. */
   readonly as?: string | undefined
-  /** What it takes of the context; all of it unless set. */
+  /** Selects from the context what the skill receives. Default: all of it. */
   readonly input?: ((context: any) => unknown) | undefined
 }
 
-/** What is in the context when a map has come in. */
+/** The context after a map was merged. */
 type Merged<C, A> = { readonly [K in keyof C | keyof A]: K extends keyof A ? Entry<C, A, K> : C[K & keyof C] }
 
-/** An optional key that is absent leaves what was there. */
+/** An absent optional key keeps the previous value. */
 type Entry<C, A, K extends keyof A> =
   {} extends Pick<A, K> ? Exclude<A[K], undefined> | (K extends keyof C ? C[K] : undefined) : A[K]
 
@@ -76,7 +77,7 @@ export type Grown<C, A, K extends string> = [K] extends [never]
 
 type Context = Readonly<Record<string, unknown>>
 
-/** The context, and its JSON form for references, where there are any. */
+/** The context, and its JSON form for references, if there are any. */
 interface State {
   readonly context: Context
   readonly json: Context | undefined
@@ -112,7 +113,7 @@ const build = (
   schema: Schema.Schema<any, any, never> | undefined
 ): any => {
   const needsJson = stages.some(({ input, skill }) => skill.erased.reference && input === undefined)
-  const composite: Skill.Skill<unknown, unknown, unknown> = Skill.composite(name, {
+  const composite: Skill.Skill<unknown, unknown, unknown> = CompositeSkill.make(name, {
     ...options,
     uses: stages.map(({ skill }) => skill),
     parameters: options.parameters ?? Schema.Record({ key: Schema.String, value: Schema.Unknown }),
@@ -141,7 +142,7 @@ const build = (
 }
 
 /**
- * A pipeline without stages: its result is the context it was given.
+ * A pipeline without stages, whose result is the given context.
  *
  * @since 0.1.0
  * @category constructors
@@ -182,8 +183,8 @@ export const make = <P = Readonly<Record<string, unknown>>>(name: string, option
 type Fits<C, P2> = Handover.Fits<C, P2, {}>
 
 /**
- * The same pipeline with one more stage. `as` is the key of its result; `input` says what the skill takes of the
- * context, which must fit its parameters otherwise.
+ * Adds a stage. `as` is the key of its result; `input` selects from the context what the skill receives. Without
+ * `input` the context must fit the skill's parameters.
  *
  * @since 0.1.0
  * @category combinators
@@ -214,14 +215,14 @@ export const stage: {
       self.definition.name,
       self.options,
       [...self.stages, { skill, as: options?.as, input: options?.input }],
-      // The schema was that of another context.
+      // The schema belonged to another context.
       undefined
     )
 )
 
 /**
- * The same pipeline with a schema of its last context, which checks it and gives it its JSON form: the last thing to
- * say of a pipeline. Without one the context is shown as it is.
+ * Gives the last context a schema, which checks it and gives its JSON form. Must come last. Without one the context is
+ * passed on as it is.
  *
  * @since 0.1.0
  * @category combinators

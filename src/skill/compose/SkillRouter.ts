@@ -1,7 +1,7 @@
 /**
- * One of several skills, by the parameters: the first route whose condition holds, in their order.
+ * Executes the skill of the first route whose condition holds for the parameters.
  *
- * A condition that throws or fails does not hold; the log says so. Where none holds the fallback is executed, and
+ * A condition that throws or fails counts as false and is logged. If no condition holds, the fallback is executed;
  * without one the router fails with `SkillRoutingError`. `SkillModelRouter` lets a model choose.
  *
  * @since 0.1.0
@@ -9,7 +9,9 @@
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Schema from "effect/Schema"
-import * as Skill from "../definition/Skill.js"
+import * as CompositeSkill from "../definition/CompositeSkill.js"
+import type * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillRoutingError } from "../definition/SkillError.js"
 import * as Alike from "./Alike.js"
 import * as Condition from "./Condition.js"
@@ -18,9 +20,9 @@ import * as Condition from "./Condition.js"
  * @since 0.1.0
  * @category models
  */
-export interface Options<P> extends Skill.Traits, Skill.Confirmation<NoInfer<P>> {
+export interface Options<P> extends SkillDefinition.Traits, SkillDefinition.Confirmation<NoInfer<P>> {
   readonly description: string
-  /** What the conditions see and the skills get: a schema, or the parameters of a skill. Default: any map. */
+  /** Input of conditions and skills: a schema, or the parameters of a skill. Default: any map. */
   readonly parameters?:
     | Schema.Schema<P, any, never>
     | { readonly like: Skill.Skill<P, unknown, unknown, unknown> }
@@ -37,7 +39,7 @@ export interface Route {
 }
 
 /**
- * A skill that further routes can be added to.
+ * A skill to which routes can be added.
  *
  * @since 0.1.0
  * @category models
@@ -55,7 +57,7 @@ const build = (
 ): any => {
   const uses = [...routes.map(({ skill }) => skill), ...(fallback === undefined ? [] : [fallback])]
   const [first, ...more] = uses
-  const composite: Skill.Skill<unknown, unknown, unknown> = Skill.composite(name, {
+  const composite: Skill.Skill<unknown, unknown, unknown> = CompositeSkill.make(name, {
     ...options,
     uses,
     parameters: options.parameters ?? Schema.Record({ key: Schema.String, value: Schema.Unknown }),
@@ -82,7 +84,7 @@ const build = (
 }
 
 /**
- * A router without routes: it fails with `SkillRoutingError`.
+ * A router without routes, which fails with `SkillRoutingError`.
  *
  * @since 0.1.0
  * @category constructors
@@ -114,8 +116,8 @@ export const make = <P = Readonly<Record<string, unknown>>>(
 ): Router<P, never, SkillError> => build(name, options, [], undefined)
 
 /**
- * The same router with one more route, after the others. A type guard narrows the parameters for its skill. An Effect
- * as condition adds what it requires; its failures only pass the route over.
+ * Adds a route after the others. A type guard narrows the parameters of its skill. An effectful condition adds its
+ * requirements; if it fails, the route is skipped.
  *
  * @since 0.1.0
  * @category combinators
@@ -144,7 +146,7 @@ export const route: {
 )
 
 /**
- * The router with a skill for parameters that no route fits: the last thing to say of a router.
+ * Adds a skill for parameters that no route fits. Must come last.
  *
  * @since 0.1.0
  * @category combinators

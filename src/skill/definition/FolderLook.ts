@@ -1,9 +1,9 @@
 /**
- * Looks at folders of skills: what lies in them, and what each entry is. Each folder is listed once and each entry
- * looked at once, however many ask.
+ * Reads skill folders: which entries they have and what each entry is. Each folder is listed once and each entry is
+ * examined once, however many callers ask.
  *
- * `FileSystem` gives names alone, and says of an entry that is no link so by a failure, which costs as much as reading
- * the file. Node lists the kinds with the names. Where both see the same folder, Node lists.
+ * `FileSystem` lists names only, and reports by a failure that an entry is not a link, which costs as much as reading
+ * the file. Node lists kinds with the names. Where both see the same folder, Node lists it.
  *
  * @internal
  * @since 0.1.0
@@ -17,7 +17,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 
 /**
- * By code point, whatever the locale.
+ * Compares by code point, whatever the locale.
  *
  * @since 0.1.0
  * @category ordering
@@ -28,7 +28,7 @@ export const byCodePoint = (a: string, b: string): number => {
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
     if (x === y) continue
-    // Surrogates stand for code points above all others.
+    // Surrogates encode code points above all others.
     const isXHigh = x >= 0xd800 && x <= 0xdfff
     const isYHigh = y >= 0xd800 && y <= 0xdfff
     return isXHigh === isYHigh ? x - y : isXHigh ? 1 : -1
@@ -37,8 +37,8 @@ export const byCodePoint = (a: string, b: string): number => {
 }
 
 /**
- * What an entry of a folder is, `path` being below the folder's real path. `Outside`: a link that leaves the root, or
- * leads nowhere.
+ * What an entry of a folder is; `path` is below the folder's real path. `Outside`: a link that leaves the root or leads
+ * nowhere.
  *
  * @since 0.1.0
  * @category models
@@ -56,7 +56,7 @@ export type Kind =
   | { readonly _tag: "Other"; readonly path: string }
 
 /**
- * Whether a path is `root` or lies below it; both are real.
+ * Whether a path is `root` or below it; both are real paths.
  *
  * @since 0.1.0
  * @category paths
@@ -75,18 +75,17 @@ export interface FolderLook {
   readonly list: (folder: string) => Effect.Effect<ReadonlyArray<string>, PlatformError>
   /** What an entry is, without following it out of `root`. `folder` is a real path. */
   readonly kind: (root: string, folder: string, name: string) => Effect.Effect<Kind, PlatformError>
-  /** Whether the list of a folder told what an entry is. Otherwise the file system is asked. */
+  /** Whether listing the folder already told what the entry is. Otherwise the file system is asked. */
   readonly isKnown: (folder: string, name: string) => boolean
-  /** Bytes of a file that is no link; without end where there is no file any more. */
+  /** Bytes of a file that is not a link; infinite if the file no longer exists. */
   readonly size: (file: string) => Effect.Effect<number, PlatformError>
 }
 
 /**
- * An entry as the file system has it, whatever root it is looked at from; without a `target` it leads nowhere or is
- * gone.
+ * An entry as the file system reports it, independent of the root. Without a `target` it leads nowhere or is gone.
  */
 interface Entry {
-  /** Where it is, a link resolved. */
+  /** Its path, with a link resolved. */
   readonly target: string | undefined
   readonly type: "File" | "Folder" | "Other"
 }
@@ -107,7 +106,7 @@ const entryOf = (fs: FileSystem.FileSystem, at: string): Effect.Effect<Entry, Pl
     Effect.flatMap((info) =>
       Effect.matchEffect(fs.readLink(at), {
         onSuccess: () => real(info),
-        // What is no link cannot be read as one. Any other answer says nothing about it.
+        // Reading a link that is not one fails in this way. Any other failure says nothing about the entry.
         onFailure: (error) => (reasonOf(error) === "Unknown" ? Effect.succeed(seen(at, info)) : real(info))
       })
     ),
@@ -118,10 +117,10 @@ const entryOf = (fs: FileSystem.FileSystem, at: string): Effect.Effect<Entry, Pl
   )
 }
 
-/** What Node says of the entries of a folder; `undefined` where it cannot list it. */
+/** What Node reports about the entries of a folder; `undefined` if it cannot list it. */
 type Listing = (folder: string) => Effect.Effect<ReadonlyArray<NodeFs.Dirent> | undefined>
 
-/** Node's own look, where it sees the very folder that the service sees at this path. */
+/** Node's listing, if Node sees the same folder as the service at this path. */
 const nodeListing = (fs: FileSystem.FileSystem, root: string): Effect.Effect<Listing | undefined> =>
   Effect.suspend(() => {
     const node = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:fs")
@@ -146,7 +145,7 @@ const nodeListing = (fs: FileSystem.FileSystem, root: string): Effect.Effect<Lis
   })
 
 /**
- * A look at what lies below a root, its real path.
+ * Reads what is below a root, given by its real path.
  *
  * @since 0.1.0
  * @category constructors
@@ -206,7 +205,7 @@ export const make = (fs: FileSystem.FileSystem, path: Path.Path, root: string): 
       isKnown: (folder, name) => entries.has(below(folder, name)),
       size: (file) =>
         once(sizes, file, () =>
-          // Opening some of what is no file waits for ever: it is too large to be read.
+          // Opening a special file can block forever, so anything but a file counts as too large to read.
           Effect.map(fs.stat(file), (info) => (info.type === "File" ? Number(info.size) : Number.POSITIVE_INFINITY))
         )
     }

@@ -1,6 +1,6 @@
 /**
- * The YAML block at the top of a `SKILL.md`, read as text alone: no types, no tags, no references that grow. Whatever
- * stands in it, reading ends, in time that its bounded length bounds.
+ * Reads the YAML block at the top of a `SKILL.md` as plain text: no types, no tags, no expanding references. Reading
+ * always ends, in time bounded by the bounded length.
  *
  * @internal
  * @since 0.1.0
@@ -8,23 +8,22 @@
 import * as Yaml from "yaml"
 
 /**
- * More of it is not read.
+ * Longer blocks are not read.
  *
  * @since 0.1.0
  * @category constants
  */
 export const MAX_LENGTH = 64 * 1024
 
-// The parser of the package is recursive, and a stack that runs out while a pattern is compiled ends the whole process:
-// too deep a nesting must never reach it. The number of tokens bounds how long it takes (8,192 of the worst take 0.2
-// s).
+// The package's parser is recursive, and a stack overflow while a pattern is compiled ends the whole process: too deep
+// a nesting must never reach it. The number of tokens bounds the time (8,192 of the worst take 0.2 s).
 const MAX_DEPTH = 32
 const MAX_TOKENS = 8192
 const MAX_ALIASES = 32
 const MAX_PROBLEMS = 16
 
 /**
- * Where it stands in the whole text, from line 1.
+ * Position in the whole text, from line 1.
  *
  * @since 0.1.0
  * @category models
@@ -35,8 +34,7 @@ export interface Problem {
 }
 
 /**
- * A value. Scalars are the text that was written; what is nested more deeply than is read, and a key that is no text,
- * are `Deep`.
+ * A value. Scalars are the text as written. Values nested too deeply, and keys that are not text, are `Deep`.
  *
  * @since 0.1.0
  * @category models
@@ -67,7 +65,7 @@ export interface Parts {
 }
 
 /**
- * What was read. `broken`: it is no YAML, or no map. `unusual`: YAML that other readers of skill files refuse.
+ * The content of a block. `broken`: not YAML, or not a map. `unusual`: YAML that other readers of skill files refuse.
  *
  * @since 0.1.0
  * @category models
@@ -81,8 +79,8 @@ export interface Content {
 const isMarker = (line: string): boolean => line.startsWith("---") && line.slice(3).trim() === ""
 
 /**
- * The text in its two parts, or why it has not got them. Blanks behind a marker are let pass: such a line is a marker
- * in YAML as well.
+ * Splits a text into front matter and body, or says why it cannot. Trailing blanks after a marker are accepted: such a
+ * line is a marker in YAML as well.
  *
  * @since 0.1.0
  * @category parsing
@@ -104,7 +102,7 @@ export const split = (text: string): Parts | Problem => {
   return { message: "No line --- closes the front matter", line: 1 }
 }
 
-/** From an offset in the block to a line of the file, where the block begins on line 2. */
+/** Maps an offset in the block to a line of the file; the block begins on line 2. */
 const linesOf = (yaml: string): ((offset: number) => number) => {
   const starts = [0]
   for (let at = yaml.indexOf("\n"); at !== -1; at = yaml.indexOf("\n", at + 1)) starts.push(at + 1)
@@ -155,8 +153,8 @@ const isPlain = (value: string): boolean => !/^["'[\]{}|>&*!%@`#,?-]/.test(value
 const indentOf = (line: string): number => line.length - line.trimStart().length
 
 /**
- * The block with quotation marks around plain values that have a colon, as `description: Use it: always`; `undefined`
- * when there are none. A value goes on over the lines below that are indented more than its key.
+ * The block with plain values that contain a colon put in quotation marks, as in `description: Use it: always`;
+ * `undefined` if there are none. A value continues over the following lines that are indented more than its key.
  *
  * @since 0.1.0
  * @category parsing
@@ -189,7 +187,7 @@ export const quoteColons = (yaml: string): string | undefined => {
 }
 
 /**
- * The value as JSON, text for text.
+ * The value as JSON; scalars stay text.
  *
  * @since 0.1.0
  * @category conversions
@@ -211,10 +209,10 @@ export const toJson = (value: Value): unknown => {
 const MAX_PLAIN = 4096
 
 const plainKey = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
-// Text on one line of which YAML means nothing else; `: ` and ` #` are looked for apart.
+// Single-line text without other meaning in YAML; `: ` and ` #` are checked separately.
 const plainText = /^[A-Za-z0-9(][\x20-\x7e\xa1-\u167f\u2010-\u2027\u3001-\ud7ff]*$/
 
-/** The scalar that stands behind a key, blanks around it taken off; `undefined` where only the parser knows. */
+/** The scalar after a key, trimmed; `undefined` if it needs the parser. */
 const plainScalar = (text: string): string | undefined => {
   let from = 0
   let to = text.length
@@ -233,8 +231,8 @@ const plainScalar = (text: string): string | undefined => {
 }
 
 /**
- * The entries of a block of which every line is `key: value`, one level below a key that has no value of its own: what
- * most files have, and what the parser would give for it. `undefined` for every other block.
+ * The entries of a block whose lines are all `key: value`, with at most one nested level below a key without a value:
+ * the form of most files, with the parser's result. `undefined` for any other block.
  *
  * @since 0.1.0
  * @category parsing
@@ -280,7 +278,7 @@ export const read = (yaml: string): Content => {
 }
 
 /**
- * Reads the block with the parser of the package, whatever stands in it.
+ * Reads the block with the package's parser, whatever it contains.
  *
  * @since 0.1.0
  * @category parsing
@@ -297,7 +295,7 @@ export const parse = (yaml: string): Content => {
     if (to.length < MAX_PROBLEMS && !isKnown) to.push(problem)
   }
 
-  // Uniqueness of keys is not left to the package: its check takes time with the square of their number.
+  // The package's check for unique keys takes quadratic time and is not used.
   const document = Yaml.parseDocument(yaml, {
     schema: "failsafe",
     version: "1.2",

@@ -1,14 +1,14 @@
 /**
- * Permissions as texts of segments that are separated by dots: `files.read`.
+ * Permissions: texts of dot-separated segments such as `files.read`.
  *
  * @since 0.1.0
  */
 
 /**
- * Whether something is allowed by what was granted. A segment `*` of a grant stands for one segment of any content, at
- * the end for one or more: `files.*` allows `files.read` and `files.read.own`, not `files`; `*` allows everything.
- * Nothing else is a pattern: `fi*` is a name. Something required that holds a `*` is allowed by exactly the same grant
- * only: what a skill asks for never widens what a user has.
+ * Whether the granted permissions allow a required one. A segment `*` of a grant matches any one segment, at the end
+ * one or more: `files.*` allows `files.read` and `files.read.own`, not `files`; `*` allows everything. Nothing else is
+ * a pattern: `fi*` is a name. A required permission that contains a `*` is allowed only by exactly the same grant: a
+ * request never widens what a user has.
  *
  * @since 0.1.0
  * @category models
@@ -45,7 +45,7 @@ export const allows = (granted: Iterable<string>): Allows => {
 }
 
 /**
- * Those of what is required that were not granted, in their order.
+ * The required permissions that are not granted, in order.
  *
  * @since 0.1.0
  * @category accessors

@@ -1,5 +1,5 @@
 /**
- * How parameters and results of skills are checked, made once a skill.
+ * Checks parameters and results of skills; compiled once per skill.
  *
  * @internal
  * @since 0.1.0
@@ -13,7 +13,7 @@ import * as JsonSchemaValidator from "../../tool/definition/JsonSchemaValidator.
 import * as ParameterCodec from "../../tool/definition/Parameters.js"
 
 /**
- * How results are checked on their way out and read on their way back.
+ * Encodes results, and decodes them again.
  *
  * @category models
  */
@@ -34,7 +34,8 @@ export const issueText = ({ message, path }: Issue): string => (path === "" ? me
 const issueTexts = (issues: ReadonlyArray<Issue>): ReadonlyArray<string> => issues.map(issueText)
 
 /**
- * Parameters as the codec reads them, issues as texts. An `Either` stays one, which needs no further step.
+ * Decodes parameters with the codec and renders issues as text. An `Either` stays an `Either`, which needs no further
+ * step.
  *
  * @category conversions
  */
@@ -48,7 +49,7 @@ export const decoding =
   }
 
 /**
- * Anything, as it is.
+ * Accepts any result unchanged.
  *
  * @category constructors
  */

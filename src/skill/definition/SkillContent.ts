@@ -1,5 +1,5 @@
 /**
- * The files of a skill's folder: which there are, and one hash over them all. Symbolic links are not followed.
+ * Lists the files of a skill's folder and hashes them all. Symbolic links are not followed.
  *
  * @internal
  * @since 0.1.0
@@ -36,7 +36,7 @@ export interface Problem {
  * @category models
  */
 export interface Content {
-  /** Relative to the folder, with `/`, sorted by code point; links that stay within the folder are among them. */
+  /** Relative to the folder, with `/`, sorted by code point. Includes links that stay within the folder. */
   readonly files: ReadonlyArray<string>
   /** SHA-256 of names and contents, hexadecimal. */
   readonly hash: string
@@ -45,7 +45,7 @@ export interface Content {
 
 const encoder = new TextEncoder()
 
-/** Each part with its length before it: no two lists of parts give the same bytes. */
+/** Prefixes each part with its length: no two lists of parts give the same bytes. */
 const hasher = () => {
   const hash = Sha256.make()
   const length = (bytes: Uint8Array): Uint8Array => {
@@ -64,9 +64,54 @@ const hasher = () => {
   }
 }
 
+interface Found {
+  readonly name: string
+  readonly kind: FolderLook.Kind
+}
+
+type Report = (rule: Problem["rule"], message: string) => void
+
+const MAX_PROBLEMS = 64
+
+const quote = (name: string): string => JSON.stringify(name.slice(0, 200))
+
+/** Lists everything below the folder, sorted by code point. */
+const list = Effect.fnUntraced(function* (root: string, look: FolderLook.FolderLook, limits: Limits, report: Report) {
+  const found: Array<Found> = []
+  const folders = [{ at: root, name: "", depth: 0 }]
+  let seen = 0
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const listed = yield* Effect.either(look.list(folder.at))
+    if (listed._tag === "Left") {
+      report("folder", `The folder ${quote(folder.name)} cannot be read`)
+      continue
+    }
+    for (const entry of listed.right) {
+      const name = folder.name === "" ? entry : `${folder.name}/${entry}`
+      if (++seen > limits.maxFiles) {
+        report("limit", `There are more than ${limits.maxFiles} files and folders; changes in the rest go unnoticed`)
+        return sort(found)
+      }
+      const kind = yield* Effect.either(look.kind(root, folder.at, entry))
+      if (kind._tag === "Left") {
+        report("folder", `${quote(name)} cannot be read`)
+      } else if (kind.right._tag !== "Folder") {
+        found.push({ name, kind: kind.right })
+      } else if (folder.depth < limits.maxDepth) {
+        folders.push({ at: kind.right.path, name, depth: folder.depth + 1 })
+      } else {
+        report("limit", `${quote(name)} lies deeper than ${limits.maxDepth} folders and is not read`)
+      }
+    }
+  }
+  return sort(found)
+})
+
+const sort = (found: Array<Found>): ReadonlyArray<Found> => found.sort((a, b) => FolderLook.byCodePoint(a.name, b.name))
+
 /**
- * Reads the folder whose real path is `root`. It never fails: what cannot be read, is too much or leads out of it is a
- * problem, and the hash covers the rest.
+ * Reads the folder whose real path is `root`. It never fails: an entry that cannot be read, exceeds a limit or leads out
+ * of the folder is a problem, and the hash covers the rest.
  *
  * @since 0.1.0
  * @category constructors
@@ -78,48 +123,16 @@ export const read = Effect.fnUntraced(function* (
   limits: Limits,
   options: {
     readonly look: FolderLook.FolderLook
-    /** Files that were read, by path: what was looked at is what is hashed. */
+    /** Files that were read before, by path: the bytes that were checked are the bytes that are hashed. */
     readonly known?: ReadonlyMap<string, Uint8Array> | undefined
   }
 ): Effect.fn.Return<Content> {
   const { known, look } = options
   const problems: Array<Problem> = []
-  const found: Array<{ readonly name: string; readonly kind: FolderLook.Kind }> = []
-  const problem = (rule: Problem["rule"], message: string): void => {
-    if (problems.length < 64) problems.push({ rule, message })
+  const report: Report = (rule, message) => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ rule, message })
   }
-  const told = (name: string): string => JSON.stringify(name.slice(0, 200))
-
-  const folders = [{ at: root, name: "", depth: 0 }]
-  let seen = 0
-  let isFull = false
-  for (let folder = folders.pop(); folder !== undefined && !isFull; folder = folders.pop()) {
-    const listed = yield* Effect.either(look.list(folder.at))
-    if (listed._tag === "Left") {
-      problem("folder", `The folder ${told(folder.name)} cannot be read`)
-      continue
-    }
-    for (const entry of listed.right) {
-      const name = folder.name === "" ? entry : `${folder.name}/${entry}`
-      if (++seen > limits.maxFiles) {
-        problem("limit", `There are more than ${limits.maxFiles} files and folders; changes in the rest go unnoticed`)
-        isFull = true
-        break
-      }
-      const kind = yield* Effect.either(look.kind(root, folder.at, entry))
-      if (kind._tag === "Left") {
-        problem("folder", `${told(name)} cannot be read`)
-      } else if (kind.right._tag !== "Folder") {
-        found.push({ name, kind: kind.right })
-      } else if (folder.depth < limits.maxDepth) {
-        folders.push({ at: kind.right.path, name, depth: folder.depth + 1 })
-      } else {
-        problem("limit", `${told(name)} lies deeper than ${limits.maxDepth} folders and is not read`)
-      }
-    }
-  }
-  found.sort((a, b) => FolderLook.byCodePoint(a.name, b.name))
-
+  const found = yield* list(root, look, limits, report)
   const files: Array<string> = []
   const hash = hasher()
   let bytes = 0
@@ -141,29 +154,29 @@ export const read = Effect.fnUntraced(function* (
         if (content._tag === "Right") {
           hash.add("file", name, content.right)
         } else {
-          problem("folder", `${told(name)} cannot be read`)
+          report("folder", `${quote(name)} cannot be read`)
           hash.add("unreadable", name, "")
         }
         continue
       }
       case "Link": {
         if (kind.type === "File") files.push(name)
-        // By where it leads: the content is hashed where it is.
+        // Hashes the target's path: the target's content is hashed where it is.
         hash.add("link", name, path.relative(root, kind.target))
         continue
       }
       case "Outside": {
-        problem("link", `${told(name)} is a link that leaves the folder or leads nowhere; it is not followed`)
+        report("link", `${quote(name)} is a link that leaves the folder or leads nowhere; it is not followed`)
         hash.add("outside", name, "")
         continue
       }
       case "Other": {
-        problem("folder", `${told(name)} is neither a file nor a folder`)
+        report("folder", `${quote(name)} is neither a file nor a folder`)
         hash.add("other", name, "")
       }
     }
   }
   if (bytes > limits.maxBytes)
-    problem("limit", `The files have more than ${limits.maxBytes} bytes; of the rest only names and sizes are noticed`)
+    report("limit", `The files have more than ${limits.maxBytes} bytes; of the rest only names and sizes are noticed`)
   return { files, hash: hash.digest(), problems }
 })

@@ -1,5 +1,5 @@
 /**
- * How skills fail.
+ * Errors of skills.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * There is no skill of this name.
+ * No skill has this name.
  *
  * @since 0.1.0
  * @category errors
@@ -17,7 +17,7 @@ export class SkillNotFoundError extends ErrorCode.TaggedError<SkillNotFoundError
 )("SkillNotFoundError", { ...ErrorCode.fields("LEX_ERR_SKILL_002"), skillName: Schema.String }) {}
 
 /**
- * There is a skill of this name already.
+ * A skill with this name is already registered.
  *
  * @since 0.1.0
  * @category errors
@@ -27,8 +27,7 @@ export class SkillAlreadyRegisteredError extends ErrorCode.TaggedError<SkillAlre
 )("SkillAlreadyRegisteredError", { ...ErrorCode.fields("LEX_ERR_SKILL_003"), skillName: Schema.String }) {}
 
 /**
- * The parameters, the result or the definition of a skill is not as it should be. `errors` says what is wrong, one text
- * each.
+ * The parameters, the result or the definition of a skill is invalid. `errors` has one text per issue.
  *
  * @since 0.1.0
  * @category errors
@@ -42,7 +41,7 @@ export class SkillValidationError extends ErrorCode.TaggedError<SkillValidationE
 }) {}
 
 /**
- * The user lacks permissions that the skill needs; `required` are all it needs.
+ * The user lacks permissions that the skill requires; `required` lists all of them.
  *
  * @since 0.1.0
  * @category errors
@@ -56,7 +55,7 @@ export class SkillPermissionDeniedError extends ErrorCode.TaggedError<SkillPermi
 }) {}
 
 /**
- * The skill did not end in time.
+ * The skill did not finish in time.
  *
  * @since 0.1.0
  * @category errors
@@ -70,7 +69,7 @@ export class SkillTimeoutError extends ErrorCode.TaggedError<SkillTimeoutError>(
 }) {}
 
 /**
- * No route of a router fits and it has no fallback.
+ * No route of a router fits, and it has no fallback.
  *
  * @since 0.1.0
  * @category errors
@@ -90,7 +89,7 @@ export class SkillExecutionError extends ErrorCode.TaggedError<SkillExecutionErr
 )("SkillExecutionError", { ...ErrorCode.fields("LEX_ERR_SKILL_008"), skillName: Schema.optional(Schema.String) }) {}
 
 /**
- * Somebody was asked whether the skill may be executed, and did not allow it.
+ * The execution was not approved.
  *
  * @since 0.1.0
  * @category errors
@@ -100,7 +99,7 @@ export class SkillConfirmationDeniedError extends ErrorCode.TaggedError<SkillCon
 )("SkillConfirmationDeniedError", { ...ErrorCode.fields("LEX_ERR_SKILL_105"), skillName: Schema.String }) {}
 
 /**
- * Any failure of skills (family code `LEX_ERR_SKILL_001`).
+ * Any error of skills (family code `LEX_ERR_SKILL_001`).
  *
  * @since 0.1.0
  * @category schemas

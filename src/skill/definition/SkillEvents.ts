@@ -1,5 +1,5 @@
 /**
- * The domain events of skills: what other parts of an application are told of.
+ * Domain events published by the skill subsystem.
  *
  * @since 0.1.0
  */
@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 
 /**
- * An execution ended, whichever way; `success` is false when it failed or was interrupted. The aggregate is the skill,
- * and the actor the user it was executed for.
+ * An execution ended; `success` is false if it failed or was interrupted. The aggregate is the skill, the actor the
+ * user it was executed for.
  *
  * @since 0.1.0
  * @category events
@@ -18,7 +18,7 @@ export const SkillExecutedEvent = DomainEvent.define("SkillExecutedEvent", {
   fields: {
     skillName: Schema.String,
     success: Schema.Boolean,
-    /** Milliseconds, without the time in which somebody was asked to confirm; 0 when cached. */
+    /** Milliseconds without the wait for confirmation; 0 when cached. */
     durationMs: Schema.Number,
     cached: Schema.Boolean,
     /** The last attempt, from 1; 0 when there was none. */

@@ -1,5 +1,5 @@
 /**
- * How executions fail, and what they say then.
+ * Failures of executions and their messages.
  *
  * @internal
  * @since 0.1.0
@@ -21,7 +21,7 @@ import {
 } from "./SkillError.js"
 
 /**
- * A failure on its way out: as the skill made it, and as whoever only knows the skill's name gets it.
+ * A failure in transit: the skill's own error, and the error for callers that know the skill only by name.
  *
  * @category models
  */
@@ -40,7 +40,7 @@ export class Failed {
   }
 }
 
-/** What rejected promises are wrapped in says less than what it wraps. */
+/** Unwraps the error of a rejected promise, which says more than its wrapper. */
 const unwrapped = (error: unknown): unknown => (Cause.isUnknownException(error) ? error.error : error)
 
 const infoOf = (error: unknown): ErrorInfo => errorInfo(unwrapped(error))
@@ -61,7 +61,7 @@ export const executionError = (skillName: string, attempts: number, error: unkno
 }
 
 /**
- * A bug of the skill's own functions.
+ * A bug in the skill's own functions.
  *
  * @category errors
  */
@@ -73,7 +73,7 @@ export const crashed = (skillName: string, attempts: number, defect: unknown): S
     cause: defect
   })
 
-/** How many issues, and how much of each, an error tells. */
+/** Bounds on the issues in an error: their number and the length of each. */
 const maxIssues = 100
 const maxIssueLength = 300
 const maxMessageLength = 2000
@@ -133,7 +133,7 @@ export const notFound = (name: string, known: ReadonlyArray<SkillDefinition>): S
 }
 
 /**
- * What is registered under the name only stands for a registered skill itself.
+ * The registered entry is itself a placeholder for a registered skill.
  *
  * @category errors
  */

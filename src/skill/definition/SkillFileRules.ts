@@ -1,5 +1,5 @@
 /**
- * The rules of `SKILL.md`, each told when it is not kept.
+ * Checks the rules of `SKILL.md` and reports every violation.
  *
  * @internal
  * @since 0.1.0
@@ -18,14 +18,14 @@ import type { AllowedTool, Issue, ParseOptions, Rule, SkillFile } from "./SkillF
 export const fields = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"] as const
 
 /**
- * Characters of a file.
+ * Maximum characters of a file.
  *
  * @since 0.1.0
  * @category constants
  */
 export const MAX_SIZE = 1024 * 1024
 const MAX_ISSUES = 64
-/** Characters of a nested value of metadata. */
+/** Maximum characters of a nested metadata value. */
 const MAX_NESTED = 16_384
 
 const told = (text: string): string => `"${visible(text.length > 80 ? `${text.slice(0, 80)}…` : text)}"`
@@ -41,7 +41,7 @@ const issuesOf = () => {
 }
 type Issues = ReturnType<typeof issuesOf>
 
-/** Code points. */
+/** Length in code points. */
 const lengthOf = (text: string): number => {
   let length = 0
   for (const _ of text) length++
@@ -62,8 +62,7 @@ const checkName = (name: string, line: number, folderName: string | undefined, {
 }
 
 /**
- * Those that can be read. A tool whose pattern cannot be read is left out: without the pattern it would be allowed
- * more.
+ * The tools that can be read. A tool with an unreadable pattern is left out: without the pattern it would allow more.
  */
 const toolsOf = (text: string, problem: (message: string) => void): ReadonlyArray<AllowedTool> => {
   const isSeparator = (character: string): boolean => character === "," || character.trim() === ""
@@ -81,7 +80,7 @@ const toolsOf = (text: string, problem: (message: string) => void): ReadonlyArra
     let isBroken = false
     for (; at < text.length && (depth > 0 || !isSeparator(text[at] as string)); at++) {
       const character = text[at]
-      // Nothing but a separator follows the pattern.
+      // Only a separator may follow the pattern.
       if (close !== -1) isBroken = true
       if (character === "(" && depth++ === 0 && open === -1) open = at
       if (character === ")") {
@@ -101,7 +100,7 @@ const toolsOf = (text: string, problem: (message: string) => void): ReadonlyArra
 const checkTools = (value: FrontMatter.Value, line: number, { add }: Issues): ReadonlyArray<AllowedTool> => {
   const at = { field: "allowed-tools", line }
   const problem = (message: string): void => add("allowed-tools", message, at)
-  // A list of tools is as common as a line of them.
+  // Lists of tools are as common as lines of them.
   const items = value._tag === "List" ? value.items : [value]
   return items.flatMap((item) => {
     if (item._tag === "Text") return toolsOf(item.text, problem)
@@ -113,7 +112,7 @@ const checkTools = (value: FrontMatter.Value, line: number, { add }: Issues): Re
 const checkMetadata = (value: FrontMatter.Value, line: number, { add }: Issues): Readonly<Record<string, string>> => {
   const at = { field: "metadata", line }
   if (value._tag !== "Map") {
-    // What `metadata:` without anything is.
+    // An empty `metadata:` is accepted.
     if (value._tag !== "Text" || value.text !== "") add("map", "metadata is no map of names to texts", at)
     return {}
   }
@@ -142,13 +141,13 @@ const unknownField = (key: string): string => {
  * @category models
  */
 export interface Outcome {
-  /** `undefined` when nothing can be used. */
+  /** `undefined` if nothing is usable. */
   readonly file: SkillFile | undefined
   readonly issues: ReadonlyArray<Issue>
 }
 
 /**
- * Reads a file and tells every issue.
+ * Reads a file and reports every issue.
  *
  * @since 0.1.0
  * @category parsing
@@ -167,7 +166,7 @@ export const examine = (text: string, options: ParseOptions | undefined): Outcom
   }
   const given = FrontMatter.read(parts.yaml)
   for (const { line, message } of given.broken) add("yaml", message, { line })
-  // The most common mistake by far; a strict reader refuses the file by the issues.
+  // The most common mistake by far; a strict reader refuses the file because of the issues.
   const quoted = issues.length > 0 ? FrontMatter.quoteColons(parts.yaml) : undefined
   const content = quoted === undefined ? given : FrontMatter.read(quoted)
   if (content.broken.length > 0) return { file: undefined, issues }

@@ -1,5 +1,5 @@
 /**
- * The places of skills where handlers may wait.
+ * Hook points of skills.
  *
  * @since 0.1.0
  */
@@ -26,15 +26,15 @@ export interface SkillInfo {
 export interface ExecutionInfo extends SkillInfo {
   readonly userId?: UserId | undefined
   readonly sessionId?: SessionId | undefined
-  /** Milliseconds, without the time in which somebody was asked to confirm; 0 when cached. */
+  /** Milliseconds without the wait for confirmation; 0 when cached. */
   readonly durationMs: number
   /** The last attempt, from 1; 0 when there was none. */
   readonly attempt: number
 }
 
 /**
- * A skill can be executed from now on: it was registered, or put in the place of another one. Within a run the hooks of
- * the run are called, else those that were in context when the registry was made.
+ * A skill was registered or replaced another one. Within a run the hooks of the run are called, otherwise those of the
+ * context in which the registry was made.
  *
  * @since 0.1.0
  * @category hooks
@@ -42,8 +42,7 @@ export interface ExecutionInfo extends SkillInfo {
 export const SkillRegisteredHook: Hooks.Action<SkillInfo> = Hooks.action("SkillRegisteredHook")
 
 /**
- * A skill was executed and gave its result, from the cache or by itself. The result is handed on when the handlers are
- * done.
+ * A skill returned its result, executed or cached. The result is passed on after the handlers finish.
  *
  * @since 0.1.0
  * @category hooks
@@ -52,8 +51,8 @@ export const SkillExecutedHook: Hooks.Action<ExecutionInfo & { readonly cached: 
   Hooks.action("SkillExecutedHook")
 
 /**
- * A skill was to be executed and did not give a result, whatever the reason: it is unknown, was refused, ran out of
- * time or failed itself. Not called for an execution that is interrupted: nobody waits for it any more.
+ * An execution gave no result: the skill is unknown, was refused, timed out or failed. Not called for an interrupted
+ * execution.
  *
  * @since 0.1.0
  * @category hooks

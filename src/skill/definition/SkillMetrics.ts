@@ -1,6 +1,5 @@
 /**
- * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes
- * from a fixed list.
+ * Metrics and span names of skills. Labels are skill names, at most `maxNames`, and outcomes from a fixed list.
  *
  * @since 0.1.0
  */
@@ -17,7 +16,7 @@ import * as Observed from "../../observability/Observed.js"
 export const SPAN_SKILL_EXECUTE = "skill.execute"
 
 /**
- * Attribute names of the span; `error.type` beside them.
+ * Span attributes, in addition to `error.type`.
  *
  * @since 0.1.0
  * @category constants
@@ -37,42 +36,42 @@ export const attribute = {
  */
 export const METRIC_SKILL_EXECUTIONS_TOTAL = "skill.executions.total"
 /**
- * Milliseconds of executions that did not come from the cache, by `skill`.
+ * Milliseconds of executions that were not cached, by `skill`.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SKILL_EXECUTION_DURATION_MS = "skill.execution.duration_ms"
 /**
- * Attempts after the first, by `skill`.
+ * Retries, by `skill`.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SKILL_RETRIES_TOTAL = "skill.retries.total"
 /**
- * Results that came from the cache or from an equal execution at the same time, by `skill`.
+ * Results from the cache or from an equal concurrent execution, by `skill`.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SKILL_CACHE_HITS = "skill.cache.hits"
 /**
- * Look-ups in the cache that found nothing, by `skill`.
+ * Cache look-ups without a result, by `skill`.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SKILL_CACHE_MISSES = "skill.cache.misses"
 /**
- * Failures of the cache's backend, and entries that could not be read.
+ * Failures of the cache backend, and unreadable entries.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SKILL_CACHE_FAILURES = "skill.cache.failures"
 /**
- * Attempts that wait for a place now.
+ * Attempts that wait for a slot.
  *
  * @since 0.1.0
  * @category constants
@@ -80,7 +79,7 @@ export const METRIC_SKILL_CACHE_FAILURES = "skill.cache.failures"
 export const METRIC_SKILL_EXECUTIONS_WAITING = "skill.executions.waiting"
 
 /**
- * How executions end.
+ * Outcomes of executions.
  *
  * @since 0.1.0
  * @category models
@@ -102,8 +101,7 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number]
 
 /**
- * Names that get labels of their own; further ones are counted under `other`, and names that no skill has under
- * `unknown`.
+ * Number of names with their own label; further names are counted under `other`, unknown skills under `unknown`.
  *
  * @since 0.1.0
  * @category constants
@@ -144,7 +142,7 @@ const other = make("other")
 const skills = new Map<string, SkillMetrics>()
 
 /**
- * The metrics of a skill, made once a name; `undefined` for a name that no skill has.
+ * The metrics of a skill, created once per name; `undefined` for unknown skills.
  *
  * @since 0.1.0
  * @category constructors
@@ -153,7 +151,7 @@ export const forSkill = (name: string | undefined): SkillMetrics => {
   if (name === undefined) return unknown
   let metrics = skills.get(name)
   if (metrics === undefined) {
-    // Programs name few skills; servers that offer theirs may name any number.
+    // Programs name few skills, but servers may offer any number.
     if (skills.size >= maxNames) return other
     metrics = make(name)
     skills.set(name, metrics)
@@ -165,7 +163,7 @@ const waitingGauge = Observed.gauge(METRIC_SKILL_EXECUTIONS_WAITING)
 let waiting = 0
 
 /**
- * Counts the attempts that wait, of all executors of this process.
+ * Counts waiting attempts of all executors in this process.
  *
  * @since 0.1.0
  * @category metrics

@@ -1,5 +1,5 @@
 /**
- * The parameters of a skill as a list, for those who have no schema: written by hand, or read from somewhere.
+ * Describes parameters as a list, for skills without a schema: written by hand or read from data.
  *
  * @since 0.1.0
  */
@@ -11,11 +11,13 @@ import * as Predicate from "effect/Predicate"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as JsonSchemaValidator from "../../tool/definition/JsonSchemaValidator.js"
 import * as Skill from "./Skill.js"
+import type * as SkillCall from "./SkillCall.js"
+import type * as SkillDefinition from "./SkillDefinition.js"
 import type { SkillParameter } from "./SkillDefinition.js"
 import { SkillValidationError } from "./SkillError.js"
 
 /**
- * A parameter as it may be given: required unless it says otherwise or has a default.
+ * A parameter as given: required unless it says otherwise or has a default.
  *
  * @since 0.1.0
  * @category models
@@ -37,14 +39,15 @@ const propertyOf = ({ default: fallback, description, maxLength, maxValue, minVa
 })
 
 /**
- * The JSON Schema of an object of exactly these parameters. Of two of a name the last counts; `issues` says so.
+ * The JSON Schema of an object with exactly these parameters. Of two parameters with one name the last one counts;
+ * `issues` reports it.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const toJsonSchema = (parameters: ReadonlyArray<Given>): JsonSchema => ({
   type: "object",
-  // Own properties, whatever their names.
+  // Defines own properties, whatever their names.
   properties: Object.fromEntries(parameters.map((parameter) => [parameter.name, propertyOf(parameter)])),
   required: [...new Set(parameters.filter(isRequired).map(({ name }) => name))],
   additionalProperties: false
@@ -54,7 +57,7 @@ const MAX_ISSUES = 20
 
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64))
 
-/** Words that say nothing about which values fit. */
+/** Keywords that do not restrict values. */
 const remarks = new Set(["$schema", "$id", "$comment", "title", "description", "examples", "example"])
 const topWords = new Set([...remarks, "type", "properties", "required", "additionalProperties"])
 const propertyWords = new Set([...remarks, "type", "enum", "minimum", "maximum", "maxLength", "default"])
@@ -94,9 +97,9 @@ const readProperty = (
 }
 
 /**
- * The parameters of a JSON Schema that is an object of plain properties, or everything in it that a list cannot say:
- * compositions, references, patterns, items and properties of their own, further properties. Remarks (titles, examples)
- * are passed over.
+ * The parameters of a JSON Schema that is an object of plain properties, or everything in it that a list cannot
+ * express: compositions, references, patterns, items and nested properties, additional properties. Annotations (titles,
+ * examples) are ignored.
  *
  * @since 0.1.0
  * @category conversions
@@ -162,7 +165,7 @@ const issuesOf = (parameter: Given): ReadonlyArray<string> => {
 }
 
 /**
- * What contradicts itself in a list, one text each; empty when nothing does.
+ * Contradictions in a list, one text each; empty if there are none.
  *
  * @since 0.1.0
  * @category validation
@@ -180,7 +183,7 @@ export const issues = (parameters: ReadonlyArray<Given>): ReadonlyArray<string> 
 }
 
 /**
- * The same values, with the defaults of parameters that are not there.
+ * Adds the defaults of absent parameters.
  *
  * @since 0.1.0
  * @category combinators
@@ -198,8 +201,8 @@ export const withDefaults: {
 })
 
 /**
- * A skill whose parameters are a list. The handler, and who says what needs confirmation, get the defaults of what is
- * not given. A list that contradicts itself is the skill's `problem`.
+ * A skill whose parameters are a list. Handler and confirmation predicate see the defaults. A contradictory list is the
+ * skill's `problem`.
  *
  * @since 0.1.0
  * @category constructors
@@ -220,12 +223,12 @@ export const withDefaults: {
  */
 export const toSkill = <A = unknown, F = never, R = never>(
   name: string,
-  options: Skill.Traits &
-    Skill.Confirmation<Readonly<Record<string, unknown>>> & {
+  options: SkillDefinition.Traits &
+    SkillDefinition.Confirmation<Readonly<Record<string, unknown>>> & {
       readonly description: string
       readonly parameters: ReadonlyArray<Given>
       readonly returns?: unknown
-      readonly handler: (params: Readonly<Record<string, unknown>>, call: Skill.SkillCall) => Effect.Effect<A, F, R>
+      readonly handler: (params: Readonly<Record<string, unknown>>, call: SkillCall.SkillCall) => Effect.Effect<A, F, R>
       readonly retryable?: ((error: F) => boolean) | undefined
     }
 ): Skill.Skill<Readonly<Record<string, unknown>>, A, F, R> => {

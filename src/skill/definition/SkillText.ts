@@ -1,5 +1,5 @@
 /**
- * Text of skills as models see it: nothing in it can pass for what stands around it.
+ * Formats text of skills for models, so that nothing in it can be mistaken for its surroundings.
  *
  * @internal
  * @since 0.1.0
@@ -16,7 +16,7 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /**
- * One line without markup.
+ * Escapes to one line without markup.
  *
  * @since 0.1.0
  * @category conversions
@@ -25,18 +25,18 @@ export const escape = (text: string): string =>
   VisibleText.visible(text.replace(/\s+/g, " ").trim()).replace(/[&<>"']/g, (sign) => entities[sign] as string)
 
 /**
- * A name in a message: one line, not long.
+ * A name for a message: one line, bounded.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const name = (text: string): string => VisibleText.visible(text.slice(0, 128))
 
-/** Line ends and tabs are structure of the text; the joiner and the variation selector of emoji hide nothing. */
+/** Line ends and tabs structure the text; joiner and variation selector of emoji hide nothing. */
 const kept = /([\n\t]|\u200d|\ufe0f)/
 
 /**
- * Lines as they are, with everything that cannot be seen as its code point.
+ * Keeps lines, and replaces invisible characters by their code points.
  *
  * @since 0.1.0
  * @category conversions
@@ -49,7 +49,7 @@ export const lines = (text: string): string =>
     .join("")
 
 /**
- * A part of a text, from an offset on, that does not begin or end within a character.
+ * Part of a text from an offset, never cutting a character.
  *
  * @since 0.1.0
  * @category models
@@ -58,7 +58,7 @@ export interface Page {
   readonly text: string
   readonly offset: number
   readonly end: number
-  /** Of the whole text. */
+  /** Length of the whole text. */
   readonly length: number
 }
 
@@ -81,8 +81,7 @@ export const page = (text: string, options: { readonly offset: number; readonly 
 }
 
 /**
- * A text between two lines that do not occur in it: their mark is made from the text, and made again until it is not in
- * it.
+ * Puts a text between two marker lines. The marker is derived from the text until it does not occur in it.
  *
  * @since 0.1.0
  * @category constructors

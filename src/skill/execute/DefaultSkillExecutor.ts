@@ -23,36 +23,29 @@ import * as SkillReport from "./SkillReport.js"
 import * as SkillResultCache from "./SkillResultCache.js"
 
 /**
- * What is unset of a skill's definition comes from here.
+ * Defaults for what a skill's definition leaves unset.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options {
-  /**
-   * Time for one attempt of a skill that does not say otherwise; default 30 s. A composite that says nothing has none:
-   * its parts have.
-   */
+  /** Time limit of one attempt; default 30 s. A composite has none by default: its parts have their own. */
   readonly timeout?: Duration.DurationInput | undefined
-  /**
-   * Further attempts after the first, of a skill that does not say otherwise: only where a connection failed; default
-   * 2.
-   */
+  /** Retries after the first attempt, for connection failures only; default 2. */
   readonly maxRetries?: number | undefined
   /**
-   * Executions at a time; default 10. One that waits for a retry or a confirmation is not among them, nor one that only
-   * executes others.
+   * Concurrent executions; default 10. Not counted: executions that wait for a retry or a confirmation, and composites.
    */
   readonly maxConcurrent?: number | undefined
   /**
-   * True: the waits between attempts (1 s, 2 s, 4 s, …, at most 30 s) are drawn from their upper half; default false.
+   * Draws the waits between attempts (1 s, 2 s, 4 s, …, at most 30 s) from their upper half; default false.
    */
   readonly jitter?: boolean | undefined
-  /** How long results are kept; default: as the `SkillResultCache` says. */
+  /** How long results are kept; default: that of the `SkillResultCache`. */
   readonly cacheTtl?: Duration.DurationInput | undefined
-  /** Called by executions outside of a run; inside it is the run's that are. Default: nobody's. */
+  /** Hooks of executions outside a run; inside a run the run's hooks are called. Default: none. */
   readonly hooks?: Hooks.Service | undefined
-  /** Told of executions outside of a run; inside it is the run's that is. Default: none. */
+  /** Event bus of executions outside a run; inside a run the run's bus is used. Default: none. */
   readonly bus?: EventBus.Service | undefined
 }
 
@@ -67,23 +60,21 @@ export const defaults = {
 } as const
 
 /**
- * Executes skills. Limits and equal executions at the same time are those of this executor alone: one that is to hold
- * for an application is made once.
+ * Makes an executor. Limits and shared executions are per executor: make one per application.
  *
- * The order: the skill is found; permissions; parameters; confirmation, for a skill that needs it; cache; then
- * attempts. What needs confirmation is confirmed each time, whatever the cache has; what does not may come from the
- * cache without anybody being asked.
+ * Order: look up the skill; permissions; parameters; confirmation, if the skill needs it; cache; attempts. A
+ * confirmation is asked for on every execution, even if the result is cached; a skill without one may answer from the
+ * cache unasked.
  *
- * Attempts end when their time is up, and with the execution when that is interrupted; what a handler makes
- * uninterruptible is waited for. Interrupted executions have given back what they held when they end. The time of an
- * attempt stands still while somebody is asked to confirm a skill inside it, and begins anew then.
+ * Attempts end at their timeout and when the execution is interrupted; uninterruptible parts of a handler are awaited.
+ * An interrupted execution has released what it held when it ends. The time of an attempt stops while a skill inside it
+ * waits for confirmation, and then restarts.
  *
- * A skill may execute others: a composite by what it is handed, any other by this service. What a skill that is no
- * composite executes runs in its place, one at a time. Skills with limits of their own that execute each other are
- * refused where they would wait for each other.
+ * A skill may execute others: a composite by its `run`, any other skill by this service. The skills a non-composite
+ * executes run in its slot, one at a time. Skills with limits of their own that execute each other are refused where
+ * they would deadlock.
  *
- * A cacheable result whose handler looked at the user or the session (`call.userId`, `call.sessionId`) is not kept for
- * others.
+ * A cacheable result whose handler read the user or the session (`call.userId`, `call.sessionId`) is not shared.
  *
  * @since 0.1.0
  * @category constructors
@@ -115,7 +106,7 @@ export const make = (
     }
     return {
       execute: (request) =>
-        // What is registered requires nothing.
+        // A registered skill has no requirements.
         SkillReport.byName(engine, request.name, request.params, request) as Effect.Effect<SkillResult, SkillError>,
       run: (skill: Skill<any, any, any, any>, params: unknown, context?: Omit<ExecuteRequest, "name" | "params">) =>
         SkillReport.typed(engine, skill as Any, params, context ?? {}) as Effect.Effect<any, any, any>
@@ -123,7 +114,7 @@ export const make = (
   })
 
 /**
- * Executes skills, as `make` says.
+ * An executor as a layer; see `make`.
  *
  * @since 0.1.0
  * @category layers

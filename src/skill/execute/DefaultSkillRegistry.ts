@@ -22,7 +22,7 @@ import * as SkillRegistration from "./SkillRegistration.js"
 import { type Change, type ListOptions, type Service, SkillRegistry } from "./SkillRegistry.js"
 
 /**
- * The longest name of a skill, in UTF-16 code units.
+ * Maximum length of a skill's name, in UTF-16 code units.
  *
  * @since 0.1.0
  * @category constants
@@ -30,16 +30,20 @@ import { type Change, type ListOptions, type Service, SkillRegistry } from "./Sk
 export const MAX_NAME_LENGTH = 256
 
 /**
- * Changes that a subscriber may fall behind before it loses the oldest.
+ * Changes a slow subscriber may lag before it loses the oldest.
  *
  * @since 0.1.0
  * @category constants
  */
 export const CHANGES_CAPACITY = 256
 
-/** Filters whose answers are kept at a time: permissions come from users, and there may be many. */
+/** Cached filters: permissions come from users, and there may be many. */
 const KEPT_FILTERS = 64
 
+/**
+ * @since 0.1.0
+ * @category internals
+ */
 export const keep = <A>(kept: Map<string, A>, key: string, value: A): A => {
   if (kept.size >= KEPT_FILTERS && !kept.has(key)) kept.delete(kept.keys().next().value as string)
   kept.set(key, value)
@@ -55,7 +59,7 @@ const nameIssue = (name: string): string | undefined =>
         ? "The name holds characters that cannot be seen"
         : undefined
 
-/** What keeps a skill from being registered. */
+/** Why a skill cannot be registered. */
 const problemOf = (skill: Skill.Bound): SkillValidationError | undefined => {
   if (skill.problem !== undefined) return skill.problem
   const issue = skill.erased.reference
@@ -71,6 +75,10 @@ const problemOf = (skill: Skill.Bound): SkillValidationError | undefined => {
   })
 }
 
+/**
+ * @since 0.1.0
+ * @category internals
+ */
 export const taken = (skillName: string): SkillAlreadyRegisteredError =>
   new SkillAlreadyRegisteredError({
     skillName,
@@ -80,7 +88,7 @@ export const taken = (skillName: string): SkillAlreadyRegisteredError =>
 
 interface Entry {
   readonly skill: Skill.Bound
-  /** One object as long as the skill stays: what is made of it can be kept by it. */
+  /** The same object as long as the skill stays, so that it can serve as a cache key. */
   readonly schema: ToolDefinition
 }
 
@@ -89,7 +97,7 @@ const entryOf = (skill: Skill.Bound): Entry => {
   return { skill, schema: { name, description, parameters: parametersSchema } }
 }
 
-/** What a filter lets through. */
+/** The skills that pass a filter. */
 interface Selection {
   readonly definitions: ReadonlyArray<SkillDefinition>
   readonly schemas: ReadonlyArray<ToolDefinition>
@@ -110,13 +118,17 @@ const select = (entries: Iterable<Entry>, options: ListOptions | undefined): Sel
   return { definitions, schemas }
 }
 
+/**
+ * @since 0.1.0
+ * @category internals
+ */
 export const keyOf = (options: ListOptions | undefined): string =>
   options === undefined || (options.category === undefined && options.permissions === undefined)
     ? ""
     : JSON.stringify([options.category ?? null, options.permissions && [...new Set(options.permissions)].sort()])
 
 /**
- * A registry of its own, empty; what it holds is gone when the scope closes, and its changes end.
+ * A new, empty registry. When the scope closes, it is emptied and its changes end.
  *
  * @since 0.1.0
  * @category constructors
@@ -156,7 +168,7 @@ export const make: Effect.Effect<Service, never, Scope.Scope> = Effect.gen(funct
   )
 
   return {
-    // Looked up and added in one step: of two that come at once, one is first.
+    // Looked up and added in one step: of two concurrent registrations one comes first.
     register: (skill) =>
       Effect.suspend((): Effect.Effect<void, SkillAlreadyRegisteredError | SkillValidationError> => {
         const problem = problemOf(skill)
@@ -204,8 +216,8 @@ export const make: Effect.Effect<Service, never, Scope.Scope> = Effect.gen(funct
 export const layerEmpty: Layer.Layer<SkillRegistry> = Layer.scoped(SkillRegistry, make)
 
 /**
- * A registry of these skills. What they require is kept from here; a service that is present where a skill is executed
- * wins.
+ * A registry of these skills. Their requirements are taken from the context of the layer; a service present where a
+ * skill is executed takes precedence.
  *
  * @since 0.1.0
  * @category layers
@@ -226,8 +238,7 @@ export const layer = <const S extends ReadonlyArray<Skill.Any>>(
   SkillAlreadyRegisteredError | SkillValidationError,
   Exclude<Skill.ServicesOf<S[number]>, Scope.Scope>
 > =>
-  // A layer of its own, not `layerEmpty`: layers that are one value are built once, and this is not to be the registry
-  // of another layer.
+  // Not `layerEmpty`: layers are memoized by value, and this registry must not be shared.
   Layer.provideMerge(SkillRegistration.layer(...skills), Layer.scoped(SkillRegistry, make)) as Layer.Layer<
     any,
     any,

@@ -13,7 +13,9 @@ import type { SkillAlreadyRegisteredError } from "../definition/SkillError.js"
 import { keep, keyOf, make, taken } from "./DefaultSkillRegistry.js"
 import { type ListOptions, type Service, SkillRegistry } from "./SkillRegistry.js"
 
-/** What several registries say, each name once: the first that has it. The same array as long as they say the same. */
+/**
+ * The entries of all registries; of several with one name, the first. Returns the same array until an entry changes.
+ */
 const joined = <A extends { readonly name: string }>(
   sources: ReadonlyArray<Service>,
   ask: (source: Service, options: ListOptions | undefined) => Effect.Effect<ReadonlyArray<A>>
@@ -37,7 +39,7 @@ const joined = <A extends { readonly name: string }>(
     })
 }
 
-/** Several registries as one; what is registered goes to the first. */
+/** Presents the registries as one; new skills are registered in the first. */
 const view = (own: Service, others: ReadonlyArray<Service>): Service => {
   const sources = [own, ...others]
   const holderOf = (name: string): Effect.Effect<Option.Option<Service>> =>
@@ -65,9 +67,8 @@ const view = (own: Service, others: ReadonlyArray<Service>): Service => {
 type Source = Layer.Layer<SkillRegistry, any, any>
 
 /**
- * One registry of the skills of several: what they gain and lose later, it gains and loses with them. A name that two
- * of them have fails the layer; one that they come to have later stands for the skill of the first. Skills that are
- * registered here are in none of them.
+ * One registry over the skills of several, following their changes. A name that two of them share fails the layer; a
+ * later duplicate resolves to the first registry. Skills registered here are added to none of them.
  *
  * @since 0.1.0
  * @category layers
@@ -79,14 +80,14 @@ export const layer = <const L extends readonly [Source, ...ReadonlyArray<Source>
   Layer.Layer.Error<L[number]> | SkillAlreadyRegisteredError,
   Layer.Layer.Context<L[number]>
 > => {
-  // A tag for each, so that all are built as parts of one layer: what they share is built once.
+  // One tag per layer, so that all are built as parts of one layer and shared parts are built once.
   const placed = layers.map((layer, i) => {
     const tag = Context.GenericTag<SkillRegistry, Service>(`effect-lexigram/skill/SkillRegistry/merge/${i}`)
     return { tag, layer: Layer.project(layer, SkillRegistry, tag, (registry) => registry) }
   })
   const merged = Effect.gen(function* () {
     const own = yield* make
-    // A layer that is given twice is one registry.
+    // A layer given twice is one registry.
     const others = [...new Set(yield* Effect.forEach(placed, ({ tag }) => tag))]
     const names = new Set<string>()
     for (const other of others) {

@@ -1,5 +1,5 @@
 /**
- * Who may execute which skills.
+ * Decides who may execute which skills.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as Permissions from "../definition/Permissions.js"
 
 /**
- * The permissions of a user could not be found out. The execution is refused then.
+ * The permissions of a user could not be determined. The execution is refused.
  *
  * @since 0.1.0
  * @category errors
@@ -38,9 +38,9 @@ export interface PermissionRequest {
  * @category models
  */
 export interface Service {
-  /** Those of `required` that the user has not; none: it may be executed. */
+  /** The required permissions that the user lacks; none: the skill may be executed. */
   readonly missing: (request: PermissionRequest) => Effect.Effect<ReadonlyArray<string>, PermissionCheckerError>
-  /** False: permissions are not enforced, and nobody is asked, not even for a user. */
+  /** False: permissions are not enforced, and the checker is never asked. */
   readonly enforced: boolean
 }
 
@@ -54,7 +54,7 @@ export class PermissionChecker extends Context.Tag("effect-lexigram/skill/Permis
 >() {}
 
 /**
- * Nothing is enforced: every skill may be executed by everybody.
+ * Enforces nothing: every user may execute every skill.
  *
  * @since 0.1.0
  * @category layers
@@ -69,13 +69,13 @@ const unknowable = (userId: string, cause: unknown): PermissionCheckerError =>
     ? cause
     : new PermissionCheckerError({ message: `The permissions of the user "${userId}" could not be found out`, cause })
 
-/** What is no list is no answer: nothing is allowed by it. */
+/** An answer that is not a list grants nothing. */
 const asList = (userId: string, answer: unknown): Effect.Effect<ReadonlyArray<string>, PermissionCheckerError> =>
   Array.isArray(answer)
     ? Effect.succeed(answer)
     : Effect.fail(unknowable(userId, new TypeError("The answer is not a list")))
 
-/** Asks a function of the user's, with what it requires from here. */
+/** Calls a user-supplied function with its captured context. */
 const asked = <A extends { readonly userId: UserId }, R>(
   f: (request: A) => Effect.Effect<ReadonlyArray<string>, unknown, R>
 ): Effect.Effect<(request: A) => Effect.Effect<ReadonlyArray<string>, PermissionCheckerError>, never, R> =>
@@ -92,7 +92,7 @@ const asked = <A extends { readonly userId: UserId }, R>(
   )
 
 /**
- * A checker of your own: `missing` says which permissions the user lacks. What it fails with becomes
+ * A custom checker: `missing` returns the permissions that the user lacks. Its failures become
  * `PermissionCheckerError`, and the execution is refused.
  *
  * @since 0.1.0
@@ -107,7 +107,7 @@ export const layer = <E, R>(
   )
 
 /**
- * Looks up what a user has, wildcards included (see `Permissions.Allows`), at each execution. A look-up that fails
+ * Looks up a user's permissions, wildcards included (see `Permissions.Allows`), at each execution. A failed look-up
  * refuses the execution.
  *
  * @since 0.1.0
@@ -123,7 +123,7 @@ export const layerLookup = <E, R>(
   )
 
 /**
- * Lists by name. Names are data: `__proto__` and `constructor` are names like others.
+ * Lists by name. Names are data: `__proto__` and `constructor` are ordinary names.
  *
  * @since 0.1.0
  * @category models
@@ -131,8 +131,7 @@ export const layerLookup = <E, R>(
 export type ByName<A extends string = string> = Readonly<Record<string, ReadonlyArray<A>>>
 
 /**
- * Users with what they may do, wildcards included (see `Permissions.Allows`). Nobody else may do anything that needs a
- * permission.
+ * Permissions by user, wildcards included (see `Permissions.Allows`). Other users have no permissions.
  *
  * @since 0.1.0
  * @category layers
@@ -151,8 +150,8 @@ export const layerStatic = (users: ByName): Layer.Layer<PermissionChecker> =>
   })
 
 /**
- * Who has which roles, and what roles allow. Users who are not named have those of `everyone` alone. A role that does
- * not exist fails the layer where it is written here; where a function gives it at run time, it allows nothing.
+ * Roles of users, and permissions of roles. Users who are not listed have the roles of `everyone` only. An unknown role
+ * in the configuration fails the layer; one returned by a function grants nothing.
  *
  * @since 0.1.0
  * @category layers
@@ -170,11 +169,11 @@ export const layerStatic = (users: ByName): Layer.Layer<PermissionChecker> =>
 export const layerRoles = <const Roles extends ByName, E = never, R = never>(options: {
   /** Permissions by role, wildcards included. */
   readonly roles: Roles
-  /** Roles by user, or a look-up at each execution; one that fails refuses the execution. */
+  /** Roles by user, or a look-up at each execution; a failed look-up refuses the execution. */
   readonly users:
     | ByName<NoInfer<keyof Roles & string>>
     | ((userId: UserId) => Effect.Effect<ReadonlyArray<string>, E, R>)
-  /** Roles that all users have, those of whom nothing is known too. Default: none. */
+  /** Roles of all users, listed or not. Default: none. */
   readonly everyone?: ReadonlyArray<NoInfer<keyof Roles & string>> | undefined
 }): Layer.Layer<PermissionChecker, PermissionCheckerError, R> =>
   Layer.effect(

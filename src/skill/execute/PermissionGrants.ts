@@ -1,5 +1,5 @@
 /**
- * What users may do, granted and revoked while the program runs.
+ * Grants and revokes permissions of users at run time.
  *
  * @since 0.1.0
  */
@@ -11,19 +11,19 @@ import * as Permissions from "../definition/Permissions.js"
 import * as PermissionChecker from "./PermissionChecker.js"
 
 /**
- * Each change holds from the next execution on. Permissions may be wildcards (see `Permissions.Allows`).
+ * A change applies from the next execution on. Permissions may be wildcards (see `Permissions.Allows`).
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** Adds to what the user has. */
+  /** Adds permissions to those of the user. */
   readonly grant: (userId: UserId, permissions: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Takes away exactly these grants: `files.read` takes nothing from a user who has `files.*`. */
+  /** Removes exactly these grants: `files.read` removes nothing from a user who has `files.*`. */
   readonly revoke: (userId: UserId, permissions: ReadonlyArray<string>) => Effect.Effect<void>
-  /** The user has these and no others from now on; none: a user like one who was never named. */
+  /** Replaces the user's permissions; an empty list leaves the user like one that was never named. */
   readonly set: (userId: UserId, permissions: ReadonlyArray<string>) => Effect.Effect<void>
-  /** What was granted and not revoked, in the order in which it was granted. */
+  /** Current grants, in the order in which they were granted. */
   readonly permissionsOf: (userId: UserId) => Effect.Effect<ReadonlyArray<string>>
 }
 
@@ -42,7 +42,7 @@ interface Granted {
 }
 
 /**
- * Grants in memory, with the checker that goes by them. `initial` are permissions by user.
+ * Grants in memory, with a checker over them. `initial` lists permissions by user.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * The attempts of an execution: each in its place, under its time, and tried again where that may help.
+ * Runs the attempts of an execution: each in a slot and under its timeout, retried where that may help.
  *
  * @internal
  * @since 0.1.0
@@ -15,6 +15,7 @@ import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as SystemGrant from "../../internal/fiber/SystemGrant.js"
 import * as Tool from "../../tool/definition/Tool.js"
 import type * as Skill from "../definition/Skill.js"
+import type * as SkillCall from "../definition/SkillCall.js"
 import {
   SkillConfirmationDeniedError,
   SkillNotFoundError,
@@ -28,7 +29,7 @@ import { type Frame, SESSION, USER } from "./SkillFrame.js"
 import type { Limits, Place } from "./SkillLimits.js"
 
 /**
- * What attempts need to know of their executor.
+ * The executor's settings for attempts.
  *
  * @category models
  */
@@ -41,16 +42,16 @@ export interface Policy {
 }
 
 /**
- * What attempts need to know of their execution.
+ * The execution as its attempts see it.
  *
  * @category models
  */
 export interface Executing {
   readonly skill: Skill.Any
-  readonly context: Skill.SkillContext
+  readonly context: SkillCall.SkillContext
   readonly frame: Frame
   readonly metrics: SkillMetrics | undefined
-  /** For what the skill executes itself. */
+  /** Executes the skills inside this one. */
   readonly nested: Skill.Run
   id: string | undefined
   /** The current attempt, from 1; 0 before the first. */
@@ -58,7 +59,7 @@ export interface Executing {
 }
 
 /**
- * What a skill gave: as its handler made it, and in its JSON form.
+ * A result: the handler's value and its JSON form.
  *
  * @category models
  */
@@ -106,10 +107,7 @@ interface One {
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/**
- * The place is taken, and given back, in the same uninterruptible region: whatever happens between, it is given back
- * once.
- */
+/** The slot is taken and released in one uninterruptible region, so that it is released exactly once. */
 const inPlace = (one: One): Effect.Effect<unknown, unknown, any> =>
   Effect.uninterruptibleMask((restore) => {
     const { executing, number, policy } = one
@@ -157,8 +155,8 @@ const handled = (one: One): Effect.Effect<unknown, unknown, any> => {
     : Effect.die(new TypeError("the handler gave something else than an Effect"))
 }
 
-/** A result that depends on the user or the session is not one for all: whether the handler asks for them is noted. */
-const callOf = ({ attempt, context, frame, id, skill }: Executing): Skill.SkillCall => {
+/** A result that depends on the user or session cannot be shared, so reading either is recorded. */
+const callOf = ({ attempt, context, frame, id, skill }: Executing): SkillCall.SkillCall => {
   const { sessionId, userId } = context
   const call = { skillName: skill.definition.name, id: id as string, attempt }
   if (userId === undefined && sessionId === undefined) return call
@@ -176,7 +174,7 @@ const noted = (frame: Frame, what: number, value: string): PropertyDescriptor =>
   }
 })
 
-/** What a composite executes has limits of its own: one around them all is only there where it is asked for. */
+/** The parts of a composite have their own limits: a limit around them all applies only if requested. */
 const timeoutOf = ({ executing, policy }: One): number | undefined => {
   const { definition, erased } = executing.skill
   const { timeoutSeconds } = definition
@@ -202,7 +200,7 @@ const checked = (executing: Executing, value: unknown): Effect.Effect<Made, Skil
   })
 }
 
-/** What a user's function throws is a defect of its skill. */
+/** An error thrown by a user's function is a defect of its skill. */
 export const guarded = <A, E>(f: () => Effect.Effect<A, E>): Effect.Effect<A, E> => {
   try {
     return f()
@@ -211,7 +209,7 @@ export const guarded = <A, E>(f: () => Effect.Effect<A, E>): Effect.Effect<A, E>
   }
 }
 
-/** The executor's own refusals, whichever execution inside this one they come from: trying again would end the same. */
+/** Refusals by the executor, of this or an inner execution: a retry would fail the same way. */
 const isFinal = (error: unknown): boolean =>
   error instanceof SkillValidationError ||
   error instanceof SkillPermissionDeniedError ||
@@ -221,7 +219,7 @@ const isFinal = (error: unknown): boolean =>
 const isWorthAnother = ({ executing }: One, error: unknown): boolean => {
   const { definition, erased } = executing.skill
   if (isFinal(error)) return false
-  // Also one of a skill inside: it stays undone whether that has had an effect.
+  // Also a timeout of an inner skill: it is unknown whether that had an effect.
   if (error instanceof SkillTimeoutError) return definition.idempotent
   if (erased.isRetryable !== undefined) return erased.isRetryable(error)
   return definition.maxRetries !== undefined || Tool.isConnectionFailure(error)
@@ -231,11 +229,11 @@ const failed = (one: One, cause: Cause.Cause<unknown>): Effect.Effect<Made, Skil
   const { executing, number, params, policy } = one
   const { definition } = executing.skill
   const failure = Cause.failureOption(cause)
-  // Reached when the handler crashed, or interrupted itself: an execution that is interrupted never gets here.
+  // Reached when the handler crashed or interrupted itself; an interrupted execution never gets here.
   if (Option.isSome(Cause.dieOption(cause)) || Option.isNone(failure))
     return Effect.failCause(Cause.stripFailures(cause))
   const error = failure.value
-  // What the executor itself had to say.
+  // A failure of the executor itself.
   if (error instanceof SkillFailure.Failed) return Effect.fail(error)
   const retries = definition.maxRetries ?? policy.maxRetries
   if (number > retries || !isWorthAnother(one, error)) {
@@ -247,7 +245,7 @@ const failed = (one: One, cause: Cause.Cause<unknown>): Effect.Effect<Made, Skil
   })
 }
 
-/** 1 s, 2 s, 4 s, …, at most 30 s; with jitter something between half of it and all. */
+/** 1 s, 2 s, 4 s, …, at most 30 s; with jitter between half and all of it. */
 const wait = (attempt: number, jitter: boolean): Effect.Effect<void> => {
   const millis = Math.min(2 ** attempt, 30) * 1000
   return jitter

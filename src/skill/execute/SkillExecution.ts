@@ -1,5 +1,5 @@
 /**
- * The steps of an execution, in their order: who may, with what, from the cache or not, after a confirmation or not.
+ * The steps of an execution in order: permissions, parameters, confirmation, cache, attempts.
  *
  * @internal
  * @since 0.1.0
@@ -28,7 +28,7 @@ import { type Frame, USER } from "./SkillFrame.js"
 import type * as SkillResultCache from "./SkillResultCache.js"
 
 /**
- * What the steps need of their executor.
+ * The executor's services and settings for the steps.
  *
  * @category models
  */
@@ -41,18 +41,18 @@ export interface Engine extends SkillAttempts.Policy {
 }
 
 /**
- * One execution under way.
+ * One execution in progress.
  *
  * @category models
  */
 export interface Execution extends SkillAttempts.Executing {
   readonly run: Run.Service
   readonly clock: Clock.Clock
-  /** Parameters and result have their types; otherwise they are in JSON form, or what should be that. */
+  /** Whether parameters and result are typed values; otherwise they are JSON, unchecked on input. */
   readonly isTyped: boolean
   readonly isConfirmed: boolean
   readonly metrics: SkillMetrics | undefined
-  /** Milliseconds in which somebody was asked to confirm. */
+  /** Milliseconds spent waiting for confirmation. */
   waited: number
 }
 
@@ -65,7 +65,7 @@ export interface Done extends SkillAttempts.Made {
 
 type Steps = Effect.Effect<Done, SkillFailure.Failed, any>
 
-/** Skills inside skills; one that is deeper was not meant. */
+/** Limits nesting; deeper executions are taken for a bug. */
 const maxDepth = 32
 
 /**
@@ -81,7 +81,7 @@ export const steps = (engine: Engine, execution: Execution, given: unknown): Ste
   })
 }
 
-/** Goes on with decoded parameters; `json` gives their JSON form, or `undefined` where they have none. */
+/** Continues with decoded parameters; `json` returns their JSON form, or `undefined` if there is none. */
 type Next = (params: unknown, json: () => unknown) => Steps
 
 /**
@@ -110,7 +110,7 @@ const authorised = (engine: Engine, execution: Execution, next: () => Steps): St
   return Effect.matchCauseEffect(asked, {
     onSuccess: (missing) =>
       missing.length === 0 ? next() : refuse(execution, SkillFailure.lacking(skill.definition, missing)),
-    // Whatever goes wrong with the question, the answer is no.
+    // If the check itself fails, the execution is refused.
     onFailure: (cause) =>
       isInterruption(cause)
         ? Effect.failCause(cause)
@@ -146,15 +146,15 @@ const checked = (execution: Execution, params: unknown, next: Next): Steps => {
     refuse(execution, SkillFailure.invalidParams(definition.name, issues))
   if (encoded === undefined) return invalid(["They do not fit their schema"])
   if (encoded !== params) return go()
-  // What is its own JSON form may not have been looked at.
+  // Parameters equal to their JSON form may not have been validated yet.
   const checked = erased.decode(params)
   if (Either.isEither(checked) && Either.isRight(checked)) return go()
   return Effect.matchEffect(checked, { onSuccess: go, onFailure: invalid })
 }
 
 /**
- * A skill that is confirmed is so each time, before the cache is asked; what comes from there needs no confirmation
- * otherwise.
+ * A confirmation is asked for on every execution, before the cache is read. Without one a cached result needs no
+ * confirmation.
  */
 const confirmed = (engine: Engine, execution: Execution, params: unknown, json: () => unknown): Steps => {
   const { definition, erased } = execution.skill
@@ -208,7 +208,7 @@ const requested = (engine: Engine, execution: Execution, params: unknown): Effec
     const asked = Effect.suspend(() =>
       ApprovalGate.ask(engine.gate, {
         id,
-        // Outside of a run it stands for itself.
+        // Outside a run the request has an id of its own.
         runId: isInRun ? run.runId : RunId.make(id),
         ...(isInRun ? { rootRunId: run.rootRunId } : {}),
         ...(userId === undefined ? {} : { userId }),
@@ -228,7 +228,7 @@ const requested = (engine: Engine, execution: Execution, params: unknown): Effec
       params,
       ...(secret === undefined ? {} : { secret })
     })
-    // Asked while the event is on its way: whoever reads it may answer at once.
+    // Asked while the event is being delivered: its reader may answer at once.
     const decision = yield* wait === undefined
       ? asked
       : Effect.acquireUseRelease(
@@ -253,7 +253,7 @@ const reused = (engine: Engine, execution: Execution, params: unknown, json: () 
   const { definition } = skill
   const { cache } = engine
   if (!definition.cacheable || !cache.enabled) return executed(engine, execution, params)
-  // Inside a run that works for somebody, what names nobody is theirs.
+  // Inside a user's run, an execution without a user belongs to that user.
   return context.userId === undefined
     ? Effect.flatMap(ApprovalGate.Requester, ({ userId }) => reusedFor(engine, execution, params, json, userId))
     : reusedFor(engine, execution, params, json, context.userId)
@@ -293,19 +293,19 @@ const reusedFor = (
   if (flights.isUnderWay(slot.key)) return share(again)
   const { landed } = flights
   return lookUp((found) =>
-    // What was executed while the cache was asked may be there now.
+    // The cache may hold the result by now.
     share(Effect.suspend(() => (flights.landed === landed ? execute(found) : again)))
   )
 }
 
-/** What a result that another execution got depends on must be the same for this one. */
+/** A shared result must depend only on what both executions have in common. */
 const isFor = ({ context }: Execution, leader: Frame, slot: SkillResultCache.Slot): boolean =>
   isOfKey(leader, slot) || (leader.context.userId === context.userId && leader.context.sessionId === context.sessionId)
 
 const isOfKey = ({ dependsOn }: Frame, slot: SkillResultCache.Slot): boolean =>
   (slot.scope === "user" ? dependsOn & ~USER : dependsOn) === 0
 
-/** What comes from elsewhere in the form it is wanted in. Fails where it has not that form any more. */
+/** A cached or shared result in the requested form. Fails if it no longer fits the schema. */
 const reading = (execution: Execution, encoded: unknown): Effect.Effect<Done, string> => {
   if (!execution.isTyped) return Effect.succeed({ value: encoded, encoded, cached: true })
   return Effect.map(

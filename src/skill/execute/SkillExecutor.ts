@@ -1,12 +1,13 @@
 /**
- * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
+ * The skill executor port: executes skills by name or by value.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Skill, SkillContext } from "../definition/Skill.js"
+import type { Skill } from "../definition/Skill.js"
+import type { SkillContext } from "../definition/SkillCall.js"
 import type { Executed, SkillResult } from "../definition/SkillDefinition.js"
 import { type SkillError, SkillNotFoundError } from "../definition/SkillError.js"
 
@@ -16,11 +17,11 @@ import { type SkillError, SkillNotFoundError } from "../definition/SkillError.js
  */
 export interface ExecuteRequest extends SkillContext {
   readonly name: string
-  /** As they came: from a model, a tool call or a program. */
+  /** Unchecked: from a model, a tool call or a program. */
   readonly params: unknown
-  /** Names the execution for its handler, as an idempotency key; made unless given. */
+  /** Id of the execution, which its handler sees as an idempotency key. Default: generated. */
   readonly id?: string | undefined
-  /** Somebody has allowed exactly this execution already: a skill that requires confirmation is not asked for again. */
+  /** Exactly this execution was already approved: no confirmation is asked for. */
   readonly confirmed?: boolean | undefined
 }
 
@@ -30,15 +31,15 @@ export interface ExecuteRequest extends SkillContext {
  */
 export interface Service {
   /**
-   * Executes the skill of a name and gives its result, the output in its JSON form. Permissions and parameters are
-   * checked before the first attempt; a skill that needs permissions is refused to a request without a user. The
-   * timeout holds for each attempt. A cacheable skill may answer from the cache, marked `cached`; equal calls of it
-   * that run at the same time are executed once.
+   * Executes the registered skill of this name and returns its result, with the output in JSON form. Permissions and
+   * parameters are checked before the first attempt; a skill that requires permissions is refused without a user. The
+   * timeout applies to each attempt. A cacheable skill may answer from the cache, marked `cached`; equal concurrent
+   * calls of it are executed once.
    */
   readonly execute: (request: ExecuteRequest) => Effect.Effect<SkillResult, SkillError>
   /**
-   * Executes a skill that need not be registered, with decoded parameters. Everything holds as for `execute`, but
-   * result and failures keep their types: the skill's own failure is what its last attempt failed with.
+   * Executes a skill, registered or not, with decoded parameters. Works like `execute`, but result and failures keep
+   * their types: the skill's own failure is that of its last attempt.
    */
   readonly run: <P, A, E, R>(
     skill: Skill<P, A, E, R>,
@@ -63,7 +64,7 @@ const disabled = (skillName: string): Effect.Effect<never, SkillNotFoundError> =
   )
 
 /**
- * Knows no skill and executes none: everything fails with `SkillNotFoundError`.
+ * Executes nothing: every execution fails with `SkillNotFoundError`.
  *
  * @since 0.1.0
  * @category layers

@@ -1,6 +1,6 @@
 /**
- * Equal executions at the same time share one. It is executed by the first of them, in its own fiber; when that one is
- * interrupted, one of those who wait begins again in its place, so that nothing runs for nobody.
+ * Shares one execution among equal concurrent ones. The first executes it in its own fiber; if that is interrupted, a
+ * waiting one starts over in its place, so that nothing runs without a caller.
  *
  * @internal
  * @since 0.1.0
@@ -13,15 +13,15 @@ import type { Frame } from "./SkillFrame.js"
 
 type Told<A, E> =
   | { readonly _tag: "Landed"; readonly exit: Exit.Exit<A, E>; readonly leader: Frame }
-  /** Begin again, for all who wait. */
+  /** Start over for all waiting executions. */
   | { readonly _tag: "Lead" }
-  /** Begin again, for yourself. */
+  /** Start over alone. */
   | { readonly _tag: "Alone" }
 
 class Waiter<A, E> {
   told: Told<A, E> | undefined
   wake: (() => void) | undefined
-  /** What it is part of that others may wait for. */
+  /** The enclosing execution that others may wait for. */
   readonly holder: Frame | undefined
 
   constructor(readonly frame: Frame) {
@@ -50,7 +50,7 @@ class Flight<A, E> {
  */
 export interface Work<A, E, R> {
   readonly effect: Effect.Effect<A, E, R>
-  /** What one who waited makes of what it came to; `undefined`: it is of no use to him, and he executes it himself. */
+  /** Turns the shared outcome into the waiter's own; `undefined`: it cannot be used, and the waiter executes itself. */
   readonly join: (exit: Exit.Exit<A, E>, leader: Frame) => Effect.Effect<A, E, R> | undefined
 }
 
@@ -61,7 +61,7 @@ export class Flights<A, E> {
   private readonly flights = new Map<string, Flight<A, E>>()
   private landings = 0
 
-  /** How many have ended so far, each with its result in the cache where that is kept. */
+  /** Number of ended executions, whose results are in the cache if they are kept there. */
   get landed(): number {
     return this.landings
   }
@@ -70,7 +70,7 @@ export class Flights<A, E> {
     return this.flights.has(key)
   }
 
-  /** Equal executions that are under way. */
+  /** Equal executions in progress. */
   get size(): number {
     return this.flights.size
   }
@@ -114,7 +114,7 @@ export class Flights<A, E> {
       onSuccess: (result) => land(Exit.succeed(result)),
       onFailure: (cause) =>
         Effect.withFiberRuntime<A, E>((fiber) => {
-          // A skill may interrupt itself: that is what it comes to, for all.
+          // A skill may interrupt itself: that is its outcome, for all waiters.
           const isOurs = !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
           if (!isOurs || !Cause.isInterrupted(cause)) return land(Exit.failCause(cause))
           frame.isLeading = false
@@ -142,7 +142,7 @@ export class Flights<A, E> {
     }
   }
 
-  /** Waits no more. */
+  /** Stops waiting. */
   private leave(key: string, flight: Flight<A, E>, waiter: Waiter<A, E>): void {
     flight.waiters.delete(waiter)
     if (waiter.told?._tag === "Lead") this.handOver(key, flight)
@@ -167,8 +167,8 @@ export class Flights<A, E> {
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
- * Whoever keeps others waiting waits only for what goes on inside it: anybody else may be waiting for what it holds,
- * and nobody would get on.
+ * An execution that others wait for may wait only for executions inside it: any other may be waiting for what it holds,
+ * which would be a deadlock.
  */
 const mayWait = (waiter: Waiter<unknown, any>, leader: Frame): boolean =>
   waiter.holder === undefined || (leader !== waiter.holder && leader.isPartOf(waiter.holder))

@@ -1,16 +1,16 @@
 /**
- * Which execution a fiber is part of: what the executions inside it must know of it.
+ * The execution that a fiber is part of, as inner executions see it.
  *
  * @internal
  * @since 0.1.0
  */
 import * as Ambient from "../../internal/fiber/Ambient.js"
-import type { SkillContext } from "../definition/Skill.js"
+import type { SkillContext } from "../definition/SkillCall.js"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
 import type { EnterOptions, Limits, Place } from "./SkillLimits.js"
 
 /**
- * What a result may depend on besides parameters, as bits.
+ * Dependencies of a result other than its parameters, as bits.
  *
  * @category constants
  */
@@ -27,11 +27,11 @@ export const SESSION = 2
  */
 export class Frame {
   readonly depth: number
-  /** What its current attempt holds. */
+  /** Slot of the current attempt. */
   place: Place | undefined
-  /** True while executions with equal parameters wait for it. */
+  /** True while equal executions wait for it. */
   isLeading = false
-  /** What its result depends on besides its parameters. */
+  /** What its result depends on, other than its parameters. */
   dependsOn = 0
 
   constructor(
@@ -42,12 +42,12 @@ export class Frame {
     this.depth = parent === undefined ? 0 : parent.depth + 1
   }
 
-  /** Says that the results of this execution and of all it is part of depend on something. */
+  /** Records a dependency of this execution and all enclosing ones. */
   touch(what: number): void {
     for (let frame: Frame | undefined = this; frame !== undefined; frame = frame.parent) frame.dependsOn |= what
   }
 
-  /** What it is part of depends on the user who has these permissions, unless it needs them itself. */
+  /** The enclosing executions depend on the user who has these permissions, unless they require them themselves. */
   require(permissions: ReadonlyArray<string>): void {
     for (let frame = this.parent; frame !== undefined; frame = frame.parent) {
       const { permissions: own } = frame.definition
@@ -55,7 +55,7 @@ export class Frame {
     }
   }
 
-  /** What it needs to begin an attempt. */
+  /** What an attempt needs before it starts. */
   needs(limits: Limits, isLeaf: boolean): EnterOptions {
     let within: Place | undefined
     let holder: Place | undefined
@@ -70,7 +70,7 @@ export class Frame {
     return { within, holder, limited, isLeaf }
   }
 
-  /** The nearest execution it is part of that somebody else may wait for. */
+  /** The nearest enclosing execution that others may wait for. */
   holder(): Frame | undefined {
     for (let frame = this.parent; frame !== undefined; frame = frame.parent) {
       if (frame.isLeading || frame.place?.isHolding === true) return frame

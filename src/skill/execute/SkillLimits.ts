@@ -1,5 +1,6 @@
 /**
- * How many skills are executed at a time: in all, and of one kind. Whoever waits longest and may begin, begins.
+ * Limits concurrent executions, overall and per skill. Of those that can start, the one that waited longest starts
+ * first.
  *
  * @internal
  * @since 0.1.0
@@ -8,52 +9,50 @@ import * as Effect from "effect/Effect"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
 
 /**
- * What one attempt needs: a place among all, or inside the place of the execution it is part of, and one among those of
- * its kind. All is taken in one step, so that nobody keeps one place while he waits for another that is open to
- * everybody.
+ * What one attempt needs: a slot among all or inside its parent's slot, and a slot among those of its kind. Both are
+ * taken in one step, so that an attempt never holds one slot while it waits for another that is open to all.
  *
  * @category models
  */
 export class Place {
-  /** What is held or, before that, waited for. */
+  /** State of the slot. */
   state: "waiting" | "held" | "given back" | "refused" = "waiting"
   /** False once the attempt has ended. */
   open = true
-  /** An execution inside this place runs or is about to: one at a time. */
+  /** Whether an execution inside this slot runs or is about to: one at a time. */
   busy = false
-  /** Executions that wait to run inside this place. */
+  /** Executions that wait to run inside this slot. */
   inside: Set<Place> | undefined
-  /** Those of its name that are counted; unset until it is its turn inside the other place. */
+  /** The counted slots of its name; unset until it is its turn inside the parent's slot. */
   kind: Kind | undefined
   ticket = 0
   wake: (() => void) | undefined
 
   constructor(
     readonly limits: Limits,
-    /** The place it runs inside; it then takes none of all. */
+    /** The parent's slot, inside which it runs without taking a slot among all. */
     readonly within: Place | undefined,
-    /** The nearest one that it keeps from being given back while it waits. */
+    /** The nearest enclosing slot that cannot be released while this one waits. */
     readonly holder: Place | undefined,
     readonly name: string,
-    /** How many of its kind there may be, itself included. */
+    /** Limit of its kind, including itself. */
     readonly most: number,
-    /** False for what only executes others. */
+    /** False for a composite, which only executes other skills. */
     readonly isLeaf: boolean
   ) {}
 
-  /** Whether others have to wait for it. */
+  /** Whether others wait for it. */
   get isHolding(): boolean {
     return this.open && this.state === "held" && (this.isLeaf || this.kind !== undefined)
   }
 }
 
-/** Those of one name that run or wait. */
+/** Running and waiting slots of one name. */
 class Kind {
   held = 0
   readonly waiting = new Set<Place>()
   /**
-   * Those inside another place, which need no other one. Apart, or they would wait for those who wait for what their
-   * parents hold.
+   * Slots inside another slot. Kept separate: otherwise they would wait for those that wait for their parents.
    */
   readonly nested = new Set<Place>()
 
@@ -72,11 +71,11 @@ export class Limits {
   private held = 0
   private tickets = 0
   private readonly kinds = new Map<string, Kind>()
-  /** Those without a limit of their own. */
+  /** Slots without a limit of their own. */
   private readonly common = new Kind("")
-  /** Kinds that somebody waits for. */
+  /** Kinds with waiting slots. */
   private readonly wanted = new Set<Kind>()
-  /** Who waits and keeps others waiting. */
+  /** Waiting slots that others wait for. */
   private readonly holding = new Set<Place>()
 
   constructor(
@@ -85,9 +84,9 @@ export class Limits {
   ) {}
 
   /**
-   * Takes a place, or a number in the queue: `state` says which. `within` is the place of the execution it is part of;
-   * `limited` is false for one that is part of an execution of the same skill, which has taken the place among its
-   * kind. Refused is one that would wait for what is only given back when it is done itself.
+   * Takes a slot or queues for one; `state` says which. `within` is the slot of the enclosing execution; `limited` is
+   * false inside an execution of the same skill, which already holds the slot of its kind. A slot that could only be
+   * granted after its own end is refused.
    */
   enter(definition: SkillDefinition, options: EnterOptions): Place {
     const most = options.limited ? (definition.maxConcurrent ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
@@ -119,8 +118,8 @@ export class Limits {
   }
 
   /**
-   * Whether it would wait for ever: what it needs is held by executions that all wait themselves, for what they hold.
-   * An execution counts as waiting as long as one inside it does, although it may do something else meanwhile.
+   * Whether it would wait forever: all holders of what it needs wait themselves for what they hold. An execution counts
+   * as waiting while one inside it waits, even if it also does something else.
    */
   private isStuck(place: Place): boolean {
     if (place.holder === undefined) return false
@@ -145,18 +144,18 @@ export class Limits {
     return true
   }
 
-  /** Ends when the place is held. Interrupting it changes nothing: `leave` gives back what there is. */
+  /** Ends when the slot is granted. Interruption changes nothing: `leave` releases what is held. */
   readonly granted = (place: Place): Effect.Effect<void> =>
     Effect.async<void>((resume) => {
       if (place.state === "held") return resume(Effect.void)
       place.wake = () => resume(Effect.void)
     })
 
-  /** Gives back the place, or the number in the queue. */
+  /** Releases the slot, or leaves the queue. */
   leave(place: Place): void {
     place.open = false
     if (place.state === "held") {
-      // What goes on inside it behind the back of its attempt still counts.
+      // Executions that outlive their attempt still count.
       if (!place.busy) this.free(place)
       return
     }
@@ -181,7 +180,7 @@ export class Limits {
     return kind
   }
 
-  /** Whether it takes one of the places of all. */
+  /** Whether it takes one of the overall slots. */
   private static isCounted(place: Place): boolean {
     return place.isLeaf && place.within === undefined
   }
@@ -192,7 +191,7 @@ export class Limits {
     )
   }
 
-  /** Nobody is overtaken: whoever waits and could begin has begun when the last place was given back. */
+  /** Keeps the order: everything that could start was started when the last slot was released. */
   private advance(place: Place, hasWaited: boolean): void {
     if (place.most !== Number.POSITIVE_INFINITY) place.kind = this.kindOf(place.name)
     if (this.fits(place)) {
@@ -228,7 +227,7 @@ export class Limits {
     this.admit()
   }
 
-  /** Whoever waits to run inside the place is next. */
+  /** Grants the slot to the next execution that waits to run inside it. */
   private next(place: Place): void {
     const inner = place.inside === undefined ? undefined : firstOf(place.inside)
     if (inner !== undefined) {

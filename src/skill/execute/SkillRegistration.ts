@@ -6,13 +6,14 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as Skill from "../definition/Skill.js"
+import * as BoundSkill from "../definition/BoundSkill.js"
+import type * as Skill from "../definition/Skill.js"
 import type { SkillAlreadyRegisteredError, SkillValidationError } from "../definition/SkillError.js"
 import { SkillRegistry } from "./SkillRegistry.js"
 
 /**
- * Registers skills until the scope closes, all of them or none; what they require is kept from here. When the scope
- * closes, a skill that somebody has put in the place of one of these stays.
+ * Registers skills until the scope closes, all of them or none; their requirements are captured here. A skill that has
+ * replaced one of these by then stays registered.
  *
  * @since 0.1.0
  * @category registration
@@ -26,17 +27,17 @@ export const register = <const S extends ReadonlyArray<Skill.Any>>(
 > =>
   Effect.gen(function* () {
     const registry = yield* SkillRegistry
-    const bound = yield* Skill.bindAll(skills)
+    const bound = yield* BoundSkill.all(skills)
     const removeAll = Effect.forEach(bound, (skill) => registry.unregister(skill.definition.name, skill), {
       discard: true
     })
-    // Before they are registered: interruption may come while a hook is called.
+    // Added before registration, which a hook may interrupt.
     yield* Effect.addFinalizer(() => removeAll)
     yield* Effect.onError(Effect.forEach(bound, registry.register, { discard: true }), () => removeAll)
   })
 
 /**
- * `register` as a layer: the skills are in the registry of the context as long as the layer lives.
+ * `register` as a layer.
  *
  * @since 0.1.0
  * @category registration

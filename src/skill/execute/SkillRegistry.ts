@@ -1,5 +1,5 @@
 /**
- * The skills that can be executed, by name.
+ * The skill registry port: executable skills by name.
  *
  * @since 0.1.0
  */
@@ -19,12 +19,12 @@ import type { SkillAlreadyRegisteredError, SkillValidationError } from "../defin
  */
 export interface ListOptions {
   readonly category?: string | undefined
-  /** Only skills whose permissions are all allowed by these, wildcards included (see `Permissions.Allows`). */
+  /** Keeps only skills whose permissions are all allowed by these, wildcards included (see `Permissions.Allows`). */
   readonly permissions?: ReadonlyArray<string> | undefined
 }
 
 /**
- * What happened to the skill of a name.
+ * A change to the skill of a name.
  *
  * @since 0.1.0
  * @category models
@@ -40,26 +40,26 @@ export interface Change {
  */
 export interface Service {
   /**
-   * Adds a skill. A name that is taken fails with `SkillAlreadyRegisteredError` and the first skill stays; a definition
-   * that cannot be used fails with `SkillValidationError`.
+   * Adds a skill. A taken name fails with `SkillAlreadyRegisteredError` and keeps the first skill; an invalid
+   * definition fails with `SkillValidationError`.
    */
   readonly register: (skill: Skill.Bound) => Effect.Effect<void, SkillAlreadyRegisteredError | SkillValidationError>
-  /** Adds a skill, or puts it in the place of the one of its name; executions that go on end with the old one. */
+  /** Adds a skill or replaces the one of its name; executions in progress finish with the old one. */
   readonly replace: (skill: Skill.Bound) => Effect.Effect<void, SkillValidationError>
   /**
-   * Takes a skill away; false when there was none. With `skill`, only if the name still stands for exactly that one.
+   * Removes a skill; false if there was none. With `skill`, removes it only if the name still refers to exactly that
+   * skill.
    */
   readonly unregister: (name: string, skill?: Skill.Bound | undefined) => Effect.Effect<boolean>
-  /** The skill of exactly this name. */
+  /** The skill with exactly this name. */
   readonly get: (name: string) => Effect.Effect<Option.Option<Skill.Bound>>
-  /** The definitions that fit, in the order of registration. None: empty. */
+  /** The matching definitions in order of registration, or an empty list. */
   readonly list: (options?: ListOptions) => Effect.Effect<ReadonlyArray<SkillDefinition>>
   /**
-   * The skills that fit as a model sees them, in the same order; the same objects as long as the registry does not
-   * change.
+   * The matching skills as a model sees them, in the same order. Returns the same objects until the registry changes.
    */
   readonly schemas: (options?: ListOptions) => Effect.Effect<ReadonlyArray<ToolDefinition>>
-  /** What happens from the time of subscription on. A subscriber that falls far behind loses the oldest changes. */
+  /** Changes from the time of subscription on. A slow subscriber loses the oldest. */
   readonly changes: Stream.Stream<Change>
 }
 

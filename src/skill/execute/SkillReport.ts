@@ -1,5 +1,5 @@
 /**
- * Executes, and says so: span, metrics, hooks and domain event of an execution.
+ * Executes skills and reports each execution: span, metrics, hooks and domain event.
  *
  * @internal
  * @since 0.1.0
@@ -21,6 +21,7 @@ import * as Step from "../../observability/Step.js"
 import * as Telemetry from "../../observability/Telemetry.js"
 import * as HandledTool from "../../tool/definition/HandledTool.js"
 import * as Skill from "../definition/Skill.js"
+import type * as SkillCall from "../definition/SkillCall.js"
 import type { SkillResult } from "../definition/SkillDefinition.js"
 import {
   SkillConfirmationDeniedError,
@@ -39,13 +40,13 @@ import * as SkillFrame from "./SkillFrame.js"
 import type * as SkillRegistry from "./SkillRegistry.js"
 
 /**
- * Everything an executor is made of.
+ * The services and settings of an executor.
  *
  * @category models
  */
 export interface Engine extends SkillExecution.Engine {
   readonly registry: SkillRegistry.Service
-  /** Of executions outside of a run. */
+  /** For executions outside a run. */
   readonly hooks: Hooks.Service
   readonly bus: EventBus.Service
 }
@@ -53,7 +54,7 @@ export interface Engine extends SkillExecution.Engine {
 type Given = Omit<ExecuteRequest, "name" | "params">
 
 /**
- * Executes the registered skill of a name.
+ * Executes the registered skill of this name.
  *
  * @category combinators
  */
@@ -80,7 +81,7 @@ export const byName = (
   })
 
 /**
- * Executes a skill with decoded parameters; a reference is the registered skill.
+ * Executes a skill with decoded parameters; resolves references.
  *
  * @category combinators
  */
@@ -108,7 +109,7 @@ const execute = (
     const current = fiber.currentContext as Context.Context<any>
     const { definition } = skill
     const { confirmed, id, sessionId, userId } = given
-    const context: Skill.SkillContext = { userId, sessionId }
+    const context: SkillCall.SkillContext = { userId, sessionId }
     const frame = new SkillFrame.Frame(inside ?? Context.get(current, SkillFrame.Current), definition, context)
     const run = Context.get(current, Run.Run)
     const step = Context.get(current, Step.Step)
@@ -200,7 +201,7 @@ const succeeded = (
     : Effect.succeed(result)
 }
 
-/** What it failed with; none where it was interrupted. A bug of a skill ends its execution, not the run. */
+/** The failure; none for an interruption. A bug in a skill ends its execution, not the run. */
 const errorOf = (
   execution: SkillExecution.Execution,
   cause: Cause.Cause<SkillFailure.Failed>
@@ -239,7 +240,7 @@ const outcomeOf = (exit: Exit.Exit<SkillResult, unknown>): SkillMetrics.Outcome 
   return error instanceof SkillNotFoundError ? "not_found" : "failed"
 }
 
-/** What is told in the step in which the execution ends, however it does. */
+/** Reports the end of an execution, however it ends. */
 const ended = (
   engine: Engine,
   execution: SkillExecution.Execution,
@@ -263,7 +264,7 @@ const ended = (
   const { context, run, skill } = execution
   const event = (): DomainEvent.Body =>
     DomainEvent.make(SkillExecutedEvent, {
-      // Names that no skill has come from models, and would be any number of aggregates.
+      // Unknown names come from models and would create unbounded aggregates.
       aggregateId: isKnown ? skill.definition.name : "unknown",
       actorId: context.userId,
       fields: { skillName: skill.definition.name, success, durationMs, cached, attempt }

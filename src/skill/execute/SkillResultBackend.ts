@@ -16,19 +16,19 @@ import * as SkillMetrics from "../definition/SkillMetrics.js"
 import { type Found, type Scope, type Service, SkillResultCache, type Slot } from "./SkillResultCache.js"
 import * as SkillResultKeys from "./SkillResultKeys.js"
 
-/** What is under a key: an output, or that there is none any more. */
+/** The value of a key: an output, or a mark that it was invalidated. */
 interface Entry {
   /** Fingerprint of the definition. */
   readonly f: string
-  /** When it was looked up, or a name of the invalidation. */
+  /** The generation at look-up, or the id of an invalidation. */
   readonly s: string
   /** Output; absent when it was invalidated. */
   readonly o?: unknown
-  /** Milliseconds since the epoch, for backends that are late to forget; `null`: never. */
+  /** Milliseconds since the epoch, for backends that expire late; `null`: never. */
   readonly e: number | null
 }
 
-/** `undefined` for what this module did not write. */
+/** `undefined` for values that this module did not write. */
 const parse = (text: string): Entry | undefined => {
   try {
     const entry: unknown = JSON.parse(text)
@@ -54,18 +54,15 @@ const warn = (message: string, cause?: Cause.Cause<unknown> | undefined): Effect
 type Operation = CacheBackend.CacheBackendError["operation"]
 type Backed<A> = Effect.Effect<A, CacheBackend.CacheBackendError>
 
-/**
- * A name for each state of what was invalidated: results belong to the one in which they were asked for, and to no
- * other.
- */
+/** Ids of generations: a result belongs to the generation in which it was requested and to no other. */
 class Generations {
-  /** Invalidations that the backend refused: made up for before anything is read again. */
+  /** Invalidations that the backend rejected, repeated before the next read. */
   private readonly owed = new Set<string>()
 
   constructor(private readonly backend: CacheBackend.Service) {}
 
   /**
-   * One that is not there, or not any more, is made anew: an older one may have been evicted, and must not come back.
+   * A missing generation is replaced by a new one: an older one may have been evicted and must not return.
    */
   current(key: string): Backed<string> {
     if (this.owed.size > 0 && this.owed.has(key)) return this.renew(key)
@@ -129,7 +126,7 @@ export const make = (backend: CacheBackend.Service, options?: Options | undefine
   const generations = new Generations(backend)
   const all = `${namespace}:all`
 
-  /** What a backend does wrong is no failure of the skill: it is as good as absent. */
+  /** A failure of the backend does not fail the skill: it counts as a miss. */
   const safely = <A>(operation: Operation, effect: () => Backed<A>, message: string, otherwise: A): Effect.Effect<A> =>
     Effect.catchAllCause(
       Deadline.run(effect, {
@@ -161,7 +158,7 @@ export const make = (backend: CacheBackend.Service, options?: Options | undefine
             })
           }
           if (!("o" in entry)) return Effect.succeed({ output: Option.none(), since: `${since} ${entry.s}` })
-          // What was written after an invalidation belongs to the generation and to the invalidation.
+          // A result written after an invalidation belongs to the generation and the invalidation.
           const fits = entry.f === slot.fingerprint && (entry.s === since || entry.s.startsWith(`${since} `))
           return Effect.map(Clock.currentTimeMillis, (now) => ({
             output: fits && (entry.e === null || entry.e > now) ? Option.some(entry.o) : Option.none(),
@@ -171,7 +168,7 @@ export const make = (backend: CacheBackend.Service, options?: Options | undefine
       )
     )
 
-  /** What was invalidated while the skill was executed is not kept. */
+  /** A result that was invalidated during its execution is not stored. */
   const store = (slot: Slot, output: unknown, since: string, ttl: number): Backed<void> =>
     Effect.flatMap(backend.get(slot.entry), (text) => {
       const before = Option.isSome(text) ? parse(text.value) : undefined
@@ -243,7 +240,7 @@ export const layer = (options?: Options | undefined): Layer.Layer<SkillResultCac
     Effect.map(CacheBackend.CacheBackend, (backend) => make(backend, options))
   )
 
-/** An invalidation is remembered for at least as long as an execution may take that was under way. */
+/** An invalidation is kept for at least as long as an execution in progress may take. */
 const least = Duration.toMillis(Duration.hours(1))
 
 const isInterruption = (cause: Cause.Cause<unknown>): cause is Cause.Cause<never> => Cause.isInterruptedOnly(cause)

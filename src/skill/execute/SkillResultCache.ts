@@ -1,5 +1,5 @@
 /**
- * Results of cacheable skills, kept for equal parameters.
+ * The cache port for results of cacheable skills.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import type { UserId } from "../../domain/Ids.js"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
 
 /**
- * Whose results these are: `user`, those of one user; `shared`, those of everybody.
+ * Whose results these are: `user`, of one user; `shared`, of all users.
  *
  * @since 0.1.0
  * @category models
@@ -20,7 +20,7 @@ import type { SkillDefinition } from "../definition/SkillDefinition.js"
 export type Scope = "user" | "shared"
 
 /**
- * An execution whose result may be kept. `params` are the parameters in their JSON form.
+ * An execution whose result may be cached. `params` are in JSON form.
  *
  * @since 0.1.0
  * @category models
@@ -32,27 +32,27 @@ export interface Call {
 }
 
 /**
- * Where the result of an execution is kept.
+ * The cache key of an execution.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Slot {
   /**
-   * Of name, scope, parameters and definition: equal for executions that have the same result. A SHA-256, so that no
-   * parameter stands in the keys of a backend; what stays in this process is readable while it is short.
+   * Identifies name, scope, parameters and definition: executions with the same key have the same result. A SHA-256, so
+   * that parameters do not appear in the keys of a backend; short keys of a local cache stay readable.
    */
   readonly key: string
   readonly scope: Scope
   /** The same for all definitions of the skill. */
   readonly entry: string
   readonly skillName: string
-  /** Of the definition. */
+  /** Fingerprint of the definition. */
   readonly fingerprint: string
 }
 
 /**
- * What a look-up found.
+ * The outcome of a look-up.
  *
  * @since 0.1.0
  * @category models
@@ -60,7 +60,7 @@ export interface Slot {
 export interface Found {
   readonly output: Option.Option<unknown>
   /**
-   * When it was: what is set later is not found when there was an invalidation in between. Absent: nothing can be set.
+   * Time of the look-up: a result set after an invalidation since then is not found. Absent: nothing can be set.
    */
   readonly since: string | undefined
 }
@@ -70,20 +70,19 @@ export interface Found {
  * @category models
  */
 export interface Service {
-  /** False: nothing is kept, and equal executions at the same time are not shared. */
+  /** False: nothing is cached, and equal concurrent executions are not shared. */
   readonly enabled: boolean
   /**
-   * Where the result of an execution is kept; `undefined` for parameters that are no JSON. Parameters are equal when
-   * their values are: the order of keys does not matter, nor how a number was written (`1`, `1.0`, `1e0`; `-0` is `0`);
-   * absent and `undefined` fields are the same; texts are compared as they are, so that `é` in its two Unicode forms
-   * are two.
+   * The cache key of an execution; `undefined` if the parameters are not JSON. Parameters are compared by value: the
+   * order of keys and the notation of numbers (`1`, `1.0`, `1e0`; `-0` is `0`) do not matter; absent and `undefined`
+   * fields are equal; texts are compared exactly, so the two Unicode forms of `é` differ.
    */
   readonly slot: (call: Call) => Slot | undefined
-  /** What is kept there. Failures of the backend are logged, counted, and as good as nothing. */
+  /** The cached result. Failures of the backend are logged, counted and treated as misses. */
   readonly get: (slot: Slot) => Effect.Effect<Found>
   /**
-   * Keeps an output until its time is up; one that is no JSON is not kept, nor one that was invalidated since `found`,
-   * which is what a look-up before the execution gave. `ttl` wins over the cache's own.
+   * Stores an output until it expires. Not stored: an output that is not JSON, or one invalidated since `found`, the
+   * look-up before the execution. `ttl` overrides that of the cache.
    */
   readonly set: (
     slot: Slot,
@@ -92,13 +91,13 @@ export interface Service {
     ttl?: Duration.DurationInput | undefined
   ) => Effect.Effect<void>
   /**
-   * Forgets the result of one skill for these parameters (in their JSON form): that for everybody, that for nobody in
-   * particular and, with a user, that user's. Also that of an execution that is under way.
+   * Invalidates the results of one skill for these parameters (in JSON form): the shared one, the one without a user
+   * and, with a user, that user's. Includes executions in progress.
    */
   readonly invalidate: (skillName: string, params: unknown, userId?: UserId | undefined) => Effect.Effect<void>
-  /** Forgets all results of one skill, also those of executions that are under way. */
+  /** Invalidates all results of one skill, including executions in progress. */
   readonly invalidateSkill: (skillName: string) => Effect.Effect<void>
-  /** Forgets everything, also the results of executions that are under way. */
+  /** Invalidates all results, including executions in progress. */
   readonly clear: Effect.Effect<void>
 }
 
@@ -112,7 +111,7 @@ export class SkillResultCache extends Context.Tag("effect-lexigram/skill/SkillRe
 >() {}
 
 /**
- * Nothing is kept, and nothing is shared.
+ * Caches nothing and shares nothing.
  *
  * @since 0.1.0
  * @category constructors
@@ -128,7 +127,7 @@ export const noop: Service = {
 }
 
 /**
- * Nothing is kept: every execution executes.
+ * Caches nothing: every execution executes.
  *
  * @since 0.1.0
  * @category layers

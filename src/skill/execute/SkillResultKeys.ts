@@ -1,5 +1,5 @@
 /**
- * Where results of skills are kept: the names of their places.
+ * Derives the cache keys of skill results.
  *
  * @internal
  * @since 0.1.0
@@ -11,7 +11,7 @@ import * as Sha256 from "../../internal/text/Sha256.js"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
 import type { Call, Scope, Slot } from "./SkillResultCache.js"
 
-/** Throws a `RangeError` on data that is cyclic or too deep for the stack. */
+/** Throws a `RangeError` for data that is cyclic or too deep for the stack. */
 const isJson = (value: unknown): boolean => {
   switch (typeof value) {
     case "string":
@@ -31,7 +31,7 @@ const isJson = (value: unknown): boolean => {
   return Object.values(value).every((field) => field === undefined || isJson(field))
 }
 
-/** Tells definitions apart whose results are not each other's. Definitions live as long as their skills. */
+/** Distinguishes definitions that cannot share results. Definitions live as long as their skills. */
 const fingerprints = new WeakMap<SkillDefinition, string>()
 
 const fingerprintOf = (definition: SkillDefinition): string => {
@@ -44,7 +44,7 @@ const fingerprintOf = (definition: SkillDefinition): string => {
 }
 
 /**
- * Whether it comes back from JSON as it was.
+ * Whether an output survives a JSON round trip.
  *
  * @category guards
  */
@@ -60,10 +60,10 @@ export const isKeepable = (output: unknown): boolean => {
  * @category models
  */
 export interface Keys {
-  /** Of the generation of a skill's results. */
+  /** Key of the generation of a skill's results. */
   readonly generation: (skillName: string) => string
   readonly slot: (call: Call) => Slot | undefined
-  /** Of everybody, of nobody in particular and, with a user, of this one. */
+  /** Keys of the shared result, of the result without a user and, with a user, of that user's. */
   readonly entries: (skillName: string, params: unknown, userId: UserId | undefined) => ReadonlyArray<string>
 }
 
@@ -74,7 +74,9 @@ export const make = (
   namespace: string,
   given: Scope | undefined,
   options?: {
-    /** Names that are no longer stay readable: at a third of the price, for what does not leave this process. */
+    /**
+     * Keys up to this length stay readable instead of hashed: a third of the cost, for keys that stay in this process.
+     */
     readonly readable?: number | undefined
   }
 ): Keys => {

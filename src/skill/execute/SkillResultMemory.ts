@@ -17,7 +17,9 @@ import * as SkillResultKeys from "./SkillResultKeys.js"
 interface Kept {
   readonly skillName: string
   readonly fingerprint: string
-  /** The output as JSON; `undefined`: it was forgotten in this moment. Text, so that nobody changes what others get. */
+  /**
+   * The output as JSON text, so that callers cannot change each other's value; `undefined`: invalidated at `moment`.
+   */
   readonly text: string | undefined
   readonly moment: number
   readonly expiresAt: number
@@ -29,7 +31,7 @@ class SkillResultStore {
   private forgottenAll = 0
   /** Names come from programs that invalidate them, and are few. */
   private readonly forgottenOf = new Map<string, number>()
-  // A Map keeps the order of insertion: reading an entry inserts it again, so the first one is the oldest.
+  // A Map keeps insertion order: a read inserts its entry again, so the first entry is the least recently used.
   private readonly entries = new Map<string, Kept>()
   private characters = 0
 
@@ -112,9 +114,9 @@ export interface Options {
   readonly ttl?: Duration.DurationInput | undefined
   /** Overrides the scope that skills declare. Default: `shared` for skills that say so, `user` for others. */
   readonly scope?: Scope | undefined
-  /** Results at most; default 1,024. */
+  /** Maximum number of results; default 1,024. */
   readonly capacity?: number | undefined
-  /** Characters of all of them and their keys at most; default 32 million. */
+  /** Maximum characters of all results and keys; default 32 million. */
   readonly maxCharacters?: number | undefined
 }
 
@@ -129,7 +131,7 @@ export const defaults = {
 } as const
 
 /**
- * Results in this process. The one that was used least recently goes first when there is no more room.
+ * Keeps results in this process and evicts the least recently used one when full.
  *
  * @since 0.1.0
  * @category constructors
@@ -167,7 +169,7 @@ const millisOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>): number =>
   Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
 
 /**
- * Results in this process.
+ * Keeps results in this process.
  *
  * @since 0.1.0
  * @category layers

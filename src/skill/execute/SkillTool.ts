@@ -1,5 +1,5 @@
 /**
- * Skills as tools, tools as skills.
+ * Converts skills to tools and tools to skills.
  *
  * @since 0.1.0
  */
@@ -15,7 +15,7 @@ import type { SkillResult } from "../definition/SkillDefinition.js"
 import { type SkillError, SkillExecutionError } from "../definition/SkillError.js"
 import * as SkillExecutor from "./SkillExecutor.js"
 
-/** The module a tool belongs to, kept while it is a skill. */
+/** Metadata key that preserves a tool's owner module. */
 const OWNER = "toolOwner"
 
 const ownerOf = (skill: Skill.Any): string | undefined => {
@@ -23,7 +23,7 @@ const ownerOf = (skill: Skill.Any): string | undefined => {
   return typeof owner === "string" ? owner : undefined
 }
 
-/** Time, further attempts and limits are the skill executor's: the tool around it adds none of its own. */
+/** The skill executor applies timeout, retries and limits, so the tool adds none. */
 const wrap = (
   skill: Skill.Any,
   parts: {
@@ -72,9 +72,9 @@ const outputOf = (result: SkillResult): Effect.Effect<unknown, SkillExecutionErr
       )
 
 /**
- * A skill as a tool. A call is executed by the `SkillExecutor` where the tool runs, for the user and session of the run
- * (`ApprovalGate.Requester`): permissions, cache, timeout, retries and limits are the skill's. A confirmation is asked
- * for by the tool's runner, once. Failures are observations for the model.
+ * A skill as a tool. The `SkillExecutor` of the tool's context executes each call for the user and session of the run
+ * (`ApprovalGate.Requester`), with the skill's permissions, cache, timeout, retries and limits. The tool runner asks
+ * for confirmation, once. Failures are observations for the model.
  *
  * @since 0.1.0
  * @category conversions
@@ -100,7 +100,7 @@ export const toTool = <P, A, E, R>(
 }
 
 /**
- * The registered skill of a name as a tool: each call executes the skill that has the name then.
+ * A registered skill as a tool: each call executes the skill that has the name at that time.
  *
  * @since 0.1.0
  * @category conversions
@@ -113,8 +113,8 @@ export const registered = (
   const { needsConfirmation } = skill.erased
   const { name } = skill.definition
   return wrap(skill, {
-    // Decoded for the model to hear of all that is wrong, and for whoever approves; executed as it came, by whatever
-    // has the name then.
+    // Decoded to report all issues to the model and to show the approver the values; executed from the raw arguments by
+    // whichever skill has the name then.
     decode: (args) => Effect.map(decode(args), (decoded): Checked => ({ args, decoded })),
     encodeParams: (checked) => (checked as Checked).args,
     encode: Effect.succeed,
@@ -137,8 +137,8 @@ interface Checked {
 }
 
 /**
- * A tool as a skill: its schemas, time, retries, approval and module are kept. What is unset comes from the skill
- * executor. Without more, it is not cacheable and needs no permissions.
+ * A tool as a skill: schemas, timeout, retries, approval and owner are kept. Unset settings come from the skill
+ * executor. By default it is not cacheable and requires no permissions.
  *
  * @since 0.1.0
  * @category conversions

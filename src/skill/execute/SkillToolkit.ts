@@ -1,5 +1,5 @@
 /**
- * Skills that belong together, under one name and with one description.
+ * Groups skills under a name and a description.
  *
  * @since 0.1.0
  */
@@ -21,7 +21,7 @@ import type * as SkillRegistry from "./SkillRegistry.js"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/skill/SkillToolkit")
 
 /**
- * `S` are the skills; what they require and fail with follows from them.
+ * Requirements and failures follow from the skills `S`.
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +30,7 @@ export interface SkillToolkit<out S extends Skill.Any = Skill.Any> extends Pipea
   readonly [TypeId]: typeof TypeId
   readonly name: string
   readonly description: string
-  /** In the order in which they were given, each once. */
+  /** In the given order, each once. */
   readonly skills: ReadonlyArray<S>
 }
 
@@ -51,7 +51,7 @@ export type Any = SkillToolkit
 export type SkillsOf<T extends Any> = T["skills"][number]
 
 /**
- * What the skills of a toolkit require.
+ * The requirements of a toolkit's skills.
  *
  * @since 0.1.0
  * @category models
@@ -76,8 +76,8 @@ const build = <S extends Skill.Any>(name: string, description: string, skills: R
   Object.assign(Object.create(proto), { name, description, skills })
 
 /**
- * A toolkit of these skills. With a prefix they are named after it: `sql_` and `query` give `sql_query`; what a
- * composite uses keeps its name. Two skills of one name fail where they are registered.
+ * A toolkit of these skills. A prefix is added to their names: `sql_` and `query` give `sql_query`; the skills inside a
+ * composite keep their names. Duplicate names fail at registration.
  *
  * @since 0.1.0
  * @category constructors
@@ -99,7 +99,7 @@ export const make = <const S extends ReadonlyArray<Skill.Any>>(
   name: string,
   options: {
     readonly description: string
-    /** Before the name of each skill. Default: nothing. */
+    /** Prefix of each skill's name. Default: none. */
     readonly prefix?: string | undefined
   },
   ...skills: S
@@ -113,7 +113,7 @@ export const make = <const S extends ReadonlyArray<Skill.Any>>(
 }
 
 /**
- * The skills of several toolkits as one.
+ * The skills of several toolkits in one.
  *
  * @since 0.1.0
  * @category combinators
@@ -133,8 +133,8 @@ const select = <S extends Skill.Any>(self: SkillToolkit<S>, isWanted: (name: str
   )
 
 /**
- * The same toolkit with the skills of these names alone; a name that it has not is passed over. What the others require
- * is still in its type: names are not.
+ * Keeps only the skills of these names; unknown names are ignored. The type still has the requirements of the others:
+ * names are not known to it.
  *
  * @since 0.1.0
  * @category combinators
@@ -148,7 +148,7 @@ export const pick: {
 })
 
 /**
- * The same toolkit without the skills of these names.
+ * Removes the skills of these names.
  *
  * @since 0.1.0
  * @category combinators
@@ -179,7 +179,7 @@ export const register = <const T extends ReadonlyArray<Any>>(
 > => SkillRegistration.register(...skillsOf(toolkits))
 
 /**
- * `register` as a layer: the skills are in the registry of the context as long as the layer lives.
+ * `register` as a layer.
  *
  * @since 0.1.0
  * @category registration

@@ -1,13 +1,12 @@
 /**
- * The skills that a run has activated, and what they leave it to do.
+ * Tracks the skills that a run has activated, and restricts its tools accordingly.
  *
- * Once a skill that names its `allowed-tools` is active, a run may call the tools that its active skills allow between
- * them, and those of the catalogue; a skill that names none adds nothing and takes nothing away. A run that another one
- * starts begins with what is active there at that time; what it activates itself holds for itself.
+ * Once a skill with `allowed-tools` is active, a run may call only the tools that its active skills allow together, and
+ * those of the catalog; a skill without the field changes nothing. A nested run starts with the skills active at that
+ * time; what it activates applies to itself only.
  *
- * Calls are judged in the order in which they begin: one that begins while a skill is being activated waits, and is
- * judged by what is active then. So of the calls of one turn those after an activation are under it, and those before
- * it are not.
+ * Calls are judged in the order in which they start. A call that starts during an activation waits and is judged after
+ * it: within one turn, calls after an activation are restricted by it, and calls before it are not.
  *
  * @since 0.1.0
  */
@@ -26,7 +25,7 @@ import type { AllowedTool, SkillFile } from "../definition/SkillFile.js"
 import * as AllowedTools from "./AllowedTools.js"
 
 /**
- * The part of a skill that counts here.
+ * The parts of a skill that matter for restrictions.
  *
  * @since 0.1.0
  * @category models
@@ -38,19 +37,19 @@ export type Activated = Pick<SkillFile, "name" | "allowedTools">
  * @category models
  */
 export interface Service {
-  /** What is active, in the order of the first activation. */
+  /** Active skills, in order of first activation. */
   readonly active: Effect.Effect<ReadonlyArray<Activated>>
-  /** Whether the skill of this name is; outside a run every one is. */
+  /** Whether the skill of this name is active; outside a run every skill is. */
   readonly isActive: (name: string) => Effect.Effect<boolean>
   /**
-   * Makes a skill active. One that is active already takes the tools it names now; where it names none any more, those
-   * it named last hold on.
+   * Activates a skill. An active skill gets its current `allowed-tools`; if it no longer has any, the last ones stay in
+   * force.
    */
   readonly activate: (skill: Activated) => Effect.Effect<void>
 }
 
 /**
- * The skills of the current run. By default there is no run: nothing becomes active.
+ * The active skills of the current run. Outside a run nothing becomes active.
  *
  * @since 0.1.0
  * @category tags
@@ -64,7 +63,7 @@ export class ActiveSkills extends Ambient.Reference<ActiveSkills>()("effect-lexi
 }) {}
 
 /**
- * The skills of a run that begins here: those of the run around it to begin with.
+ * The active skills of a new run, starting with those of the enclosing run.
  *
  * @since 0.1.0
  * @category constructors
@@ -120,18 +119,18 @@ const denial = (
  * @category models
  */
 export interface Options extends AllowedTools.Options {
-  /** The tools of the run, those for skills among them. */
+  /** The tools of the run, including those for skills. */
   readonly tools: Bound
-  /** The tools for skills: never refused. */
+  /** The tools for skills, which are never refused. */
   readonly skillTools: ReadonlyArray<Tool.Any>
-  /** The one that activates skills: calls that begin during a call of it wait. */
+  /** The tool that activates skills: calls that start during a call of it wait. */
   readonly activating: Tool.Any
 }
 
 /**
- * Refuses what the active skills do not allow, with `ToolAccessDeniedError`, as an outcome that the model can act on.
- * For the runs that `skills` are those of (`ActiveSkills`): provide the same there. Outermost of all interceptors it
- * sees the calls in their order.
+ * Refuses calls that the active skills do not allow, with `ToolAccessDeniedError`, as an outcome the model can act on.
+ * Applies to runs whose `ActiveSkills` are `skills`: provide the same there. Must be the outermost interceptor to see
+ * calls in order.
  *
  * @since 0.1.0
  * @category constructors
@@ -172,7 +171,7 @@ export const interceptor = (skills: Service, options: Options): ToolRunner.ToolI
 
   return (call, next) =>
     Effect.flatMap(ActiveSkills, (current) => {
-      // Runs inside of this one have skills of their own.
+      // Nested runs have active skills of their own.
       if (current !== skills) return next(call)
       const tool = tools.get(call.name)
       if (tool === activating) return activation(next(call))

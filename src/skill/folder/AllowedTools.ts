@@ -1,19 +1,18 @@
 /**
- * Which calls the `allowed-tools` of a skill allow.
+ * Decides which calls the `allowed-tools` of a skill permit.
  *
- * - `Read`: every call of the tool. Capital and small letters of names are the same, `*` in a name stands for any text.
+ * - `Read`: every call of the tool. Names are case-insensitive; `*` in a name matches any text.
  * - `Bash(npm test)`: exactly this argument.
  * - `Bash(git:*)`: `git`, alone or followed by white space and more.
- * - `Read(docs/*)`: `*` stands for any text, also none; everything else for itself, capital and small letters told
- *   apart.
+ * - `Read(docs/*)`: `*` matches any text, also none; everything else matches itself, case-sensitively.
  *
- * What a `*` in an argument stands for must be harmless to a shell: an argument with `;`, `&`, `|`, `<`, `>`,
- * backticks, `$(`, `${`, `$[` or control characters (line ends among them) matches no such pattern, quoted or not, and
- * one with a `..` on a path only `:*`. Patterns that begin with `http://` or `https://` are for addresses: those may
- * hold `&` and `;`, but no white space. `(*)` and `(:*)` are no restriction.
+ * The text matched by a `*` in an argument must be harmless to a shell: an argument with `;`, `&`, `|`, `<`, `>`,
+ * backticks, `$(`, `${`, `$[` or control characters (including line ends) matches no such pattern, quoted or not, and
+ * one with `..` in a path only `:*`. Patterns that begin with `http://` or `https://` are for addresses: these may
+ * contain `&` and `;`, but no white space. `(*)` and `(:*)` do not restrict.
  *
- * The argument is the text in a call's parameters. A call with several texts, at any depth, matches when all of them do
- * (unless `mainArguments` names the one that counts), and a call without any matches no pattern.
+ * The argument is the text in a call's parameters. A call with several texts, at any depth, matches if all of them do
+ * (unless `mainArguments` names the one that counts); a call without text matches no pattern.
  *
  * @since 0.1.0
  */
@@ -33,11 +32,11 @@ export interface Call {
  * @category models
  */
 export interface Options {
-  /** The tools that skills mean by a name, beside those of that very name: `{ Bash: ["run_command"] }`. */
+  /** Tools that a name also refers to, besides the tool of that name: `{ Bash: ["run_command"] }`. */
   readonly aliases?: Readonly<Record<string, ReadonlyArray<string>>> | undefined
   /**
-   * By tool, the parameter that patterns are for: `{ run_command: "command" }`. The other parameters may then be
-   * anything.
+   * The parameter that patterns apply to, by tool: `{ run_command: "command" }`. Other parameters may then have any
+   * value.
    */
   readonly mainArguments?: Readonly<Record<string, string>> | undefined
 }
@@ -50,7 +49,7 @@ export interface Options {
  */
 export const MAX_PATTERN_LENGTH = 1024
 
-/** A leftmost match of each piece leaves the most for those after it: no backtracking. */
+/** Matching each piece at its leftmost position leaves the most for the rest: no backtracking. */
 const glob = (pattern: string, text: string): boolean => {
   const pieces = pattern.split("*")
   const first = pieces[0] as string
@@ -85,7 +84,7 @@ const argumentMatches = (pattern: string, text: string): boolean => {
   return glob(prefix, text) || glob(`${prefix} *`, text) || glob(`${prefix}\t*`, text)
 }
 
-/** All texts of the parameters; undefined where they are too deep to be known. */
+/** All texts of the parameters; undefined if they are nested too deeply to collect. */
 const textsOf = (params: unknown): ReadonlyArray<string> | undefined => {
   const texts: Array<string> = []
   const seen = new Set<object>()
@@ -123,7 +122,7 @@ const nameMatches = (allowed: string, name: string, options: Options | undefined
 }
 
 /**
- * Whether one of these tools is the one that is called, with arguments that fit.
+ * Whether one of these tools is the called one and its pattern matches the arguments.
  *
  * @since 0.1.0
  * @category predicates
@@ -153,7 +152,7 @@ export const allows = (allowed: ReadonlyArray<AllowedTool>, call: Call, options?
 }
 
 /**
- * As it stands in a skill: `Bash(git:*)`.
+ * The notation of a skill file: `Bash(git:*)`.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
- * nothing that stands in a skill gets into them.
+ * Tools by which a model uses a skill catalog. Their descriptions do not depend on the skills: no text of a skill gets
+ * into them.
  *
  * @since 0.1.0
  */
@@ -24,11 +24,11 @@ import * as SkillSearch from "./SkillSearch.js"
 export interface CatalogTools {
   readonly activate: Tool.Any
   readonly readFile: Tool.Any
-  /** Where the catalogue runs scripts. */
+  /** Present if the catalog runs scripts. */
   readonly runScript: Tool.Any | undefined
   /** The tools above. */
   readonly all: ReadonlyArray<Tool.Tool<never, unknown, never, never, unknown>>
-  /** Finds skills by words: for models whose listing has no room for all of them. */
+  /** Finds skills by words, for listings without room for all of them. */
   readonly search: Tool.Tool<never, unknown, never, never, unknown>
 }
 
@@ -47,8 +47,8 @@ export interface Options {
       }
     | undefined
   /**
-   * Characters of instructions or of a file in one answer, at least 100; the model calls again for the rest. Keep it
-   * 2,000 below what the runner lets through of a result (`maxResultChars`).
+   * Maximum characters of instructions or file text in one answer, at least 100; the model calls again for the rest.
+   * Keep it 2,000 below the runner's limit on results (`maxResultChars`).
    */
   readonly maxChars?: number | undefined
 }
@@ -77,7 +77,7 @@ const rest = (page: SkillText.Page): string =>
         page.end === page.length ? "That is the end." : `Call again with offset ${page.end} for what follows.`
       }`
 
-/** Files are the third level: the instructions come before them, and with them what the skill restricts. */
+/** Files are the third level: instructions come first, and with them the skill's restrictions. */
 const ifActive = <A, E>(
   catalogue: SkillCatalog,
   name: string,
@@ -87,7 +87,7 @@ const ifActive = <A, E>(
     const active = yield* ActiveSkills.ActiveSkills
     if (yield* active.isActive(name)) return yield* use
     const skills = yield* catalogue.skills
-    // The catalogue says best what is wrong with a name it does not know.
+    // The catalog reports unknown names best.
     if (!skills.some(({ file }) => file.name === name)) return yield* use
     return yield* new SkillAccessError({
       skillName: SkillText.name(name),
@@ -97,17 +97,16 @@ const ifActive = <A, E>(
     })
   })
 
-/** Skills that a search gives. */
+/** Results of one search. */
 const FOUND = 10
 
-/** Nothing is tried again: what fails is for the model to act on. */
+/** Nothing is retried: the model acts on failures. */
 const once = { timeout: Duration.infinity, retries: 0 }
 
 /**
- * The tools for a catalogue. Make them once a catalogue.
+ * The tools for a catalog; make them once per catalog.
  *
- * A skill that was activated is told to `ActiveSkills`; files are read, and scripts run, of skills that are active
- * there.
+ * Activations are recorded in `ActiveSkills`; only the files and scripts of active skills can be used.
  *
  * @since 0.1.0
  * @category constructors

@@ -32,8 +32,8 @@ export interface Options<out E = never, out R = never> {
   /** Counts the tokens of listings and instructions; default `TokenCounter.approximate`. */
   readonly counter?: TokenCounter.Service | undefined
   /**
-   * Reads a skill's folder again, each time something of the skill is used: one that has changed since is asked about
-   * (`SkillTrust`) before its text is. Without it skills stay as they were loaded.
+   * Reads a skill's folder again on each use. If it has changed, `SkillTrust` is asked before its text is used. Without
+   * `reload`, skills stay as loaded.
    */
   readonly reload?: ((skill: LoadedSkill) => Effect.Effect<LoadedSkill, E, R>) | undefined
   /** Gives models a tool that runs scripts. Default false. */
@@ -41,7 +41,7 @@ export interface Options<out E = never, out R = never> {
 }
 
 /**
- * What a catalogue works with.
+ * The services of a catalog.
  *
  * @since 0.1.0
  * @category models
@@ -51,11 +51,11 @@ export type Requirements = FileSystem.FileSystem | Path.Path | ScriptRunner.Scri
 const warn = (message: string, annotations: Record<string, unknown>): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logWarning(message), { module: "SkillCatalog", ...annotations })
 
-/** The skills of one time, and what was made of them. */
+/** The current skills, and what was derived from them. */
 interface State {
   readonly skills: ReadonlyArray<LoadedSkill>
   readonly byName: ReadonlyMap<string, LoadedSkill>
-  /** The last one of each choice. */
+  /** The last listing of each choice. */
   readonly listings: WeakMap<Choice, { readonly maxTokens: number; readonly listing: SkillListing.Listing }>
 }
 
@@ -67,7 +67,7 @@ const stateOf = (skills: ReadonlyArray<LoadedSkill>): State => ({
   listings: new WeakMap()
 })
 
-/** More tokens than are advised are worth a word. */
+/** Warns if the instructions exceed the advised number of tokens. */
 const activated = (
   skill: LoadedSkill,
   params: SkillArguments.Arguments | undefined,
@@ -88,7 +88,7 @@ const activated = (
       )
 }
 
-/** A skill is the same as long as its name, its place and its content are. */
+/** A skill is identified by name, place and content. */
 const identityOf = (skill: LoadedSkill): string => JSON.stringify([skill.file.name, skill.directory, skill.hash])
 
 const distrusted = (skill: LoadedSkill): SkillTrust.SkillTrustError =>
@@ -100,7 +100,7 @@ const distrusted = (skill: LoadedSkill): SkillTrust.SkillTrustError =>
   })
 
 /**
- * The first trusted one of each name: one that is not trusted hides no other. `known` are decisions that still hold.
+ * The first trusted skill of each name: an untrusted skill hides no other. `known` holds decisions that still apply.
  */
 const admitted = Effect.fnUntraced(function* (
   skills: ReadonlyArray<LoadedSkill>,
@@ -127,126 +127,132 @@ const admitted = Effect.fnUntraced(function* (
   return { decisions, accepted }
 })
 
-interface Made {
-  readonly service: Service
-  readonly update: (skills: ReadonlyArray<LoadedSkill>) => Effect.Effect<void, SkillTrust.SkillTrustError>
+type Files = FileSystem.FileSystem | Path.Path
+
+/** A catalog whose skills can be replaced. */
+class Catalog implements Service {
+  private state = stateOf([])
+  private decisions: ReadonlyMap<string, boolean> = new Map()
+  /** The identity last refused, by name: a model that tries again does not cause another question. */
+  private readonly refused = new Map<string, string>()
+
+  constructor(
+    readonly scripts: boolean,
+    private readonly counter: TokenCounter.Service,
+    private readonly trust: SkillTrust.Service,
+    private readonly runner: ScriptRunner.Service,
+    private readonly files: Context.Context<Files>,
+    private readonly reload: ((skill: LoadedSkill) => Effect.Effect<LoadedSkill, unknown>) | undefined
+  ) {}
+
+  readonly skills: Service["skills"] = Effect.sync(() => this.state.skills)
+
+  readonly listing: Service["listing"] = (options) =>
+    Effect.suspend(() => {
+      const maxTokens = options?.maxTokens ?? SkillListing.defaults.maxTokens
+      const only = options?.only ?? everything
+      const { listings, skills } = this.state
+      const known = listings.get(only)
+      if (known?.maxTokens === maxTokens) return Effect.succeed(known.listing)
+      const chosen = skills.filter(({ file }) => only(file))
+      const listing = SkillListing.make(chosen, { counter: this.counter, maxTokens })
+      listings.set(only, { maxTokens, listing })
+      return Effect.as(warnOmitted(listing, maxTokens), listing)
+    })
+
+  readonly skill: Service["skill"] = (name) =>
+    Effect.suspend((): Effect.Effect<LoadedSkill, UseError> => {
+      const { byName } = this.state
+      const skill = byName.get(name)
+      return skill === undefined ? notFound(name, [...byName.keys()]) : this.refresh(skill)
+    })
+
+  readonly activate: Service["activate"] = (name, params) =>
+    Effect.flatMap(this.skill(name), (skill) => activated(skill, params, this.counter))
+
+  readonly readFile: Service["readFile"] = (name, path) =>
+    Effect.flatMap(this.skill(name), (skill) => Effect.provide(SkillAccess.readText(skill, path), this.files))
+
+  readonly script: Service["script"] = (name, path, params) =>
+    Effect.gen(this, function* () {
+      const skill = yield* this.skill(name)
+      yield* Effect.provide(SkillAccess.locate(skill, path), this.files)
+      return yield* this.runner.run({
+        skillName: name,
+        directory: skill.directory,
+        script: path,
+        params: params ?? {}
+      })
+    })
+
+  update(skills: ReadonlyArray<LoadedSkill>): Effect.Effect<void, SkillTrust.SkillTrustError> {
+    return Effect.map(admitted(skills, this.trust, this.decisions), ({ accepted, decisions }) => {
+      this.decisions = decisions
+      this.refused.clear()
+      this.state = stateOf(accepted)
+    })
+  }
+
+  /** Fails if the skill's folder can no longer be read or holds another skill. */
+  private refresh(skill: LoadedSkill): Effect.Effect<LoadedSkill, UseError> {
+    if (this.reload === undefined) return Effect.succeed(skill)
+    return Effect.matchEffect(this.reload(skill), {
+      onFailure: (error) => Effect.fail(changed(skill, "can no longer be read", error)),
+      onSuccess: (now) => this.readmit(skill, now)
+    })
+  }
+
+  private readmit(before: LoadedSkill, now: LoadedSkill): Effect.Effect<LoadedSkill, UseError> {
+    const { name } = now.file
+    if (name !== before.file.name || now.directory !== before.directory) {
+      return Effect.fail(changed(before, "has been replaced by another skill"))
+    }
+    if (now.hash === before.hash) return Effect.succeed(before)
+    const identity = identityOf(now)
+    if (this.refused.get(name) === identity) return Effect.fail(distrusted(now))
+    return Effect.flatMap(this.trust.isTrusted(now), (isTrusted) => {
+      if (isTrusted) return Effect.succeed(now)
+      this.refused.set(name, identity)
+      return Effect.fail(distrusted(now))
+    })
+  }
 }
 
-const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Made, never, Requirements | R> =>
+const changed = (skill: LoadedSkill, message: string, cause?: unknown): SkillAccess.SkillAccessError =>
+  new SkillAccess.SkillAccessError({
+    skillName: SkillText.name(skill.file.name),
+    reason: "Changed",
+    message: `The skill "${SkillText.name(skill.file.name)}" ${message}`,
+    hint: "Go on without it",
+    ...(cause === undefined ? {} : { cause })
+  })
+
+const warnOmitted = ({ omitted }: SkillListing.Listing, maxTokens: number): Effect.Effect<void> =>
+  omitted.length === 0
+    ? Effect.void
+    : warn("Skills do not fit into the listing and are left out", {
+        maxTokens,
+        skills: omitted.slice(0, 20).map(SkillText.name).join(", "),
+        count: omitted.length
+      })
+
+const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Catalog, never, Requirements | R> =>
   Effect.gen(function* () {
-    const counter = options?.counter ?? TokenCounter.approximate
-    const trust = yield* SkillTrust.SkillTrust
-    const runner = yield* ScriptRunner.ScriptRunner
-    const files = Context.make(FileSystem.FileSystem, yield* FileSystem.FileSystem).pipe(
-      Context.add(Path.Path, yield* Path.Path)
-    )
     const captured = yield* CapturedContext.context<R>()
     const reload = options?.reload
-    let state = stateOf([])
-    let decisions: ReadonlyMap<string, boolean> = new Map()
-    /**
-     * By name, what was refused when it was wanted last: a model that tries again does not have it asked about again.
-     */
-    const refused = new Map<string, string>()
-
-    /** A skill whose folder cannot be read any more, or holds another one, is not used as it was. */
-    const reloaded = (skill: LoadedSkill): Effect.Effect<LoadedSkill, UseError> => {
-      if (reload === undefined) return Effect.succeed(skill)
-      const changed = (message: string, cause?: unknown) =>
-        new SkillAccess.SkillAccessError({
-          skillName: SkillText.name(skill.file.name),
-          reason: "Changed",
-          message: `The skill "${SkillText.name(skill.file.name)}" ${message}`,
-          hint: "Go on without it",
-          ...(cause === undefined ? {} : { cause })
-        })
-      return Effect.matchEffect(CapturedContext.provide(reload(skill), captured), {
-        onFailure: (error) => Effect.fail(changed("cannot be read any more", error)),
-        onSuccess: (now): Effect.Effect<LoadedSkill, UseError> => {
-          if (now.file.name !== skill.file.name || now.directory !== skill.directory)
-            return Effect.fail(changed("is another one now"))
-          if (now.hash === skill.hash) return Effect.succeed(skill)
-          const identity = identityOf(now)
-          if (refused.get(now.file.name) === identity) return Effect.fail(distrusted(now))
-          return Effect.flatMap(trust.isTrusted(now), (isTrusted) => {
-            if (isTrusted) return Effect.succeed(now)
-            refused.set(now.file.name, identity)
-            return Effect.fail(distrusted(now))
-          })
-        }
-      })
-    }
-
-    const find = (name: string): Effect.Effect<LoadedSkill, UseError> =>
-      Effect.suspend((): Effect.Effect<LoadedSkill, UseError> => {
-        const skill = state.byName.get(name)
-        return skill === undefined
-          ? notFound(
-              name,
-              state.skills.map(({ file }) => file.name)
-            )
-          : reloaded(skill)
-      })
-
-    const listing: Service["listing"] = (listingOptions) =>
-      Effect.suspend(() => {
-        const maxTokens = listingOptions?.maxTokens ?? SkillListing.defaults.maxTokens
-        const only = listingOptions?.only ?? everything
-        const { listings, skills } = state
-        const known = listings.get(only)
-        if (known?.maxTokens === maxTokens) return Effect.succeed(known.listing)
-        const made = SkillListing.make(
-          skills.filter(({ file }) => only(file)),
-          { counter, maxTokens }
-        )
-        listings.set(only, { maxTokens, listing: made })
-        return made.omitted.length === 0
-          ? Effect.succeed(made)
-          : Effect.as(
-              warn("Skills do not fit into the listing and are left out", {
-                maxTokens,
-                skills: made.omitted.slice(0, 20).map(SkillText.name).join(", "),
-                count: made.omitted.length
-              }),
-              made
-            )
-      })
-
-    const service: Service = {
-      skills: Effect.sync(() => state.skills),
-      scripts: options?.scripts ?? false,
-      listing,
-      skill: find,
-      activate: (name, params) => Effect.flatMap(find(name), (skill) => activated(skill, params, counter)),
-      readFile: (name, path) =>
-        Effect.flatMap(find(name), (skill) => Effect.provide(SkillAccess.readText(skill, path), files)),
-      script: (name, path, params) =>
-        Effect.gen(function* () {
-          const skill = yield* find(name)
-          yield* Effect.provide(SkillAccess.locate(skill, path), files)
-          return yield* runner.run({
-            skillName: name,
-            directory: skill.directory,
-            script: path,
-            params: params ?? {}
-          })
-        })
-    }
-
-    return {
-      service,
-      update: (skills) =>
-        Effect.map(admitted(skills, trust, decisions), (next) => {
-          decisions = next.decisions
-          refused.clear()
-          state = stateOf(next.accepted)
-        })
-    }
+    return new Catalog(
+      options?.scripts ?? false,
+      options?.counter ?? TokenCounter.approximate,
+      yield* SkillTrust.SkillTrust,
+      yield* ScriptRunner.ScriptRunner,
+      Context.pick(FileSystem.FileSystem, Path.Path)(yield* Effect.context<Files>()),
+      reload && ((skill) => CapturedContext.provide(reload(skill), captured))
+    )
   })
 
 /**
- * A catalogue of these skills, in this order; of two that have one name the first that is trusted counts. Fails when it
- * cannot be found out whether they are trusted; those that are not are left out.
+ * A catalog of these skills in this order; of several with one name, the first trusted one counts. Untrusted skills are
+ * left out. Fails if trust cannot be determined.
  *
  * @since 0.1.0
  * @category constructors
@@ -255,10 +261,10 @@ export const make = <E = never, R = never>(
   skills: ReadonlyArray<LoadedSkill>,
   options?: Options<E, R>
 ): Effect.Effect<Service, SkillTrust.SkillTrustError, Requirements | R> =>
-  Effect.flatMap(build(options), ({ service, update }) => Effect.as(update(skills), service))
+  Effect.flatMap(build(options), (catalog) => Effect.as(catalog.update(skills), catalog))
 
 /**
- * What became of a skill: the form of `SkillFolders.watch`.
+ * A change of a skill, as emitted by `SkillFolders.watch`.
  *
  * @since 0.1.0
  * @category models
@@ -269,8 +275,7 @@ export interface Change {
 }
 
 /**
- * The skills there are after each change, for `makeLive`: those that were there first come first. Changes that come in
- * one piece count as one.
+ * The skills after each change, for `makeLive`, in order of first appearance. Changes in one chunk count as one.
  *
  * @since 0.1.0
  * @category conversions
@@ -288,9 +293,9 @@ export const following = <E, R>(
   })
 
 /**
- * A catalogue that follows its skills: `current` to begin with, then whatever `changes` gives. While somebody is asked
- * about new ones it stays as it was; of changes that come meanwhile the last counts. It also stays as it was when it
- * cannot be found out whether they are trusted, and when the changes end; failures are logged.
+ * A catalog that follows its skills: `current` first, then every list from `changes`. It keeps its state while new
+ * skills wait for a trust decision; of changes that arrive meanwhile, the last one counts. It also keeps its state when
+ * trust cannot be determined and when the changes end; failures are logged.
  *
  * @since 0.1.0
  * @category constructors
@@ -303,13 +308,13 @@ export const makeLive = <E = never, R = never, E2 = never, R2 = never>(
   options?: Options<E, R>
 ): Effect.Effect<Service, SkillTrust.SkillTrustError, Requirements | R | R2 | Scope.Scope> =>
   Effect.gen(function* () {
-    const { service, update } = yield* build(options)
+    const catalog = yield* build(options)
     const begun = yield* Deferred.make<void>()
-    // Before the first skills are asked about: what changes meanwhile is not missed.
+    // Subscribes before the first trust decision, so that no change in between is missed.
     yield* source.changes.pipe(
       Stream.buffer({ capacity: 1, strategy: "sliding" }),
       Stream.runForEach((skills) =>
-        Effect.catchAll(Effect.zipRight(Deferred.await(begun), update(skills)), (error) =>
+        Effect.catchAll(Effect.zipRight(Deferred.await(begun), catalog.update(skills)), (error) =>
           warn("Changed skills are not used: it cannot be found out whether they are trusted", {
             error: errorInfo(error).tag,
             reason: error.reason
@@ -319,9 +324,9 @@ export const makeLive = <E = never, R = never, E2 = never, R2 = never>(
       Effect.catchAll((error) => warn("Changes of skills are not followed any more", { error: errorInfo(error).tag })),
       Effect.forkScoped
     )
-    yield* update(source.current)
+    yield* catalog.update(source.current)
     yield* Deferred.succeed(begun, undefined)
-    return service
+    return catalog
   })
 
 /**
@@ -335,7 +340,7 @@ export const layer = <E = never, R = never>(
   Layer.effect(SkillCatalog, make(skills, options))
 
 /**
- * As `makeLive`; it follows the changes as long as the layer stands.
+ * `makeLive` as a layer, which follows the changes for its lifetime.
  *
  * @since 0.1.0
  * @category layers

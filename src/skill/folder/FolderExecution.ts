@@ -1,5 +1,5 @@
 /**
- * What goes around the execution of a skill folder: trust before, the texts of its files behind.
+ * Wraps the execution of a skill folder: checks trust before, and adds the text of its files after.
  *
  * @internal
  * @since 0.1.0
@@ -14,19 +14,18 @@ import type { SkillOutput } from "./SkillFolders.js"
 import * as SkillTrust from "./SkillTrust.js"
 
 /**
- * Texts that come along with instructions: as many files, bytes of one, and bytes of all. The rest is named, as all
- * files are.
+ * Bounds on text returned with instructions: number of files, bytes of one, bytes of all. Other files are only named.
  *
  * @since 0.1.0
  * @category constants
  */
 export const limits = { files: 50, fileBytes: 65_536, bytes: 262_144 } as const
 
-/** Scripts are there to be run, not to be read. */
+/** Scripts are run, not read. */
 const isRead = (path: string): boolean => !path.startsWith("scripts/")
 
 /**
- * The result with the texts of the skill's files. What cannot be read as text within the limits is left out.
+ * Adds the text of the skill's files to a result. Files that cannot be read as text within the limits are left out.
  *
  * @since 0.1.0
  * @category combinators
@@ -51,7 +50,7 @@ export const withContents = (
   })
 
 /**
- * Fails unless the skill is trusted, as it is now.
+ * Fails unless the current version of the skill is trusted.
  *
  * @since 0.1.0
  * @category combinators

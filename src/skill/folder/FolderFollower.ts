@@ -1,10 +1,9 @@
 /**
- * Looks at skill folders again whenever something has happened to them.
+ * Scans skill folders again when something in them changes.
  *
- * Each folder has a watcher of its own: recursive watchers would watch all that is passed over (`node_modules`, hidden
- * folders), and follow where the scan does not.
+ * Each folder has its own watcher: recursive watchers would also watch skipped folders (`node_modules`, hidden folders)
+ * and follow links that the scan does not.
  *
- * @internal
  * @since 0.1.0
  */
 import * as FileSystem from "@effect/platform/FileSystem"
@@ -17,11 +16,11 @@ import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { ScanOptions } from "./FolderScan.js"
 import * as FolderScan from "./FolderScan.js"
-import type { WatchOptions } from "./SkillFolders.js"
 
 /**
- * The first time at once, then when there may be something new; fails with nothing when a poll has come to its end.
+ * Returns the first scan at once and later ones when something may have changed; fails with `None` when a poll ends.
  *
  * @since 0.1.0
  * @category models
@@ -38,7 +37,7 @@ const polled = (options: WatchOptions, schedule: Schedule.Schedule<unknown>): Ef
     })
   })
 
-/** The same folder has the same identity until it is removed, also when another one takes its name. */
+/** A folder keeps its identity until it is removed, even if another one takes its name. */
 const identityOf = ({ birthtime, dev, ino }: FileSystem.File.Info): string =>
   [dev, Option.getOrElse(ino, () => 0), Option.match(birthtime, { onNone: () => 0, onSome: Number })].join(":")
 
@@ -53,7 +52,7 @@ const watched = Effect.fnUntraced(function* (
   const watchers = yield* FiberMap.make<string>()
 
   const later = Effect.andThen(Effect.sleep(fallback), Queue.offer(dirty, undefined))
-  // A watcher that ends without being interrupted has lost its folder, or cannot watch.
+  // A watcher that ends without interruption has lost its folder or cannot watch.
   const watcher = (folder: string) =>
     fs.watch(folder).pipe(
       Stream.runForEach(() => Queue.offer(dirty, undefined)),
@@ -61,7 +60,7 @@ const watched = Effect.fnUntraced(function* (
       Effect.andThen(later)
     )
 
-  /** True when a folder is watched from now on: what happened there between the scan and now is not known. */
+  /** True if a folder is watched only from now on: changes since the scan may have been missed. */
   const follow = Effect.fnUntraced(function* (seen: FolderScan.Seen) {
     const wanted = new Map<string, Effect.Effect<unknown>>()
     for (const folder of seen.folders) {
@@ -113,3 +112,25 @@ export const make = (
   options: WatchOptions
 ): Effect.Effect<Next, never, FileSystem.FileSystem | Path.Path | Scope.Scope> =>
   options.poll === undefined ? watched(options) : polled(options, options.poll)
+
+/**
+ * How changes are noticed: by file system events or by polling.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface WatchOptions extends ScanOptions {
+  /**
+   * Quiet time before the folders are scanned again; they are scanned after ten times as long in any case. Default 200
+   * ms.
+   */
+  readonly debounce?: Duration.DurationInput | undefined
+  /**
+   * Interval for scanning what cannot be watched: missing paths, or a file system without events. Default 5 s.
+   */
+  readonly fallback?: Duration.DurationInput | undefined
+  /** Maximum number of watched folders; the rest is scanned at the `fallback` interval. Default 1,024. */
+  readonly maxWatchers?: number | undefined
+  /** Scans the folders on this schedule and watches none. When the schedule ends, watching ends. */
+  readonly poll?: Schedule.Schedule<unknown> | undefined
+}

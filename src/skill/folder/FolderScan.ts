@@ -1,7 +1,6 @@
 /**
- * Looks for skill folders below paths, and reads them.
+ * Searches paths for skill folders and reads them.
  *
- * @internal
  * @since 0.1.0
  */
 import * as FileSystem from "@effect/platform/FileSystem"
@@ -12,13 +11,14 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import * as FolderLook from "../definition/FolderLook.js"
-import type { LoadedSkill } from "../definition/SkillFile.js"
+import type { Issue, LoadedSkill } from "../definition/SkillFile.js"
 import * as SkillFile from "../definition/SkillFile.js"
-import type { Problem, Scan, ScanOptions } from "./SkillFolders.js"
+import type { ReadOptions } from "../definition/SkillFileReader.js"
+import * as SkillFileReader from "../definition/SkillFileReader.js"
+import type { SkillTrustError } from "./SkillTrust.js"
 
 /**
- * A scan, with what has to be watched to notice changes of its result: folders that there are, and paths that there are
- * not.
+ * A scan, with the folders and missing paths to watch for changes of its result.
  *
  * @since 0.1.0
  * @category models
@@ -28,7 +28,7 @@ export interface Seen extends Scan {
   readonly missing: ReadonlySet<string>
 }
 
-/** A folder on the way. `at` is its real path, `place` the one it is known by, `name` that below the root. */
+/** A visited folder: `at` is its real path, `place` the path it was reached by, `name` its path below the root. */
 interface Visit {
   readonly at: string
   readonly place: string
@@ -36,14 +36,14 @@ interface Visit {
   readonly depth: number
 }
 
-/** Folders of a skill by the format: what lies there belongs to it, even where it looks like a skill. */
+/** Subfolders defined by the format: their content belongs to the skill, even if it looks like a skill. */
 const ofSkill: ReadonlySet<string> = new Set(["scripts", "references", "assets"])
 
 const isSkipped = (name: string): boolean => name.startsWith(".") || name === "node_modules"
 
 const told = (text: string): string => `"${VisibleText.visible(text.slice(0, 200))}"`
 
-/** Only asked for when a path begins with `~`. */
+/** Evaluated only when a path begins with `~`. */
 const homeOf = (options: ScanOptions): Effect.Effect<string | undefined> =>
   options.home !== undefined
     ? Effect.succeed(options.home)
@@ -51,11 +51,12 @@ const homeOf = (options: ScanOptions): Effect.Effect<string | undefined> =>
         Effect.succeed(undefined)
       )
 
-/** Folders and files that are read at a time: while one waits for the disk, another is parsed. */
+/** Folders and files read concurrently: while one waits for the disk, another is parsed. */
 const CONCURRENCY = 8
 
 /**
- * As `Effect.forEach`, in as many fibers as work at a time: one for each item costs as much as a look at its folder.
+ * As `Effect.forEach`, with as many fibers as work concurrently: one fiber per item costs as much as reading its
+ * folder.
  */
 const each = <A, B, R>(
   items: ReadonlyArray<A>,
@@ -71,7 +72,7 @@ const each = <A, B, R>(
     return Effect.as(Effect.all(lanes, { concurrency: "unbounded", discard: true }), results)
   })
 
-/** What a scan found so far. */
+/** Results so far. */
 interface Found {
   readonly problems: Array<Problem>
   readonly folders: Set<string>
@@ -98,7 +99,7 @@ interface Listed {
   readonly names: ReadonlyArray<string>
 }
 
-/** Lists folders, each once, up to the most entries that are looked at. */
+/** Lists folders, each once, up to the entry limit. */
 const listed = Effect.fnUntraced(function* (scanner: Below, visits: ReadonlyArray<Visit>) {
   const { found, look, maxEntries } = scanner
   const lists = yield* each(visits, (visit) => Effect.either(look.list(visit.at)))
@@ -120,7 +121,7 @@ const listed = Effect.fnUntraced(function* (scanner: Below, visits: ReadonlyArra
   return all
 })
 
-/** The folders below those that were listed, and the links to some. */
+/** The folders below the listed ones, and the links to folders. */
 const below = Effect.fnUntraced(function* (scanner: Below, root: string, lists: ReadonlyArray<Listed>) {
   const { found, look, maxDepth, path } = scanner
   const entries = lists.flatMap(({ isSkill, names, visit }) => names.map((name) => ({ visit, isSkill, name })))
@@ -140,7 +141,7 @@ const below = Effect.fnUntraced(function* (scanner: Below, root: string, lists: 
     if (isSkill && ofSkill.has(name)) {
       if (_tag === "Folder") found.folders.add(at)
     } else if (_tag === "Outside") {
-      // In a skill's own folder it is a warning of that skill.
+      // In a skill's own folder this is a warning of that skill.
       if (!isSkill)
         found.problems.push({
           reason: "Link",
@@ -155,7 +156,10 @@ const below = Effect.fnUntraced(function* (scanner: Below, root: string, lists: 
   return { visits, links }
 })
 
-/** The skill folders below a root, links within it last: a folder is known by its own path rather than by a link's. */
+/**
+ * The skill folders below a root; links within it come last, so that a folder is known by its own path rather than a
+ * link's.
+ */
 const candidates = Effect.fnUntraced(function* (scanner: Below, root: string, given: string) {
   const skills: Array<Visit> = []
   const visited = new Set<string>()
@@ -177,7 +181,7 @@ const candidates = Effect.fnUntraced(function* (scanner: Below, root: string, gi
   return skills.sort((a, b) => FolderLook.byCodePoint(a.name, b.name))
 })
 
-/** The absolute path that is meant; a problem where `~` stands for nothing. */
+/** The absolute path; a problem if `~` cannot be resolved. */
 const placeOf = (path: Path.Path, given: string, options: ScanOptions): Effect.Effect<string | undefined> =>
   given === "~" || given.startsWith("~/")
     ? Effect.map(homeOf(options), (home) => (home === undefined ? undefined : path.resolve(home, `.${given.slice(1)}`)))
@@ -185,7 +189,7 @@ const placeOf = (path: Path.Path, given: string, options: ScanOptions): Effect.E
 
 type Loaded = readonly [Visit, Either.Either<LoadedSkill, SkillFile.SkillFileError>]
 
-/** The skills of a path, in their order. */
+/** The skills of a path, in order. */
 const skillsOf = Effect.fnUntraced(function* (
   scanner: Scanner,
   given: string,
@@ -215,13 +219,13 @@ const skillsOf = Effect.fnUntraced(function* (
   }
   return yield* each(visits, (visit) =>
     Effect.map(
-      Effect.either(SkillFile.loadSeen(visit.place, options.read, { look, real: visit.at })),
+      Effect.either(SkillFileReader.loadSeen(visit.place, options.read, { look, real: visit.at })),
       (loaded) => [visit, loaded] as const
     )
   )
 })
 
-/** Why a skill takes no part; `undefined` when it does. */
+/** Why a skill is excluded; `undefined` if it is not. */
 const refusal = (options: ScanOptions, skill: LoadedSkill, given: string): Effect.Effect<string | undefined> => {
   const { name } = skill.file
   if (options.admit === undefined) return Effect.succeed(undefined)
@@ -232,7 +236,7 @@ const refusal = (options: ScanOptions, skill: LoadedSkill, given: string): Effec
   })
 }
 
-/** Takes skills in, the first of each folder and of each name. */
+/** Collects skills, the first of each folder and name. */
 const collector = (scanner: Scanner, options: ScanOptions) => {
   const { found, path } = scanner
   const skills: Array<LoadedSkill> = []
@@ -261,7 +265,7 @@ const collector = (scanner: Scanner, options: ScanOptions) => {
       problem("Duplicate", `The skill ${told(name)} is hidden by the one in ${holder}, which comes first`)
       return
     }
-    // One that takes no part hides no other, nor itself below another path.
+    // An excluded skill hides no other, nor itself below another path.
     const refused = yield* refusal(options, skill, given)
     if (refused !== undefined) {
       problem("Untrusted", refused)
@@ -275,7 +279,7 @@ const collector = (scanner: Scanner, options: ScanOptions) => {
 }
 
 /**
- * Never fails: what cannot be read is a problem, and the scan goes on.
+ * Never fails: unreadable entries are problems, and the scan goes on.
  *
  * @since 0.1.0
  * @category constructors
@@ -300,3 +304,61 @@ export const scan = Effect.fnUntraced(function* (
   }
   return { skills, problems: found.problems, folders: found.folders, missing: found.missing }
 })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ScanOptions {
+  /**
+   * Folders to search, themselves included; if two skills share a name, the first path wins. `~` is the home folder;
+   * relative paths are resolved against the working directory. A missing path is not a problem.
+   */
+  readonly paths: ReadonlyArray<string>
+  /** Replaces `~`. Default: `HOME` of the configuration. */
+  readonly home?: string | undefined
+  /** Depth of folders below a path. Default 5. */
+  readonly maxDepth?: number | undefined
+  /** Maximum number of files and folders examined. Default 50,000. */
+  readonly maxEntries?: number | undefined
+  /** Limits on reading each skill. */
+  readonly read?: ReadOptions | undefined
+  /**
+   * Whether to include a skill found below a path (as given in `paths`). Asked for the first remaining skill of each
+   * name; a refused skill hides no other. Default: all are included.
+   */
+  readonly admit?: ((skill: LoadedSkill, path: string) => Effect.Effect<boolean, SkillTrustError>) | undefined
+}
+
+/**
+ * What was left out, and why.
+ *
+ * - `Malformed`: an unusable skill file; `issues` say why
+ * - `Duplicate`: an earlier skill has this name
+ * - `Link`: a symbolic link leaves the path, or leads nowhere
+ * - `Unreadable`: a path, folder or entry cannot be read
+ * - `Home`: `~` cannot be resolved
+ * - `Limit`: there are more entries than are examined
+ * - `Untrusted`: `admit` refused the skill
+ * - `NotRegistered`: the registry has another skill of this name, or refuses this one
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Problem {
+  readonly reason: "Malformed" | "Duplicate" | "Link" | "Unreadable" | "Home" | "Limit" | "Untrusted" | "NotRegistered"
+  readonly path: string
+  readonly message: string
+  readonly skillName?: string | undefined
+  readonly issues?: ReadonlyArray<Issue> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Scan {
+  /** Ordered by the given paths, and within each by code point of their own paths. Names are unique. */
+  readonly skills: ReadonlyArray<LoadedSkill>
+  readonly problems: ReadonlyArray<Problem>
+}

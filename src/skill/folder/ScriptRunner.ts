@@ -1,5 +1,5 @@
 /**
- * Runs the scripts that come with skills.
+ * The port that runs scripts of skills.
  *
  * @since 0.1.0
  */
@@ -11,15 +11,15 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * A script was not run, or did not end well. `stderr` is the end of what it wrote there, secrets taken out.
+ * A script was not run or did not succeed. `stderr` is the end of its standard error, without secrets.
  *
- * - `NotAllowed`: its type is not allowed, or it lies outside the skill's folder
- * - `NotFound`: there is no such file
- * - `TooLarge`: the file is larger than may be run
+ * - `NotAllowed`: its type is not allowed, or it is outside the skill's folder
+ * - `NotFound`: the file does not exist
+ * - `TooLarge`: the file exceeds the size limit
  * - `Unavailable`: there is no interpreter for it, or no process could be started
  * - `Failed`: it ended with an exit code other than 0, or by a signal
- * - `Timeout`, `OutputLimit`, `MemoryLimit`, `ProcessLimit`: it went beyond a limit and was killed, with everything it
- *   had started
+ * - `Timeout`, `OutputLimit`, `MemoryLimit`, `ProcessLimit`: it exceeded a limit and was killed with everything it had
+ *   started
  *
  * @since 0.1.0
  * @category errors
@@ -57,9 +57,9 @@ export interface ScriptRequest {
   readonly directory: string
   /** The script, relative to the folder: `scripts/main.py`. */
   readonly script: string
-  /** Handed over as JSON on standard input. */
+  /** Passed as JSON on standard input. */
   readonly params: unknown
-  /** Instead of the runner's own limit. */
+  /** Overrides the runner's limit. */
   readonly timeout?: Duration.DurationInput | undefined
 }
 
@@ -70,7 +70,7 @@ export interface ScriptRequest {
 export interface ScriptResult {
   readonly stdout: string
   readonly stderr: string
-  /** `stdout` read as JSON where it is JSON, else the text. */
+  /** `stdout` parsed as JSON if possible, otherwise the text. */
   readonly output: unknown
   readonly durationMs: number
 }
@@ -81,8 +81,8 @@ export interface ScriptResult {
  */
 export interface Service {
   /**
-   * Runs a script to its end in a process of its own. Interruption kills it, with everything it has started, before the
-   * fiber ends.
+   * Runs a script in its own process until it ends. Interruption kills it with everything it started, before the fiber
+   * ends.
    */
   readonly run: (request: ScriptRequest) => Effect.Effect<ScriptResult, ScriptError>
 }

@@ -1,5 +1,5 @@
 /**
- * Reading a file of a skill's folder, and nothing outside of it.
+ * Reads files of a skill's folder, and nothing outside it.
  *
  * @since 0.1.0
  */
@@ -15,15 +15,15 @@ import * as VisibleText from "../../internal/text/VisibleText.js"
 import type { LoadedSkill } from "../definition/SkillFile.js"
 
 /**
- * What was asked for of a skill is not given.
+ * A file or action of a skill is not available.
  *
- * - `Outside`: the path does not stay within the folder, or is no plain path below it
+ * - `Outside`: the path leaves the folder, or is not a plain path below it
  * - `NotFound`: the skill has no such file
  * - `NotFile`: it is a folder, a link, a device or the like
- * - `TooLarge`: it is larger than is read
- * - `NotText`: it is no UTF-8 text
- * - `NotActive`: the skill restricts what may be done with it, and has not been activated
- * - `Changed`: the skill is no longer the one of this name, or its folder cannot be read any more
+ * - `TooLarge`: it exceeds the size limit
+ * - `NotText`: it is not UTF-8 text
+ * - `NotActive`: the skill has not been activated
+ * - `Changed`: the name refers to another skill now, or the folder can no longer be read
  * - `Unreadable`: reading failed
  *
  * @since 0.1.0
@@ -39,7 +39,7 @@ export class SkillAccessError extends ErrorCode.TaggedError<SkillAccessError>(
 }) {}
 
 /**
- * Bytes of a file that are read at most: 1 MiB.
+ * Maximum bytes read of a file: 1 MiB.
  *
  * @since 0.1.0
  * @category constants
@@ -66,7 +66,7 @@ const failure = (
     ...(more?.cause === undefined ? {} : { cause: more.cause })
   })
 
-/** Names and `/`, whatever the platform: a drive, a stream (`a:b`) or a backslash is no part of a name. */
+/** Names and `/` on every platform: a drive, a stream (`a:b`) or a backslash is not part of a name. */
 const isPlain = (path: string): boolean =>
   path.length <= MAX_PATH &&
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a NUL ends the path for the system
@@ -93,7 +93,7 @@ const unreadable = (skill: LoadedSkill, path: string, error: PlatformError): Ski
     : failure(skill, path, "Unreadable", "cannot be read", { cause: error })
 
 /**
- * The absolute path of a file that the skill has: listed, below the folder, reached over no link, and a file.
+ * The absolute path of a file of the skill: listed, below the folder, reached without a link, and a regular file.
  *
  * @since 0.1.0
  * @category constructors
@@ -115,7 +115,7 @@ export const locate = (
     const real = yield* Effect.mapError(fs.realPath(file), (error) => unreadable(skill, path, error))
     if (real !== file) return yield* failure(skill, path, "NotFile", "is reached over a link")
     const { type } = yield* Effect.mapError(fs.stat(file), (error) => unreadable(skill, path, error))
-    // Opening some of what is no file waits for ever.
+    // Opening a special file can block forever.
     if (type !== "File") return yield* failure(skill, path, "NotFile", "is no file")
     return file
   })
@@ -127,7 +127,7 @@ const contentOf = (file: FileSystem.File, maxBytes: number): Effect.Effect<Uint8
   Effect.gen(function* () {
     const pieces: Array<Uint8Array> = []
     let length = 0
-    // One byte more than may be: what grows meanwhile is seen.
+    // Reads one byte more than allowed, to notice a file that grows.
     while (length <= maxBytes) {
       const piece = yield* file.readAlloc(Math.min(65_536, maxBytes + 1 - length))
       if (Option.isNone(piece)) return Buffer.concat(pieces)
@@ -138,8 +138,8 @@ const contentOf = (file: FileSystem.File, maxBytes: number): Effect.Effect<Uint8
   })
 
 /**
- * The text of a file that the skill has. What is opened is checked to be the very file that lies at the path, so that
- * nothing that is moved into its place meanwhile is read instead.
+ * The text of a file of the skill. The opened file is checked to be the one at the path, so that a file moved into its
+ * place meanwhile is not read instead.
  *
  * @since 0.1.0
  * @category constructors

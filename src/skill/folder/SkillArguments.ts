@@ -1,12 +1,12 @@
 /**
- * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
+ * Replaces `$ARGUMENTS` in the instructions of a `SKILL.md`.
  *
  * @since 0.1.0
  */
 import { stringify } from "../../tool/definition/Observation.js"
 
 /**
- * What a skill is activated with: a text, or values by name.
+ * Arguments of an activation: text, or values by name.
  *
  * @since 0.1.0
  * @category models
@@ -14,15 +14,15 @@ import { stringify } from "../../tool/definition/Observation.js"
 export type Arguments = string | Readonly<Record<string, unknown>>
 
 /**
- * Characters that placeholders after the first may add to a body in all. Those for which nothing is left stay as they
- * are: many placeholders times long arguments would be more than any model reads.
+ * Maximum characters that placeholders after the first may add to a body. Placeholders beyond that stay as they are:
+ * many placeholders times long arguments would exceed what any model reads.
  *
  * @since 0.1.0
  * @category constants
  */
 export const MAX_REPEATED_LENGTH = 1_048_576
 
-/** `$ARGUMENTS`, or its escape. A longer name (`$ARGUMENTS_FILE`) is something else. */
+/** `$ARGUMENTS`, or its escape. A longer name (`$ARGUMENTS_FILE`) does not match. */
 const placeholder = /\$?\$ARGUMENTS(?![A-Za-z0-9_])/g
 
 const isPlainName = (name: string): boolean => /^[\p{L}\p{N}_.-]+$/u.test(name)
@@ -30,9 +30,9 @@ const isPlainName = (name: string): boolean => /^[\p{L}\p{N}_.-]+$/u.test(name)
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
- * Arguments as they stand in a body: a text as it is, else `key='value', …` in the order of the keys. What is no text
- * stands as JSON, and what has no JSON form is left out. A quote within a value is doubled, and a key that is not made
- * of letters, digits, `_`, `.` and `-` is quoted: no value can pass for another argument.
+ * Formats arguments for a body: text as it is, otherwise `key='value', …` in the order of keys. Non-text values are
+ * JSON, and values without a JSON form are left out. Quotes in values are doubled, and keys with characters other than
+ * letters, digits, `_`, `.` and `-` are quoted, so that no value can pass for another argument.
  *
  * @since 0.1.0
  * @category conversions
@@ -48,10 +48,10 @@ export const format = (params: Arguments): string => {
 }
 
 /**
- * A body with its arguments in the place of `$ARGUMENTS`; without arguments nothing stands there. `$$ARGUMENTS` is the
- * escape, for a `$ARGUMENTS` that is meant as text. Arguments are data: nothing in them is replaced in its turn.
+ * Inserts arguments in place of `$ARGUMENTS`; without arguments, nothing. `$$ARGUMENTS` is the escape for a literal
+ * `$ARGUMENTS`. Arguments are data: nothing in them is replaced again.
  *
- * Arguments that the body has no place for are not lost: they follow it under a heading `## Arguments`.
+ * Arguments without a placeholder follow the body under a heading `## Arguments`.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,7 +1,7 @@
 /**
- * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of
- * those that are activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped
- * or fenced, and bounded.
+ * The skill catalog port: `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all
+ * skills, the instructions of activated ones, and files on demand. Text of a skill is data: it is escaped or fenced,
+ * and bounded.
  *
  * @since 0.1.0
  */
@@ -20,7 +20,7 @@ import type * as SkillListing from "./SkillListing.js"
 import type * as SkillTrust from "./SkillTrust.js"
 
 /**
- * What using a skill may fail with.
+ * Errors of using a skill.
  *
  * @since 0.1.0
  * @category errors
@@ -28,7 +28,7 @@ import type * as SkillTrust from "./SkillTrust.js"
 export type UseError = SkillNotFoundError | SkillAccess.SkillAccessError | SkillTrust.SkillTrustError
 
 /**
- * True of the skills that are meant.
+ * Selects skills.
  *
  * @since 0.1.0
  * @category models
@@ -40,26 +40,25 @@ export type Choice = (skill: { readonly name: string; readonly description: stri
  * @category models
  */
 export interface Service {
-  /** The skills there are now: trusted, each name once. */
+  /** The current skills: trusted, with unique names. */
   readonly skills: Effect.Effect<ReadonlyArray<LoadedSkill>>
-  /** Whether `script` runs anything: what decides if models are given a tool for it. */
+  /** Whether `script` runs anything, and so whether models get a tool for it. */
   readonly scripts: boolean
   /**
-   * Names and descriptions within a budget of tokens, by default about 2,000 in all. What does not fit is left out
-   * whole, and said. `only` chooses among the skills. The same object as long as neither the skills nor the options
-   * change.
+   * Names and descriptions within a token budget, by default about 2,000. Skills that do not fit are left out whole and
+   * reported. `only` selects skills. Returns the same object until the skills or the options change.
    */
   readonly listing: (options?: {
     readonly maxTokens?: number | undefined
     readonly only?: Choice | undefined
   }) => Effect.Effect<SkillListing.Listing>
-  /** The skill as it is now: read again, and asked about again, where it may have changed. */
+  /** The current version of a skill: read again, and trust checked again, if it may have changed. */
   readonly skill: (name: string) => Effect.Effect<LoadedSkill, UseError>
   readonly activate: (
     name: string,
     params?: SkillArguments.Arguments | undefined
   ) => Effect.Effect<SkillActivation.SkillActivation, UseError>
-  /** The text of a file of the skill, at most 1 MiB of UTF-8. */
+  /** The text of a file of the skill: UTF-8, at most 1 MiB. */
   readonly readFile: (name: string, path: string) => Effect.Effect<string, UseError>
   /** Runs a script of the skill with `ScriptRunner`. */
   readonly script: (
@@ -75,6 +74,10 @@ export interface Service {
  */
 export class SkillCatalog extends Context.Tag("effect-lexigram/skill/SkillCatalog")<SkillCatalog, Service>() {}
 
+/**
+ * @since 0.1.0
+ * @category internals
+ */
 export const notFound = (name: string, names: ReadonlyArray<string>): SkillNotFoundError => {
   const similar = nearest(name, names)
   return new SkillNotFoundError({
@@ -91,7 +94,7 @@ export const notFound = (name: string, names: ReadonlyArray<string>): SkillNotFo
 }
 
 /**
- * The catalogue as if it held nothing but the chosen skills.
+ * A view of the catalog that holds only the chosen skills.
  *
  * @since 0.1.0
  * @category combinators

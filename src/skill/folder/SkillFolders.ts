@@ -1,91 +1,33 @@
 /**
- * Folders of skills: found below paths, made executable, and kept in step with a registry.
+ * Finds skill folders, makes them executable, and keeps a registry in step with them.
  *
  * @since 0.1.0
  */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import * as Chunk from "effect/Chunk"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as BoundSkill from "../definition/BoundSkill.js"
 import * as Skill from "../definition/Skill.js"
+import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { FOLDER_CATEGORY } from "../definition/SkillDefinition.js"
-import type { Issue, LoadedSkill, ReadOptions } from "../definition/SkillFile.js"
+import type { LoadedSkill } from "../definition/SkillFile.js"
 import * as SkillRegistry from "../execute/SkillRegistry.js"
+import type { WatchOptions } from "./FolderFollower.js"
 import * as FolderFollower from "./FolderFollower.js"
+import type { Scan, ScanOptions } from "./FolderScan.js"
 import * as FolderScan from "./FolderScan.js"
 import * as ScriptRunner from "./ScriptRunner.js"
 import * as SkillArguments from "./SkillArguments.js"
-import type { SkillTrustError } from "./SkillTrust.js"
 
 /**
- * @since 0.1.0
- * @category models
- */
-export interface ScanOptions {
-  /**
-   * Folders to look in, themselves included; of two skills of one name that of the first path holds. `~` is the home
-   * folder; relative paths are resolved against the working directory. A path that is not there is no problem.
-   */
-  readonly paths: ReadonlyArray<string>
-  /** What `~` stands for. `HOME` of the configuration unless set. */
-  readonly home?: string | undefined
-  /** Folders below a path. Default 5. */
-  readonly maxDepth?: number | undefined
-  /** Files and folders that are looked at, at most. Default 50,000. */
-  readonly maxEntries?: number | undefined
-  /** How much of each skill is read. */
-  readonly read?: ReadOptions | undefined
-  /**
-   * Whether a skill that was found below a path (as `paths` has it) takes part. Asked for the first of each name that
-   * is left; one that is refused hides no other. Default: all do.
-   */
-  readonly admit?: ((skill: LoadedSkill, path: string) => Effect.Effect<boolean, SkillTrustError>) | undefined
-}
-
-/**
- * What was left out, and why.
- *
- * - `Malformed`: a skill file that cannot be used; `issues` say why
- * - `Duplicate`: a skill of this name comes before it
- * - `Link`: a symbolic link leaves the path, or leads nowhere
- * - `Unreadable`: a path, folder or entry cannot be read
- * - `Home`: `~` stands for nothing
- * - `Limit`: there is more than is looked at
- * - `Untrusted`: `admit` refuses the skill
- * - `NotRegistered`: the registry has a skill of this name that does not come from here, or refuses this one
- *
- * @since 0.1.0
- * @category models
- */
-export interface Problem {
-  readonly reason: "Malformed" | "Duplicate" | "Link" | "Unreadable" | "Home" | "Limit" | "Untrusted" | "NotRegistered"
-  readonly path: string
-  readonly message: string
-  readonly skillName?: string | undefined
-  readonly issues?: ReadonlyArray<Issue> | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Scan {
-  /** In the order of the paths, and below each in that of their own paths by code point. No two have the same name. */
-  readonly skills: ReadonlyArray<LoadedSkill>
-  readonly problems: ReadonlyArray<Problem>
-}
-
-/**
- * Looks for folders with a `SKILL.md` and loads them, leniently. Hidden folders and `node_modules` are passed over, as
- * are `scripts`, `references` and `assets` of a skill. Links are followed as long as they stay below the path they are
- * found under. Never fails.
+ * Finds and loads folders with a `SKILL.md`, leniently. Skips hidden folders and `node_modules`, and `scripts`,
+ * `references` and `assets` of a skill. Follows links that stay below the path they were found under. Never fails.
  *
  * @since 0.1.0
  * @category constructors
@@ -100,23 +42,24 @@ export const scan = (options: ScanOptions): Effect.Effect<Scan, never, FileSyste
 export type ScriptType = "py" | "js" | "sh"
 
 /**
- * How a skill of a folder is treated.
+ * How the skill of a folder is executed.
  *
  * @since 0.1.0
  * @category models
  */
-export type Traits = Omit<Skill.Traits, "metadata"> & Skill.Confirmation<Readonly<Record<string, unknown>>>
+export type Traits = Omit<SkillDefinition.Traits, "metadata"> &
+  SkillDefinition.Confirmation<Readonly<Record<string, unknown>>>
 
 /**
  * @since 0.1.0
  * @category models
  */
 export interface SkillOptions<out E = never> {
-  /** Which scripts make a skill executable. Default all. */
+  /** Script types that make a skill executable. Default: all. */
   readonly allowedScriptTypes?: ReadonlyArray<ScriptType> | undefined
-  /** How the skills are to be treated. Their category is `SkillDefinition.FOLDER_CATEGORY` unless set. */
+  /** Traits of the skills. Their category defaults to `SkillDefinition.FOLDER_CATEGORY`. */
   readonly traits?: Traits | ((skill: LoadedSkill) => Traits) | undefined
-  /** Goes around each execution: may refuse it, or add to what it gives. */
+  /** Wraps each execution: may refuse it or extend its result. */
   readonly around?:
     | ((
         skill: LoadedSkill,
@@ -126,7 +69,7 @@ export interface SkillOptions<out E = never> {
 }
 
 /**
- * What the execution of a skill folder gives: what its script said, or the instructions to follow.
+ * The result of executing a skill folder: output of its script, or instructions to follow.
  *
  * @since 0.1.0
  * @category models
@@ -138,11 +81,11 @@ export type SkillOutput =
       readonly instructions: string
       readonly skillDir: string
       readonly files: ReadonlyArray<string>
-      /** Texts of files, by path, where they come along with the instructions. */
+      /** Text of files by path, if returned with the instructions. */
       readonly contents?: Readonly<Record<string, string>> | undefined
     }
 
-/** The first that is there is run. */
+/** The first existing one is run. */
 const mains = [
   ["py", "scripts/main.py"],
   ["js", "scripts/main.js"],
@@ -164,11 +107,10 @@ const argumentsOf = (params: Readonly<Record<string, unknown>>): SkillArguments.
 }
 
 /**
- * A skill folder as a skill. It takes `arguments`, a text, and whatever else it is given. Where there is a
- * `scripts/main.py`, else a `scripts/main.js`, else a `scripts/main.sh` of an allowed type, executing the skill runs
- * it, with the parameters; otherwise the result are the instructions, with the arguments in the place of `$ARGUMENTS`.
- * The metadata of the file are those of the definition; `skillDir`, `license`, `compatibility`, `allowedTools`, `files`
- * and `hash` are not theirs to set.
+ * A skill folder as a skill. It accepts `arguments`, a text, and any other parameter. If there is a `scripts/main.py`,
+ * else `scripts/main.js`, else `scripts/main.sh` of an allowed type, executing the skill runs it with the parameters;
+ * otherwise the result is the instructions with the arguments in place of `$ARGUMENTS`. The file's metadata becomes
+ * that of the definition, except `skillDir`, `license`, `compatibility`, `allowedTools`, `files` and `hash`.
  *
  * @since 0.1.0
  * @category conversions
@@ -191,7 +133,7 @@ export const toSkill = <E = never>(
     ...traits,
     description: file.description,
     parameters,
-    // What the file does not say is absent, and not what its metadata say.
+    // Fields absent from the file stay absent, whatever its metadata says.
     metadata: Object.fromEntries(
       Object.entries({
         ...file.metadata,
@@ -227,29 +169,6 @@ export const toSkill = <E = never>(
 }
 
 /**
- * How changes are noticed: by the events of the file system, or by looking at times.
- *
- * @since 0.1.0
- * @category models
- */
-export interface WatchOptions extends ScanOptions {
-  /**
-   * How long it has to be quiet before the folders are looked at again; after ten times as long they are in any case.
-   * Default 200 ms.
-   */
-  readonly debounce?: Duration.DurationInput | undefined
-  /**
-   * How often what cannot be watched is looked at: paths that are not there, or a file system without events. Default 5
-   * s.
-   */
-  readonly fallback?: Duration.DurationInput | undefined
-  /** Folders that are watched at most; the rest is looked at as `fallback` says. Default 1,024. */
-  readonly maxWatchers?: number | undefined
-  /** Looks at the folders as often as this says, and watches none. When it ends, so does the watching. */
-  readonly poll?: Schedule.Schedule<unknown> | undefined
-}
-
-/**
  * @since 0.1.0
  * @category models
  */
@@ -272,8 +191,8 @@ const changesOf = (before: ReadonlyMap<string, LoadedSkill>, skills: ReadonlyArr
 }
 
 /**
- * What becomes of the skills: those that are there are `Added` first. Many changes at once are told in one piece. The
- * watchers are closed with the stream.
+ * Changes of the skills; existing ones are `Added` first. Simultaneous changes come in one chunk. The watchers are
+ * closed with the stream.
  *
  * @since 0.1.0
  * @category watching
@@ -300,7 +219,7 @@ export const watch = (options: WatchOptions): Stream.Stream<Change, never, FileS
  * @category models
  */
 export interface RegisterOptions extends WatchOptions, SkillOptions<unknown> {
-  /** False: the folders are looked at once. Default true. */
+  /** False: the folders are scanned once. Default true. */
   readonly watch?: boolean | undefined
 }
 
@@ -309,7 +228,7 @@ export interface RegisterOptions extends WatchOptions, SkillOptions<unknown> {
  * @category models
  */
 export interface Registered {
-  /** What was found when the folders were last looked at, with what could not be registered among the problems. */
+  /** The last scan, with skills that could not be registered among its problems. */
   readonly scan: Effect.Effect<Scan>
 }
 
@@ -322,10 +241,10 @@ interface Held {
 }
 
 /**
- * Keeps the registry in step with the folders until the scope closes: skills that are found are registered, those that
- * change are replaced, those that go are taken away. A skill that somebody else has registered, or has put in the place
- * of one of these, is left alone. The skills that are there are registered when this ends. Problems are logged as
- * warnings, once each, and what a strict reader would refuse of a skill at level debug.
+ * Keeps the registry in step with the folders until the scope closes: new skills are registered, changed ones replaced,
+ * removed ones unregistered. Skills registered or replaced by others are left alone. Existing skills are registered
+ * when this effect ends. Problems are logged once each as warnings, and what a strict reader would refuse at level
+ * debug.
  *
  * @since 0.1.0
  * @category registration
@@ -345,14 +264,14 @@ export const register = Effect.fnUntraced(function* (
   const remove = (name: string, { skill }: Held): Effect.Effect<void> =>
     Effect.andThen(registry.unregister(name, skill), () => held.delete(name))
 
-  /** The text says why not. */
+  /** Returns why the skill could not be registered. */
   const put = (loaded: LoadedSkill): Effect.Effect<string | undefined, never, ScriptRunner.ScriptRunner> =>
     Effect.gen(function* () {
       const { name } = loaded.file
       const before = held.get(name)
       const isSame = before?.loaded.hash === loaded.hash && before.loaded.directory === loaded.directory
       if (isSame && Option.contains(yield* registry.get(name), before.skill)) return undefined
-      const skill = (yield* Skill.bind(toSkill(loaded, options))) as Skill.Bound
+      const skill = (yield* BoundSkill.make(toSkill(loaded, options))) as Skill.Bound
       const added = Effect.flatMap(registry.get(name), (current) => {
         if (before === undefined || !Option.contains(current, before.skill)) {
           held.set(name, { loaded, skill })
@@ -361,7 +280,7 @@ export const register = Effect.fnUntraced(function* (
         held.set(name, { loaded, skill })
         return Effect.tapError(registry.replace(skill), () => Effect.sync(() => held.set(name, before)))
       })
-      // Nobody comes between the look and the step.
+      // No other fiber runs between the check and the change.
       const result = yield* Effect.either(Effect.withMaxOpsBeforeYield(added, Number.MAX_SAFE_INTEGER))
       if (Either.isRight(result)) {
         if (loaded.hash !== before?.loaded.hash)
@@ -402,7 +321,7 @@ export const register = Effect.fnUntraced(function* (
     yield* Effect.ignore(Effect.flatMap(next, apply))
     const follow = Effect.forever(Effect.flatMap(next, apply))
     yield* follow.pipe(
-      // Nobody waits for this fiber: without a word the skills would stay as they are.
+      // Nothing awaits this fiber: an unlogged defect would leave the skills stale in silence.
       Effect.tapDefect((cause) => Effect.logError("Skill folders are no longer followed", cause)),
       Effect.ignore,
       Effect.forkScoped

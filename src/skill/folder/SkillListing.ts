@@ -1,5 +1,5 @@
 /**
- * What a model is told of all skills: names and descriptions.
+ * Lists names and descriptions of skills for a model.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import type { LoadedSkill } from "../definition/SkillFile.js"
 import * as SkillText from "../definition/SkillText.js"
 
 /**
- * What a model is told. `text` is empty when there are none.
+ * The text for a model; empty if there are no skills.
  *
  * @since 0.1.0
  * @category models
@@ -16,11 +16,10 @@ import * as SkillText from "../definition/SkillText.js"
 export interface Listing {
   readonly text: string
   readonly tokens: number
-  /** The names that stand in it, in the order of the catalogue. */
+  /** The listed names, in catalog order. */
   readonly names: ReadonlyArray<string>
   /**
-   * Those for which there was no room; the text says that there are more. They can be found (`CatalogTools.search`) and
-   * activated.
+   * Names that did not fit; the text says that there are more. They can be found (`CatalogTools.search`) and activated.
    */
   readonly omitted: ReadonlyArray<string>
   readonly warnings: ReadonlyArray<string>
@@ -31,7 +30,7 @@ export interface Listing {
  * @category constants
  */
 export const defaults = {
-  /** Tokens of a listing, in all. */
+  /** Tokens of the whole listing. */
   maxTokens: 2000
 } as const
 
@@ -39,7 +38,7 @@ const opening = `<available_skills note="Instructions for certain kinds of work,
 const closing = "</available_skills>"
 
 /**
- * One skill as models see it before they activate it.
+ * One skill as models see it before activation.
  *
  * @since 0.1.0
  * @category conversions
@@ -50,7 +49,7 @@ export const line = ({ file }: LoadedSkill): string =>
 const more = (count: number): string => `<more_skills count="${count}" note="Search for them by what is to be done." />`
 
 /**
- * Names and descriptions of these skills within a budget of tokens, the first ones first.
+ * Lists these skills within a token budget, the first ones first.
  *
  * @since 0.1.0
  * @category constructors
@@ -86,7 +85,7 @@ export const make = (
   }
   let text = textOf()
   let tokens = counter.count(text)
-  // Texts together may count for a little more than each alone.
+  // Joined texts may count slightly more than the sum of their parts.
   while (tokens > maxTokens && entries.length > 0) {
     omitted.push((entries.pop() as { readonly name: string }).name)
     text = textOf()

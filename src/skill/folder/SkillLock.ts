@@ -1,8 +1,7 @@
 /**
- * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about
- * before anything of it is used.
+ * Remembers trusted skills in a lock file: a new or changed skill folder is asked about before anything of it is used.
  *
- * The file can be kept under version control: paths below its folder are relative to it.
+ * The file can be kept under version control: paths below its folder are relative.
  *
  * @since 0.1.0
  */
@@ -23,24 +22,23 @@ import * as SkillLockFile from "./SkillLockFile.js"
 import { type Service, SkillTrust, type SkillTrustError } from "./SkillTrust.js"
 
 /**
- * What somebody is asked about a skill.
+ * A question about a skill.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Question {
-  /** The skill as it is now. */
+  /** The current version. */
   readonly skill: LoadedSkill
-  /** How it was when it was accepted; `undefined` for a new one. */
+  /** The accepted version; `undefined` for a new skill. */
   readonly pinned: SkillLockFile.Pin | undefined
-  /** What is different, one text each: empty for a new one. The text of a file may have changed where none says so. */
+  /** The differences, one text each; empty for a new skill. File contents may have changed even if none is listed. */
   readonly changes: ReadonlyArray<string>
 }
 
 /**
- * What happens to skills that were never accepted: somebody is asked, they are accepted, or they are not. `allow` is
- * for the first use alone: one that changes later is asked about all the same. With `deny` nobody is ever asked, and
- * one that changed is denied too.
+ * Treatment of skills that were never accepted: ask, accept or deny. `allow` applies to the first use only: a later
+ * change is asked about. With `deny` nothing is ever asked, and changed skills are denied too.
  *
  * @since 0.1.0
  * @category models
@@ -52,11 +50,11 @@ export type Policy = "ask" | "allow" | "deny"
  * @category models
  */
 export interface Options {
-  /** The lock file; made with the first skill that is accepted. Its folder has to exist. */
+  /** The lock file, created when the first skill is accepted. Its folder must exist. */
   readonly path: string
   /** Default `ask`. */
   readonly policy?: Policy | undefined
-  /** How long to wait for another process that writes the file; default 5 seconds. */
+  /** How long to wait while another process writes the file; default 5 seconds. */
   readonly patience?: Duration.DurationInput | undefined
 }
 
@@ -102,8 +100,8 @@ const changesOf = (skill: LoadedSkill, pin: SkillLockFile.Pin): ReadonlyArray<st
 }
 
 /**
- * Trust of a lock file, for which `ask` decides. One question is asked at a time; what is answered is written before
- * the skill is used, and a skill that was not accepted is asked about again when it is wanted again.
+ * Trust by a lock file, with decisions made by `ask`. Questions are asked one at a time; an answer is written before
+ * the skill is used, and a refused skill is asked about again when it is requested again.
  *
  * @since 0.1.0
  * @category constructors
@@ -120,7 +118,7 @@ export const makeWith = <R = never>(
     const folder = paths.resolve(paths.dirname(options.path))
     const one = yield* Effect.makeSemaphore(1)
 
-    /** The lock file may lie behind a link: what is relative is told by real paths. */
+    /** The lock file may be behind a link: relative paths are derived from real paths. */
     const placeOf = (skill: LoadedSkill): Effect.Effect<string> =>
       Effect.map(
         Effect.orElseSucceed(fs.realPath(folder), () => folder),
@@ -172,7 +170,7 @@ export const makeWith = <R = never>(
     }
   })
 
-/** What somebody is shown: names and places, nothing of the skill's instructions. */
+/** What the approver sees: names and places, never the skill's instructions. */
 const requestOf = (question: Question, id: string, run: Run.Service): ApprovalGate.ApprovalRequest => {
   const { changes, pinned, skill } = question
   return {
@@ -181,7 +179,7 @@ const requestOf = (question: Question, id: string, run: Run.Service): ApprovalGa
     ...(run.rootRunId === "" ? {} : { rootRunId: run.rootRunId }),
     agent: run.agent === "" ? "skills" : run.agent,
     toolCallId: id,
-    // With the content in it: who allows a tool for good allows this content alone.
+    // Contains the content hash, so that a permanent approval covers this content only.
     tool: `use_skill:${skill.file.name}@${skill.hash.slice(0, 12)}`,
     params: {
       name: skill.file.name,
@@ -198,8 +196,8 @@ const requestOf = (question: Question, id: string, run: Run.Service): ApprovalGa
 }
 
 /**
- * Asks through a gate: the request is for a tool `use_skill:<name>@<first 12 digits of the hash>`, and its parameters
- * say which skill, where it lies and what changed.
+ * Asks through a gate: the request names the tool `use_skill:<name>@<first 12 digits of the hash>`, and its parameters
+ * state the skill, its place and what changed.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * The lock file of skills: which were accepted, and with what content. JSON, in one form for the same content.
+ * The lock file of skills: accepted skills with their content hashes, as canonical JSON.
  *
  * @since 0.1.0
  */
@@ -19,20 +19,20 @@ import { SkillTrustError } from "./SkillTrust.js"
 const NAME = "effect-lexigram/skill/SkillLockFile"
 
 /**
- * A skill that was accepted.
+ * An accepted skill.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Pin = Schema.Struct({
   name: Schema.String,
-  /** The skill's folder: relative to the lock file's with `/` where it lies below that, else absolute. */
+  /** The skill's folder: relative to the lock file's folder, with `/`, if it is below that; otherwise absolute. */
   path: Schema.String,
-  /** Of all files of the folder: SHA-256, hexadecimal. */
+  /** SHA-256 over all files of the folder, hexadecimal. */
   hash: Schema.String,
-  /** The files it had, to tell what changed. */
+  /** The files at acceptance, to report changes. */
   files: Schema.Array(Schema.String),
-  /** As they stood in it; absent when it named none. */
+  /** As written in the file; absent if it named none. */
   allowedTools: Schema.optional(Schema.Array(Schema.String))
 }).annotations({ identifier: `${NAME}/Pin` })
 /**
@@ -42,7 +42,7 @@ export const Pin = Schema.Struct({
 export interface Pin extends Schema.Schema.Type<typeof Pin> {}
 
 /**
- * What stands in a lock file.
+ * The contents of a lock file.
  *
  * @since 0.1.0
  * @category schemas
@@ -58,14 +58,14 @@ export interface Lock extends Schema.Schema.Type<typeof Lock> {}
 
 const decodeLock = Schema.decodeUnknownEither(Lock, { onExcessProperty: "error" })
 
-/** By UTF-16 unit, whatever the locale. */
+/** Compares by UTF-16 unit, whatever the locale. */
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** No value has a line end in JSON: a key is unique. */
+/** JSON text contains no raw line ends, so the key is unique. */
 const keyOf = ({ name, path }: { readonly name: string; readonly path: string }): string => JSON.stringify([name, path])
 
 /**
- * A lock as its file: one text for the same skills, whatever their order.
+ * Formats a lock: the same text for the same skills, whatever their order.
  *
  * @since 0.1.0
  * @category conversions
@@ -84,7 +84,7 @@ export const format = (lock: Lock): string => {
 }
 
 /**
- * The lock that a file holds, or what is wrong with it.
+ * The lock in a file, or why it is invalid.
  *
  * @since 0.1.0
  * @category conversions
@@ -105,7 +105,7 @@ export const parse = (text: string): Either.Either<Lock, string> => {
 /** A writer that takes longer has died. */
 const ABANDONED = Duration.seconds(30)
 
-/** A larger file was not written here. */
+/** A larger file was not written by this module. */
 const MAX_BYTES = 16_777_216
 
 const LOOK_AGAIN = Duration.millis(20)
@@ -135,20 +135,20 @@ const isReason = (error: PlatformError, reason: "NotFound" | "AlreadyExists"): b
   error._tag === "SystemError" && error.reason === reason
 
 /**
- * A lock file in use. Both name the skill they are wanted for in their errors.
+ * An open lock file. The skill in the arguments is named in errors.
  *
  * @since 0.1.0
  * @category models
  */
 export interface LockFile {
-  /** The lock now; empty when there is no file. */
+  /** The current lock; empty if there is no file. */
   readonly read: (skill: LoadedSkill) => Effect.Effect<Lock, SkillTrustError>
-  /** Puts a pin into the place of the one of its name and path. */
+  /** Adds a pin, or replaces the one with its name and path. */
   readonly pin: (skill: LoadedSkill, pin: Pin) => Effect.Effect<void, SkillTrustError>
 }
 
 /**
- * The lock file of a path. `patience`: how long to wait for another process that writes it.
+ * Opens the lock file at a path. `patience`: how long to wait while another process writes it.
  *
  * @since 0.1.0
  * @category constructors
@@ -184,7 +184,7 @@ export const make = (
       )
     )
 
-  /** A guard file that stands for longer than any writer needs was left behind. */
+  /** A guard file older than any writer needs was left by a dead process. */
   const isAbandoned: Effect.Effect<boolean> = Effect.match(Effect.zip(fs.stat(guard), Clock.currentTimeMillis), {
     onFailure: () => false,
     onSuccess: ([info, now]) => Option.exists(info.mtime, (mtime) => now - mtime.getTime() > abandoned)
@@ -193,7 +193,7 @@ export const make = (
   const busy = (skill: LoadedSkill): SkillTrustError =>
     failure(skill, path, "Busy", { hint: `If no process is, remove "${SkillText.name(guard)}"` })
 
-  /** The guard names who writes: one that was taken for abandoned is another's now. */
+  /** The guard names its writer: an abandoned one may have been taken over by another. */
   const isOurs = (id: string): Effect.Effect<boolean> =>
     Effect.match(fs.readFileString(guard), { onFailure: () => false, onSuccess: (holder) => holder === id })
 
@@ -211,7 +211,7 @@ export const make = (
       )
     })
 
-  /** Whole or not at all: a new file takes the place of the old one. */
+  /** Atomic: a new file replaces the old one. */
   const write = (skill: LoadedSkill, id: string, lock: Lock): Effect.Effect<void, SkillTrustError> => {
     const temporary = `${path}.${id}.tmp`
     const bytes = new TextEncoder().encode(format(lock))

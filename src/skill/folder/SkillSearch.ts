@@ -1,25 +1,25 @@
 /**
- * Finds skills by the words of a query, for listings that have no room for all of them.
+ * Finds skills by the words of a query, for listings without room for all of them.
  *
  * @internal
  * @since 0.1.0
  */
 import type { LoadedSkill } from "../definition/SkillFile.js"
 
-/** Words of a query that count. */
+/** Words of a query that are used. */
 const MAX_WORDS = 32
 
 const plain = (text: string): string => text.normalize("NFKC").toLowerCase()
 
 const wordsOf = (query: string): ReadonlyArray<string> =>
   Array.from(new Set(plain(query.slice(0, 2000)).match(/[\p{L}\p{M}\p{N}]+/gu) ?? []))
-    // A single letter stands in every text.
+    // Single letters occur in every text.
     .filter((word) => !/^[a-z]$/.test(word))
     .slice(0, MAX_WORDS)
 
 /**
- * The skills that have words of the query in their names or descriptions, best first: a rare word counts for more than
- * a common one, and one of the name three times. Equal ones stay in the order of the catalogue.
+ * The skills with words of the query in their name or description, best first: rare words weigh more than common ones,
+ * and a word in the name three times as much. Ties stay in catalog order.
  *
  * @category accessors
  */

@@ -1,5 +1,5 @@
 /**
- * Where skills come from: built in, in modules, or from a place of your own.
+ * Sources of skills: built-in, exported by modules, or custom.
  *
  * @since 0.1.0
  */
@@ -10,18 +10,19 @@ import type * as Scope from "effect/Scope"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 import { nearest } from "../../internal/text/Nearest.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
-import * as Skill from "../definition/Skill.js"
+import * as BoundSkill from "../definition/BoundSkill.js"
+import type * as Skill from "../definition/Skill.js"
 import * as DefaultSkillRegistry from "../execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../execute/SkillRegistry.js"
 
 /**
- * A source, or a part of it, gives no skills.
+ * A source, or a part of it, provides no skills.
  *
- * - `Refused`: what was named is not of a kind that is loaded
- * - `Unavailable`: it is not there, cannot be loaded, or took too long
- * - `NoSkills`: it was loaded, and there are no skills in it
- * - `Unknown`: there is no skill of this name
- * - `NotRegistered`: the registry has a skill of this name already, or refuses this one
+ * - `Refused`: its kind is not loaded
+ * - `Unavailable`: it does not exist, cannot be loaded, or took too long
+ * - `NoSkills`: it was loaded but has no skills
+ * - `Unknown`: no skill has this name
+ * - `NotRegistered`: the registry already has a skill of this name, or refuses this one
  *
  * @since 0.1.0
  * @category errors
@@ -33,19 +34,19 @@ export class SkillSourceError extends ErrorCode.TaggedError<SkillSourceError>(
   /** The name of the source. */
   source: Schema.String,
   reason: Schema.Literal("Refused", "Unavailable", "NoSkills", "Unknown", "NotRegistered"),
-  /** The module, file or skill it is about. */
+  /** The affected module, file or skill. */
   subject: Schema.optional(Schema.String)
 }) {}
 
 /**
- * What a source has.
+ * The content of a source.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Loaded {
   readonly skills: ReadonlyArray<Skill.Bound>
-  /** What is missing of it, and why. */
+  /** Missing parts, and why. */
   readonly problems: ReadonlyArray<SkillSourceError>
 }
 
@@ -54,14 +55,14 @@ export interface Loaded {
  * @category models
  */
 export interface SkillSource<out R = never> {
-  /** What it is called in logs and reports. */
+  /** Name in logs and reports. */
   readonly name: string
-  /** Fails when the source as a whole cannot be read; a part that cannot is among the problems. */
+  /** Fails if the source as a whole cannot be read; unreadable parts are problems. */
   readonly load: Effect.Effect<Loaded, SkillSourceError, R>
 }
 
 /**
- * What a source requires.
+ * The requirements of a source.
  *
  * @since 0.1.0
  * @category models
@@ -69,7 +70,7 @@ export interface SkillSource<out R = never> {
 export type ServicesOf<S extends SkillSource<any>> = S extends SkillSource<infer R> ? R : never
 
 /**
- * A source of your own: what its skills require is taken from where it is loaded.
+ * A custom source. Requirements of its skills are taken from the context in which it is loaded.
  *
  * @since 0.1.0
  * @category constructors
@@ -79,11 +80,11 @@ export const make = <const S extends ReadonlyArray<Skill.Any>, R = never>(
   skills: Effect.Effect<S, SkillSourceError, R>
 ): SkillSource<R | Skill.ServicesOf<S[number]>> => ({
   name,
-  load: Effect.flatMap(skills, (skills) => Effect.map(Skill.bindAll(skills), (skills) => ({ skills, problems: [] })))
+  load: Effect.flatMap(skills, (skills) => Effect.map(BoundSkill.all(skills), (skills) => ({ skills, problems: [] })))
 })
 
 /**
- * These skills.
+ * A source of these skills.
  *
  * @since 0.1.0
  * @category constructors
@@ -107,8 +108,7 @@ const unknown = (source: string, given: string, known: ReadonlyArray<string>): S
 }
 
 /**
- * Those of the skills that have these names, in the order of the names. A name that none of them has is a problem, with
- * the name that was probably meant.
+ * The skills with these names, in the order of the names. An unknown name is a problem that suggests a similar name.
  *
  * @since 0.1.0
  * @category constructors
@@ -129,19 +129,19 @@ export const fromNames = <const S extends ReadonlyArray<Skill.Any>>(
       if (skill === undefined) problems.push(unknown(name, given, [...known.keys()]))
       else wanted.push(skill)
     }
-    return Effect.map(Skill.bindAll(wanted), (skills) => ({ skills, problems }))
+    return Effect.map(BoundSkill.all(wanted), (skills) => ({ skills, problems }))
   })
 })
 
 /**
- * What came of a source.
+ * The outcome of a source.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Report {
   readonly source: string
-  /** The names of the skills that were registered. */
+  /** Names of the registered skills. */
   readonly registered: ReadonlyArray<string>
   readonly problems: ReadonlyArray<SkillSourceError>
 }
@@ -168,9 +168,8 @@ export const warn = (problem: SkillSourceError): Effect.Effect<void> =>
   )
 
 /**
- * Registers what the sources have until the scope closes, one source after another. Of two skills of one name the first
- * stays. Nothing that is wrong with a source breaks anything: what is missing is in the report, and a warning in the
- * log.
+ * Registers the skills of the sources until the scope closes, one source after another. If two skills share a name, the
+ * first one wins. Failures of a source never fail this effect: they are in the report and logged as warnings.
  *
  * @since 0.1.0
  * @category registration

@@ -1,5 +1,5 @@
 /**
- * Whether the text and the scripts of a skill folder may be used.
+ * The port that decides whether text and scripts of a skill folder may be used.
  *
  * @since 0.1.0
  */
@@ -11,12 +11,12 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 import type { LoadedSkill } from "../definition/SkillFile.js"
 
 /**
- * A skill is not trusted, or it cannot be found out whether it is. Nothing of it is used then.
+ * A skill is not trusted, or its trust cannot be determined. Nothing of it is used.
  *
  * - `Denied`: it was not accepted
- * - `Corrupt`: what was remembered about skills is no longer what was written
- * - `Unreadable`, `Unwritable`: it cannot be read, or added to
- * - `Busy`: another process is adding to it and does not end
+ * - `Corrupt`: the stored decisions are damaged
+ * - `Unreadable`, `Unwritable`: the stored decisions cannot be read, or written
+ * - `Busy`: another process holds the stored decisions and does not finish
  *
  * @since 0.1.0
  * @category errors
@@ -35,8 +35,8 @@ export class SkillTrustError extends ErrorCode.TaggedError<SkillTrustError>(
  */
 export interface Service {
   /**
-   * Whether the skill, as it is now (its name, its folder, its hash), may be used. May ask somebody and wait for the
-   * answer. Asked again about the same, it answers the same without asking when the answer was yes.
+   * Whether the current version of the skill (its name, folder and hash) may be used. May ask a person and wait for the
+   * answer. A positive answer for the same version is repeated without asking.
    */
   readonly isTrusted: (skill: LoadedSkill) => Effect.Effect<boolean, SkillTrustError>
 }
@@ -48,7 +48,7 @@ export interface Service {
 export class SkillTrust extends Context.Tag("effect-lexigram/skill/SkillTrust")<SkillTrust, Service>() {}
 
 /**
- * Trust that is one function.
+ * Trust decided by one function.
  *
  * @since 0.1.0
  * @category layers
@@ -57,7 +57,7 @@ export const layer = (isTrusted: Service["isTrusted"]): Layer.Layer<SkillTrust> 
   Layer.succeed(SkillTrust, { isTrusted })
 
 /**
- * Every skill is trusted, whatever is in it: for folders that nobody else writes to.
+ * Trusts every skill: for folders that no one else can write to.
  *
  * @since 0.1.0
  * @category layers

@@ -1,14 +1,13 @@
 /**
- * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients
- * understand.
+ * Converts tools of an MCP server to skills and tools, its prompts to messages, and skills to definitions for MCP
+ * clients.
  *
- * A server is another party. Its descriptions and results reach the model as data: hidden characters are made visible
- * and sizes are bounded. Its annotations are claims: `readOnlyHint` and `destructiveHint` decide whether somebody is
- * asked first only as far as `confirm` lets them, so use `confirm: "always"` for servers that are not trusted.
+ * A server is a third party. Its descriptions and results reach the model as data: hidden characters are made visible
+ * and sizes are bounded. Its annotations are claims: `readOnlyHint` and `destructiveHint` decide about confirmation
+ * only as far as `confirm` lets them. Use `confirm: "always"` for untrusted servers.
  *
  * @since 0.1.0
  */
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -22,63 +21,13 @@ import * as Tool from "../../tool/definition/Tool.js"
 import * as Skill from "../definition/Skill.js"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
 import { SkillRegistry } from "../execute/SkillRegistry.js"
-import { McpClient, type McpError, type Progress, type PromptResult, type Service, type ToolInfo } from "./McpClient.js"
+import { McpClient, type McpError, type PromptResult, type Service, type ToolInfo } from "./McpClient.js"
 import * as McpOutput from "./McpOutput.js"
 import * as McpText from "./McpText.js"
+import { limitsOf, make as makePlan, nameOf, type Options, type Output, prefixOf } from "./McpToolPlan.js"
 
 /**
- * What a tool gives: its structured content where it declares a schema for it or has nothing else, its text where it
- * gives only text, and otherwise its blocks.
- *
- * @since 0.1.0
- * @category models
- */
-export type Output = McpOutput.Output
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Options {
-  /** In front of each name, followed by `__`; the client's name unless set, nothing where it is `false`. */
-  readonly prefix?: string | false | undefined
-  /** Which tools are taken; all unless set. */
-  readonly include?: ((tool: ToolInfo) => boolean) | undefined
-  /**
-   * What somebody is asked for first. `destructive` (default): all but tools that say they are read-only or not
-   * destructive; `always`: every tool, whatever it says; `never`: none.
-   */
-  readonly confirm?: "destructive" | "always" | "never" | undefined
-  /** Default `mcp`. */
-  readonly category?: string | undefined
-  /** What users need for each of the skills. */
-  readonly permissions?: ReadonlyArray<string> | undefined
-  /** For each call. Unset: the executor's, and the client's. */
-  readonly timeout?: Duration.DurationInput | undefined
-  /** Told of what calls are doing. */
-  readonly onProgress?: ((name: string, progress: Progress) => Effect.Effect<void>) | undefined
-  /** Also `read_resource`, which reads a resource of the server by its address. Default false. */
-  readonly resources?: boolean | undefined
-  /**
-   * Images, audio and other bytes: `keep` them as base64, or `describe` them in a line, which is all that a model can
-   * use of them in the result of a tool. Skills keep and tools describe, unless set.
-   */
-  readonly binary?: "keep" | "describe" | undefined
-  /** Tools beyond this many are left out. Default 256. */
-  readonly maxTools?: number | undefined
-  /** Characters of a description, that of each parameter too. Default 4,096. */
-  readonly maxDescription?: number | undefined
-  /** Characters of a schema; tools with a larger one are left out. Default 65,536. */
-  readonly maxSchema?: number | undefined
-  /**
-   * Characters of a result, base64 included: text is cut, larger bytes are described, larger structured content fails.
-   * Default 1,048,576.
-   */
-  readonly maxResult?: number | undefined
-}
-
-/**
- * A tool of a server as a skill.
+ * A server's tool as a skill.
  *
  * @since 0.1.0
  * @category models
@@ -86,93 +35,15 @@ export interface Options {
 export type McpSkill = Skill.Skill<Readonly<Record<string, unknown>>, Output, McpError>
 
 /**
- * A tool of a server as a tool.
+ * A server's tool as a tool.
  *
  * @since 0.1.0
  * @category models
  */
 export type McpTool = Tool.Tool<Readonly<Record<string, unknown>>, Output, never, never, McpError>
 
-const MAX_NAME = 128
-
-/** Of a server's own names, which are kept beside ours. */
-const MAX_TOOL_NAME = 512
-
-/**
- * What the protocol allows in names, and a hash where something had to go: the same name whatever other tools there
- * are.
- */
-const nameOf = (prefix: string, name: string): string => {
-  const whole = prefix === "" ? name : `${prefix}__${name}`
-  const cleaned = whole.slice(0, MAX_NAME).replace(/[^A-Za-z0-9_.-]/g, "_")
-  return cleaned === whole ? whole : `${cleaned.slice(0, MAX_NAME - 9)}_${CanonicalJson.hash(whole).slice(0, 8)}`
-}
-
-const prefixOf = (client: Service, options: Options | undefined): string =>
-  options?.prefix === false ? "" : (options?.prefix ?? client.name)
-
-/** What becomes of a tool, skill or not. */
-interface Plan {
-  readonly name: string
-  readonly description: string
-  readonly parameters: JsonSchema
-  readonly confirm: boolean
-  readonly idempotent: boolean
-  readonly readOnly: boolean
-  readonly isRetryable: (error: McpError) => boolean
-  readonly call: (
-    params: Readonly<Record<string, unknown>>,
-    limits: McpOutput.Limits,
-    isStructured: boolean
-  ) => Effect.Effect<Output, McpError>
-}
-
-const needsConfirmation = (tool: ToolInfo, confirm: Options["confirm"] = "destructive"): boolean => {
-  if (confirm !== "destructive") return confirm === "always"
-  return tool.annotations?.readOnlyHint !== true && tool.annotations?.destructiveHint !== false
-}
-
-const limitsOf = (options: Options | undefined, binary: "keep" | "describe"): McpOutput.Limits => ({
-  binary: options?.binary ?? binary,
-  max: options?.maxResult ?? 1_048_576
-})
-
-const planOf = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Plan, string> => {
-  const { annotations, description, inputSchema, requiresTask, title } = tool
-  if (requiresTask === true) return Either.left("it can only be called as a task")
-  if (tool.name.length > MAX_TOOL_NAME) return Either.left(`its name is longer than ${MAX_TOOL_NAME} characters`)
-  const maxSchema = options?.maxSchema ?? 65_536
-  if (!McpText.isWithin(inputSchema, maxSchema)) {
-    return Either.left(`its schema is larger than ${maxSchema} characters, or too deep`)
-  }
-  const maxDescription = options?.maxDescription ?? 4096
-  const name = nameOf(prefixOf(client, options), tool.name)
-  const said = [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "")
-  const readOnly = annotations?.readOnlyHint === true
-  const idempotent = readOnly || annotations?.idempotentHint === true
-  const tell = options?.onProgress
-  return Either.right({
-    name,
-    description: said === undefined ? name : McpText.cut(McpText.visible(said), maxDescription),
-    parameters: McpText.visibleSchema(inputSchema, maxDescription),
-    confirm: needsConfirmation(tool, options?.confirm),
-    idempotent,
-    readOnly,
-    // A call that was cut off may have taken effect.
-    isRetryable: ({ reason }) => reason === "Connection" || (idempotent && reason === "Closed"),
-    call: (params, limits, isStructured) =>
-      Effect.flatMap(
-        client.callTool(tool.name, params, {
-          timeout: options?.timeout,
-          onProgress: tell && ((progress) => tell(name, progress))
-        }),
-        (result) => McpOutput.ofTool(client, tool, result, limits, isStructured)
-      )
-  })
-}
-
 const skillOf = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Made, string> =>
-  Either.flatMap(planOf(client, tool, options), (plan) => {
+  Either.flatMap(makePlan(client, tool, options), (plan) => {
     const limits = limitsOf(options, "keep")
     const build = (returns: JsonSchema | undefined): McpSkill =>
       Skill.fromJsonSchema(plan.name, {
@@ -232,7 +103,7 @@ const warn = (client: Service, name: string, reason: string): Effect.Effect<void
     `The tool "${McpOutput.excerpt(name, 128)}" of the MCP server "${client.name}": ${McpOutput.excerpt(reason, 500)}`
   )
 
-/** The tools to be made something of. */
+/** The tools to convert. */
 const wanted = (client: Service, options: Options | undefined): Effect.Effect<ReadonlyArray<ToolInfo>, McpError> =>
   Effect.flatMap(client.listTools, (all) => {
     const max = options?.maxTools ?? 256
@@ -245,9 +116,9 @@ const wanted = (client: Service, options: Options | undefined): Effect.Effect<Re
   })
 
 /**
- * The server's tools as skills, schemas kept. A tool whose schema does not compile or is too large, or that can only be
- * called as a task, is left out with a warning; the others stay. A tool that fails is a failure of its skill, with the
- * beginning of what it says.
+ * The server's tools as skills, with their schemas. Left out with a warning: a tool whose schema does not compile or is
+ * too large, or that can only be called as a task. A tool that fails is a failure of its skill, with the beginning of
+ * its message.
  *
  * @since 0.1.0
  * @category conversions
@@ -256,12 +127,12 @@ export const skills = (client: Service, options?: Options): Effect.Effect<Readon
   Effect.map(collect(client, options, new Map()), (made) => Array.from(made.values(), ({ skill }) => skill))
 
 interface Known {
-  /** What it was made of. */
+  /** Hash of the tool it was made from. */
   readonly key: string
   readonly skill: McpSkill
 }
 
-/** By name; what is made of the same tool as before is the same skill. */
+/** By name. An unchanged tool keeps its skill. */
 const collect = (
   client: Service,
   options: Options | undefined,
@@ -285,7 +156,7 @@ const collect = (
       const { skill, warning } = one.right
       if (warning !== undefined) yield* warn(client, tool.name, warning)
       made.set(skill.definition.name, { key: key ?? "", skill })
-      // Compiling schemas takes time: others may run in between.
+      // Compiling schemas takes time, so other fibers may run in between.
       yield* Effect.yieldNow()
     }
     if (options?.resources === true) {
@@ -298,7 +169,7 @@ const collect = (
     return made
   })
 
-/** Schemas that are too large to be compared are left out anyway, or only lose their result's. */
+/** Tools with schemas too large to compare are left out anyway, or only lose the schema of their result. */
 const keyOf = (tool: ToolInfo): string | undefined => {
   const { outputSchema = {} } = tool
   return McpText.isWithin(tool.inputSchema, 1_000_000) && McpText.isWithin(outputSchema, 1_000_000)
@@ -307,8 +178,8 @@ const keyOf = (tool: ToolInfo): string | undefined => {
 }
 
 /**
- * The server's tools as tools, for agents that are given them directly. As `skills`, but bytes are described and there
- * is no registry, no permissions and no cache between.
+ * The server's tools as tools, to give to agents directly. As `skills`, but bytes are described, and there is no
+ * registry, permission check or cache.
  *
  * @since 0.1.0
  * @category conversions
@@ -318,7 +189,7 @@ export const tools = (client: Service, options?: Options): Effect.Effect<Readonl
     const limits = limitsOf(options, "describe")
     const made: Array<McpTool> = []
     for (const tool of yield* wanted(client, options)) {
-      const one = Either.flatMap(planOf(client, tool, options), (plan) =>
+      const one = Either.flatMap(makePlan(client, tool, options), (plan) =>
         Either.mapLeft(
           Tool.fromJsonSchema<Output, McpError>(plan.name, {
             description: plan.description,
@@ -357,9 +228,9 @@ export const tools = (client: Service, options?: Options): Effect.Effect<Readonl
 const PAUSE = "100 millis"
 
 /**
- * Registers the server's tools as skills, and follows them: tools that come are registered, those that change replaced,
- * those that go unregistered, now and after each reconnection. Skills of others are left alone: a name that is taken
- * stays taken, with a warning. When the scope closes, what was registered here is gone.
+ * Registers the server's tools as skills and follows their changes: new tools are registered, changed ones replaced,
+ * removed ones unregistered, now and after each reconnection. Other skills are left alone: a taken name is kept, with a
+ * warning. When the scope closes, the registered skills are removed.
  *
  * @since 0.1.0
  * @category registration
@@ -422,7 +293,7 @@ export const register = (
   })
 
 /**
- * As `register`, for the `McpClient` of the context. For several servers, provide each layer with its own client.
+ * `register` for the `McpClient` of the context. For several servers, provide each layer with its own client.
  *
  * @since 0.1.0
  * @category layers
@@ -442,7 +313,7 @@ export const layer = (options?: Options): Layer.Layer<never, McpError, McpClient
   Layer.scopedDiscard(Effect.flatMap(McpClient, (client) => register(client, options)))
 
 /**
- * A prompt of a server as messages. Bytes become files, resources their text; images of the assistant too.
+ * A server's prompt as messages. Bytes become files and resources their text, also in assistant messages.
  *
  * @since 0.1.0
  * @category conversions
@@ -465,13 +336,14 @@ export interface McpDefinition {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonSchema
-  /** The shape of structured content; only objects can be. */
+  /** Schema of structured content; only objects are allowed. */
   readonly outputSchema?: JsonSchema | undefined
   readonly annotations: { readonly idempotentHint: boolean; readonly destructiveHint: boolean }
 }
 
 /**
- * Skills as definitions of MCP tools. A skill that requires confirmation is called destructive: clients then ask first.
+ * Skills as definitions of MCP tools. A skill that requires confirmation is marked destructive, so that clients ask
+ * first.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,8 +1,8 @@
 /**
- * The door to a server of the Model Context Protocol: its tools, resources and prompts as plain data.
+ * The port to a Model Context Protocol server: its tools, resources and prompts as plain data.
  *
- * What a server says of itself is the word of another party: names, descriptions, schemas, annotations and results are
- * data, never instructions. This port hands them over as they came; `McpBridge` makes them fit for models.
+ * A server is a third party: its names, descriptions, schemas, annotations and results are data, never instructions.
+ * This port returns them unchanged; `McpBridge` prepares them for models.
  *
  * @since 0.1.0
  */
@@ -15,18 +15,18 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 
 /**
- * What a server is and what it offers.
+ * The server and its capabilities.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ServerInfo {
-  /** What the server calls itself. */
+  /** The server's name for itself. */
   readonly name: string
   readonly version: string
   readonly title?: string | undefined
   readonly protocolVersion?: string | undefined
-  /** How the server wants to be used. */
+  /** The server's usage instructions. */
   readonly instructions?: string | undefined
   readonly capabilities: {
     readonly tools: boolean
@@ -36,20 +36,20 @@ export interface ServerInfo {
 }
 
 /**
- * What a server claims about a tool. Hints of another party: nothing that must hold may rest on them alone.
+ * A server's claims about a tool. Hints of a third party: no guarantee may rest on them alone.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ToolAnnotations {
   readonly title?: string | undefined
-  /** It changes nothing. False unless said. */
+  /** Changes nothing. Default false. */
   readonly readOnlyHint?: boolean | undefined
-  /** It may delete or overwrite. True unless said, for tools that are not read-only. */
+  /** May delete or overwrite. Default true, for tools that are not read-only. */
   readonly destructiveHint?: boolean | undefined
-  /** Calling it twice does no more than once. False unless said. */
+  /** Calling it twice has no more effect than once. Default false. */
   readonly idempotentHint?: boolean | undefined
-  /** It reaches beyond the server. True unless said. */
+  /** Reaches beyond the server. Default true. */
   readonly openWorldHint?: boolean | undefined
 }
 
@@ -62,15 +62,15 @@ export interface ToolInfo {
   readonly title?: string | undefined
   readonly description?: string | undefined
   readonly inputSchema: JsonSchema
-  /** The shape of `structuredContent`. */
+  /** Schema of `structuredContent`. */
   readonly outputSchema?: JsonSchema | undefined
   readonly annotations?: ToolAnnotations | undefined
-  /** Whether it can only be called as a task that is fetched later; such calls are refused. */
+  /** Can only be called as a task that is fetched later; such calls are refused. */
   readonly requiresTask?: boolean | undefined
 }
 
 /**
- * The contents of a resource: text, or bytes as base64.
+ * Contents of a resource: text, or bytes as base64.
  *
  * @since 0.1.0
  * @category models
@@ -83,7 +83,7 @@ export interface ResourceContents {
 }
 
 /**
- * One piece of a result or a prompt. `data` is base64.
+ * One block of a result or a prompt. `data` is base64.
  *
  * @since 0.1.0
  * @category models
@@ -102,7 +102,7 @@ export type ContentBlock =
 export interface ToolResult {
   readonly content: ReadonlyArray<ContentBlock>
   readonly structuredContent?: Readonly<Record<string, unknown>> | undefined
-  /** The tool itself failed; the content says how. */
+  /** The tool itself failed; the content describes the failure. */
   readonly isError: boolean
 }
 
@@ -159,7 +159,7 @@ export interface PromptResult {
 }
 
 /**
- * How far a call is.
+ * Progress of a call.
  *
  * @since 0.1.0
  * @category models
@@ -171,26 +171,25 @@ export interface Progress {
 }
 
 /**
- * What is unset comes from the client.
+ * Defaults come from the client.
  *
  * @since 0.1.0
  * @category models
  */
 export interface CallOptions {
-  /** Time without an answer; where progress is asked for, each progress begins it anew. */
+  /** Time limit without an answer; with progress requested, each report restarts it. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Time in all, whatever progress there is. */
+  /** Time limit of the whole call, whatever its progress. */
   readonly maxTotal?: Duration.DurationInput | undefined
   /**
-   * Given each progress in order; the call ends after the last of them. The server is asked for progress only if this
-   * is set. One that is slow misses the oldest.
+   * Receives each report in order; the call ends after the last. Progress is requested from the server only if this is
+   * set. A slow listener misses the oldest reports.
    */
   readonly onProgress?: ((progress: Progress) => Effect.Effect<void>) | undefined
 }
 
 /**
- * What happened to the server. After `Connected` everything about it may be new; a list that changed is to be read
- * again.
+ * A change of the server. After `Connected` everything about it may be new; a changed list must be read again.
  *
  * @since 0.1.0
  * @category models
@@ -200,19 +199,19 @@ export interface Change {
 }
 
 /**
- * A server could not be reached, or did not answer as it should.
+ * A server could not be reached, or did not answer correctly.
  *
- * - `Configuration`: the client cannot be made as it is configured
- * - `Connection`: no connection; nothing was asked of the server
- * - `Closed`: the connection was lost in mid-call, by a crash for instance; whether the call took effect is unknown
+ * - `Configuration`: the client cannot be made as configured
+ * - `Connection`: no connection; no request was sent
+ * - `Closed`: the connection was lost during a call, by a crash for instance; whether the call took effect is unknown
  * - `RestartLimit`: the server was lost too often in too short a time
  * - `Timeout`: no answer in time; the server was told to stop
  * - `Unsupported`: the server does not offer this
- * - `Refused`: the server does not let this client in; `status` says how
+ * - `Refused`: the server rejects this client; `status` says how
  * - `Protocol`: the server answered with an error; `rpcCode` says which
- * - `InvalidResponse`: the answer is not what the protocol wants
+ * - `InvalidResponse`: the answer does not follow the protocol
  * - `TooLarge`: a message was larger than allowed
- * - `ToolFailed`: the tool itself failed; the message holds the beginning of what it says
+ * - `ToolFailed`: the tool itself failed; the message has the beginning of its output
  *
  * @since 0.1.0
  * @category errors
@@ -232,65 +231,64 @@ export class McpError extends ErrorCode.TaggedError<McpError>("effect-lexigram/s
     "TooLarge",
     "ToolFailed"
   ),
-  /** The name that the client gives the server. */
+  /** The client's name for the server. */
   server: Schema.String,
   toolName: Schema.optional(Schema.String),
   rpcCode: Schema.optional(Schema.Number),
   status: Schema.optional(Schema.Int),
   exitCode: Schema.optional(Schema.Int),
   signal: Schema.optional(Schema.String),
-  /** The end of what the server's process wrote there, secrets taken out. */
+  /** The end of the server process's standard error, without secrets. */
   stderr: Schema.optional(Schema.String)
 }) {}
 
 /**
- * A connection that was lost comes back by itself: the next request makes a new one, as far as the client is configured
- * to. Interrupting a request tells the server to stop it.
+ * A lost connection is restored: the next request opens a new one, as far as the client's configuration allows.
+ * Interrupting a request tells the server to stop it.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** What the client calls the server: part of names and errors. */
+  /** The client's name for the server, used in names and errors. */
   readonly name: string
-  /** What the server says of itself; connects where there is no connection. */
+  /** Information from the server; connects if necessary. */
   readonly info: Effect.Effect<ServerInfo, McpError>
   /** Succeeds when the server answers. */
   readonly ping: Effect.Effect<void, McpError>
   /**
-   * All tools, all pages of them, in the server's order. A server without tools: empty. Entries that are no tools are
-   * left out.
+   * All tools of all pages, in the server's order; empty for a server without tools. Invalid entries are left out.
    */
   readonly listTools: Effect.Effect<ReadonlyArray<ToolInfo>, McpError>
   /**
-   * Calls a tool. That the tool itself failed is a result with `isError`; `McpError` says that the call did not come to
-   * a result. A tool that the server does not have is one or the other, as the server likes.
+   * Calls a tool. A failure of the tool itself is a result with `isError`; `McpError` means that there is no result.
+   * The server decides which of the two an unknown tool is.
    */
   readonly callTool: (
     name: string,
     args?: Readonly<Record<string, unknown>>,
     options?: CallOptions
   ) => Effect.Effect<ToolResult, McpError>
-  /** All resources; a server without resources: empty. */
+  /** All resources; empty for a server without resources. */
   readonly listResources: Effect.Effect<ReadonlyArray<ResourceInfo>, McpError>
-  /** All templates of resources; a server without resources: empty. */
+  /** All resource templates; empty for a server without resources. */
   readonly listResourceTemplates: Effect.Effect<ReadonlyArray<ResourceTemplateInfo>, McpError>
-  /** A resource that the server does not have fails with reason `Protocol`. */
+  /** An unknown resource fails with reason `Protocol`. */
   readonly readResource: (
     uri: string,
     options?: CallOptions
   ) => Effect.Effect<ReadonlyArray<ResourceContents>, McpError>
-  /** All prompts; a server without prompts: empty. */
+  /** All prompts; empty for a server without prompts. */
   readonly listPrompts: Effect.Effect<ReadonlyArray<PromptInfo>, McpError>
-  /** A prompt that the server does not have, or arguments it does not take, fail with reason `Protocol`. */
+  /** An unknown prompt or invalid arguments fail with reason `Protocol`. */
   readonly getPrompt: (
     name: string,
     args?: Readonly<Record<string, string>>,
     options?: CallOptions
   ) => Effect.Effect<PromptResult, McpError>
   /**
-   * What happens from the time of subscription on; begins with `Connected` where there is a connection. A subscriber
-   * that falls far behind loses the oldest changes.
+   * Changes from the time of subscription on, starting with `Connected` if there is a connection. A slow subscriber
+   * loses the oldest changes.
    */
   readonly changes: Stream.Stream<Change>
 }

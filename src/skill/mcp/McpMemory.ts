@@ -1,5 +1,5 @@
 /**
- * An MCP server that is made of values: for tests, and for servers that live in the same process.
+ * An in-memory MCP server, for tests and for servers in the same process.
  *
  * @since 0.1.0
  */
@@ -28,7 +28,7 @@ import {
 import * as McpOutput from "./McpOutput.js"
 
 /**
- * A tool and what it does.
+ * A tool with its implementation.
  *
  * @since 0.1.0
  * @category models
@@ -57,7 +57,7 @@ export interface MemoryPrompt extends PromptInfo {
 }
 
 /**
- * A server. What it has none of it does not offer.
+ * A server. Absent capabilities are not offered.
  *
  * @since 0.1.0
  * @category models
@@ -74,14 +74,14 @@ export interface Server {
 }
 
 /**
- * A client, and the way to change its server.
+ * A client, and a way to change its server.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Memory {
   readonly client: Service
-  /** Makes another server of it, and tells of the lists that changed. */
+  /** Replaces the server and announces the lists that changed. */
   readonly update: (f: (server: Server) => Server) => Effect.Effect<void>
 }
 
@@ -103,8 +103,8 @@ const lists = [
 ] as const
 
 /**
- * A client of a server that is never lost. Calls run in the caller's fiber, for as long as it gives them; `name` is the
- * client's, that of the server unless set.
+ * A client whose connection is never lost. Calls run in the caller's fiber. `name` is the client's name for the server;
+ * default: the server's own.
  *
  * @since 0.1.0
  * @category constructors

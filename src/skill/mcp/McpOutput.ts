@@ -1,5 +1,5 @@
 /**
- * What the tools, resources and prompts of MCP servers give, bounded and with nothing hidden in it.
+ * Bounds results of MCP tools, resources and prompts, and makes hidden characters visible.
  *
  * @internal
  * @since 0.1.0
@@ -19,10 +19,10 @@ import * as McpText from "./McpText.js"
 
 export type Output = string | Readonly<Record<string, unknown>> | ReadonlyArray<ContentBlock>
 
-/** The beginning of what a tool says of its failure. */
+/** Maximum length of a tool's failure message. */
 const MAX_FAILURE = 1000
 
-/** The beginning of what another party says, on one line. */
+/** The beginning of a third party's text, on one line. */
 export const excerpt = (text: string, maxLength: number): string =>
   VisibleText.visible(SecretText.excerpt(text, { maxLength }))
 
@@ -41,7 +41,7 @@ const described = (kind: string, mimeType: string | undefined, data: string): Co
   text: `[${kind}${mimeType === undefined ? "" : ` ${excerpt(mimeType, 64)}`}, ${bytesOf(data)} bytes]`
 })
 
-/** Blocks within a number of characters in all. */
+/** Limits blocks to a total number of characters. */
 export const bound = (
   content: ReadonlyArray<ContentBlock>,
   max: number,
@@ -112,7 +112,7 @@ export interface Limits {
   readonly max: number
 }
 
-/** The result of a tool; `isStructured` where it declares what its structured content is. */
+/** The result of a tool; `isStructured` if it declares the schema of its structured content. */
 export const ofTool = (
   client: Service,
   tool: ToolInfo,
@@ -143,7 +143,7 @@ export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "file"; readonly mediaType: string; readonly data: string; readonly fileName?: string }
 
-/** A block as a part of a message. */
+/** A block as a message part. */
 export const partOf = (block: ContentBlock): Part => {
   switch (block.type) {
     case "text":
@@ -162,7 +162,7 @@ export const partOf = (block: ContentBlock): Part => {
   }
 }
 
-/** A resource: its text where that is all there is. */
+/** A resource; only its text if there is nothing else. */
 export const ofResource = (contents: ReadonlyArray<ResourceContents>, limits: Limits): Output => {
   const blocks = contents.map((resource): ContentBlock => ({ type: "resource", resource }))
   const bounded = bound(blocks, limits.max, limits.binary)

@@ -1,12 +1,12 @@
 /**
- * What a server says made fit for models and people: nothing hidden in it, and not too much of it.
+ * Makes text from servers safe to show: hidden characters visible, length bounded.
  *
  * @internal
  * @since 0.1.0
  */
 
-// Controls other than line ends and tabs, marks that turn the direction of text, characters without width and tag
-// characters. What scripts and emoji need (joiners, variation selectors of the first plane) stays.
+// Control characters except line ends and tabs, bidirectional marks, zero-width characters and tag characters.
+// Characters that scripts and emoji need (joiners, variation selectors of the first plane) stay.
 const hidden =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|\p{Surrogate}/gu
@@ -15,7 +15,7 @@ const escaped = (character: string): string =>
   `\\u{${(character.codePointAt(0) as number).toString(16).padStart(4, "0")}}`
 
 /**
- * The text with every hidden character as its code point.
+ * Replaces every hidden character by its code point.
  *
  * @since 0.1.0
  * @category conversions
@@ -23,7 +23,7 @@ const escaped = (character: string): string =>
 export const visible = (text: string): string => text.replace(hidden, escaped)
 
 /**
- * At most so many characters, and how many are missing; half a surrogate pair is none.
+ * At most `max` characters, with a note on how many are missing; never half a surrogate pair.
  *
  * @since 0.1.0
  * @category conversions
@@ -36,7 +36,7 @@ export const cut = (text: string, max: number): string => {
 }
 
 /**
- * Levels of data that are read.
+ * Maximum nesting of data that is read.
  *
  * @since 0.1.0
  * @category constants
@@ -44,7 +44,7 @@ export const cut = (text: string, max: number): string => {
 export const MAX_DEPTH = 64
 
 /**
- * Whether data has at most so many characters and is not too deep. Looks no further than that, and takes no stack.
+ * Whether data has at most `max` characters and is not too deep. Stops at the limit and does not recurse.
  *
  * @since 0.1.0
  * @category predicates
@@ -73,7 +73,7 @@ export const isWithin = (value: unknown, max: number): boolean => {
   return true
 }
 
-/** Keys define own properties, so one named `__proto__` stays data. */
+/** Keys define own properties, so `__proto__` stays data. */
 const mapped = (value: unknown, f: (item: unknown, key: string) => unknown, key = ""): unknown => {
   if (Array.isArray(value)) return value.map((item) => mapped(item, f, key))
   if (typeof value !== "object" || value === null) return f(value, key)
@@ -81,7 +81,7 @@ const mapped = (value: unknown, f: (item: unknown, key: string) => unknown, key 
 }
 
 /**
- * Data with all its texts visible. For data within `MAX_DEPTH`.
+ * Makes all texts in data visible; the data must be within `MAX_DEPTH`.
  *
  * @since 0.1.0
  * @category conversions
@@ -90,7 +90,7 @@ export const visibleData = <A>(value: A): A =>
   mapped(value, (item) => (typeof item === "string" ? visible(item) : item)) as A
 
 /**
- * A schema whose words to the reader are visible and cut; what values are checked by stays as it is.
+ * Makes a schema's descriptive texts visible and cuts them; its validation keywords stay as they are.
  *
  * @since 0.1.0
  * @category conversions

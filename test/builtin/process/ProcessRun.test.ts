@@ -8,6 +8,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
+import type * as ProcessRequest from "../../../src/builtin/process/ProcessRequest.js"
 import * as ProcessRun from "../../../src/builtin/process/ProcessRun.js"
 import * as ProcessTable from "../../../src/builtin/process/ProcessTable.js"
 import { eventually, fresh, running } from "../../support/Processes.js"
@@ -30,7 +31,7 @@ for (const [name, options] of [
 const node = process.execPath
 
 describe.each(modes)("ProcessRun %s", (_, service) => {
-  const sh = (script: string, options?: Omit<ProcessRun.Request, "command" | "args">) =>
+  const sh = (script: string, options?: Omit<ProcessRequest.Request, "command" | "args">) =>
     service.run({ command: "sh", args: ["-c", script], ...options })
 
   it.live("output, end of standard error and exit code come back", () =>

@@ -10,6 +10,7 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as ClientReader from "../../../src/builtin/sql/ClientReader.js"
+import * as DatabaseQueryError from "../../../src/builtin/sql/DatabaseQueryError.js"
 import * as DatabaseQuerySkill from "../../../src/builtin/sql/DatabaseQuerySkill.js"
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import type * as Skill from "../../../src/skill/definition/Skill.js"
@@ -17,7 +18,7 @@ import { call, Misfit } from "../../support/Skills.js"
 
 const usual = DatabaseQuerySkill.make({ allowBlocking: true })
 
-type Reads = Skill.Skill<never, unknown, DatabaseQuerySkill.DatabaseQueryError, SqlClient.SqlClient>
+type Reads = Skill.Skill<never, unknown, DatabaseQueryError.DatabaseQueryError, SqlClient.SqlClient>
 
 /** A client whose reserved connections do some things otherwise. */
 const over = (sql: SqlClient.SqlClient, change: (connection: Connection) => Partial<Connection>): SqlClient.SqlClient =>
@@ -50,8 +51,8 @@ const on = (sql: SqlClient.SqlClient) => ({
     Effect.provideService(call(skill, params), SqlClient.SqlClient, sql),
   reasonOf: <P, A, E, R>(skill: Skill.Skill<P, A, E, R>, params: unknown) =>
     Effect.map(Effect.flip(Effect.provideService(call(skill, params), SqlClient.SqlClient, sql)), (error) => {
-      assert.instanceOf(error, DatabaseQuerySkill.DatabaseQueryError)
-      return (error as DatabaseQuerySkill.DatabaseQueryError).reason
+      assert.instanceOf(error, DatabaseQueryError.DatabaseQueryError)
+      return (error as DatabaseQueryError.DatabaseQueryError).reason
     })
 })
 
@@ -95,9 +96,9 @@ it.effect("options from a configuration that name no database are refused", () =
     const given: unknown = { maxRows: 10 }
     const skill = DatabaseQuerySkill.make(given as DatabaseQuerySkill.SqliteOptions)
     const error = yield* Effect.flip(call(skill, { sql: "SELECT 1" }))
-    assert.instanceOf(error, DatabaseQuerySkill.DatabaseQueryError)
-    assert.strictEqual((error as DatabaseQuerySkill.DatabaseQueryError).reason, "Configuration")
-    assert.include((error as DatabaseQuerySkill.DatabaseQueryError).hint, "`sqlite` or `postgres`")
+    assert.instanceOf(error, DatabaseQueryError.DatabaseQueryError)
+    assert.strictEqual((error as DatabaseQueryError.DatabaseQueryError).reason, "Configuration")
+    assert.include((error as DatabaseQueryError.DatabaseQueryError).hint, "`sqlite` or `postgres`")
   })
 )
 
@@ -303,7 +304,7 @@ describe("DatabaseQuerySkill", () => {
         sql.startsWith("SET") ? Effect.fail(new SqlError({ cause: new Error("hush") })) : Effect.succeed([])
       )
       const error = yield* Effect.flip(on(halfway.client).call(usual, { sql: "SELECT 1" }))
-      assert.strictEqual((error as DatabaseQuerySkill.DatabaseQueryError).reason, "Connection")
+      assert.strictEqual((error as DatabaseQueryError.DatabaseQueryError).reason, "Connection")
       assert.notInclude(JSON.stringify(error), "hush")
       assert.deepStrictEqual(halfway.statements.at(-1), ["ROLLBACK"])
 
@@ -327,7 +328,7 @@ describe("DatabaseQuerySkill", () => {
       assert.deepStrictEqual(mysql.statements, [])
       const away = yield* told(postgres, undefined, Effect.fail(new SqlError({ cause: new Error("hush") })))
       const error = yield* Effect.flip(on(away.client).call(usual, { sql: "SELECT 1" }))
-      assert.strictEqual((error as DatabaseQuerySkill.DatabaseQueryError).reason, "Connection")
+      assert.strictEqual((error as DatabaseQueryError.DatabaseQueryError).reason, "Connection")
       assert.notInclude(JSON.stringify(error), "hush")
       assert.isTrue(usual.erased.isRetryable?.(error))
     })

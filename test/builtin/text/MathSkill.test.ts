@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
+import * as Arithmetic from "../../../src/builtin/text/Arithmetic.js"
 import * as Calculator from "../../../src/builtin/text/Calculator.js"
 import * as MathSkill from "../../../src/builtin/text/MathSkill.js"
 import { call } from "../../support/Skills.js"
@@ -70,8 +71,8 @@ describe("MathSkill", () => {
     assert.strictEqual(text("gcd(12, 18) + lcm(4, 6) + mod(7, 4) + pow(2, 3) + factorial(3)"), "35")
     assert.strictEqual(text("SQRT(16)"), "4")
     assert.strictEqual(text("asinh(1)"), '0: There is no function "asinh"; did you mean asin?')
-    for (const name of Calculator.functions.keys()) {
-      const { least } = Calculator.functions.get(name) as { readonly least: number }
+    for (const name of Arithmetic.functions.keys()) {
+      const { least } = Arithmetic.functions.get(name) as { readonly least: number }
       assert.match(text(`${name}(${Array.from({ length: least }, () => "1").join(", ")})`), /^-?[\d.]+$/, name)
     }
   })
@@ -186,6 +187,12 @@ describe("MathSkill", () => {
       }),
       { numRuns: 2000 }
     )
+  })
+
+  it("names every function and constant in the description of its parameter", () => {
+    const description = JSON.stringify(MathSkill.skill.definition.parametersSchema)
+    assert.include(description, `functions: ${[...Arithmetic.functions.keys()].sort().join(", ")};`)
+    assert.include(description, `constants: ${[...Arithmetic.constants.keys()].join(", ")}`)
   })
 
   it.effect("the skill answers with a number, every digit and the expression", () =>

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
+import * as HttpRequestError from "../../../src/builtin/web/HttpRequestError.js"
 import * as HttpRequestSkill from "../../../src/builtin/web/HttpRequestSkill.js"
 import * as LoopbackServer from "../../support/LoopbackServer.js"
 import { call, Misfit } from "../../support/Skills.js"
@@ -11,8 +12,8 @@ const local = { allowPrivate: ["127.0.0.1"], ports: "any" } as const
 
 const reasonOf = (options: HttpRequestSkill.Options, params: unknown) =>
   Effect.map(Effect.flip(call(HttpRequestSkill.make(options), params)), (error) => {
-    assert.instanceOf(error, HttpRequestSkill.HttpRequestError)
-    return (error as HttpRequestSkill.HttpRequestError).reason
+    assert.instanceOf(error, HttpRequestError.HttpRequestError)
+    return (error as HttpRequestError.HttpRequestError).reason
   })
 
 /** Every request goes to this server, whatever its host. */
@@ -216,8 +217,8 @@ describe("HttpRequestSkill", () => {
         { allowPrivate: ["10/99"] }
       ]) {
         const error = yield* Effect.flip(call(HttpRequestSkill.make(options), { url: "http://example.org/" }))
-        assert.instanceOf(error, HttpRequestSkill.HttpRequestError)
-        assert.strictEqual((error as HttpRequestSkill.HttpRequestError).reason, "Configuration")
+        assert.instanceOf(error, HttpRequestError.HttpRequestError)
+        assert.strictEqual((error as HttpRequestError.HttpRequestError).reason, "Configuration")
         assert.include(error.message, Object.values(options)[0]![0]!)
       }
     })
@@ -253,7 +254,7 @@ describe("HttpRequestSkill", () => {
         const error = yield* Effect.flip(
           call(HttpRequestSkill.make(towards("8.8.8.8")), { url: "http://example.org/", headers: given })
         )
-        assert.strictEqual((error as HttpRequestSkill.HttpRequestError).reason, "HeaderNotAllowed")
+        assert.strictEqual((error as HttpRequestError.HttpRequestError).reason, "HeaderNotAllowed")
         assert.notInclude(JSON.stringify(error), "hush")
       }
     })
@@ -476,7 +477,7 @@ describe("HttpRequestSkill", () => {
       })
       for (const server of [drip, silent]) {
         const error = yield* Effect.flip(call(HttpRequestSkill.make(local), { url: server.url, timeout: 0.1 }))
-        assert.strictEqual((error as HttpRequestSkill.HttpRequestError).reason, "Timeout")
+        assert.strictEqual((error as HttpRequestError.HttpRequestError).reason, "Timeout")
         assert.include(error.message, "0.1 seconds")
         yield* server.closed
         assert.strictEqual(server.open(), 0)
@@ -549,7 +550,7 @@ describe("HttpRequestSkill", () => {
       assert.strictEqual(yield* reasonOf(nobody, { url: "http://example.org" }), "Unresolved")
       const { isRetryable } = HttpRequestSkill.skill.erased
       const retryable = (["Unresolved", "Unreachable", "Connection", "Timeout", "TooLarge"] as const).map((reason) =>
-        isRetryable?.(new HttpRequestSkill.HttpRequestError({ reason, message: "" }))
+        isRetryable?.(new HttpRequestError.HttpRequestError({ reason, message: "" }))
       )
       assert.deepStrictEqual(retryable, [true, true, false, false, false])
     })
@@ -566,7 +567,7 @@ describe("HttpRequestSkill", () => {
           body: "hush-body"
         })
       )
-      assert.strictEqual((error as HttpRequestSkill.HttpRequestError).host, "127.0.0.1")
+      assert.strictEqual((error as HttpRequestError.HttpRequestError).host, "127.0.0.1")
       assert.notInclude(`${JSON.stringify(error)} ${error.message} ${error.stack} ${String(error.cause)}`, "hush")
     })
   )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as HttpRequestSkill from "../../../src/builtin/web/HttpRequestSkill.js"
+import * as HttpRequestError from "../../../src/builtin/web/HttpRequestError.js"
 import * as PageText from "../../../src/builtin/web/PageText.js"
 import * as WebBrowseSkill from "../../../src/builtin/web/WebBrowseSkill.js"
 import * as LoopbackServer from "../../support/LoopbackServer.js"
@@ -92,8 +92,8 @@ describe("WebBrowseSkill", () => {
       const server = yield* serving(page)
       const reasonOf = (options: WebBrowseSkill.Options, url: string) =>
         Effect.map(Effect.flip(call(WebBrowseSkill.make(options), { url })), (error) => {
-          assert.instanceOf(error, HttpRequestSkill.HttpRequestError)
-          return (error as HttpRequestSkill.HttpRequestError).reason
+          assert.instanceOf(error, HttpRequestError.HttpRequestError)
+          return (error as HttpRequestError.HttpRequestError).reason
         })
       assert.strictEqual(yield* reasonOf({ ports: "any" }, server.url), "AddressNotAllowed")
       assert.strictEqual(yield* reasonOf({ ...local, hosts: ["example.org"] }, server.url), "NotAllowed")

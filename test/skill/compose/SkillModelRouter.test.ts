@@ -9,6 +9,7 @@ import * as ModelRouter from "../../../src/llm/ModelRouter.js"
 import type { LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import { LlmTimeoutError, LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as SkillModelRouter from "../../../src/skill/compose/SkillModelRouter.js"
+import * as BoundSkill from "../../../src/skill/definition/BoundSkill.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import {
   SkillExecutionError,
@@ -200,7 +201,7 @@ describe("SkillModelRouter", () => {
       assert.deepStrictEqual(safe.definition.permissions, ["refund", "parcel", "human"])
       assert.deepStrictEqual(safe.erased.uses, [refund, parcel, human])
       const client = says(`{"route":"refund"}`)
-      const bound = through(client)(Skill.bind(safe))
+      const bound = through(client)(BoundSkill.make(safe))
       const error = yield* Effect.flip(Effect.flatMap(bound, (skill) => SkillRuns.call(skill, { text: 1 })))
       assert.instanceOf(error, SkillValidationError)
       assert.isEmpty(client.requests)

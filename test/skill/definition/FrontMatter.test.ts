@@ -2,15 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as FrontMatter from "../../../src/skill/definition/FrontMatter.js"
-import * as SkillFile from "../../../src/skill/definition/SkillFile.js"
+import * as SkillFileReader from "../../../src/skill/definition/SkillFileReader.js"
 import * as Growth from "../../support/Growth.js"
 
 const file = (front: string): string => `---\nname: skill\ndescription: x\n${front}\n---\nbody`
 
 /** One verdict, and of both readers. */
 const judge = (text: string): void => {
-  const strict = SkillFile.parse(text)
-  const lenient = SkillFile.parseLenient(text)
+  const strict = SkillFileReader.parse(text)
+  const lenient = SkillFileReader.parseLenient(text)
   if (Either.isRight(strict)) {
     assert.isTrue(Either.isRight(lenient))
   } else {
@@ -155,9 +155,9 @@ describe("FrontMatter", () => {
     }
     for (const text of [fill("["), fill("{a: "), fill("- "), lines]) {
       judge(file(`metadata: ${text}`))
-      assert.isTrue(Either.isLeft(SkillFile.parseLenient(file(`license:\n${text}`))))
+      assert.isTrue(Either.isLeft(SkillFileReader.parseLenient(file(`license:\n${text}`))))
     }
-    assert.isTrue(Either.isLeft(SkillFile.parse(file(lines))))
+    assert.isTrue(Either.isLeft(SkillFileReader.parse(file(lines))))
   })
 
   it("nesting that people write is read", () => {
@@ -171,7 +171,7 @@ describe("FrontMatter", () => {
     for (let i = 1; i < 30; i++) laughs.push(`a${i}: &a${i} [*a${i - 1}, *a${i - 1}, *a${i - 1}, *a${i - 1}]`)
     const bomb = file(`${laughs.join("\n")}\nmetadata: *a29`)
     judge(bomb)
-    assert.isTrue(Either.isLeft(SkillFile.parse(bomb)))
+    assert.isTrue(Either.isLeft(SkillFileReader.parse(bomb)))
     judge(file(`a: &a x\n${fill("b: *a\n", 30_000)}`))
     judge(file("metadata: &m {a: *m, b: [*m]}"))
   })

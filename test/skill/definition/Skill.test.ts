@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../src/domain/Ids.js"
 import * as Run from "../../../src/observability/Run.js"
+import * as BoundSkill from "../../../src/skill/definition/BoundSkill.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import * as Skills from "../../support/Skills.js"
 
@@ -18,7 +19,7 @@ const speak = Skill.make("speak", {
 describe("Skill", () => {
   it.effect("keeps what it requires from where it is bound; what is there when it is executed wins", () =>
     Effect.gen(function* () {
-      const bound = yield* Effect.provideService(Skill.bind(speak), Word, "then")
+      const bound = yield* Effect.provideService(BoundSkill.make(speak), Word, "then")
       assert.strictEqual(yield* Skills.call(bound, { loud: true }), "THEN")
       assert.strictEqual(yield* Effect.provideService(Skills.call(bound, { loud: false }), Word, "now"), "now")
     })
@@ -32,8 +33,8 @@ describe("Skill", () => {
       })
       const outside = (yield* Run.Run).runId
       const inside = { ...(yield* Run.Run), runId: RunId.make("run-that-ended") }
-      const bound = yield* Effect.provideService(Skill.bind(which), Run.Run, inside)
-      const [other] = yield* Effect.provideService(Skill.bindAll([which]), Run.Run, inside)
+      const bound = yield* Effect.provideService(BoundSkill.make(which), Run.Run, inside)
+      const [other] = yield* Effect.provideService(BoundSkill.all([which]), Run.Run, inside)
       assert.strictEqual(yield* Skills.call(bound, {}), outside)
       assert.strictEqual(yield* Skills.call(other as typeof bound, {}), outside)
     })

@@ -15,6 +15,7 @@ import * as SkillCombinators from "../../../src/skill/compose/SkillCombinators.j
 import * as SkillPipeline from "../../../src/skill/compose/SkillPipeline.js"
 import * as SkillRouter from "../../../src/skill/compose/SkillRouter.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import type * as SkillDefinition from "../../../src/skill/definition/SkillDefinition.js"
 import {
   SkillConfirmationDeniedError,
   SkillExecutionError,
@@ -31,7 +32,7 @@ const about = { description: "d" }
 const at = new Date(0)
 
 /** Of days, so that typed and JSON form differ. */
-const counted = (name: string, traits?: Skill.Traits & Skill.Confirmation<unknown>) => {
+const counted = (name: string, traits?: SkillDefinition.Traits & SkillDefinition.Confirmation<unknown>) => {
   const state = { calls: 0 }
   const skill = Skill.make(name, {
     description: "d",

@@ -9,6 +9,7 @@ import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as SkillFile from "../../../src/skill/definition/SkillFile.js"
+import * as SkillFileReader from "../../../src/skill/definition/SkillFileReader.js"
 
 const text = (front: string, body = "Do it.") => `---\n${front}\n---\n${body}\n`
 const described = (front: string) => text(`description: Does it. Use it when asked.\n${front}`)
@@ -16,19 +17,19 @@ const named = (name: string) => described(`name: ${name}`)
 const with_ = (front: string) => described(`name: skill\n${front}`)
 
 const file = (source: string, folderName?: string): SkillFile.SkillFile => {
-  const parsed = SkillFile.parse(source, { folderName })
+  const parsed = SkillFileReader.parse(source, { folderName })
   return Either.isRight(parsed) ? parsed.right : assert.fail(parsed.left.message)
 }
 
 const issues = (source: string, folderName?: string): ReadonlyArray<SkillFile.Issue> => {
-  const parsed = SkillFile.parse(source, { folderName })
+  const parsed = SkillFileReader.parse(source, { folderName })
   return Either.isLeft(parsed) ? parsed.left.issues : assert.fail("no issue")
 }
 
 const rules = (source: string, folderName?: string) => issues(source, folderName).map(({ rule }) => rule)
 
 const lenient = (source: string, folderName?: string) => {
-  const parsed = SkillFile.parseLenient(source, { folderName })
+  const parsed = SkillFileReader.parseLenient(source, { folderName })
   return Either.isRight(parsed) ? parsed.right : assert.fail(parsed.left.message)
 }
 
@@ -283,7 +284,7 @@ describe("SkillFile", () => {
     assert.strictEqual(lenient(with_("name: other")).file.name, "skill")
     assert.strictEqual(lenient(named("Big"), "small").file.name, "Big")
     for (const source of ["no front matter", text("name: a"), text("description: x"), with_("license: 'x")])
-      assert.isTrue(Either.isLeft(SkillFile.parseLenient(source)))
+      assert.isTrue(Either.isLeft(SkillFileReader.parseLenient(source)))
   })
 
   it("a tool whose pattern cannot be read is never allowed without it", () => {
@@ -357,13 +358,13 @@ describe("SkillFile", () => {
         { "SKILL.md": skill, "scripts/main.py": "print()", "references/b.md": "b", "a.txt": "a" },
         (folder) =>
           Effect.gen(function* () {
-            const read = yield* SkillFile.validate(folder)
+            const read = yield* SkillFileReader.validate(folder)
             assert.strictEqual(read.file.name, "pdf")
             assert.strictEqual(read.directory, folder)
             assert.deepStrictEqual(read.files, ["a.txt", "references/b.md", "scripts/main.py"])
             assert.match(read.hash, /^[0-9a-f]{64}$/)
             assert.deepStrictEqual(read.warnings, [])
-            assert.deepStrictEqual(yield* SkillFile.load(folder), read)
+            assert.deepStrictEqual(yield* SkillFileReader.load(folder), read)
           })
       )
     )
@@ -374,13 +375,13 @@ describe("SkillFile", () => {
           Fs.symlinkSync("/etc/hostname", NodePath.join(folder, "host"))
           Fs.symlinkSync("nowhere", NodePath.join(folder, "nothing"))
           Fs.symlinkSync("itself", NodePath.join(folder, "itself"))
-          const { directory, issues } = yield* Effect.flip(SkillFile.validate(folder))
+          const { directory, issues } = yield* Effect.flip(SkillFileReader.validate(folder))
           assert.deepStrictEqual(
             issues.map(({ rule }) => rule),
             ["lower-case", "folder-name", "link", "link", "link"]
           )
           assert.strictEqual(directory, folder)
-          const loaded = yield* SkillFile.load(folder)
+          const loaded = yield* SkillFileReader.load(folder)
           assert.strictEqual(loaded.file.name, "PDF")
           assert.lengthOf(loaded.warnings, 5)
           assert.deepStrictEqual(loaded.files, [])
@@ -391,9 +392,9 @@ describe("SkillFile", () => {
     it.effect("SKILL.md is looked for before skill.md", () =>
       withFolder("pdf", { "skill.md": named("pdf") }, (folder) =>
         Effect.gen(function* () {
-          assert.strictEqual((yield* SkillFile.validate(folder)).file.license, undefined)
+          assert.strictEqual((yield* SkillFileReader.validate(folder)).file.license, undefined)
           Fs.writeFileSync(NodePath.join(folder, "SKILL.md"), skill)
-          const read = yield* SkillFile.validate(folder)
+          const read = yield* SkillFileReader.validate(folder)
           assert.strictEqual(read.file.license, "MIT")
           assert.deepStrictEqual(read.files, ["skill.md"])
         })
@@ -404,7 +405,7 @@ describe("SkillFile", () => {
       withFolder("pdf", { "other.md": skill }, (folder) =>
         Effect.gen(function* () {
           const rulesOf = (path: string) =>
-            Effect.map(Effect.flip(SkillFile.load(path)), ({ issues }) => issues.map(({ rule }) => rule))
+            Effect.map(Effect.flip(SkillFileReader.load(path)), ({ issues }) => issues.map(({ rule }) => rule))
           assert.deepStrictEqual(yield* rulesOf(folder), ["folder"])
           assert.deepStrictEqual(yield* rulesOf(NodePath.join(folder, "nothing")), ["folder"])
           assert.deepStrictEqual(yield* rulesOf(NodePath.join(folder, "other.md")), ["folder"])
@@ -423,9 +424,9 @@ describe("SkillFile", () => {
     it.effect("bytes that are no UTF-8 are an issue", () =>
       withFolder("pdf", { "SKILL.md": new Uint8Array([...new TextEncoder().encode(skill), 0xff]) }, (folder) =>
         Effect.gen(function* () {
-          const { issues } = yield* Effect.flip(SkillFile.validate(folder))
+          const { issues } = yield* Effect.flip(SkillFileReader.validate(folder))
           assert.deepStrictEqual(issues, [{ rule: "encoding", message: "SKILL.md is not UTF-8" }])
-          assert.isTrue((yield* SkillFile.load(folder)).file.body.endsWith("\uFFFD"))
+          assert.isTrue((yield* SkillFileReader.load(folder)).file.body.endsWith("\uFFFD"))
         })
       )
     )
@@ -433,7 +434,7 @@ describe("SkillFile", () => {
     it.effect("hashes differ with names and contents, and with nothing else", () => {
       const hash = (files: { readonly [path: string]: string }) =>
         withFolder("pdf", { "SKILL.md": skill, ...files }, (folder) =>
-          Effect.map(SkillFile.load(folder), ({ hash }) => hash)
+          Effect.map(SkillFileReader.load(folder), ({ hash }) => hash)
         )
       return Effect.gen(function* () {
         const different = [
@@ -460,10 +461,10 @@ describe("SkillFile", () => {
     it.effect("links within the folder are files, and their cycles are not followed", () =>
       withFolder("pdf", { "SKILL.md": skill, "a/b.txt": "b" }, (folder) =>
         Effect.gen(function* () {
-          const before = yield* SkillFile.validate(folder)
+          const before = yield* SkillFileReader.validate(folder)
           Fs.symlinkSync("..", NodePath.join(folder, "a", "up"))
           Fs.symlinkSync("a/b.txt", NodePath.join(folder, "c.txt"))
-          const read = yield* SkillFile.validate(folder)
+          const read = yield* SkillFileReader.validate(folder)
           assert.deepStrictEqual(read.files, ["a/b.txt", "c.txt"])
           assert.notStrictEqual(read.hash, before.hash)
         })
@@ -473,14 +474,20 @@ describe("SkillFile", () => {
     it.effect("what is read of a folder is bounded", () =>
       withFolder("pdf", { "SKILL.md": skill, a: "aaa", "b/c/d": "ddd" }, (folder) =>
         Effect.gen(function* () {
-          const rulesOf = (options: SkillFile.ReadOptions) =>
-            Effect.map(Effect.flip(SkillFile.validate(folder, options)), ({ issues }) => issues.map(({ rule }) => rule))
+          const rulesOf = (options: SkillFileReader.ReadOptions) =>
+            Effect.map(Effect.flip(SkillFileReader.validate(folder, options)), ({ issues }) =>
+              issues.map(({ rule }) => rule)
+            )
           assert.deepStrictEqual(yield* rulesOf({ maxFiles: 4 }), ["limit"])
           assert.deepStrictEqual(yield* rulesOf({ maxBytes: skill.length + 5 }), ["limit"])
           assert.deepStrictEqual(yield* rulesOf({ maxDepth: 1 }), ["limit"])
-          const whole = yield* SkillFile.validate(folder, { maxFiles: 5, maxBytes: skill.length + 6, maxDepth: 2 })
-          assert.deepStrictEqual(whole, yield* SkillFile.validate(folder))
-          const part = yield* SkillFile.load(folder, { maxFiles: 4 })
+          const whole = yield* SkillFileReader.validate(folder, {
+            maxFiles: 5,
+            maxBytes: skill.length + 6,
+            maxDepth: 2
+          })
+          assert.deepStrictEqual(whole, yield* SkillFileReader.validate(folder))
+          const part = yield* SkillFileReader.load(folder, { maxFiles: 4 })
           assert.lengthOf(part.warnings, 1)
           assert.deepStrictEqual(part.files, ["a"])
         })

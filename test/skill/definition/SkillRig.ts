@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { SessionId, UserId } from "../../../src/domain/Ids.js"
-import * as Skill from "../../../src/skill/definition/Skill.js"
+import * as BoundSkill from "../../../src/skill/definition/BoundSkill.js"
+import type * as Skill from "../../../src/skill/definition/Skill.js"
 import * as DefaultSkillExecutor from "../../../src/skill/execute/DefaultSkillExecutor.js"
 import type * as PermissionChecker from "../../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
@@ -105,7 +106,7 @@ export const makeReached = (
       run: (skill, params, context) => Effect.suspend(() => reached!.run(skill, params, context))
     }
     const context = Context.make(SkillExecutor.SkillExecutor, late)
-    const bound = skills.map((skill) => Skill.provideContext(skill, context))
+    const bound = skills.map((skill) => BoundSkill.provideContext(skill, context))
     return Effect.tap(make(bound, options), (rig) =>
       Effect.sync(() => {
         reached = rig.executor

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../../src/llm/CacheBackend.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import type * as SkillDefinition from "../../../src/skill/definition/SkillDefinition.js"
 import { PermissionCheckerError } from "../../../src/skill/execute/PermissionChecker.js"
 import * as SkillResultBackend from "../../../src/skill/execute/SkillResultBackend.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
@@ -25,7 +26,10 @@ const numberThat = (decoded: () => void) =>
   })
 
 /** Says when its parameters are decoded, and when it is executed. */
-const traced = (trace: Array<string>, traits: Skill.Traits & Skill.Confirmation<{ readonly n: number }> = {}) => {
+const traced = (
+  trace: Array<string>,
+  traits: SkillDefinition.Traits & SkillDefinition.Confirmation<{ readonly n: number }> = {}
+) => {
   const parameters = { n: numberThat(() => trace.push("decode")) }
   const skill = Skill.make("traced", {
     description: "d",
@@ -39,7 +43,7 @@ const traced = (trace: Array<string>, traits: Skill.Traits & Skill.Confirmation<
   return Skill.annotate(skill, traits)
 }
 
-const guarded: Skill.Traits = { permissions: ["read", "write"] }
+const guarded: SkillDefinition.Traits = { permissions: ["read", "write"] }
 
 describe("the steps of an execution", () => {
   it.effect("come in their order: found, permitted, valid, looked up, executed, kept", () =>

@@ -6,6 +6,8 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import type * as SkillCall from "../../../src/skill/definition/SkillCall.js"
+import type * as SkillDefinition from "../../../src/skill/definition/SkillDefinition.js"
 import { ann, make, session } from "../definition/SkillRig.js"
 
 class Broken extends Schema.TaggedError<Broken>("test/Broken")("Broken", { reason: Schema.String }) {}
@@ -21,7 +23,7 @@ const double = Skill.make("double", {
 const flaky = (
   failures: number,
   error: unknown,
-  traits: Skill.Traits = {},
+  traits: SkillDefinition.Traits = {},
   retryable?: (error: unknown) => boolean
 ) => {
   const at: Array<number> = []
@@ -252,7 +254,7 @@ describe("attempts of skills", () => {
     Effect.gen(function* () {
       const attempts = (
         error: unknown,
-        traits?: Skill.Traits,
+        traits?: SkillDefinition.Traits,
         retryable?: (error: unknown) => boolean,
         maxRetries?: number
       ) =>
@@ -290,7 +292,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  const slow = (traits: Skill.Traits) => {
+  const slow = (traits: SkillDefinition.Traits) => {
     const seen = { begun: 0, interrupted: 0 }
     const skill = Skill.make("slow", {
       description: "d",
@@ -327,7 +329,7 @@ describe("attempts of skills", () => {
 
   it.effect("a timeout is tried again only where the skill is idempotent", () =>
     Effect.gen(function* () {
-      const begun = (traits: Skill.Traits) =>
+      const begun = (traits: SkillDefinition.Traits) =>
         Effect.gen(function* () {
           const { seen, skill } = slow({ timeout: "1 second", ...traits })
           const { executor } = yield* make([skill])
@@ -386,7 +388,7 @@ describe("attempts of skills", () => {
 
   it.effect("the handler is told for whom it works", () =>
     Effect.gen(function* () {
-      const calls: Array<Skill.SkillCall> = []
+      const calls: Array<SkillCall.SkillCall> = []
       const skill = Skill.make("who", {
         description: "d",
         handler: (_, call) => Effect.sync(() => void calls.push({ ...call }))

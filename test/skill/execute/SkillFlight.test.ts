@@ -7,7 +7,10 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as Parallel from "../../../src/internal/fiber/Parallel.js"
+import * as CompositeSkill from "../../../src/skill/definition/CompositeSkill.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import type * as SkillCall from "../../../src/skill/definition/SkillCall.js"
+import type * as SkillDefinition from "../../../src/skill/definition/SkillDefinition.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
 import { Flights } from "../../../src/skill/execute/SkillFlight.js"
 import { Frame } from "../../../src/skill/execute/SkillFrame.js"
@@ -17,7 +20,7 @@ import * as YieldingScheduler from "../../support/YieldingScheduler.js"
 import { ann, bob, make, makeReached, session } from "../definition/SkillRig.js"
 
 /** A skill that runs for a second, and says how often. */
-const counted = (traits: Skill.Traits = {}) => {
+const counted = (traits: SkillDefinition.Traits = {}) => {
   const seen = { begun: 0, interrupted: 0 }
   const skill = Skill.make("counted", {
     description: "d",
@@ -183,7 +186,7 @@ describe("results that are shared", () => {
 })
 
 describe("whose results they are", () => {
-  const who = (traits: Skill.Traits = {}, look: "userId" | "sessionId" = "userId") =>
+  const who = (traits: SkillDefinition.Traits = {}, look: "userId" | "sessionId" = "userId") =>
     Skill.make("who", {
       description: "d",
       cacheable: true,
@@ -196,7 +199,7 @@ describe("whose results they are", () => {
         )
     })
 
-  const both = (skill: Skill.Any, first: Skill.SkillContext, second: Skill.SkillContext, apart: boolean) =>
+  const both = (skill: Skill.Any, first: SkillCall.SkillContext, second: SkillCall.SkillContext, apart: boolean) =>
     Effect.gen(function* () {
       const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       const name = skill.definition.name
@@ -339,7 +342,7 @@ describe("whose results they are", () => {
         permissions: ["p"],
         handler: () => Effect.succeed("secret")
       })
-      const outer = Skill.composite("outer", {
+      const outer = CompositeSkill.make("outer", {
         description: "d",
         uses: [Skill.ref("inner")],
         cacheable: true,
@@ -360,7 +363,7 @@ describe("whose results they are", () => {
 
 describe("shared executions inside others", () => {
   const leaf = () => counted().skill
-  const reaching = (name: string, inner: string, traits: Skill.Traits = {}) =>
+  const reaching = (name: string, inner: string, traits: SkillDefinition.Traits = {}) =>
     Skill.make(name, {
       description: "d",
       ...traits,
@@ -416,7 +419,7 @@ describe("shared executions inside others", () => {
   it.effect("equal ones inside one composite are one", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
-      const many = Skill.composite("many", {
+      const many = CompositeSkill.make("many", {
         description: "d",
         uses: [skill],
         cacheable: true,

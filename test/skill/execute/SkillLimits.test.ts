@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as Parallel from "../../../src/internal/fiber/Parallel.js"
+import * as CompositeSkill from "../../../src/skill/definition/CompositeSkill.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
 import { Limits, type Place } from "../../../src/skill/execute/SkillLimits.js"
@@ -274,13 +275,13 @@ describe("executions inside others", () => {
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf")
       const parameters = Schema.Struct({ index: Schema.Number })
-      const both = Skill.composite("both", {
+      const both = CompositeSkill.make("both", {
         description: "d",
         uses: [skill],
         parameters,
         handler: (_, run) => Parallel.forEach([1, 2, 3], (index) => run(skill, { index }), 3)
       })
-      const twice = Skill.composite("twice", {
+      const twice = CompositeSkill.make("twice", {
         description: "d",
         uses: [both],
         parameters,
@@ -300,7 +301,7 @@ describe("executions inside others", () => {
   it.effect("a composite's own limit holds", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf")
-      const two = Skill.composite("two", {
+      const two = CompositeSkill.make("two", {
         description: "d",
         uses: [skill],
         maxConcurrent: 2,
@@ -320,14 +321,14 @@ describe("executions inside others", () => {
       const { skill } = counted("leaf")
       const asking = Skill.annotate(skill, { name: "asking", requiresConfirmation: true })
       const parameters = Schema.Struct({ index: Schema.Number })
-      const slow = Skill.composite("slow", {
+      const slow = CompositeSkill.make("slow", {
         description: "d",
         uses: [skill],
         timeout: "2500 millis",
         parameters,
         handler: (params, run) => Effect.forEach(indices(3), () => run(skill, params))
       })
-      const patient = Skill.composite("patient", {
+      const patient = CompositeSkill.make("patient", {
         description: "d",
         uses: [asking],
         timeout: "2500 millis",
@@ -359,7 +360,7 @@ describe("executions inside others", () => {
     Effect.gen(function* () {
       const parameters = Schema.Struct({ deep: Schema.Boolean })
       const pair = (name: string, other: string) =>
-        Skill.composite(name, {
+        CompositeSkill.make(name, {
           description: "d",
           uses: [Skill.ref(other)],
           maxConcurrent: 1,
@@ -390,7 +391,7 @@ describe("executions inside others", () => {
   it.effect("a composite of few and a skill that executes it do not wait for each other for ever", () =>
     Effect.gen(function* () {
       const { skill } = counted("leaf")
-      const one = Skill.composite("one", {
+      const one = CompositeSkill.make("one", {
         description: "d",
         uses: [skill],
         maxConcurrent: 1,
@@ -452,7 +453,7 @@ describe("executions inside others", () => {
         requiresConfirmation: true,
         handler: ({ n }) => Effect.succeed(n)
       })
-      const outer = Skill.composite("outer", {
+      const outer = CompositeSkill.make("outer", {
         description: "d",
         uses: [Skill.ref("inner")],
         parameters: Schema.Struct({ n: Schema.Unknown }),

@@ -7,11 +7,14 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import type * as SkillDefinition from "../../../src/skill/definition/SkillDefinition.js"
 import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 
-export const named = (name: string, traits: Skill.Traits & Skill.Confirmation<unknown> = {}): Skill.Bound =>
-  Skill.make(name, { ...traits, description: `does ${name}`, handler: () => Effect.succeed(name) })
+export const named = (
+  name: string,
+  traits: SkillDefinition.Traits & SkillDefinition.Confirmation<unknown> = {}
+): Skill.Bound => Skill.make(name, { ...traits, description: `does ${name}`, handler: () => Effect.succeed(name) })
 
 export const namesOf = (options?: SkillRegistry.ListOptions) =>
   Effect.flatMap(SkillRegistry.SkillRegistry, (registry) =>

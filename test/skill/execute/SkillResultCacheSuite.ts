@@ -7,10 +7,11 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import type * as SkillDefinition from "../../../src/skill/definition/SkillDefinition.js"
 import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
 import { ann, bob } from "../definition/SkillRig.js"
 
-const skillOf = (name: string, traits: Skill.Traits = {}, returns: Schema.Schema<any> = Schema.Unknown) =>
+const skillOf = (name: string, traits: SkillDefinition.Traits = {}, returns: Schema.Schema<any> = Schema.Unknown) =>
   Skill.make(name, { description: "d", ...traits, returns, handler: () => Effect.void }).definition
 
 const open = skillOf("open", { shared: true })

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { UserId } from "../../../src/domain/Ids.js"
+import * as BoundSkill from "../../../src/skill/definition/BoundSkill.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import * as DefaultSkillExecutor from "../../../src/skill/execute/DefaultSkillExecutor.js"
 import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
@@ -102,7 +103,7 @@ describe("a skill as a tool", () => {
         requiresConfirmation: ({ amount }) => amount > 100,
         handler: ({ amount }) => Effect.succeed(amount)
       })
-      const skill = yield* Skill.bind(pay)
+      const skill = yield* BoundSkill.make(pay)
       yield* (yield* SkillRegistry.SkillRegistry).register(skill)
       const executor = yield* SkillExecutor.SkillExecutor
       for (const tool of [SkillTool.toTool(pay), SkillTool.registered(skill, executor)]) {

@@ -18,9 +18,11 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as Skill from "../../../src/skill/definition/Skill.js"
-import * as SkillFile from "../../../src/skill/definition/SkillFile.js"
+import * as SkillFileReader from "../../../src/skill/definition/SkillFileReader.js"
 import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
+import type * as FolderFollower from "../../../src/skill/folder/FolderFollower.js"
+import type * as FolderScan from "../../../src/skill/folder/FolderScan.js"
 import * as ScriptRunner from "../../../src/skill/folder/ScriptRunner.js"
 import * as SkillFolders from "../../../src/skill/folder/SkillFolders.js"
 import { SkillTrustError } from "../../../src/skill/folder/SkillTrust.js"
@@ -49,8 +51,8 @@ const folder = (files: { readonly [path: string]: string } = {}) =>
     (root) => Effect.sync(() => Fs.rmSync(root, { recursive: true, force: true }))
   )
 
-const names = ({ skills }: SkillFolders.Scan) => skills.map(({ file }) => file.name)
-const reasons = ({ problems }: SkillFolders.Scan) => problems.map(({ reason }) => reason)
+const names = ({ skills }: FolderScan.Scan) => skills.map(({ file }) => file.name)
+const reasons = ({ problems }: FolderScan.Scan) => problems.map(({ reason }) => reason)
 
 const loaded = (files: { readonly [path: string]: string }) =>
   Effect.gen(function* () {
@@ -120,7 +122,7 @@ const counted = () => {
 const labelOf = (change: SkillFolders.Change): string => `${change._tag} ${change.skill.file.name}`
 
 /** The changes of a stream, to be taken one by one. */
-const follow = (options: SkillFolders.WatchOptions) =>
+const follow = (options: FolderFollower.WatchOptions) =>
   Effect.gen(function* () {
     const changes = yield* Queue.unbounded<string>()
     yield* Effect.forkScoped(
@@ -254,7 +256,7 @@ describe("SkillFolders", () => {
         const root = yield* folder({ "x/a/SKILL.md": text("a", "x"), "y/a/SKILL.md": text("a", "y") })
         const [x, y] = [NodePath.join(root, "x"), NodePath.join(root, "y")]
         const asked: Array<string> = []
-        const scan = (options: Pick<SkillFolders.ScanOptions, "paths" | "admit">) =>
+        const scan = (options: Pick<FolderScan.ScanOptions, "paths" | "admit">) =>
           Effect.map(SkillFolders.scan(options), ({ problems, skills }) => [
             skills.map(({ file }) => file.body),
             problems.map(({ message, path, reason }) => [reason, path, message.replace(/^.*accept it$/, "denied")])
@@ -365,7 +367,7 @@ describe("SkillFolders", () => {
         for (const isNode of [true, false]) {
           const { layer } = counting({ isNode })
           const [skill] = (yield* Effect.provide(SkillFolders.scan({ paths: [root] }), layer)).skills
-          assert.deepStrictEqual(skill, yield* Effect.provide(SkillFile.load(NodePath.join(root, "a")), layer))
+          assert.deepStrictEqual(skill, yield* Effect.provide(SkillFileReader.load(NodePath.join(root, "a")), layer))
           assert.deepStrictEqual(skill?.files, ["references/b.md", "text.md"])
           assert.lengthOf(skill?.warnings ?? [], 1)
         }

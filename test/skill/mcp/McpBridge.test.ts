@@ -21,6 +21,7 @@ import {
   type ToolResult
 } from "../../../src/skill/mcp/McpClient.js"
 import * as McpMemory from "../../../src/skill/mcp/McpMemory.js"
+import type * as McpToolPlan from "../../../src/skill/mcp/McpToolPlan.js"
 
 const inputSchema = { type: "object" }
 const text = (value: string): ToolResult => ({ content: [{ type: "text", text: value }], isError: false })
@@ -36,10 +37,10 @@ const tool = (name: string, more: Partial<McpMemory.MemoryTool> = {}): McpMemory
 const serverOf = (...tools: ReadonlyArray<McpMemory.MemoryTool>) =>
   Effect.map(McpMemory.make({ name: "srv", tools }), ({ client }) => client)
 
-const skillsOf = (options: McpBridge.Options | undefined, ...tools: ReadonlyArray<McpMemory.MemoryTool>) =>
+const skillsOf = (options: McpToolPlan.Options | undefined, ...tools: ReadonlyArray<McpMemory.MemoryTool>) =>
   Effect.flatMap(serverOf(...tools), (client) => McpBridge.skills(client, options))
 
-const definitionsOf = (options: McpBridge.Options | undefined, ...tools: ReadonlyArray<McpMemory.MemoryTool>) =>
+const definitionsOf = (options: McpToolPlan.Options | undefined, ...tools: ReadonlyArray<McpMemory.MemoryTool>) =>
   Effect.map(skillsOf(options, ...tools), (skills) => skills.map(({ definition }) => definition))
 
 const execute = (skill: McpBridge.McpSkill | undefined, params: object = {}): Effect.Effect<unknown, unknown> => {
@@ -51,7 +52,7 @@ const execute = (skill: McpBridge.McpSkill | undefined, params: object = {}): Ef
   )
 }
 
-const outputOf = (result: ToolResult, options?: McpBridge.Options, more?: Partial<McpMemory.MemoryTool>) =>
+const outputOf = (result: ToolResult, options?: McpToolPlan.Options, more?: Partial<McpMemory.MemoryTool>) =>
   Effect.flatMap(skillsOf(options, tool("t", { call: () => Effect.succeed(result), ...more })), ([skill]) =>
     execute(skill)
   )
@@ -132,7 +133,7 @@ describe("McpBridge", () => {
 
     it.effect("ask for confirmation as the policy says", () =>
       Effect.gen(function* () {
-        const asked = (confirm: McpBridge.Options["confirm"]) =>
+        const asked = (confirm: McpToolPlan.Options["confirm"]) =>
           Effect.map(
             definitionsOf(
               { confirm },
@@ -192,7 +193,7 @@ describe("McpBridge", () => {
     it.effect("are those that are wanted, and not too many", () =>
       Effect.gen(function* () {
         const many = Array.from({ length: 10 }, (_, i) => tool(`t${i}`))
-        const named = (options: McpBridge.Options) =>
+        const named = (options: McpToolPlan.Options) =>
           Effect.map(definitionsOf(options, ...many), (definitions) => definitions.map(({ name }) => name))
         assert.deepStrictEqual(yield* named({ include: ({ name }) => name === "t3" }), ["srv__t3"])
         assert.deepStrictEqual(yield* named({ maxTools: 2 }), ["srv__t0", "srv__t1"])

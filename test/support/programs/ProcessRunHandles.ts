@@ -2,6 +2,7 @@
 import * as Fs from "node:fs"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Effect from "effect/Effect"
+import type * as ProcessRequest from "../../../src/builtin/process/ProcessRequest.js"
 import * as ProcessRun from "../../../src/builtin/process/ProcessRun.js"
 import { eventually } from "../Processes.js"
 import * as Programs from "../Programs.js"
@@ -22,7 +23,7 @@ const zombies = (): number =>
 Programs.main<Pick<ProcessRun.Options, "isolation">>(({ input, say }) =>
   Effect.gen(function* () {
     const service = yield* ProcessRun.make(input)
-    const sh = (script: string, limits: ProcessRun.Request["limits"] = {}) =>
+    const sh = (script: string, limits: ProcessRequest.Request["limits"] = {}) =>
       service.run({ command: "sh", args: ["-c", script], limits })
     const before = handles()
     yield* sh("echo")

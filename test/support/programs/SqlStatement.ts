@@ -5,6 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
+import type * as DatabaseQueryError from "../../../src/builtin/sql/DatabaseQueryError.js"
 import * as DatabaseQuerySkill from "../../../src/builtin/sql/DatabaseQuerySkill.js"
 import * as Programs from "../Programs.js"
 import { call } from "../Skills.js"
@@ -21,7 +22,7 @@ Programs.main<Input>(({ hear, input, say }) =>
   Effect.gen(function* () {
     const skill = DatabaseQuerySkill.make(input)
     const one = Effect.map(Effect.either(call(skill, { sql: input.sql })), (result) =>
-      Either.isRight(result) ? "answered" : (result.left as DatabaseQuerySkill.DatabaseQueryError).reason
+      Either.isRight(result) ? "answered" : (result.left as DatabaseQueryError.DatabaseQueryError).reason
     )
     const told = yield* Deferred.make<void>()
     const all = Effect.all(

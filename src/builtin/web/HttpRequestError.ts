@@ -1,0 +1,93 @@
+/**
+ * Failures of HTTP requests.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+
+/**
+ * A request was refused or came to nothing. An answer of the server with any status is a result and no failure. `host`
+ * is where the request that failed went: the one asked for, or the one a redirect led to.
+ *
+ * - `Configuration`: an option of the skill cannot be used
+ * - `InvalidUrl`: not an absolute `http` or `https` URL without credentials
+ * - `NotAllowed`: the host or the port is not among the allowed ones
+ * - `AddressNotAllowed`: the host is, or has, an address that is not public
+ * - `HeaderNotAllowed`, `BodyNotAllowed`: what cannot be sent
+ * - `Unresolved`, `Unreachable`: there was no connection, and nothing was sent
+ * - `Tls`: there was no secure connection
+ * - `Connection`: the connection broke later on
+ * - `Timeout`: there was no whole answer in time
+ * - `TooManyRedirects`, `TooLarge`: the answer went beyond a limit
+ * - `Decoding`: the body cannot be decompressed
+ * - `Binary`: the body is no text
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
+  "effect-lexigram/builtin/HttpRequestSkill/HttpRequestError"
+)("HttpRequestError", {
+  ...ErrorCode.fields("LEX_ERR_SKILL_108"),
+  reason: Schema.Literal(
+    "Configuration",
+    "InvalidUrl",
+    "NotAllowed",
+    "AddressNotAllowed",
+    "HeaderNotAllowed",
+    "BodyNotAllowed",
+    "Unresolved",
+    "Unreachable",
+    "Tls",
+    "Connection",
+    "Timeout",
+    "TooManyRedirects",
+    "TooLarge",
+    "Decoding",
+    "Binary"
+  ),
+  host: Schema.optional(Schema.String)
+}) {}
+
+/**
+ * @since 0.1.0
+ * @category internals
+ */
+export const misconfigured = (option: string, value: string): HttpRequestError =>
+  new HttpRequestError({
+    reason: "Configuration",
+    message: `The option ${option} of the skill has an entry that cannot be used: "${value}"`,
+    hint: option === "hosts" ? 'Give hosts as "api.example.org" or "*.example.org"' : 'Give networks as "10.1.0.0/16"'
+  })
+
+/**
+ * @since 0.1.0
+ * @category internals
+ */
+export const invalidUrl = (message: string): HttpRequestError =>
+  new HttpRequestError({
+    reason: "InvalidUrl",
+    message,
+    hint: "Give an absolute http or https URL without user name and password"
+  })
+
+const hints: Partial<Record<HttpRequestError["reason"], string>> = {
+  AddressNotAllowed: "Addresses that are not public have to be allowed by the option allowPrivate",
+  Unresolved: "Check the name of the host",
+  Unreachable: "Nothing was sent: it may be tried again",
+  Tls: "Check that the host speaks https with a certificate that is trusted",
+  TooLarge: "Ask for less, or raise the limit by the options of the skill, or have it cut by the option truncate"
+}
+
+/**
+ * @since 0.1.0
+ * @category internals
+ */
+export const failureOf = (
+  { message, reason }: { readonly reason: HttpRequestError["reason"]; readonly message: string },
+  { hostname }: URL
+): HttpRequestError => {
+  const hint = hints[reason]
+  return new HttpRequestError({ reason, message, host: hostname, ...(hint === undefined ? {} : { hint }) })
+}

@@ -1,0 +1,154 @@
+/**
+ * Plans how a tool of an MCP server becomes a skill or a tool.
+ *
+ * @since 0.1.0
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import type { JsonSchema } from "../../llm/model/LlmClient.js"
+import type { McpError, Progress, Service, ToolInfo } from "./McpClient.js"
+import * as McpOutput from "./McpOutput.js"
+import * as McpText from "./McpText.js"
+
+/**
+ * The result of a tool: its structured content if it declares a schema or returns nothing else, its text if it returns
+ * only text, otherwise its blocks.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Output = McpOutput.Output
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Prefix of each name, followed by `__`. Default: the client's name; `false`: no prefix. */
+  readonly prefix?: string | false | undefined
+  /** Selects tools. Default: all. */
+  readonly include?: ((tool: ToolInfo) => boolean) | undefined
+  /**
+   * What needs confirmation. `destructive` (default): all tools except those that claim to be read-only or not
+   * destructive; `always`: every tool; `never`: none.
+   */
+  readonly confirm?: "destructive" | "always" | "never" | undefined
+  /** Default `mcp`. */
+  readonly category?: string | undefined
+  /** Permissions that each skill requires. */
+  readonly permissions?: ReadonlyArray<string> | undefined
+  /** Time limit of each call. Default: that of the executor and the client. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Receives progress of calls. */
+  readonly onProgress?: ((name: string, progress: Progress) => Effect.Effect<void>) | undefined
+  /** Adds `read_resource`, which reads a resource of the server by its address. Default false. */
+  readonly resources?: boolean | undefined
+  /**
+   * Images, audio and other bytes: `keep` them as base64, or `describe` them in one line, which is all a model can use
+   * of them in a tool result. By default skills keep and tools describe.
+   */
+  readonly binary?: "keep" | "describe" | undefined
+  /** Maximum number of tools; further ones are left out. Default 256. */
+  readonly maxTools?: number | undefined
+  /** Maximum characters of a description, also of each parameter's. Default 4,096. */
+  readonly maxDescription?: number | undefined
+  /** Maximum characters of a schema; tools with a larger one are left out. Default 65,536. */
+  readonly maxSchema?: number | undefined
+  /**
+   * Maximum characters of a result, base64 included: text is cut, larger bytes are described, larger structured content
+   * fails. Default 1,048,576.
+   */
+  readonly maxResult?: number | undefined
+}
+
+const MAX_NAME = 128
+
+/** Maximum length of the server's own name of a tool, which is kept beside ours. */
+const MAX_TOOL_NAME = 512
+
+/**
+ * Reduces a name to the characters that providers allow and adds a hash if characters were dropped: the result does not
+ * depend on other tools.
+ */
+export const nameOf = (prefix: string, name: string): string => {
+  const whole = prefix === "" ? name : `${prefix}__${name}`
+  const cleaned = whole.slice(0, MAX_NAME).replace(/[^A-Za-z0-9_.-]/g, "_")
+  return cleaned === whole ? whole : `${cleaned.slice(0, MAX_NAME - 9)}_${CanonicalJson.hash(whole).slice(0, 8)}`
+}
+
+/**
+ * @since 0.1.0
+ * @category internals
+ */
+export const prefixOf = (client: Service, options: Options | undefined): string =>
+  options?.prefix === false ? "" : (options?.prefix ?? client.name)
+
+/** The parts common to a skill and a tool. */
+interface Plan {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonSchema
+  readonly confirm: boolean
+  readonly idempotent: boolean
+  readonly readOnly: boolean
+  readonly isRetryable: (error: McpError) => boolean
+  readonly call: (
+    params: Readonly<Record<string, unknown>>,
+    limits: McpOutput.Limits,
+    isStructured: boolean
+  ) => Effect.Effect<Output, McpError>
+}
+
+const needsConfirmation = (tool: ToolInfo, confirm: Options["confirm"] = "destructive"): boolean => {
+  if (confirm !== "destructive") return confirm === "always"
+  return tool.annotations?.readOnlyHint !== true && tool.annotations?.destructiveHint !== false
+}
+
+/**
+ * @since 0.1.0
+ * @category internals
+ */
+export const limitsOf = (options: Options | undefined, binary: "keep" | "describe"): McpOutput.Limits => ({
+  binary: options?.binary ?? binary,
+  max: options?.maxResult ?? 1_048_576
+})
+
+/**
+ * @since 0.1.0
+ * @category internals
+ */
+export const make = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Plan, string> => {
+  const { annotations, description, inputSchema, requiresTask, title } = tool
+  if (requiresTask === true) return Either.left("it can only be called as a task")
+  if (tool.name.length > MAX_TOOL_NAME) return Either.left(`its name is longer than ${MAX_TOOL_NAME} characters`)
+  const maxSchema = options?.maxSchema ?? 65_536
+  if (!McpText.isWithin(inputSchema, maxSchema)) {
+    return Either.left(`its schema is larger than ${maxSchema} characters, or too deep`)
+  }
+  const maxDescription = options?.maxDescription ?? 4096
+  const name = nameOf(prefixOf(client, options), tool.name)
+  const said = [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "")
+  const readOnly = annotations?.readOnlyHint === true
+  const idempotent = readOnly || annotations?.idempotentHint === true
+  const tell = options?.onProgress
+  return Either.right({
+    name,
+    description: said === undefined ? name : McpText.cut(McpText.visible(said), maxDescription),
+    parameters: McpText.visibleSchema(inputSchema, maxDescription),
+    confirm: needsConfirmation(tool, options?.confirm),
+    idempotent,
+    readOnly,
+    // An interrupted call may have taken effect.
+    isRetryable: ({ reason }) => reason === "Connection" || (idempotent && reason === "Closed"),
+    call: (params, limits, isStructured) =>
+      Effect.flatMap(
+        client.callTool(tool.name, params, {
+          timeout: options?.timeout,
+          onProgress: tell && ((progress) => tell(name, progress))
+        }),
+        (result) => McpOutput.ofTool(client, tool, result, limits, isStructured)
+      )
+  })
+}
