@@ -53,6 +53,7 @@ const reasons: { readonly [Reason in FolderScan.Problem["reason"]]: SkillSource.
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const FOLDERS = "folders"
 
@@ -109,6 +110,7 @@ const passedOver = (places: ReadonlyArray<SkillsConfig.Place>) =>
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const register = (config: SkillsConfig.SkillsConfig, given: Options | undefined, hasTrust: boolean) =>
   Effect.gen(function* () {

@@ -31,7 +31,7 @@ import * as ErrorRenderings from "../support/ErrorRenderings.js"
 import * as Shared from "../support/Shared.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 
-const examples = fileURLToPath(new URL("../../examples", import.meta.url))
+const examples = fileURLToPath(new URL("../../examples/", import.meta.url))
 const question = "Where is my order 1042?"
 
 interface Ended {

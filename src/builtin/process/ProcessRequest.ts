@@ -84,6 +84,7 @@ export class ProcessError extends Data.TaggedError("ProcessError")<{
 
 /**
  * @category internals
+ * @internal
  */
 export const unavailable = (
   message: string,
@@ -92,6 +93,7 @@ export const unavailable = (
 
 /**
  * @category internals
+ * @internal
  */
 export interface Resolved {
   readonly timeout: Duration.Duration
@@ -104,6 +106,7 @@ export interface Resolved {
 
 /**
  * @category internals
+ * @internal
  */
 export const resolve = (limits: Limits | undefined): Resolved => ({
   timeout: Duration.decode(limits?.timeout ?? "30 seconds"),
@@ -116,11 +119,13 @@ export const resolve = (limits: Limits | undefined): Resolved => ({
 
 /**
  * @category internals
+ * @internal
  */
 export type Reason = Exclude<ProcessError["reason"], "Unavailable">
 
 /**
  * @category internals
+ * @internal
  */
 export const limitError = (
   reason: Reason,

@@ -58,6 +58,7 @@ const hints: Readonly<Record<DatabaseQueryError["reason"], string>> = {
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const errorOf = ({
   hint,

@@ -53,6 +53,7 @@ export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const misconfigured = (option: string, value: string): HttpRequestError =>
   new HttpRequestError({
@@ -64,6 +65,7 @@ export const misconfigured = (option: string, value: string): HttpRequestError =
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const invalidUrl = (message: string): HttpRequestError =>
   new HttpRequestError({
@@ -83,6 +85,7 @@ const hints: Partial<Record<HttpRequestError["reason"], string>> = {
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const failureOf = (
   { message, reason }: { readonly reason: HttpRequestError["reason"]; readonly message: string },

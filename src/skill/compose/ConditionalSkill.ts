@@ -15,9 +15,9 @@ import * as CompositeSkill from "../definition/CompositeSkill.js"
 import type * as Skill from "../definition/Skill.js"
 import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import type { SkillError } from "../definition/SkillError.js"
-import * as Alike from "./Alike.js"
+import * as CompositeSchema from "./CompositeSchema.js"
 import * as Condition from "./Condition.js"
-import * as Handover from "./Handover.js"
+import * as SkillBinding from "./SkillBinding.js"
 
 type Parameters<P> = Schema.Schema<P, any, never> | { readonly like: Skill.Skill<P, unknown, unknown, unknown> }
 
@@ -43,13 +43,13 @@ const build = (
   const composite: Skill.Skill<unknown, unknown, unknown> = CompositeSkill.make(name, {
     ...options,
     uses,
-    parameters: options.parameters ?? { like: Alike.parametersOf(uses) as Skill.Skill<unknown, unknown> },
-    returns: { like: ifFalse === undefined ? optional(ifTrue) : Alike.resultOf(uses) },
+    parameters: options.parameters ?? { like: CompositeSchema.mergeParameters(uses) as Skill.Skill<unknown, unknown> },
+    returns: { like: ifFalse === undefined ? optional(ifTrue) : CompositeSchema.mergeResults(uses) },
     handler: (params, run) => {
       const execute = (skill: Skill.Any) =>
         (run as (skill: Skill.Any, params: unknown) => Effect.Effect<unknown, unknown>)(
           skill,
-          Alike.paramsFor(skill, composite, params)
+          CompositeSchema.paramsFor(skill, composite, params)
         )
       const holds = Condition.holds(condition, params, name) as Effect.Effect<boolean, unknown>
       return Effect.flatMap(holds, (isTrue): Effect.Effect<unknown, unknown> => {
@@ -65,14 +65,14 @@ const none = { _tag: "None" }
 
 const optionSchema = (value: JsonSchema): JsonSchema => ({
   type: "object",
-  properties: { _tag: { enum: ["None", "Some"] }, value: Alike.stands(value) ? value : {} },
+  properties: { _tag: { enum: ["None", "Some"] }, value: CompositeSchema.isEmbeddable(value) ? value : {} },
   required: ["_tag"],
   additionalProperties: false
 })
 
 /** The result of a skill that may not be executed, in the JSON form of `Schema.Option`. */
 const optional = (skill: Skill.Any): Skill.Any =>
-  Alike.like(skill, {
+  CompositeSchema.copyWith(skill, {
     returnsSchema: optionSchema(skill.definition.returnsSchema),
     encode: (result) => {
       if (!Option.isOption(result)) return Either.left("The result is no Option")
@@ -81,7 +81,7 @@ const optional = (skill: Skill.Any): Skill.Any =>
         : Effect.map(skill.erased.encode(result.value), (value) => ({ _tag: "Some", value }))
     },
     decodeResult: (json) => {
-      if (!Handover.isMap(json)) return Either.left("The result is no Option")
+      if (!SkillBinding.isMap(json)) return Either.left("The result is no Option")
       return json["_tag"] === "Some"
         ? Effect.map(skill.erased.decodeResult(json["value"]), Option.some)
         : Either.right(Option.none())

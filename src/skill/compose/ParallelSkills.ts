@@ -17,9 +17,9 @@ import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
 import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillExecutionError } from "../definition/SkillError.js"
-import * as Alike from "./Alike.js"
-import * as Handover from "./Handover.js"
+import * as CompositeSchema from "./CompositeSchema.js"
 import * as Quorum from "./Quorum.js"
+import * as SkillBinding from "./SkillBinding.js"
 
 /**
  * The skills by the keys of their results.
@@ -49,7 +49,7 @@ type Keyed<S extends Skills | ReadonlyArray<Skill.Any>> =
 
 type One<S extends Skills | ReadonlyArray<Skill.Any>> = Keyed<S>[keyof Keyed<S>]
 
-type ParamsOf<S extends Skills | ReadonlyArray<Skill.Any>> = Alike.ParamsOfAll<One<S>>
+type ParamsOf<S extends Skills | ReadonlyArray<Skill.Any>> = CompositeSchema.ParamsOfAll<One<S>>
 
 /**
  * The results of all skills.
@@ -88,7 +88,7 @@ const through = (
 ): ((outputs: unknown) => Effect.Effect<Outputs, string>) => {
   const known = new Map(entries)
   return (outputs) => {
-    if (!Handover.isMap(outputs)) return Either.left("The outputs are not an object")
+    if (!SkillBinding.isMap(outputs)) return Either.left("The outputs are not an object")
     return Effect.map(
       Effect.forEach(Object.entries(outputs), ([key, value]) => {
         const skill = known.get(key)
@@ -112,7 +112,7 @@ const outputsSchema = (entries: Entries, isComplete: boolean): JsonSchema => ({
   properties: Object.fromEntries(
     entries.map(([key, { definition }]) => [
       key,
-      Alike.stands(definition.returnsSchema) ? definition.returnsSchema : {}
+      CompositeSchema.isEmbeddable(definition.returnsSchema) ? definition.returnsSchema : {}
     ])
   ),
   ...(isComplete ? { required: entries.map(([key]) => key) } : {}),
@@ -162,17 +162,17 @@ const compose = (
   const composite: Skill.Skill<unknown, unknown, unknown, unknown> = CompositeSkill.make(name, {
     ...options,
     uses,
-    parameters: { like: Alike.parametersOf([first, ...more]) as Skill.Skill<unknown, unknown> },
-    returns: { like: Alike.like(first, { returnsSchema: schema, encode, decodeResult: decode }) },
+    parameters: { like: CompositeSchema.mergeParameters([first, ...more]) as Skill.Skill<unknown, unknown> },
+    returns: { like: CompositeSchema.copyWith(first, { returnsSchema: schema, encode, decodeResult: decode }) },
     handler: (params, run) =>
       all(entries, ([, skill]) =>
         (run as (skill: Skill.Any, params: unknown) => Effect.Effect<unknown, unknown>)(
           skill,
-          Handover.copy(Alike.paramsFor(skill, composite, params))
+          SkillBinding.copy(CompositeSchema.paramsFor(skill, composite, params))
         )
       )
   })
-  return Alike.refuse(composite, problemsOf(entries, options, count))
+  return CompositeSchema.withErrors(composite, problemsOf(entries, options, count))
 }
 
 /**
@@ -204,7 +204,12 @@ const compose = (
 export const all = <const S extends Skills | ReadonlyArray<Skill.Any>>(
   name: string,
   options: Options<S>
-): Skill.Skill<Alike.ParamsOfAll<One<S>>, ResultsOf<S>, Skill.ErrorOf<One<S>> | SkillError, Skill.ServicesOf<One<S>>> =>
+): Skill.Skill<
+  CompositeSchema.ParamsOfAll<One<S>>,
+  ResultsOf<S>,
+  Skill.ErrorOf<One<S>> | SkillError,
+  Skill.ServicesOf<One<S>>
+> =>
   compose(
     name,
     options,
@@ -263,7 +268,7 @@ const collected = (entries: Entries) => {
       }))
     },
     decode: (json: unknown) => {
-      if (!Handover.isMap(json) || !Handover.isMap(json["errors"])) return Either.left("There are no errors")
+      if (!SkillBinding.isMap(json) || !SkillBinding.isMap(json["errors"])) return Either.left("There are no errors")
       const errors = Object.entries(json["errors"]).map(
         ([key, text]) => [key, new SkillExecutionError({ message: String(text), skillName: names.get(key) })] as const
       )

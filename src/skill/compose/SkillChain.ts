@@ -16,7 +16,7 @@ import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
 import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import type { SkillError } from "../definition/SkillError.js"
-import * as Handover from "./Handover.js"
+import * as SkillBinding from "./SkillBinding.js"
 
 /**
  * @since 0.1.0
@@ -34,7 +34,7 @@ export interface Options<in P = never> extends SkillDefinition.Traits, SkillDefi
  */
 export interface Step {
   readonly skill: Skill.Any
-  readonly rename?: Handover.Rename | undefined
+  readonly rename?: SkillBinding.Rename | undefined
 }
 
 /**
@@ -53,7 +53,10 @@ type Fitting<Before, Skills extends ReadonlyArray<unknown>> = Skills extends rea
   infer Next extends Skill.Any,
   ...infer Rest
 ]
-  ? readonly [Skill.Skill<Handover.Handed<Before>, unknown, unknown, unknown>, ...Fitting<Skill.ResultOf<Next>, Rest>]
+  ? readonly [
+      Skill.Skill<SkillBinding.AsParams<Before>, unknown, unknown, unknown>,
+      ...Fitting<Skill.ResultOf<Next>, Rest>
+    ]
   : readonly []
 
 type LastResult<A, Skills extends ReadonlyArray<Skill.Any>> = Skills extends readonly [
@@ -80,7 +83,7 @@ const fromSteps = (name: string, options: Options<any>, steps: Chain<never, unkn
         let before: Skill.Any = first.skill
         let result = yield* execute(before, params)
         for (const { rename, skill } of more) {
-          result = yield* execute(skill, yield* Handover.hand(before, result, skill, rename))
+          result = yield* execute(skill, yield* SkillBinding.bindResult(before, result, skill, rename))
           before = skill
         }
         return result
@@ -146,7 +149,7 @@ export const fromList = (
  * @since 0.1.0
  * @category models
  */
-export type FromListStep = string | { readonly skill: string; readonly rename?: Handover.Rename | undefined }
+export type FromListStep = string | { readonly skill: string; readonly rename?: SkillBinding.Rename | undefined }
 
 const stepOf = (step: FromListStep): Step =>
   typeof step === "string" ? { skill: Skill.ref(step) } : { skill: Skill.ref(step.skill), rename: step.rename }
@@ -159,17 +162,17 @@ const stepOf = (step: FromListStep): Step =>
  * @category combinators
  */
 export const andThen: {
-  <P2, A2, E2, R2, const M extends Handover.Rename = {}>(
+  <P2, A2, E2, R2, const M extends SkillBinding.Rename = {}>(
     next: Skill.Skill<P2, A2, E2, R2>,
     options?: { readonly rename?: M | undefined }
-  ): <P, A, E, R>(self: Chain<P, A, E, R> & Handover.Fits<A, P2, M>) => Chain<P, A2, Failure<E | E2>, R | R2>
-  <P, A, E, R, P2, A2, E2, R2, const M extends Handover.Rename = {}>(
+  ): <P, A, E, R>(self: Chain<P, A, E, R> & SkillBinding.Fits<A, P2, M>) => Chain<P, A2, Failure<E | E2>, R | R2>
+  <P, A, E, R, P2, A2, E2, R2, const M extends SkillBinding.Rename = {}>(
     self: Chain<P, A, E, R>,
-    next: Skill.Skill<P2, A2, E2, R2> & Handover.Fits<A, P2, M>,
+    next: Skill.Skill<P2, A2, E2, R2> & SkillBinding.Fits<A, P2, M>,
     options?: { readonly rename?: M | undefined }
   ): Chain<P, A2, Failure<E | E2>, R | R2>
 } = dual(
   (args) => Skill.isSkill(args[1]),
-  (self: Chain<never, unknown>, next: Skill.Any, options?: { readonly rename?: Handover.Rename | undefined }) =>
+  (self: Chain<never, unknown>, next: Skill.Any, options?: { readonly rename?: SkillBinding.Rename | undefined }) =>
     fromSteps(self.definition.name, self.options, [...self.steps, { skill: next, rename: options?.rename }])
 )

@@ -24,10 +24,10 @@ import {
   SkillTimeoutError,
   SkillValidationError
 } from "../definition/SkillError.js"
-import * as Alike from "./Alike.js"
+import * as CompositeSchema from "./CompositeSchema.js"
 import * as Condition from "./Condition.js"
-import * as Handover from "./Handover.js"
 import * as Quorum from "./Quorum.js"
+import * as SkillBinding from "./SkillBinding.js"
 
 type Execute = (skill: Skill.Any, params: unknown) => Effect.Effect<unknown, unknown>
 
@@ -125,7 +125,7 @@ export const retry: {
     }
     return derive(self, "retry", (run, params) =>
       Effect.retry(
-        Effect.suspend(() => run(self, Handover.copy(params))),
+        Effect.suspend(() => run(self, SkillBinding.copy(params))),
         policy
       )
     )
@@ -189,7 +189,7 @@ export const mapParams: {
 )
 
 const over = (
-  skills: Alike.Some,
+  skills: CompositeSchema.Some,
   word: string,
   all: (execute: (skill: Skill.Any) => Effect.Effect<unknown, unknown>) => Effect.Effect<unknown, unknown>
 ): any => {
@@ -199,10 +199,10 @@ const over = (
     category: skills[0].definition.category,
     idempotent: skills.every(({ definition }) => definition.idempotent),
     uses: skills,
-    parameters: { like: Alike.parametersOf(skills) as Skill.Skill<unknown, unknown> },
-    returns: { like: Alike.resultOf(skills) },
+    parameters: { like: CompositeSchema.mergeParameters(skills) as Skill.Skill<unknown, unknown> },
+    returns: { like: CompositeSchema.mergeResults(skills) },
     handler: (params, run) =>
-      all((skill) => (run as Execute)(skill, Handover.copy(Alike.paramsFor(skill, composite, params))))
+      all((skill) => (run as Execute)(skill, SkillBinding.copy(CompositeSchema.paramsFor(skill, composite, params))))
   })
   return composite
 }
@@ -214,12 +214,12 @@ const over = (
  * @since 0.1.0
  * @category combinators
  */
-export const fallback = <const S extends Alike.Some>(
+export const fallback = <const S extends CompositeSchema.Some>(
   ...skills: S
 ): Skill.Skill<
-  Alike.ParamsOfAll<S[number]>,
+  CompositeSchema.ParamsOfAll<S[number]>,
   Skill.ResultOf<S[number]>,
-  Alike.LastErrorOf<S> | SkillError,
+  CompositeSchema.LastErrorOf<S> | SkillError,
   Skill.ServicesOf<S[number]>
 > =>
   over(skills, "or", (execute) => {
@@ -234,10 +234,10 @@ export const fallback = <const S extends Alike.Some>(
  * @since 0.1.0
  * @category combinators
  */
-export const race = <const S extends Alike.Some>(
+export const race = <const S extends CompositeSchema.Some>(
   ...skills: S
 ): Skill.Skill<
-  Alike.ParamsOfAll<S[number]>,
+  CompositeSchema.ParamsOfAll<S[number]>,
   Skill.ResultOf<S[number]>,
   Skill.ErrorOf<S[number]> | SkillError,
   Skill.ServicesOf<S[number]>
@@ -292,7 +292,7 @@ export const loopUntil: {
       })
     })
   )
-  return Alike.refuse(
+  return CompositeSchema.withErrors(
     looped,
     Number.isSafeInteger(maxRounds) && maxRounds >= 1 ? [] : ["maxRounds is not a whole number from 1"]
   )

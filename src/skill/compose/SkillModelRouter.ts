@@ -21,7 +21,7 @@ import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
 import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillExecutionError, SkillRoutingError } from "../definition/SkillError.js"
-import * as Alike from "./Alike.js"
+import * as CompositeSchema from "./CompositeSchema.js"
 
 /**
  * The skills by the names from which the model chooses.
@@ -45,7 +45,7 @@ type SkillOf<R extends Route> = R extends Skill.Any
     ? S
     : never
 
-type ParamsOf<R extends Routes> = Alike.ParamsOfAll<SkillOf<R[keyof R]>>
+type ParamsOf<R extends Routes> = CompositeSchema.ParamsOfAll<SkillOf<R[keyof R]>>
 
 /**
  * @since 0.1.0
@@ -208,7 +208,7 @@ export const make = <
 > => build(name, options)
 
 /** Whether the skill of a route accepts the parameters of the router. */
-type TakesOf<R extends Route, P> = [P] extends [Alike.ParamsOfAll<SkillOf<R>>]
+type TakesOf<R extends Route, P> = [P] extends [CompositeSchema.ParamsOfAll<SkillOf<R>>]
   ? unknown
   : { readonly "the route does not take the parameters": P }
 
@@ -234,14 +234,14 @@ const build = (name: string, options: Options<Routes, any>): any => {
       options.parameters ??
       (first === undefined
         ? (Schema.Record({ key: Schema.String, value: Schema.Unknown }) as Schema.Schema<any>)
-        : { like: Alike.parametersOf([first, ...more]) as Skill.Skill<any, unknown> }),
-    returns: first === undefined ? undefined : { like: Alike.resultOf([first, ...more]) },
+        : { like: CompositeSchema.mergeParameters([first, ...more]) as Skill.Skill<any, unknown> }),
+    returns: first === undefined ? undefined : { like: CompositeSchema.mergeResults([first, ...more]) },
     handler: (params: unknown, run) =>
       Effect.gen(function* () {
         const execute = (skill: Skill.Any) =>
           (run as (skill: Skill.Any, params: unknown) => Effect.Effect<unknown, unknown>)(
             skill,
-            Alike.paramsFor(skill, composite, params)
+            CompositeSchema.paramsFor(skill, composite, params)
           )
         const chosen = yield* Effect.either(choose(choice, yield* inputOf(params), options))
         const skill = Either.isRight(chosen) && chosen.right !== undefined ? skills.get(chosen.right) : undefined
@@ -258,5 +258,5 @@ const build = (name: string, options: Options<Routes, any>): any => {
         return yield* execute(fallback)
       })
   })
-  return Alike.refuse(composite, skills.size === 0 ? ["There are no routes"] : [])
+  return CompositeSchema.withErrors(composite, skills.size === 0 ? ["There are no routes"] : [])
 }

@@ -14,7 +14,7 @@ import * as CompositeSkill from "../definition/CompositeSkill.js"
 import * as Skill from "../definition/Skill.js"
 import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillExecutionError } from "../definition/SkillError.js"
-import * as Handover from "./Handover.js"
+import * as SkillBinding from "./SkillBinding.js"
 
 /**
  * @since 0.1.0
@@ -66,9 +66,9 @@ type Entry<C, A, K extends keyof A> =
  * @category models
  */
 export type Grown<C, A, K extends string> = [K] extends [never]
-  ? 0 extends 1 & Handover.Handed<A>
+  ? 0 extends 1 & SkillBinding.AsParams<A>
     ? Readonly<Record<string, unknown>>
-    : Handover.Handed<A> extends infer H
+    : SkillBinding.AsParams<A> extends infer H
       ? H extends unknown
         ? Merged<C, H>
         : never
@@ -84,17 +84,17 @@ interface State {
 }
 
 const entry = (stage: Stage, result: unknown): Context =>
-  stage.as === undefined ? Handover.toParams(result) : Object.fromEntries([[stage.as, result]])
+  stage.as === undefined ? SkillBinding.toParams(result) : Object.fromEntries([[stage.as, result]])
 
 const inputOf = (pipeline: string, { input, skill }: Stage, { context, json }: State) => {
   if (input === undefined) {
     return skill.erased.reference
-      ? Effect.succeed(Handover.copy(json ?? context))
-      : Handover.fit(skill, Handover.copy(context))
+      ? Effect.succeed(SkillBinding.copy(json ?? context))
+      : SkillBinding.fit(skill, SkillBinding.copy(context))
   }
   return Effect.flatMap(
     Effect.try({
-      try: () => input(Handover.copy(context)),
+      try: () => input(SkillBinding.copy(context)),
       catch: (cause) =>
         new SkillExecutionError({
           message: `The input of the stage "${skill.definition.name}" of the pipeline "${pipeline}" threw`,
@@ -102,7 +102,7 @@ const inputOf = (pipeline: string, { input, skill }: Stage, { context, json }: S
           cause
         })
     }),
-    (params) => Handover.fit(skill, params)
+    (params) => SkillBinding.fit(skill, params)
   )
 }
 
@@ -122,8 +122,8 @@ const build = (
       Effect.gen(function* () {
         const execute = run as (skill: Skill.Any, params: unknown) => Effect.Effect<unknown, unknown>
         let state: State = {
-          context: Handover.toParams(params),
-          json: needsJson ? Handover.toParams(composite.erased.encodeParams(params) ?? params) : undefined
+          context: SkillBinding.toParams(params),
+          json: needsJson ? SkillBinding.toParams(composite.erased.encodeParams(params) ?? params) : undefined
         }
         for (const stage of stages) {
           const result = yield* execute(stage.skill, yield* inputOf(name, stage, state))
@@ -132,7 +132,7 @@ const build = (
             json:
               state.json === undefined
                 ? undefined
-                : { ...state.json, ...entry(stage, yield* Handover.toJson(stage.skill, result)) }
+                : { ...state.json, ...entry(stage, yield* SkillBinding.toJson(stage.skill, result)) }
           }
         }
         return state.context
@@ -180,7 +180,7 @@ const build = (
 export const make = <P = Readonly<Record<string, unknown>>>(name: string, options: Options<P>): Pipeline<P, P> =>
   build(name, options, [], undefined)
 
-type Fits<C, P2> = Handover.Fits<C, P2, {}>
+type Fits<C, P2> = SkillBinding.Fits<C, P2, {}>
 
 /**
  * Adds a stage. `as` is the key of its result; `input` selects from the context what the skill receives. Without

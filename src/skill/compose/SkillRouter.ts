@@ -13,7 +13,7 @@ import * as CompositeSkill from "../definition/CompositeSkill.js"
 import type * as Skill from "../definition/Skill.js"
 import type * as SkillDefinition from "../definition/SkillDefinition.js"
 import { type SkillError, SkillRoutingError } from "../definition/SkillError.js"
-import * as Alike from "./Alike.js"
+import * as CompositeSchema from "./CompositeSchema.js"
 import * as Condition from "./Condition.js"
 
 /**
@@ -61,13 +61,13 @@ const build = (
     ...options,
     uses,
     parameters: options.parameters ?? Schema.Record({ key: Schema.String, value: Schema.Unknown }),
-    returns: first === undefined ? undefined : { like: Alike.resultOf([first, ...more]) },
+    returns: first === undefined ? undefined : { like: CompositeSchema.mergeResults([first, ...more]) },
     handler: (params, run) =>
       Effect.gen(function* () {
         const execute = (skill: Skill.Any) =>
           (run as (skill: Skill.Any, params: unknown) => Effect.Effect<unknown, unknown>)(
             skill,
-            Alike.paramsFor(skill, composite, params)
+            CompositeSchema.paramsFor(skill, composite, params)
           )
         for (const { skill, when } of routes) {
           const holds = Condition.holdsOrNot(when, params, name, skill.definition.name) as Effect.Effect<boolean>

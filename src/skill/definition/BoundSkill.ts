@@ -42,7 +42,10 @@ export const make = <P, A, E, R>(self: Skill<P, A, E, R>): Effect.Effect<Skill<P
 
 /** Drops the current run: skills are executed in another run than the one in which they are registered. */
 const captured = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
-  Effect.map(CapturedContext.context<R>(), (context) => Context.omit(CurrentRun.Run)(context as any) as Context.Context<R>)
+  Effect.map(
+    CapturedContext.context<R>(),
+    (context) => Context.omit(CurrentRun.Run)(context as any) as Context.Context<R>
+  )
 
 /**
  * Binds several skills at once.

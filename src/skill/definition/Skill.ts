@@ -82,8 +82,6 @@ export interface Erased {
 }
 
 /**
- * Any skill.
- *
  * @since 0.1.0
  * @category models
  */
@@ -98,32 +96,24 @@ export type Any = Skill<never, unknown, unknown, unknown>
 export type Bound = Skill<never, unknown, unknown>
 
 /**
- * The parameters of a skill.
- *
  * @since 0.1.0
  * @category models
  */
 export type ParamsOf<S extends Any> = S extends Skill<infer P, unknown, unknown, unknown> ? P : never
 
 /**
- * The result of a skill.
- *
  * @since 0.1.0
  * @category models
  */
 export type ResultOf<S extends Any> = S extends Skill<never, infer A, unknown, unknown> ? A : never
 
 /**
- * The failures of a skill.
- *
  * @since 0.1.0
  * @category models
  */
 export type ErrorOf<S extends Any> = S extends Skill<never, unknown, infer E, unknown> ? E : never
 
 /**
- * The requirements of a skill.
- *
  * @since 0.1.0
  * @category models
  */
@@ -153,12 +143,14 @@ const proto = {
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const build = (fields: Omit<Any, typeof TypeId | "pipe">): any => Object.assign(Object.create(proto), fields)
 
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const fromCodecs = (
   name: string,

@@ -161,6 +161,7 @@ export interface Confirmation<in P> {
  *
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const makeDefinition = (
   name: string,
@@ -191,6 +192,7 @@ const isCount = (value: number | undefined, least: number): boolean =>
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const checkDefinition = (
   definition: SkillDefinition,

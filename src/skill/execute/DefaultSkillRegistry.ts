@@ -43,6 +43,7 @@ const KEPT_FILTERS = 64
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const keep = <A>(kept: Map<string, A>, key: string, value: A): A => {
   if (kept.size >= KEPT_FILTERS && !kept.has(key)) kept.delete(kept.keys().next().value as string)
@@ -78,6 +79,7 @@ const problemOf = (skill: Skill.Bound): SkillValidationError | undefined => {
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const taken = (skillName: string): SkillAlreadyRegisteredError =>
   new SkillAlreadyRegisteredError({
@@ -121,6 +123,7 @@ const select = (entries: Iterable<Entry>, options: ListOptions | undefined): Sel
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const keyOf = (options: ListOptions | undefined): string =>
   options === undefined || (options.category === undefined && options.permissions === undefined)

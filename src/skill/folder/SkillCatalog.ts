@@ -77,6 +77,7 @@ export class SkillCatalog extends Context.Tag("effect-lexigram/skill/SkillCatalo
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const notFound = (name: string, names: ReadonlyArray<string>): SkillNotFoundError => {
   const similar = nearest(name, names)

@@ -81,6 +81,7 @@ export const nameOf = (prefix: string, name: string): string => {
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const prefixOf = (client: Service, options: Options | undefined): string =>
   options?.prefix === false ? "" : (options?.prefix ?? client.name)
@@ -109,6 +110,7 @@ const needsConfirmation = (tool: ToolInfo, confirm: Options["confirm"] = "destru
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const limitsOf = (options: Options | undefined, binary: "keep" | "describe"): McpOutput.Limits => ({
   binary: options?.binary ?? binary,
@@ -118,6 +120,7 @@ export const limitsOf = (options: Options | undefined, binary: "keep" | "describ
 /**
  * @since 0.1.0
  * @category internals
+ * @internal
  */
 export const make = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Plan, string> => {
   const { annotations, description, inputSchema, requiresTask, title } = tool

@@ -12,7 +12,7 @@ import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { Any, Erased, ErrorOf, Skill } from "../definition/Skill.js"
 import { SkillValidationError } from "../definition/SkillError.js"
-import * as Handover from "./Handover.js"
+import * as SkillBinding from "./SkillBinding.js"
 
 /**
  * Parameters that all of these skills accept: the intersection of their parameters.
@@ -44,7 +44,7 @@ export type LastErrorOf<S extends Some> = S extends readonly [...infer _, infer 
  * @since 0.1.0
  * @category constructors
  */
-export const like = (
+export const copyWith = (
   of: Any,
   codec: {
     readonly parametersSchema?: JsonSchema
@@ -113,22 +113,22 @@ const bothParameters = (schemas: ReadonlyArray<JsonSchema>): JsonSchema => {
  * @since 0.1.0
  * @category constructors
  */
-export const parametersOf = <S extends Any>(
+export const mergeParameters = <S extends Any>(
   skills: readonly [S, ...ReadonlyArray<S>]
 ): Skill<ParamsOfAll<S>, unknown> => {
   const [first] = skills
   const known = skills.filter(({ erased }) => !erased.reference)
-  if (skills.length === 1 || known.length === 0) return like(first, {})
+  if (skills.length === 1 || known.length === 0) return copyWith(first, {})
   const open = known.length < skills.length
   const schema = bothParameters(known.map(({ definition }) => definition.parametersSchema))
   const together = (raw: unknown, parts: ReadonlyArray<unknown>): unknown => {
     const [one] = parts
-    if (!open && (parts.length === 1 || !parts.every(Handover.isMap))) return one
+    if (!open && (parts.length === 1 || !parts.every(SkillBinding.isMap))) return one
     return Object.fromEntries(
-      [...(open && Handover.isMap(raw) ? [raw] : []), ...parts].flatMap((part) => Object.entries(part as object))
+      [...(open && SkillBinding.isMap(raw) ? [raw] : []), ...parts].flatMap((part) => Object.entries(part as object))
     )
   }
-  return like(first, {
+  return copyWith(first, {
     parametersSchema: open ? { ...schema, additionalProperties: true } : schema,
     decode: (raw) =>
       Effect.flatMap(
@@ -151,11 +151,11 @@ const anyResult = (skills: ReadonlyArray<Any>): JsonSchema => {
   const schemas = skills.map(({ definition }) => definition.returnsSchema)
   const distinct = Array.from(new Map(schemas.map((schema) => [textOf(schema), schema])).values())
   if (distinct.length === 1) return distinct[0] as JsonSchema
-  return distinct.some((schema) => !stands(schema)) ? {} : { anyOf: distinct }
+  return distinct.some((schema) => !isEmbeddable(schema)) ? {} : { anyOf: distinct }
 }
 
 /** Whether a schema means the same inside another one: it contains no references and is not empty. */
-export const stands = (schema: JsonSchema): boolean =>
+export const isEmbeddable = (schema: JsonSchema): boolean =>
   Object.keys(schema).length > 0 && !("$defs" in schema || "definitions" in schema || textOf(schema).includes('"$ref"'))
 
 const firstThatTakes = (
@@ -172,8 +172,8 @@ const firstThatTakes = (
  * @since 0.1.0
  * @category constructors
  */
-export const resultOf = (skills: Some): Skill<never, unknown> =>
-  like(skills[0], {
+export const mergeResults = (skills: Some): Skill<never, unknown> =>
+  copyWith(skills[0], {
     returnsSchema: anyResult(skills),
     encode: (result) => firstThatTakes(skills, (erased) => erased.encode(result)),
     decodeResult: (encoded) => firstThatTakes(skills, (erased) => erased.decodeResult(encoded))
@@ -194,7 +194,7 @@ export const paramsFor = (skill: Any, composite: Any, params: unknown): unknown 
  * @since 0.1.0
  * @category combinators
  */
-export const refuse = <S extends Any>(composite: S, errors: ReadonlyArray<string>): S =>
+export const withErrors = <S extends Any>(composite: S, errors: ReadonlyArray<string>): S =>
   errors.length === 0 || composite.problem !== undefined
     ? composite
     : Object.assign(composite, {

@@ -44,7 +44,7 @@ type IsLoose<A> = unknown extends A ? true : string extends keyof A ? (unknown e
  * @since 0.1.0
  * @category models
  */
-export type Handed<A> = unknown extends A
+export type AsParams<A> = unknown extends A
   ? any
   : A extends NotMap
     ? { readonly output: A }
@@ -67,7 +67,7 @@ type IsAny<A> = 0 extends 1 & A ? true : false
  * @category models
  */
 export type Renamed<A, M extends Rename> =
-  true extends IsAny<Handed<A>> ? any : [keyof M] extends [never] ? Handed<A> : Named<Handed<A>, M>
+  true extends IsAny<AsParams<A>> ? any : [keyof M] extends [never] ? AsParams<A> : Named<AsParams<A>, M>
 
 /**
  * `unknown` where a result `A` fits the parameters `P` under the names `M`; otherwise a type that no skill has and that
@@ -76,11 +76,11 @@ export type Renamed<A, M extends Rename> =
  * @since 0.1.0
  * @category models
  */
-export type Fits<A, P, M extends Rename> = [keyof M] extends [KeysOf<Handed<A>>]
+export type Fits<A, P, M extends Rename> = [keyof M] extends [KeysOf<AsParams<A>>]
   ? [Renamed<A, M>] extends [P]
     ? unknown
     : { readonly "the result does not fit the parameters": { readonly given: Renamed<A, M>; readonly wanted: P } }
-  : { readonly "a renamed key is not in the result": Exclude<keyof M, KeysOf<Handed<A>>> }
+  : { readonly "a renamed key is not in the result": Exclude<keyof M, KeysOf<AsParams<A>>> }
 
 /**
  * Whether a value is passed on as named parameters. Class instances are; dates, lists, options, maps and the like are
@@ -157,7 +157,7 @@ export const toJson = (skill: Any, result: unknown): Effect.Effect<unknown, Skil
  * @since 0.1.0
  * @category conversions
  */
-export const hand = (
+export const bindResult = (
   from: Any,
   result: unknown,
   to: Any,

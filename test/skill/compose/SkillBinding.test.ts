@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Handover from "../../../src/skill/compose/Handover.js"
+import * as SkillBinding from "../../../src/skill/compose/SkillBinding.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 
 const own = (json: string): Readonly<Record<string, unknown>> => JSON.parse(json)
@@ -14,12 +14,12 @@ const maps = FastCheck.dictionary(keys, FastCheck.jsonValue()).map((map) => own(
 
 class Order extends Schema.Class<Order>("Order")({ id: Schema.String }) {}
 
-describe("Handover.toParams", () => {
+describe("SkillBinding.toParams", () => {
   it("leaves maps as they are and names other values output", () => {
     const map = { a: 1 }
-    assert.strictEqual(Handover.toParams(map), map)
+    assert.strictEqual(SkillBinding.toParams(map), map)
     const order = new Order({ id: "1" })
-    assert.isTrue(Object.is(Handover.toParams(order), order))
+    assert.isTrue(Object.is(SkillBinding.toParams(order), order))
     const values = [
       "text",
       1,
@@ -34,61 +34,64 @@ describe("Handover.toParams", () => {
       Option.some(1),
       Duration.zero
     ]
-    for (const value of values) assert.deepStrictEqual(Handover.toParams(value), { output: value })
-    assert.deepStrictEqual(Handover.toParams(own(`{"pipe":1}`)), { pipe: 1 })
+    for (const value of values) assert.deepStrictEqual(SkillBinding.toParams(value), { output: value })
+    assert.deepStrictEqual(SkillBinding.toParams(own(`{"pipe":1}`)), { pipe: 1 })
   })
 
   it("renames keys, all at once, and lets others pass", () => {
-    assert.deepStrictEqual(Handover.toParams({ a: 1, b: 2, c: 3 }, { a: "x" }), { b: 2, c: 3, x: 1 })
-    assert.deepStrictEqual(Handover.toParams({ a: 1, b: 2 }, { a: "b", b: "a" }), { a: 2, b: 1 })
-    assert.deepStrictEqual(Handover.toParams("text", { output: "text" }), { text: "text" })
+    assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2, c: 3 }, { a: "x" }), { b: 2, c: 3, x: 1 })
+    assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2 }, { a: "b", b: "a" }), { a: 2, b: 1 })
+    assert.deepStrictEqual(SkillBinding.toParams("text", { output: "text" }), { text: "text" })
   })
 
   it("a renamed key wins over one that had the name, the later entry over the earlier", () => {
-    assert.deepStrictEqual(Handover.toParams({ a: 1, b: 2 }, { a: "b" }), { b: 1 })
-    assert.deepStrictEqual(Handover.toParams({ a: 1, b: 2 }, { a: "c", b: "c" }), { c: 2 })
-    assert.deepStrictEqual(Handover.toParams({ b: 2 }, { a: "b" }), { b: 2 })
+    assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2 }, { a: "b" }), { b: 1 })
+    assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2 }, { a: "c", b: "c" }), { c: 2 })
+    assert.deepStrictEqual(SkillBinding.toParams({ b: 2 }, { a: "b" }), { b: 2 })
   })
 
   it("takes `__proto__` for a key like any other", () => {
-    const into = Handover.toParams({ a: { admin: true } }, { a: "__proto__" })
+    const into = SkillBinding.toParams({ a: { admin: true } }, { a: "__proto__" })
     assert.strictEqual(Object.getPrototypeOf(into), Object.prototype)
     assert.deepStrictEqual(Object.keys(into), ["__proto__"])
-    const from = Handover.toParams(own(`{"__proto__":{"admin":true}}`), own(`{"__proto__":"a"}`) as Handover.Rename)
+    const from = SkillBinding.toParams(
+      own(`{"__proto__":{"admin":true}}`),
+      own(`{"__proto__":"a"}`) as SkillBinding.Rename
+    )
     assert.deepStrictEqual(from, { a: { admin: true } })
-    assert.deepStrictEqual(Handover.toParams({}, { constructor: "c", toString: "t" }), {})
+    assert.deepStrictEqual(SkillBinding.toParams({}, { constructor: "c", toString: "t" }), {})
     assert.strictEqual(({} as { readonly admin?: unknown }).admin, undefined)
   })
 
   it("is what a plain map of names says", () =>
     FastCheck.assert(
       FastCheck.property(maps, FastCheck.dictionary(keys, keys), (value, names) => {
-        const rename = own(JSON.stringify(names)) as Handover.Rename
+        const rename = own(JSON.stringify(names)) as SkillBinding.Rename
         const model = new Map<string, unknown>()
         for (const [key, item] of Object.entries(value)) if (!Object.hasOwn(rename, key)) model.set(key, item)
         for (const [key, name] of Object.entries(rename)) if (Object.hasOwn(value, key)) model.set(name, value[key])
         const sorted = (entries: Iterable<[string, unknown]>) =>
           Array.from(entries).sort(([a], [b]) => (a < b ? -1 : 1))
-        assert.deepStrictEqual(sorted(Object.entries(Handover.toParams(value, rename))), sorted(model))
+        assert.deepStrictEqual(sorted(Object.entries(SkillBinding.toParams(value, rename))), sorted(model))
       })
     ))
 
   it("no names change nothing, and a new name and back neither", () =>
     FastCheck.assert(
       FastCheck.property(maps, keys, (value, key) => {
-        assert.deepStrictEqual(Handover.toParams(value, {}), value)
-        const there = Handover.toParams(value, Object.fromEntries([[key, "fresh"]]))
-        assert.deepStrictEqual(Handover.toParams(there, { fresh: key }), value)
+        assert.deepStrictEqual(SkillBinding.toParams(value, {}), value)
+        const there = SkillBinding.toParams(value, Object.fromEntries([[key, "fresh"]]))
+        assert.deepStrictEqual(SkillBinding.toParams(there, { fresh: key }), value)
       })
     ))
 })
 
-describe("Handover.copy", () => {
+describe("SkillBinding.copy", () => {
   it("has the same content and shares no list and no plain object", () =>
     FastCheck.assert(
       FastCheck.property(FastCheck.jsonValue({ maxDepth: 4 }), (json) => {
         const value: unknown = JSON.parse(JSON.stringify(json))
-        const copy = Handover.copy(value)
+        const copy = SkillBinding.copy(value)
         assert.deepStrictEqual(copy, value)
         const parts = (from: unknown): ReadonlyArray<unknown> =>
           typeof from === "object" && from !== null ? [from, ...Object.values(from).flatMap(parts)] : []
@@ -102,7 +105,7 @@ describe("Handover.copy", () => {
     const shared = { n: 1 }
     const cycle: Record<string, unknown> = { date, order: new Order({ id: "1" }), left: shared, right: shared }
     cycle["self"] = cycle
-    const copy = Handover.copy(cycle)
+    const copy = SkillBinding.copy(cycle)
     assert.notStrictEqual(copy, cycle)
     assert.strictEqual(copy["self"], copy)
     assert.strictEqual(copy["date"], date)
@@ -110,17 +113,17 @@ describe("Handover.copy", () => {
     assert.strictEqual(copy["left"], copy["right"])
     let deep: unknown = []
     for (let i = 0; i < 50_000; i++) deep = [deep]
-    assert.isArray(Handover.copy(deep))
+    assert.isArray(SkillBinding.copy(deep))
   })
 
   it("keeps `__proto__` a key", () => {
-    const copy = Handover.copy(own(`{"a":{"__proto__":{"admin":true}}}`))
+    const copy = SkillBinding.copy(own(`{"a":{"__proto__":{"admin":true}}}`))
     assert.deepStrictEqual(copy, own(`{"a":{"__proto__":{"admin":true}}}`))
     assert.deepStrictEqual(Object.keys(copy["a"] as object), ["__proto__"])
   })
 })
 
-describe("Handover.fit", () => {
+describe("SkillBinding.fit", () => {
   const dated = Skill.make("dated", {
     description: "d",
     parameters: { at: Schema.Date },
@@ -130,10 +133,10 @@ describe("Handover.fit", () => {
   it.effect("takes typed values as they are, and reads others by the schema of the skill", () =>
     Effect.gen(function* () {
       const at = new Date(0)
-      assert.deepStrictEqual(yield* Handover.fit(dated, { at }), { at })
-      assert.deepStrictEqual(yield* Handover.fit(dated, { at: at.toISOString() }), { at })
-      assert.deepStrictEqual(yield* Handover.fit(dated, { at }, "json"), { at })
-      const error = yield* Effect.flip(Handover.fit(dated, { at: 1 }))
+      assert.deepStrictEqual(yield* SkillBinding.fit(dated, { at }), { at })
+      assert.deepStrictEqual(yield* SkillBinding.fit(dated, { at: at.toISOString() }), { at })
+      assert.deepStrictEqual(yield* SkillBinding.fit(dated, { at }, "json"), { at })
+      const error = yield* Effect.flip(SkillBinding.fit(dated, { at: 1 }))
       assert.strictEqual(error.skillName, "dated")
       assert.include(error.message, "at")
     })
@@ -146,14 +149,14 @@ describe("Handover.fit", () => {
         parameters: { text: Schema.StringFromBase64 },
         handler: () => Effect.void
       })
-      assert.deepStrictEqual(yield* Handover.fit(secret, { text: "aGk=" }, "json"), { text: "hi" })
-      assert.deepStrictEqual(yield* Handover.fit(secret, { text: "aGk=" }), { text: "aGk=" })
+      assert.deepStrictEqual(yield* SkillBinding.fit(secret, { text: "aGk=" }, "json"), { text: "hi" })
+      assert.deepStrictEqual(yield* SkillBinding.fit(secret, { text: "aGk=" }), { text: "aGk=" })
     })
   )
 
   it.effect("lets a reference take anything", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* Handover.fit(Skill.ref("x"), 1), 1)
+      assert.strictEqual(yield* SkillBinding.fit(Skill.ref("x"), 1), 1)
     })
   )
 })
