@@ -1,5 +1,5 @@
 /**
- * Fields of a configuration from variables of the environment.
+ * Reads the fields of a configuration from environment variables.
  *
  * @internal
  * @since 0.1.0
@@ -9,7 +9,7 @@ import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
-/** `maxIterations` is `MAX_ITERATIONS` behind the prefix. */
+/** The variable of a field: `maxIterations` is `MAX_ITERATIONS` after the prefix. */
 export const variableOf =
   (prefix: string) =>
   (field: string): string =>
@@ -28,7 +28,7 @@ export const read = (
     return given
   })
 
-/** What is wrong with several variables, as one failure. */
+/** One failure for several invalid variables. */
 export const invalid = (
   issues: ReadonlyArray<{ readonly variable: string; readonly message: string }>
 ): ConfigError.ConfigError =>

@@ -1,6 +1,4 @@
-/**
- * Configurations of one level: the defaults with some fields replaced, all that is wrong said at once.
- */
+/** Configurations of one level: defaults with some fields replaced. All issues are reported together. */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
@@ -11,7 +9,7 @@ export interface Issue {
 }
 
 /**
- * A field that is `undefined` keeps its default; one that is none of the schema is an issue. The schema is compiled
+ * A field that is `undefined` keeps its default; a field unknown to the schema is an issue. The schema is compiled
  * once.
  */
 export const checking = <A extends object>(

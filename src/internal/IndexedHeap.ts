@@ -1,6 +1,6 @@
 /**
- * The least item first; any item can be moved or taken out, each in the logarithm of their number. Items keep their
- * place in the heap themselves, in the field `place` names: -1 while they are in none.
+ * A binary heap with the smallest item first. Any item can be moved or removed in logarithmic time. Items store their
+ * position in the heap themselves, in the field that `place` names; it is -1 outside the heap.
  */
 export class IndexedHeap<Key extends string, A extends { [K in Key]: number }> {
   private readonly items: Array<A> = []
@@ -23,7 +23,7 @@ export class IndexedHeap<Key extends string, A extends { [K in Key]: number }> {
     this.up(item, this.items.length - 1)
   }
 
-  /** What is not in the heap is passed over. */
+  /** Ignores an item that is not in the heap. */
   remove(item: A): void {
     const at: number = item[this.place]
     if (at < 0) return
@@ -34,7 +34,7 @@ export class IndexedHeap<Key extends string, A extends { [K in Key]: number }> {
     this.settle(last, at)
   }
 
-  /** After what the order looks at has changed. */
+  /** Call it after the order of an item changed. */
   moved(item: A): void {
     if (item[this.place] >= 0) this.settle(item, item[this.place])
   }

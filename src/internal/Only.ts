@@ -1,5 +1,5 @@
 /**
- * Options of which a type is inferred, and no others: a name that is misspelt would be passed over in silence.
+ * Rejects unknown options where the type of the options is inferred: a misspelled name would otherwise be ignored.
  */
 export type Only<Given, Known> = string extends keyof Given
   ? Given

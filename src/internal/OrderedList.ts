@@ -1,8 +1,8 @@
 const CHUNK = 512
 
 /**
- * Items in order, in chunks of a bounded length: adding behind the last one is constant, anywhere else costs the
- * logarithm and one short move. No two items compare as 0.
+ * A sorted list in chunks of bounded length. Appending takes constant time; any other insertion takes logarithmic time
+ * and one short move. No two items compare as 0.
  */
 export class OrderedList<A> {
   private readonly chunks: Array<Array<A>> = []
@@ -40,7 +40,7 @@ export class OrderedList<A> {
     if (chunk.length > CHUNK) this.chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2))
   }
 
-  /** Whether it was there. */
+  /** Returns whether the item was in the list. */
   remove(item: A): boolean {
     const at = this.chunkOf((held) => this.compare(held, item) >= 0)
     const chunk = this.chunks[at]
@@ -55,8 +55,8 @@ export class OrderedList<A> {
   }
 
   /**
-   * From the first item on for which `reached` holds; it holds for all behind it too. Nothing may be added or removed
-   * meanwhile.
+   * Iterates upward from the first item for which `reached` holds; it must hold for all items after it too. The list
+   * must not change meanwhile.
    */
   *ascending(reached: (item: A) => boolean = () => true): Generator<A, void> {
     let at = this.chunkOf(reached)
@@ -67,7 +67,10 @@ export class OrderedList<A> {
     }
   }
 
-  /** From the last item down for which `passed` does not hold; it holds for all behind it too. */
+  /**
+   * Iterates downward from the last item for which `passed` does not hold; it must hold for all items after it. The
+   * list must not change meanwhile.
+   */
   *descending(passed: (item: A) => boolean = () => false): Generator<A, void> {
     let at = this.chunkOf(passed)
     let index = at < this.chunks.length ? within(this.chunks[at] as Array<A>, passed) : 0
@@ -93,7 +96,7 @@ export class OrderedList<A> {
     return low
   }
 
-  /** Removals leave no trail of short chunks. */
+  /** Merges short neighbors, so that removals leave no short chunks. */
   private join(at: number): void {
     const left = this.chunks[at - 1]
     const right = this.chunks[at]

@@ -1,9 +1,9 @@
 /**
- * Values that are there unless others are given, for one loaded copy of the library alone.
+ * References whose defaults are shared only within one loaded copy of the library.
  *
- * Effect keeps the default of a reference in the process, by its key: a second copy of the library (its CommonJS build
- * beside its ES modules, another version in a dependency) would be given objects of the first, whose shape it may not
- * know and whose identity means nothing to it.
+ * Effect keeps the default of a reference per process and key. A second copy of the library (its CommonJS build beside
+ * its ES modules, or another version in a dependency) would get objects of the first copy, whose shape it may not know
+ * and whose identity it cannot compare.
  */
 import * as Context from "effect/Context"
 import { globalValue } from "effect/GlobalValue"
@@ -12,7 +12,7 @@ const copies = globalValue("effect-lexigram/internal/Ambient/copies", () => ({ l
 copies.loaded += 1
 const copy = copies.loaded
 
-/** As `Context.Reference`. What one copy provides or defaults to, another one does not see. */
+/** Like `Context.Reference`, but other copies of the library see neither the default nor a provided value. */
 export const Reference =
   <Self>() =>
   <const Id extends string, Service>(

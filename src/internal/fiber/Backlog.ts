@@ -1,6 +1,6 @@
 /**
- * A bounded queue: written in plain steps, read by effects. What happens to a value that comes when it is full is its
- * strategy.
+ * A bounded queue, written synchronously and read by effects. Its strategy decides what happens to a value offered when
+ * it is full.
  */
 import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
@@ -8,12 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
 /**
- * `backpressure` refuses the value, and the writer may wait for room; `dropping` loses it, `sliding` loses the oldest
- * one instead.
+ * `backpressure` rejects the value, and the writer may wait for room; `dropping` drops the value; `sliding` drops the
+ * oldest one.
  */
 export type Strategy = "backpressure" | "dropping" | "sliding"
 
-/** Wakes all who wait; each of them looks again whether what it waits for has come. */
+/** Wakes all waiters; each of them checks its condition again. */
 class Signal {
   private readonly waiting = new Set<() => void>()
 
@@ -35,7 +35,7 @@ class Signal {
 }
 
 export class Backlog<A> {
-  /** Values lost by the strategy, or by `clear`. */
+  /** Values dropped by the strategy or by `clear`. */
   lost = 0
   private values: Array<A | undefined> = []
   private head = 0
@@ -60,7 +60,7 @@ export class Backlog<A> {
     return this.isEnded
   }
 
-  /** False when the value is refused: the queue has ended, or is full under `backpressure`. */
+  /** Returns false when the value is rejected: the queue has ended, or is full under `backpressure`. */
   offer(value: A): boolean {
     if (this.isEnded) return false
     if (this.isFull) {
@@ -73,13 +73,13 @@ export class Backlog<A> {
     return true
   }
 
-  /** Adds whatever the capacity is. */
+  /** Adds the value regardless of the capacity. */
   push(value: A): void {
     this.values.push(value)
     this.arrival.notify()
   }
 
-  /** Takes nothing more; what is there can be read. */
+  /** Accepts no more values; the queued ones can still be read. */
   end(): void {
     this.isEnded = true
     this.arrival.notify()
@@ -92,7 +92,7 @@ export class Backlog<A> {
     this.departure.notify()
   }
 
-  /** The next value, when there is one; `undefined` at the end. */
+  /** Waits for the next value; `undefined` at the end. */
   readonly take: Effect.Effect<A | undefined> = Effect.suspend(() => {
     if (this.size > 0) {
       const value = this.shift()
@@ -102,7 +102,7 @@ export class Backlog<A> {
     return this.isEnded ? Effect.succeed(undefined) : Effect.zipRight(this.arrived, this.take)
   })
 
-  /** All there are, at least one; `undefined` at the end. */
+  /** Waits for all queued values, at least one; `undefined` at the end. */
   readonly takeAll: Effect.Effect<Array<A> | undefined> = Effect.suspend(() => {
     if (this.size > 0) {
       const values = this.takeAllNow()
@@ -112,12 +112,12 @@ export class Backlog<A> {
     return this.isEnded ? Effect.succeed(undefined) : Effect.zipRight(this.arrived, this.takeAll)
   })
 
-  /** Waits while the queue is full; one that has ended makes nobody wait. */
+  /** Waits while the queue is full. It does not wait once the queue has ended. */
   readonly room: Effect.Effect<void> = this.departure.wait(() => this.isEnded || !this.isFull)
 
   private readonly arrived: Effect.Effect<void> = this.arrival.wait(() => this.isEnded || this.size > 0)
 
-  // Writers are woken together when half of it is free, not one a value: each look of each of them costs.
+  // Writers are woken together when half of the queue is free, not once per value: every check by a writer costs time.
   private left(): void {
     if (this.size <= this.capacity / 2) this.departure.notify()
   }
@@ -143,7 +143,7 @@ export class Backlog<A> {
   }
 }
 
-/** What comes, to its end; read by one. */
+/** The values as a stream for one reader, up to the end of the queue. */
 export const toStream = <A>(backlog: Backlog<A>): Stream.Stream<A> => {
   type Pulled = Channel.Channel<Chunk.Chunk<A>, unknown, never, unknown, void>
   const channel: Pulled = Channel.flatMap(Channel.fromEffect(backlog.takeAll), (values) =>

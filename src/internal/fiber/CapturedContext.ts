@@ -1,6 +1,6 @@
 /**
- * What a handler requires, kept from where it was registered for whenever it is called. The capability to act for the
- * system is no part of it, neither of what is captured nor of what a handler is given.
+ * Captures the context in which a handler is registered, for its later calls. The capability of `SystemAccess` is
+ * neither captured nor passed to a handler.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,14 +12,14 @@ const holds = (current: Context.Context<never>, captured: Context.Context<any>):
   return true
 }
 
-/** The context of the one who registers, without its span: that one has ended when the handler is called. */
+/** The context of the registration without its span, which has ended when the handler is called. */
 export const context = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
   Effect.map(
     Effect.context<R>(),
     (captured) => Context.omit(Tracer.ParentSpan, SystemGrant.SystemAccess)(captured as any) as Context.Context<R>
   )
 
-/** Gives an effect what was captured, beneath what is current where it runs. */
+/** Provides the captured context below the current one, whose services win. */
 export const provide = <A, E, R>(effect: Effect.Effect<A, E, R>, captured: Context.Context<R>): Effect.Effect<A, E> =>
   Effect.withFiberRuntime<A, E>(({ currentContext: current }) =>
     holds(current, captured)

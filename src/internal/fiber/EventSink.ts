@@ -1,7 +1,7 @@
 /**
- * A bounded queue between a producer and one Stream consumer. The consumer is woken once per turn of the event loop, so
- * that what arrives together is read together: a wake per microtask would cut every chunk down to one element (7 µs
- * instead of 0.3).
+ * A bounded queue between a producer and one stream consumer. The consumer is woken once per turn of the event loop, so
+ * that values that arrive together are read together: with a wake per microtask every chunk would hold one element (7
+ * µs instead of 0.3 µs per element).
  */
 import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
@@ -13,7 +13,9 @@ import * as Stream from "effect/Stream"
 import * as Deadline from "./Deadline.js"
 import * as Watch from "./Watch.js"
 
-/** How long a producer waits for its reader, in milliseconds, and how a stream fails whose reader takes longer. */
+/**
+ * How long a producer waits for its reader, in milliseconds, and the error of the stream when the reader takes longer.
+ */
 export interface Patience<out E> {
   readonly limit: number
   readonly onLate: (limit: number) => E
@@ -21,14 +23,14 @@ export interface Patience<out E> {
 
 export interface EventSink<in A, in out E> {
   readonly push: (value: A) => void
-  /** What a producer waits for while `capacity` values are unread. */
+  /** The wait of a producer while `capacity` values are unread; `undefined` when there is room. */
   readonly settle: () => Effect.Effect<void> | undefined
   /**
-   * Ends the effect with the error of a late reader, once a producer has waited for room longer than the reader may
-   * take. From then on nobody waits for the reader.
+   * Ends the effect with the error of a late reader once a producer has waited for room longer than the limit. After
+   * that no producer waits for the reader.
    */
   readonly attended: <B, E2, R>(effect: Effect.Effect<B, E2, R>) => Effect.Effect<B, E | E2, R>
-  /** Ends the stream after what was pushed; the first call counts. */
+  /** Ends the stream after the values pushed so far. Only the first call counts. */
   readonly done: (exit: Exit.Exit<unknown, E>) => void
 }
 
@@ -86,7 +88,8 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
       writers = writers.filter((waiting) => waiting !== resume)
     })
   })
-  // Limits inside the producer do not count the reader's time. Those around the reader do: they limit the reader, too.
+  // Limits inside the producer do not count the time of the reader. Limits around the reader do, because they limit the
+  // reader too.
   const drained: Effect.Effect<void> = Watch.outside(
     Effect.catchAll(
       Deadline.run(() => room, { whole: patience.limit, onTimeout: (_phase, limit) => patience.onLate(limit) }),

@@ -1,16 +1,14 @@
-/**
- * One at a time for each key, in this process.
- */
+/** A lock per key, within this process. */
 import * as Effect from "effect/Effect"
 
 export interface KeyedLock {
-  /** Waits for whoever holds the same key. An interrupted wait leaves nothing behind. */
+  /** Waits for the holder of the same key. An interrupted wait leaves nothing behind. */
   readonly withLock: (key: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Keys that somebody holds or waits for. */
+  /** The number of keys that are held or awaited. */
   readonly size: () => number
 }
 
-/** A key is kept as long as somebody holds it or waits for it. */
+/** A key is kept while it is held or awaited. */
 export const make = (): KeyedLock => {
   const locks = new Map<string, { readonly semaphore: Effect.Semaphore; users: number }>()
   return {

@@ -1,6 +1,6 @@
 /**
- * Lets the event loop do everything else that is due before it goes on. `Effect.yieldNow` lets other fibers run, and
- * neither sockets nor timers.
+ * Waits for the next turn of the event loop, so that sockets and timers proceed. `Effect.yieldNow` only lets other
+ * fibers run.
  */
 import * as Effect from "effect/Effect"
 

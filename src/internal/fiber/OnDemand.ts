@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 
-/** Loads once; from then on the effect succeeds at once. */
+/** Loads the module once; after that the effect succeeds immediately. */
 export const make = <A>(load: () => Promise<A>): Effect.Effect<A> => {
   let loaded: { readonly module: A } | undefined
   return Effect.suspend(() =>

@@ -1,9 +1,10 @@
 /**
- * Several effects at once, stopped together.
+ * Runs effects concurrently and stops them together.
  *
- * `Effect.forEach` with `concurrency` waits for ever when its fiber is interrupted between being told to start and
- * starting the work (effect 3.22): the workers are then told that nothing is left to do, and nobody says that it is
- * done. A run must end wherever it is interrupted, so this one forks its own workers and waits for them.
+ * Works around a bug of Effect 3.22: `Effect.forEach` with `concurrency` waits forever when its fiber is interrupted
+ * between the order to start and the start of the work, because the workers are then told that nothing is left to do,
+ * and none reports its end. A run must end wherever it is interrupted, so this module forks its own workers and awaits
+ * them.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -11,9 +12,9 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 
 /**
- * Results in the order of the items; at most `concurrency` (at least 1) effects at a time, begun in that order. The
- * first failure stops the rest, and so does an interruption of the caller; either way every effect has ended when this
- * one has. Changes of fiber refs by the effects are kept on success.
+ * Returns results in the order of the items. Runs at most `concurrency` (at least 1) effects at a time, started in that
+ * order. The first failure stops the rest, and so does an interruption of the caller; in both cases every effect has
+ * ended when this one ends. On success, changes of fiber refs by the effects are kept.
  */
 export const forEach = <A, B, E, R>(
   items: ReadonlyArray<A>,
@@ -25,7 +26,7 @@ export const forEach = <A, B, E, R>(
       const results: Array<B> = new Array(items.length)
       const fibers: Array<Fiber.RuntimeFiber<void, E>> = []
       const count = Math.min(items.length, Math.max(1, concurrency))
-      // Each worker has an item of its own to begin with; what is left goes to whoever is free.
+      // Each worker starts with an item of its own; free workers take the remaining items.
       let next = count
       const work = (index: number): Effect.Effect<void, E, R> =>
         Effect.flatMap(
@@ -43,7 +44,7 @@ export const forEach = <A, B, E, R>(
               return start
             })
       )
-      // Ends when all workers have, or one has failed.
+      // Ends when all workers have ended or one has failed.
       const settled = Effect.async<Exit.Exit<void, E>>((resume) => {
         let running = fibers.length
         for (const fiber of fibers) {
@@ -71,7 +72,7 @@ export const forEach = <A, B, E, R>(
     })
   )
 
-/** The first failure, and what else failed by itself before it was stopped. */
+/** The first failure, and the failures of other effects before they were stopped. */
 const causeOf = <E>(fibers: ReadonlyArray<Fiber.RuntimeFiber<void, E>>, first: Cause.Cause<E>): Cause.Cause<E> => {
   let cause = first
   for (const fiber of fibers) {
@@ -82,9 +83,7 @@ const causeOf = <E>(fibers: ReadonlyArray<Fiber.RuntimeFiber<void, E>>, first: C
   return cause
 }
 
-/**
- * Two effects at once, as `forEach` runs them.
- */
+/** Runs two effects concurrently, with the rules of `forEach`. */
 export const zip = <A, E, R, B, E2, R2>(
   first: Effect.Effect<A, E, R>,
   second: Effect.Effect<B, E2, R2>

@@ -1,20 +1,18 @@
-/**
- * When something comes again: sooner or later by chance, and however long it takes until then.
- */
+/** Waits between repetitions: random jitter, and sleeps of any length. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
 /**
- * What has a share of it (0 to 1) more or less, in whole milliseconds: clocks know no others, and would be asked again
- * and again for the rest.
+ * Varies a duration at random by up to a share of it (0 to 1), in whole milliseconds: clocks round to them, and a wait
+ * of a fraction would wake too early again and again.
  */
 export const jittered = (millis: number, jitter: number): Effect.Effect<number> =>
   Effect.map(Random.next, (random) =>
     Math.round(millis * (1 + (jitter > 0 ? Math.min(1, jitter) : 0) * (2 * random - 1)))
   )
 
-/** Timers of a month and more do not work, and after a sleep of the machine the time of day counts. */
+/** Timers of a month and more do not work, and after the machine slept the time of day counts. */
 const longestSleep = 86_400_000
 
 export const sleepUntil = (due: number): Effect.Effect<void> =>

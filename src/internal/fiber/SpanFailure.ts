@@ -1,13 +1,13 @@
 /**
- * Failures as spans may keep them: what it was and what it says, without the data it carries and without what it
- * quotes. Tracers print whole failures, with every field and every cause below.
+ * Reduces failures to the name and the message that spans may keep, without their data and their quotations. Tracers
+ * print whole failures, with every field and every cause.
  */
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as SecretText from "../text/SecretText.js"
 
-/** Their messages quote what a model wrote, or what it was asked. */
+/** The messages of these errors quote the text of a model or of its prompt. */
 const quoting: ReadonlySet<string> = new Set([
   "LlmInvalidRequestError",
   "LlmMalformedResponseError",
@@ -42,9 +42,7 @@ const describe = (error: unknown): SpanFailure => {
   return new SpanFailure(name, SecretText.excerpt(message, { maxLength }))
 }
 
-/**
- * The exit a span is told of. Successes, defects and interruptions are what they were.
- */
+/** The exit that a span ends with. Successes, defects and interruptions are unchanged. */
 export const exit = <A>(exit: Exit.Exit<A, unknown>): Exit.Exit<A, unknown> =>
   Exit.isSuccess(exit) || Option.isNone(Cause.failureOption(exit.cause))
     ? exit

@@ -1,6 +1,5 @@
 /**
- * Work that pauses: what takes long for a long text is done step by step, so that the event loop turns in between and
- * the work can be interrupted.
+ * Runs long synchronous work step by step, so that the event loop turns in between and the work can be interrupted.
  */
 import * as Effect from "effect/Effect"
 import * as NextTurn from "./NextTurn.js"
@@ -8,10 +7,10 @@ import * as NextTurn from "./NextTurn.js"
 /** Pauses at each value that it yields. */
 export type Steps<A> = Generator<void, A, void>
 
-/** How many characters are looked at in a step: some milliseconds of work at most. */
+/** Characters per step: a few milliseconds of work at most. */
 export const perStep = 8192
 
-/** All steps at once. */
+/** Runs all steps at once. */
 export const finish = <A>(steps: Steps<A>): A => {
   for (;;) {
     const next = steps.next()
@@ -19,14 +18,14 @@ export const finish = <A>(steps: Steps<A>): A => {
   }
 }
 
-/** The event loop turns between the steps; work of one step does not wait for it. */
+/** Lets the event loop turn between steps. Work of one step does not wait for it. */
 export const turning = <A>(steps: Steps<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
     const next = steps.next()
     return next.done === true ? Effect.succeed(next.value) : Effect.zipRight(NextTurn.nextTurn, turning(steps))
   })
 
-/** What comes after the work: now where that has one step, else behind its steps. */
+/** Continues after the work: immediately when it has one step, otherwise after its last step. */
 export const before = <A>(
   steps: Steps<A>,
   next: (value: A) => Effect.Effect<void> | undefined
@@ -37,11 +36,11 @@ export const before = <A>(
     : Effect.flatMap(Effect.zipRight(NextTurn.nextTurn, turning(steps)), (value) => next(value) ?? Effect.void)
 }
 
-/** Counts what was looked at. */
+/** Counts the characters processed. */
 export class Pace {
   constructor(private spent = 0) {}
 
-  /** Whether it is as much as a step has: time for a pause. */
+  /** Whether a step is full, and the work should pause. */
   isDue(characters: number): boolean {
     this.spent += characters
     if (this.spent < perStep) return false

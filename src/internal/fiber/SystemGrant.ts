@@ -1,6 +1,5 @@
 /**
- * The capability of `SystemAccess`, for what lies below it: what is captured for later carries none, and what the
- * application wrote is given none.
+ * The capability of `SystemAccess`, for modules below it. Captured contexts and code of the application never get it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +13,7 @@ export interface Held {
 
 const value = (): Held => Object.freeze({ [GrantId]: GrantId } as const)
 
-// Told apart by identity alone.
+// Distinguished by identity alone.
 export const granted = value()
 export const denied = value()
 
@@ -26,7 +25,7 @@ export class SystemAccess extends Ambient.Reference<SystemAccess>()("effect-lexi
 
 const isGranted = (context: Context.Context<never>): boolean => isGrant(context.unsafeMap.get(SystemAccess.key))
 
-/** The context without the capability. The same one where it has none. */
+/** The context without the capability; the same object when it has none. */
 export const without = <R>(context: Context.Context<R>): Context.Context<R> =>
   isGranted(context as Context.Context<never>)
     ? (Context.add(context, SystemAccess, denied) as Context.Context<R>)
@@ -35,7 +34,10 @@ export const without = <R>(context: Context.Context<R>): Context.Context<R> =>
 export const grant = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(effect, SystemAccess, granted)
 
-/** In a fiber that has this context: the effect itself where it holds nothing, as most do. */
+/**
+ * Drops the capability in a fiber with this context. Returns the effect itself when there is none, which is the usual
+ * case.
+ */
 export const dropIn = <A, E, R>(
   current: Context.Context<never>,
   effect: Effect.Effect<A, E, R>

@@ -1,6 +1,4 @@
-/**
- * The time of one call under limits: how much of it has passed, and when it stands still.
- */
+/** Measures the time of one call under limits, without the time during which it is paused. */
 
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -29,7 +27,7 @@ export interface Beat {
 }
 
 /**
- * Limits in milliseconds; one that is absent or infinite does not exist. `gap` counts from the first beat.
+ * Limits in milliseconds; a limit that is absent or infinite does not apply. `gap` counts from the first beat.
  *
  * @since 0.1.0
  * @category models
@@ -38,14 +36,14 @@ export interface Options<out E> {
   readonly whole?: number | undefined
   readonly first?: number | undefined
   readonly gap?: number | undefined
-  /** Time spent in `outside`, anywhere inside the effect, does not count. */
+  /** Time spent in `outside`, at any depth inside the effect, does not count. */
   readonly pausable?: boolean | undefined
-  /** Gets a function that ends the effect with an error, as a limit does; returns how to unsubscribe. */
+  /** Receives a function that ends the effect with an error, as a limit does; returns a function that unsubscribes. */
   readonly ending?: ((end: (error: E) => void) => () => void) | undefined
   readonly onTimeout: (phase: Phase, limit: number) => E
 }
 
-/** Below the rounding of the clock: a timer that wakes this early is on time. */
+/** A timer that wakes early by less than this, the rounding of the clock, is on time. */
 const tolerance = 0.01
 
 const limit = (millis: number | undefined): number =>
@@ -69,7 +67,7 @@ export const enclosing = (fiber: Fiber.RuntimeFiber<any, any>): Watch | undefine
   Context.get(fiber.currentContext as Context.Context<Enclosing>, Enclosing)
 
 /**
- * Measures the time of one call, pauses left out.
+ * Measures the time of one call without pauses.
  *
  * @category models
  */
@@ -79,7 +77,7 @@ export class Watch {
   readonly first: number
   readonly gap: number
   readonly parent: Watch | undefined
-  /** Called once when the time goes on. */
+  /** Called once when the time resumes. */
   onResume: (() => void) | undefined
   /** Why the call ended early: a limit, or an error from outside. */
   ended: { readonly phase: Phase; readonly limit: number } | { readonly error: unknown } | undefined
@@ -101,7 +99,7 @@ export class Watch {
     this.started = this.now()
   }
 
-  /** What the effect reports its parts with. */
+  /** The function through which the effect reports its parts. */
   get beat(): Beat {
     const beat = () => {
       this.last = this.time()
@@ -121,7 +119,7 @@ export class Watch {
     return this.pauses > 0
   }
 
-  /** No limit can pass. */
+  /** Whether no limit can pass. */
   get isEndless(): boolean {
     return this.initial() === Number.POSITIVE_INFINITY
   }
@@ -161,12 +159,12 @@ export class Watch {
     return (this.pauses > 0 ? this.pausedAt : this.now()) - this.paused
   }
 
-  /** Milliseconds since it started, pauses left out. */
+  /** Milliseconds since the start, without pauses. */
   elapsed(): number {
     return this.time() - this.started
   }
 
-  /** Milliseconds until the next look. A limit that passed is noted in `ended`. */
+  /** Milliseconds until the next check. Sets `ended` when a limit has passed. */
   check(): number {
     const now = this.time()
     const whole = this.started + this.whole - now
@@ -181,7 +179,7 @@ export class Watch {
     return Math.min(whole, gap)
   }
 
-  /** When to look for the first time: never later than any limit can pass, so that a beat only has to note the time. */
+  /** Milliseconds until the first check: no limit can pass earlier, so that a beat only has to record the time. */
   initial(): number {
     return Math.min(this.whole, this.first, this.gap)
   }
@@ -193,8 +191,8 @@ export class Watch {
 }
 
 /**
- * Runs the effect outside all clocks: no pausable limit around it counts its time, up to the watch `border`. For waits
- * that nothing inside those limits can shorten: for a person, or for the reader of a stream.
+ * Pauses the watches around the effect, up to the watch `border`: their limits do not count its time. For waits that
+ * nothing inside those limits can shorten: for a person, or for the reader of a stream.
  *
  * @category combinators
  */
@@ -211,7 +209,7 @@ export const outside = <A, E, R>(effect: Effect.Effect<A, E, R>, border?: Watch 
   })
 
 /**
- * The effect with a watch that `outside` pauses inside of it.
+ * Runs the effect under a watch that `outside` pauses.
  *
  * @category combinators
  */
@@ -227,7 +225,7 @@ export const withWatch = <R>(context: Context.Context<R>, watch: Watch): Context
   Context.add(context, Enclosing, watch)
 
 /**
- * Gives the effect its running time in milliseconds, without the time spent in `outside`.
+ * Passes a function to the effect that returns its running time in milliseconds, without the time spent in `outside`.
  *
  * @category combinators
  */

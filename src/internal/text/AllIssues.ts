@@ -1,6 +1,6 @@
 /**
- * Schemas that name all issues of what does not fit, at the price of those that stop at the first: with parse options
- * each call costs 2 µs more, so only what failed is looked at a second time.
+ * Decoders and encoders that report all issues at the price of those that stop at the first: with parse options each
+ * call costs 2 µs more, so only failed values are checked a second time.
  */
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -19,13 +19,11 @@ const twice =
   }
 
 /**
- * Gives an `Either` where the schema has no asynchronous steps. An effect that is not an `Either` was not begun.
+ * Returns an `Either` where the schema has no asynchronous steps. An effect that is not an `Either` has not started.
  */
 export const decoder = (schema: Schema.Schema<any, any, never>): Parse =>
   twice(ParseResult.decodeUnknown(schema), ParseResult.decodeUnknown(schema, all))
 
-/**
- * The other way round.
- */
+/** The encoder of a schema, with the same rules. */
 export const encoder = (schema: Schema.Schema<any, any, never>): Parse =>
   twice(ParseResult.encodeUnknown(schema), ParseResult.encodeUnknown(schema, all))

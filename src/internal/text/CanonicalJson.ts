@@ -1,6 +1,6 @@
 /**
- * One text for equal plain data, whatever the order of its keys: what keys of caches and hashes of requests are made
- * of.
+ * Canonical JSON: one text for equal plain data, whatever the order of keys. Cache keys and request hashes are made of
+ * it.
  *
  * @since 0.1.0
  */
@@ -47,8 +47,8 @@ const write = (value: unknown, out: Array<string>): boolean => {
 }
 
 /**
- * JSON with sorted keys; absent and `undefined` fields are the same, text is taken as it is. Bytes and big integers
- * have forms that no JSON has. Throws a `RangeError` on data that is cyclic or too deep for the stack.
+ * JSON with sorted keys. Absent and `undefined` fields are equal; text is not normalized. Bytes and big integers have
+ * forms that JSON does not have. Throws a `RangeError` on data that is cyclic or too deep for the stack.
  *
  * @since 0.1.0
  * @category conversions

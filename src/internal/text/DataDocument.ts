@@ -1,6 +1,6 @@
 /**
- * Data for a model to read: one JSON document whose strings nothing in them can close, and in which no token of a chat
- * template and no invisible character survives.
+ * Data for a model to read: one JSON document whose strings cannot be closed by their content, without tokens of chat
+ * templates and without invisible characters.
  */
 export const stringify = (document: unknown): string =>
   JSON.stringify(document).replace(

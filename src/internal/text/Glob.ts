@@ -1,14 +1,13 @@
 /**
- * Patterns of names, as policies and lists of models are written with: `*` stands for any text, also none, `?` for one
- * UTF-16 code unit, everything else for itself.
+ * Name patterns of policies and model lists: `*` matches any text, including none, `?` one UTF-16 code unit, and every
+ * other character itself.
  *
  * @internal
  * @since 0.1.0
  */
 
 /**
- * No longer pattern matches anything: with it, matching takes time in the length of the text alone, whatever stands in
- * either.
+ * A longer pattern matches nothing: the limit keeps matching linear in the length of the text.
  *
  * @since 0.1.0
  * @category constants
@@ -34,8 +33,7 @@ const STAR = 42
 const QUESTION = 63
 
 /**
- * A star that fails is given one more unit, and no star before it is asked again: no more than text times pattern
- * steps.
+ * A failed star takes one more unit, and earlier stars are not revisited: at most text times pattern steps.
  */
 const matches = (pattern: string, text: string): boolean => {
   let p = 0
@@ -66,7 +64,7 @@ const lower = (text: string): string => text.toLowerCase()
 const never: Matcher = () => false
 
 /**
- * Whether a text as a whole is one of the patterns. Without patterns none is.
+ * Whether one of the patterns matches a whole text. Without patterns none does.
  *
  * @since 0.1.0
  * @category constructors
