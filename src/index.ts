@@ -62,21 +62,21 @@ export * as AgentTool from "./agent/AgentTool.js"
 export * as Agents from "./agent/Agents.js"
 
 /**
- * How approvals can fail.
+ * Errors of approvals.
  *
  * @since 0.1.0
  */
 export * as ApprovalError from "./tool/approval/ApprovalError.js"
 
 /**
- * Who decides about tool calls that require approval.
+ * The port that decides tool calls that require approval.
  *
  * @since 0.1.0
  */
 export * as ApprovalGate from "./tool/approval/ApprovalGate.js"
 
 /**
- * Approvals decided by rules that are plain data.
+ * Decides approvals by rules that are plain data.
  *
  * @since 0.1.0
  */
@@ -388,8 +388,8 @@ export * as Telemetry from "./observability/Telemetry.js"
 export * as TokenCounter from "./llm/model/TokenCounter.js"
 
 /**
- * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
- * requirements.
+ * Tools: functions that a model may call. A tool has a name, a description, parameters, and a handler Effect with its
+ * own failures and requirements.
  *
  * @since 0.1.0
  */
@@ -403,7 +403,7 @@ export * as Tool from "./tool/definition/Tool.js"
 export * as ToolError from "./tool/definition/ToolError.js"
 
 /**
- * Tools by name, registered and removed while a program runs.
+ * A registry of tools by name, which change while a program runs.
  *
  * @since 0.1.0
  */

@@ -6,7 +6,7 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as AgentResponse from "../domain/AgentResponse.js"
-import type { Only } from "../internal/Only.js"
+import type { ExactOptions } from "../internal/ExactOptions.js"
 import * as DataDocument from "../internal/text/DataDocument.js"
 import type { ForLimit } from "../llm/model/CostEstimator.js"
 import type { Message } from "../llm/model/LlmClient.js"
@@ -124,7 +124,7 @@ const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
  */
 export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   agent: Agent.Agent<O, E, R>,
-  options: Options & { readonly limits?: Only<L, Agent.RunLimits> | undefined } = {}
+  options: Options & { readonly limits?: ExactOptions<L, Agent.RunLimits> | undefined } = {}
 ): GroupParticipant.GroupParticipant<
   E | AgentExecutor.ExecutorError,
   R | ForLimit<L, "maxCostUsd"> | AgentExecutor.AgentExecutor

@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import { errorInfo } from "../domain/ErrorInfo.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
-import type { Only } from "../internal/Only.js"
+import type { ExactOptions } from "../internal/ExactOptions.js"
 import type { ForLimit } from "../llm/model/CostEstimator.js"
 import type { Message } from "../llm/model/LlmClient.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
@@ -110,7 +110,7 @@ const shownPath = (path: ReadonlyArray<string>): string =>
  */
 export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   agent: Agent.Agent<O, E, R>,
-  options: Options & { readonly limits?: Only<L, Agent.RunLimits> | undefined } = {}
+  options: Options & { readonly limits?: ExactOptions<L, Agent.RunLimits> | undefined } = {}
 ): Tool.Tool<
   { readonly message: string },
   unknown,

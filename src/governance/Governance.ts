@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId, UserId } from "../domain/Ids.js"
 import type { Usage } from "../domain/Usage.js"
-import type { Only } from "../internal/Only.js"
+import type { ExactOptions } from "../internal/ExactOptions.js"
 import type * as CostEstimator from "../llm/model/CostEstimator.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import type * as GovernanceControl from "./GovernanceControl.js"
@@ -464,7 +464,7 @@ const compose = (
  * ```
  */
 export const layer = <const C extends GovernanceConfig.Options = {}>(
-  config?: Only<C, GovernanceConfig.Options> | undefined
+  config?: ExactOptions<C, GovernanceConfig.Options> | undefined
 ): Layer.Layer<Governance | GovernanceControl.GovernanceControl, GovernanceConfigurationError, PricesFor<C>> =>
   compose(GovernanceConfig.make(config), {})
 
@@ -478,7 +478,7 @@ export const layerWith = <
   const L extends Replaceable & { readonly config?: C | undefined },
   const C extends GovernanceConfig.Options = {}
 >(
-  options: L & NothingElse<L, "config"> & { readonly config?: Only<C, GovernanceConfig.Options> | undefined }
+  options: L & NothingElse<L, "config"> & { readonly config?: ExactOptions<C, GovernanceConfig.Options> | undefined }
 ): Layer.Layer<
   Governance | GovernanceControl.GovernanceControl,
   GovernanceConfigurationError | ErrorOf<L>,

@@ -1,5 +1,5 @@
 /**
- * Toolkits of `@effect/ai` as tool sets, and tool sets as toolkits.
+ * Converts toolkits of `@effect/ai` to tool sets and tool sets to toolkits.
  *
  * @since 0.1.0
  */
@@ -80,7 +80,7 @@ const fromAiTool = (tool: AiTool.Any, context: Context.Context<any>): Tool.Any =
   return tag === undefined ? made : withoutTag(made, tag)
 }
 
-/** Parameters that are a tagged request. */
+/** Parameters given as a tagged request. */
 const requestTag = (schema: object): string | undefined => {
   const { _tag: tag, success } = schema as { readonly _tag?: unknown; readonly success?: unknown }
   return typeof tag === "string" && Schema.isSchema(success) ? tag : undefined
@@ -100,8 +100,7 @@ const withoutTag = (tool: Tool.Any, tag: string): Tool.Any => {
 }
 
 /**
- * One of our tools as `@effect/ai` sees it: parameters as the model sent them, any result, and the failures that end
- * the run.
+ * A tool as `@effect/ai` sees it: parameters as the model sent them, any result, and the failures that end the run.
  *
  * @since 0.1.0
  * @category models
@@ -118,9 +117,9 @@ export interface AnyTool<E>
   > {}
 
 /**
- * A set as a toolkit with handlers, for `LanguageModel.generateText` and the like. Its calls go through `ToolRunner`,
- * so that everything said of our tools holds: what goes wrong with a call is a result the model reads, and only what
- * the tools declare fatal fails. Names are those that providers accept.
+ * A set as a toolkit with handlers, for `LanguageModel.generateText` and the like. Its calls go through `ToolRunner`: a
+ * failed call is a result that the model reads, and only failures that the tools declare fatal fail the request. Names
+ * are those that providers accept.
  *
  * @since 0.1.0
  * @category conversions
@@ -151,8 +150,8 @@ export const toToolkit = <E, R>(
   })
 
 /**
- * Parameters stay undecoded: `@effect/ai` fails the whole request when they do not fit, where the runner tells the
- * model.
+ * Parameters stay undecoded: `@effect/ai` fails the whole request when they do not fit, whereas the runner reports it
+ * to the model.
  */
 const toAiTool = (name: string, tool: Tool.Any) =>
   AiTool.make(name, { description: tool.description, success: Schema.Unknown, failure: Schema.Unknown })

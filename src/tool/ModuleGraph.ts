@@ -1,5 +1,5 @@
 /**
- * Which module may use the tools of which other.
+ * The port that decides which modules may use the tools of which others.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
 import { nearest } from "../internal/text/Nearest.js"
 
 /**
- * The modules do not fit together. `problems` are all there are, one sentence each.
+ * The modules are inconsistent. `problems` lists every fault, one sentence each.
  *
  * @since 0.1.0
  * @category errors
@@ -38,7 +38,7 @@ export interface VisibilityRequest {
 export interface Service {
   /**
    * True if the caller may see and call tools of the owner. Asked when tools are listed and again when one is called;
-   * the same question has the same answer for as long as a run lasts. Any failure counts as no.
+   * the answer must not change during a run. Any failure counts as no.
    */
   readonly isVisible: (request: VisibilityRequest) => Effect.Effect<boolean, unknown>
 }
@@ -54,14 +54,14 @@ export class ModuleGraph extends Context.Tag("effect-lexigram/tool/ModuleGraph")
  * @category models
  */
 export interface Module {
-  /** The modules whose tools it may use. Imports do not pass on: what an imported module imports is not seen. */
+  /** The modules whose tools it may use. Imports are not transitive: the imports of an imported module stay hidden. */
   readonly imports?: ReadonlyArray<string> | undefined
   /**
-   * Those of its imports that it hands on: who imports this module sees their tools too, and what they hand on in turn.
+   * The imports that it re-exports: a module that imports this one sees their tools too, and their re-exports in turn.
    * Default none.
    */
   readonly exports?: ReadonlyArray<string> | undefined
-  /** Its tools are for every module. Default false. */
+  /** Its tools are visible to every module. Default false. */
   readonly global?: boolean | undefined
 }
 
@@ -98,7 +98,7 @@ const problemsOf = (entries: ReadonlyArray<readonly [string, Module]>): Readonly
   return problems
 }
 
-/** The modules a module sees: its imports, and what these hand on. */
+/** The modules that a module sees: its imports and their re-exports. */
 const seenFrom = (modules: ReadonlyMap<string, Module>, name: string): ReadonlySet<string> => {
   const seen = new Set<string>()
   const left = [...(modules.get(name)?.imports ?? [])]
@@ -111,11 +111,11 @@ const seenFrom = (modules: ReadonlyMap<string, Module>, name: string): ReadonlyS
 }
 
 /**
- * A graph of modules, checked and worked out once.
+ * A graph of modules, checked and computed once.
  *
- * A tool without an owner is visible to everybody. A caller sees the tools of its own module, of those it imports, of
- * what these hand on, and of global ones. No caller, and a caller or an owner that is no module of the graph: not
- * visible.
+ * A tool without an owner is visible to all. A caller sees the tools of its own module, of its imports, of their
+ * re-exports, and of global modules. Without a caller, or with a caller or an owner that is not in the graph, a tool is
+ * hidden.
  *
  * @since 0.1.0
  * @category constructors
@@ -145,8 +145,7 @@ export const make = (options: { readonly modules: Modules }): Effect.Effect<Serv
   })
 
 /**
- * A graph of modules. Modules that do not fit together make no layer: nothing runs then, rather than with more than it
- * may see.
+ * A graph of modules. Inconsistent modules fail the layer, so that no run sees more than it may.
  *
  * @since 0.1.0
  * @category layers
@@ -167,7 +166,7 @@ export const layer = (options: { readonly modules: Modules }): Layer.Layer<Modul
   Layer.effect(ModuleGraph, make(options))
 
 /**
- * No modules: every tool is visible to everybody.
+ * No modules: every tool is visible to all.
  *
  * @since 0.1.0
  * @category layers

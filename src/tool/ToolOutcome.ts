@@ -30,7 +30,7 @@ export const stopped = (error: ToolError, attempts: number = 0): Finished => ({ 
 /** The name of a tool or, for an unknown tool, of the call. */
 export const nameOf = (tool: Tool.Any | undefined, call: ToolCall): string => tool?.name ?? call.name.slice(0, 128)
 
-/** Failures quote what came from elsewhere, addresses with keys among it. */
+/** Failures quote text of other systems, which may contain addresses with keys. */
 const redacted = (text: string): string => SecretText.redact(text.slice(0, 4000)).slice(0, 2000)
 
 const describeError = (tool: Tool.Any, error: unknown): string => {
@@ -51,7 +51,7 @@ const hintOf = (error: unknown): string | undefined => {
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-/** What a failed call says to the model: what happened, and what to do about it. */
+/** The text of a failed call for the model: the problem, and what to do about it. */
 const failureText = (error: ToolError): string =>
   error.hint === undefined ? `Error: ${error.message}` : `Error: ${sentence(error.message)} ${error.hint}`
 

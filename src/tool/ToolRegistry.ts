@@ -1,5 +1,5 @@
 /**
- * Tools by name, registered and removed while a program runs.
+ * A registry of tools by name, which change while a program runs.
  *
  * @since 0.1.0
  */
@@ -24,37 +24,36 @@ import * as ToolRunner from "./ToolRunner.js"
  * @category models
  */
 export interface Options {
-  /** The module it belongs to; default the tool's own `owner`. */
+  /** The module of the tool; default the tool's own `owner`. */
   readonly module?: string | undefined
 }
 
 /**
- * Where something is said of the caller, it is the module in the context (`ToolRunner.CallerModule`): each fiber has
- * its own.
+ * The caller is the module in the context (`ToolRunner.CallerModule`): each fiber has its own.
  *
- * A tool with failures that end a run is not for a registry: it belongs in the set of an agent, whose type shows them.
+ * A tool with failures that end a run cannot be registered: it belongs in the set of an agent, whose type shows them.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
   /**
-   * Adds a tool. What its handler requires is kept from here; a service that is present where it is called wins. Fails
-   * when the name is taken, or the tool cannot be used as it is defined.
+   * Adds a tool and captures what its handler requires; a service that is present where the tool is called wins. Fails
+   * when the name is taken or the definition is invalid.
    */
   readonly register: <P, A, R, F>(
     tool: Tool.Tool<P, A, never, R, F>,
     options?: Options | undefined
   ) => Effect.Effect<void, ToolDefinitionError, R>
-  /** The same until the scope closes. */
+  /** Registers a tool until the scope closes. */
   readonly registerScoped: <P, A, R, F>(
     tool: Tool.Tool<P, A, never, R, F>,
     options?: Options | undefined
   ) => Effect.Effect<void, ToolDefinitionError, R | Scope.Scope>
-  /** Removes the tool of that name. False when there was none. Calls that have begun go on. */
+  /** Removes the tool of that name. Returns false when there is none. Calls that have started go on. */
   readonly unregister: (name: string) => Effect.Effect<boolean>
   readonly clear: Effect.Effect<void>
-  /** The tool of that name, its own or the provider's, whether or not the caller may see it. */
+  /** The tool of that name, its own or the provider's, regardless of the caller. */
   readonly get: (name: string) => Effect.Effect<Tool.Any | undefined>
   /** All tools, in the order of their registration. */
   readonly list: Effect.Effect<ReadonlyArray<Tool.Any>>
@@ -62,21 +61,21 @@ export interface Service {
   readonly names: Effect.Effect<ReadonlyArray<string>>
   /** The tools that the caller may see. */
   readonly listVisible: Effect.Effect<ReadonlyArray<Tool.Any>>
-  /** What models are told of the tools that the caller may see, under names that providers accept. */
+  /** The definitions, for models, of the tools that the caller may see, under names that providers accept. */
   readonly schemas: Effect.Effect<ReadonlyArray<ToolDefinition>>
-  /** The tools that the caller may see, for an agent. It keeps what it holds, whatever is registered later. */
+  /** The tools that the caller may see, for an agent. Later registrations do not change the set. */
   readonly toolSet: Effect.Effect<ToolSet.ToolSet>
   /**
-   * Calls a tool as a run would: `ToolRunner` checks, asks, limits, retries and runs it. What a call comes to is an
-   * `Outcome`; it fails only when there is no such tool, or the caller may not see it. `id` is what handlers know the
-   * call by; default a new one.
+   * Calls a tool as a run would: `ToolRunner` checks, asks, limits, retries and runs it. The result is an `Outcome`;
+   * the call fails only when the tool does not exist or the caller may not see it. `id` identifies the call to
+   * handlers; default a new id.
    */
   readonly execute: (
     name: string,
     params: unknown,
     options?: (ToolRunner.RunOptions & { readonly id?: string | undefined }) | undefined
   ) => Effect.Effect<ToolRunner.Outcome, ToolNotFoundError | ToolAccessDeniedError>
-  /** All tools as they are, then after each change. Of changes that come faster than they are read, the last. */
+  /** All tools now, and again after each change. A slow reader gets only the latest state. */
   readonly changes: Stream.Stream<ReadonlyArray<Tool.Any>>
 }
 
@@ -86,7 +85,7 @@ export interface Service {
  */
 export class ToolRegistry extends Context.Tag("effect-lexigram/tool/ToolRegistry")<ToolRegistry, Service>() {}
 
-/** What the one who registers requires: who calls and for which run is known when the tool is called. */
+/** The requirements of the registration. The caller and the run are known only when the tool is called. */
 const captured = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
   Effect.map(
     CapturedContext.context<R>(),
@@ -101,7 +100,7 @@ const captured = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
 const nothing = Context.empty() as Context.Context<never>
 
 /**
- * A registry of its own; what it holds is gone when the scope closes.
+ * A registry, emptied when the scope closes.
  *
  * @since 0.1.0
  * @category constructors
@@ -113,7 +112,7 @@ export const make: Effect.Effect<Service, never, ToolRunner.ToolRunner | Scope.S
   let isClosed = false
   let current: ToolSet.ToolSet | undefined
 
-  /** Made again after a change only. */
+  /** Recomputed only after a change. */
   const whole = (): ToolSet.ToolSet => {
     current ??= ToolSet.make(...tools.values()) as ToolSet.ToolSet
     return current
@@ -178,7 +177,7 @@ export const make: Effect.Effect<Service, never, ToolRunner.ToolRunner | Scope.S
       Effect.flatMap(captured<any>(), (context) =>
         Effect.asVoid(
           Effect.acquireRelease(add(tool as unknown as Tool.Any, options, context), (added) =>
-            // Another one may have its name by now.
+            // Another tool may have the name by now.
             Effect.sync(() => tools.get(added.name) === added && remove(added.name))
           )
         )
@@ -243,7 +242,7 @@ export const make: Effect.Effect<Service, never, ToolRunner.ToolRunner | Scope.S
 export const layer: Layer.Layer<ToolRegistry, never, ToolRunner.ToolRunner> = Layer.scoped(ToolRegistry, make)
 
 /**
- * A tool for a registry: its failures are for the model to read.
+ * A tool for a registry: the model reads its failures.
  *
  * @since 0.1.0
  * @category models

@@ -14,7 +14,7 @@ import type { ToolError } from "./definition/ToolError.js"
 import type { Bound } from "./definition/ToolSet.js"
 
 /**
- * A call as the model made it.
+ * A tool call of the model.
  *
  * @since 0.1.0
  * @category models
@@ -27,7 +27,7 @@ export interface ToolCall {
 }
 
 /**
- * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same
+ * The end of a call, plain and encodable. `result` is the value that the model gets (bounded), `observation` the same
  * as text.
  *
  * @since 0.1.0
@@ -41,7 +41,7 @@ export const Outcome = Schema.Struct({
   observation: Schema.String,
   truncated: Schema.Boolean,
   attempts: Schema.Number,
-  /** Somebody was asked, and allowed the call. */
+  /** Somebody was asked and allowed the call. */
   approved: Schema.optional(Schema.Boolean),
   error: Schema.optional(ErrorInfo)
 }).annotations({ identifier: "effect-lexigram/tool/ToolRunner/Outcome" })
@@ -75,15 +75,15 @@ export class Fatality {
  * @category models
  */
 export interface RunOptions {
-  /** The step of the strategy the call belongs to; for events. */
+  /** The step of the strategy that the call belongs to; for events. */
   readonly step?: number | undefined
-  /** Time for one attempt of a tool that does not say otherwise. */
+  /** Time for one attempt of a tool without its own timeout. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Attempts in all for a tool that does not say otherwise. */
+  /** Attempts in all for a tool without its own limit. */
   readonly maxAttempts?: number | undefined
   /** Characters of a result that reach the model. */
   readonly maxResultChars?: number | undefined
-  /** Why the call is not run: then this is its result, and no interceptor sees it. */
+  /** Refuses the call: the error becomes its result, and no interceptor sees it. */
   readonly refuse?: ToolError | undefined
 }
 
@@ -93,14 +93,14 @@ export interface RunOptions {
  */
 export interface Service {
   /**
-   * Runs one call to its end. Whatever goes wrong with it is an `Outcome` the model can act on; it fails only with what
-   * the tool declares fatal. Emits `ToolCall` before and `ToolResult` after, exactly one each, also when it is
-   * interrupted.
+   * Runs one call to its end. Every failure is an `Outcome` that the model can act on; the effect fails only with
+   * failures that the tool declares fatal. Emits exactly one `ToolCall` before and one `ToolResult` after, also when it
+   * is interrupted.
    */
   readonly run: (tools: Bound, call: ToolCall, options?: RunOptions | undefined) => Effect.Effect<Outcome, Fatality>
   /**
-   * The set as the calling module (`CallerModule`) may see it: what models are told of. The same set where nothing is
-   * hidden. A hidden tool that is called all the same is still found, and denied.
+   * The set as the calling module (`CallerModule`) may see it, for the definitions sent to models. The same set where
+   * nothing is hidden. A call of a hidden tool is denied.
    */
   readonly visible: (tools: Bound) => Effect.Effect<Bound>
 }
@@ -112,7 +112,7 @@ export interface Service {
 export class ToolRunner extends Context.Tag("effect-lexigram/tool/ToolRunner")<ToolRunner, Service>() {}
 
 /**
- * A wrapper around every call of a run: how guards, governance and hooks see calls and observations.
+ * A wrapper around every call of a run. Guards, governance and hooks see calls and observations through it.
  *
  * @since 0.1.0
  * @category models
@@ -144,7 +144,7 @@ export const defaults = {
 } as const
 
 /**
- * A text cut to `max` characters with a marker that says so; a surrogate pair is never split.
+ * Truncates a text to `max` characters and marks the cut. A surrogate pair is never split.
  *
  * @since 0.1.0
  * @category conversions
@@ -152,7 +152,7 @@ export const defaults = {
 export const truncate: typeof Observation.truncate = Observation.truncate
 
 /**
- * The module the current agent belongs to; what `ModuleGraph` decides visibility for.
+ * The module of the current agent. `ModuleGraph` decides visibility by it.
  *
  * @since 0.1.0
  * @category tags

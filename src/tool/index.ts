@@ -1,5 +1,5 @@
 /**
- * Toolkits of `@effect/ai` as tool sets, and tool sets as toolkits.
+ * Converts toolkits of `@effect/ai` to tool sets and tool sets to toolkits.
  *
  * @since 0.1.0
  */
@@ -13,28 +13,28 @@ export * as AiToolkit from "./AiToolkit.js"
 export * as ApprovalConsole from "./approval/ApprovalConsole.js"
 
 /**
- * How approvals can fail.
+ * Errors of approvals.
  *
  * @since 0.1.0
  */
 export * as ApprovalError from "./approval/ApprovalError.js"
 
 /**
- * Who decides about tool calls that require approval.
+ * The port that decides tool calls that require approval.
  *
  * @since 0.1.0
  */
 export * as ApprovalGate from "./approval/ApprovalGate.js"
 
 /**
- * Approvals decided by rules that are plain data.
+ * Decides approvals by rules that are plain data.
  *
  * @since 0.1.0
  */
 export * as ApprovalPolicy from "./approval/ApprovalPolicy.js"
 
 /**
- * Where requests for approval wait and decisions are kept.
+ * The port that stores approval requests and decisions.
  *
  * @since 0.1.0
  */
@@ -48,21 +48,21 @@ export * as ApprovalStore from "./approval/ApprovalStore.js"
 export * as DefaultToolRunner from "./DefaultToolRunner.js"
 
 /**
- * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
+ * Normalizes JSON Schemas from outside (MCP servers, files, skills) and compiles each once.
  *
  * @since 0.1.0
  */
 export * as JsonSchemaValidator from "./definition/JsonSchemaValidator.js"
 
 /**
- * Which module may use the tools of which other.
+ * The port that decides which modules may use the tools of which others.
  *
  * @since 0.1.0
  */
 export * as ModuleGraph from "./ModuleGraph.js"
 
 /**
- * What a model gets to read of a tool's result or failure: plain data, bounded text.
+ * Observations: the plain data and bounded text that a model reads of a result or failure.
  *
  * @since 0.1.0
  */
@@ -76,15 +76,15 @@ export * as Observation from "./definition/Observation.js"
 export * as PendingApprovals from "./approval/PendingApprovals.js"
 
 /**
- * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
- * requirements.
+ * Tools: functions that a model may call. A tool has a name, a description, parameters, and a handler Effect with its
+ * own failures and requirements.
  *
  * @since 0.1.0
  */
 export * as Tool from "./definition/Tool.js"
 
 /**
- * Arguments as models send them, made into what a tool can decode.
+ * Normalizes arguments from models into values that a tool can decode.
  *
  * @since 0.1.0
  */
@@ -105,7 +105,7 @@ export * as ToolError from "./definition/ToolError.js"
 export * as ToolNames from "./definition/ToolNames.js"
 
 /**
- * Tools by name, registered and removed while a program runs.
+ * A registry of tools by name, which change while a program runs.
  *
  * @since 0.1.0
  */

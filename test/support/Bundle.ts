@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import * as Effect from "effect/Effect"
 import * as Esbuild from "esbuild"
 
-const folder = fileURLToPath(new URL("./programs/", import.meta.url))
+const folder = fileURLToPath(new URL("./programs", import.meta.url))
 const { resolve } = createRequire(import.meta.url)
 
 /** They have code of the machine, or look for files beside their own. */

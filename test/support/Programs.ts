@@ -48,7 +48,7 @@ export interface Program {
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
-const folder = fileURLToPath(new URL("./programs/", import.meta.url))
+const folder = fileURLToPath(new URL("./programs", import.meta.url))
 
 /** A program of `test/support/programs`, by its name without the ending, or one by its path, as those that `Bundle` makes. */
 export const start = (program: string, input: unknown): Effect.Effect<Program, never, Scope.Scope> =>

@@ -13,7 +13,7 @@ import * as IdGenerator from "../../domain/IdGenerator.js"
 import type { RunId } from "../../domain/Ids.js"
 import type { ReaderTimeoutError } from "../../domain/ReaderTimeout.js"
 import { count } from "../../internal/Count.js"
-import type { Only } from "../../internal/Only.js"
+import type { ExactOptions } from "../../internal/ExactOptions.js"
 import type { ForLimit } from "../../llm/model/CostEstimator.js"
 import * as Strategy from "../../strategy/definition/Strategy.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
@@ -143,7 +143,7 @@ export const make = <
     readonly failure?: "fail" | "continue" | "skip-dependents" | undefined
     readonly concurrency?: number | undefined
     /** A limit in dollars requires prices. */
-    readonly limits?: Only<L, Limits> | undefined
+    readonly limits?: ExactOptions<L, Limits> | undefined
   }
 ): Crew<
   Agent.ErrorOf<A[number]> | Agent.ErrorOf<M> | TaskErrorOf<T[number]>,
@@ -238,7 +238,7 @@ export const asAgent = <E, R>(self: Crew<E, R>): Agent.Agent<string, E | Failure
  */
 export const asTool = <E, R, const L extends Agent.RunLimits = {}>(
   self: Crew<E, R>,
-  options?: (AgentTool.Options & { readonly limits?: Only<L, Agent.RunLimits> | undefined }) | undefined
+  options?: (AgentTool.Options & { readonly limits?: ExactOptions<L, Agent.RunLimits> | undefined }) | undefined
 ): Tool.Tool<
   { readonly message: string },
   unknown,

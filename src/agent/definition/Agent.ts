@@ -9,7 +9,7 @@ import { pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
-import type { Only } from "../../internal/Only.js"
+import type { ExactOptions } from "../../internal/ExactOptions.js"
 import * as OutputSchema from "../../internal/text/OutputSchema.js"
 import type { ForLimit } from "../../llm/model/CostEstimator.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
@@ -175,7 +175,7 @@ export const make = <
     /** The module it belongs to, by which `ModuleGraph` decides which tools it sees. */
     readonly module?: string | undefined
     /** A limit in dollars requires prices. */
-    readonly limits?: Only<L, RunLimits> | undefined
+    readonly limits?: ExactOptions<L, RunLimits> | undefined
     /** Its own stages, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
     readonly stages?: P | undefined
     /**
@@ -370,7 +370,7 @@ export const withModule =
  * @category combinators
  */
 export const withLimits =
-  <const L extends RunLimits>(limits: Only<L, RunLimits>) =>
+  <const L extends RunLimits>(limits: ExactOptions<L, RunLimits>) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R | ForLimit<L, "maxCostUsd">> =>
     limitedBy(self, limits)
 

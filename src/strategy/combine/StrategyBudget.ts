@@ -7,8 +7,8 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
+import type { ExactOptions } from "../../internal/ExactOptions.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
-import type { Only } from "../../internal/Only.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import { CostEstimator, type ForLimit } from "../../llm/model/CostEstimator.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
@@ -77,13 +77,13 @@ const refusedBy = (strategyName: string, refusal: CallBudget.Refusal): StrategyB
  */
 export const withBudget: {
   <const B extends BudgetOptions>(
-    options: Only<B, BudgetOptions>
+    options: ExactOptions<B, BudgetOptions>
   ): <E, R>(
     strategy: Strategy.Strategy<E, R>
   ) => Strategy.Strategy<E | StrategyBudgetError, R | ForLimit<B, "maxCostUsd">>
   <E, R, const B extends BudgetOptions>(
     strategy: Strategy.Strategy<E, R>,
-    options: Only<B, BudgetOptions>
+    options: ExactOptions<B, BudgetOptions>
   ): Strategy.Strategy<E | StrategyBudgetError, R | ForLimit<B, "maxCostUsd">>
 } = dual(2, (strategy: Strategy.Any, options: BudgetOptions): Strategy.Strategy<any, any> => {
   const { maxCostUsd, maxModelCalls, maxTokens } = options

@@ -22,16 +22,16 @@ import * as RememberedApproval from "./RememberedApproval.js"
  * @category models
  */
 export interface Options {
-  /** Characters of the arguments that are shown; default 4,000. What is left out is said. */
+  /** Characters of the arguments that are shown; default 4,000. The prompt says how many are left out. */
   readonly maxChars?: number | undefined
 }
 
-/** No more decisions and permissions are remembered. */
+/** The most decisions and permissions that are remembered. */
 const CAPACITY = 1000
 const MAX_LINE = 100_000
 const MARGIN = "  | "
 
-/** Nobody types any more. */
+/** The input has ended. */
 class Ended extends Data.TaggedError("Ended")<{}> {}
 
 const keep = <A>(map: Map<string, A>, key: string, value: A): void => {
@@ -44,11 +44,11 @@ const keep = <A>(map: Map<string, A>, key: string, value: A): void => {
 
 const shown = (text: string): string => VisibleText.visible(SecretText.excerpt(text, { maxLength: 200 }))
 
-/** The arguments as JSON, without credentials, no line of which can pass for one of the prompt. */
+/** The arguments as JSON without credentials. None of its lines can pass for a line of the prompt. */
 const argumentLines = (params: unknown, width: number, maxChars: number): ReadonlyArray<string> => {
   const json = Observation.stringify(params) ?? "(no JSON form)"
   const pretty = json.length > MAX_LINE ? json : indented(json)
-  // A credential that the bound cuts in two would not be recognised.
+  // A credential that the bound cuts in two would not be recognized.
   const safe = SecretText.redact(pretty.slice(0, maxChars + 1000)).slice(0, maxChars)
   const lines = safe.split("\n").flatMap((line) => VisibleText.wrap(VisibleText.visible(line), width))
   const hidden = pretty.length - maxChars
@@ -82,7 +82,7 @@ const parsed = (text: string): Option.Option<unknown> => {
   }
 }
 
-/** One line as it is typed, shown where the terminal does not do so itself. */
+/** Reads a line, and echoes it where the terminal does not. */
 const reader = Effect.gen(function* () {
   const terminal = yield* Terminal.Terminal
   const keys = yield* terminal.readInput
@@ -93,7 +93,7 @@ const reader = Effect.gen(function* () {
     let size = 0
     while (true) {
       const { input, key } = yield* Effect.mapError(keys.take, () => new Ended())
-      // Some terminals end a line by both.
+      // Some terminals end a line with both characters.
       const second = returned && key.name === "enter"
       returned = key.name === "return"
       if (second) continue
@@ -118,7 +118,7 @@ const reader = Effect.gen(function* () {
   })
 })
 
-/** `remember` says for which later calls of the run the decision holds. */
+/** `remember` says which later calls of the run the decision covers. */
 type Answer = {
   readonly decision: ApprovalGate.ApprovalDecision
   readonly remember?: "same arguments" | "any arguments"
@@ -133,7 +133,7 @@ const ask = (
 ): Effect.Effect<Answer, Ended | PlatformError, Terminal.Terminal | Scope.Scope> =>
   Effect.gen(function* () {
     const terminal = yield* Terminal.Terminal
-    // What was typed before the question is shown does not answer it.
+    // Text typed before the question is shown does not answer it.
     yield* terminal.display(prompt(request, yield* terminal.columns, maxChars))
     const readLine = yield* reader
     const question = (text: string) => Effect.zipRight(terminal.display(text), readLine)
@@ -234,7 +234,7 @@ export const make = (options?: Options): Effect.Effect<ApprovalGate.Service, nev
         Effect.suspend(() => {
           const decision = known(request)
           if (decision !== undefined) return Effect.succeed(decision)
-          // Whoever stood before it in the line may have answered it as well.
+          // An earlier question in the queue may have answered this one too.
           return turn.withPermits(1)(
             Effect.suspend(() => {
               const decision = known(request)

@@ -1,5 +1,5 @@
 /**
- * How approvals can fail.
+ * Errors of approvals.
  *
  * @since 0.1.0
  */
@@ -10,10 +10,10 @@ const NAME = "effect-lexigram/tool/ApprovalError"
 
 /**
  * - `unknown`: no request of that id waits or is remembered; it may have been withdrawn
- * - `decided`: somebody was faster
+ * - `decided`: the request is already decided
  * - `expired`: nobody decided in time, and it was denied
  * - `scope`: the request has no run, session or user to remember the decision for
- * - `policy`: rules that are not valid
+ * - `policy`: the rules are not valid
  * - `storage`: requests could not be read or written
  *
  * @since 0.1.0
@@ -34,7 +34,7 @@ export const ApprovalErrorReason = Schema.Literal(
 export type ApprovalErrorReason = typeof ApprovalErrorReason.Type
 
 /**
- * A decision was not taken, or approvals could not be set up.
+ * A decision was not recorded, or approvals could not be set up.
  *
  * @since 0.1.0
  * @category errors
@@ -42,6 +42,6 @@ export type ApprovalErrorReason = typeof ApprovalErrorReason.Type
 export class ApprovalError extends ErrorCode.TaggedError<ApprovalError>(`${NAME}/ApprovalError`)("ApprovalError", {
   ...ErrorCode.fields("LEX_ERR_AGT_112"),
   reason: ApprovalErrorReason,
-  /** The request it is about. */
+  /** The request concerned. */
   requestId: Schema.optional(Schema.String)
 }) {}

@@ -1,5 +1,5 @@
 /**
- * Who decides about tool calls that require approval.
+ * The port that decides tool calls that require approval.
  *
  * @since 0.1.0
  */
@@ -22,9 +22,9 @@ export const ApprovalRequest = Schema.Struct({
   /** Names the request; the same on every replay of a run. */
   id: Schema.String,
   runId: RunId,
-  /** The run at the top, which `runId` is part of. */
+  /** The root run that `runId` belongs to. */
   rootRunId: Schema.optional(RunId),
-  /** For whom the run works (`Requester`). */
+  /** The user and session that the run works for (`Requester`). */
   userId: Schema.optional(UserId),
   sessionId: Schema.optional(SessionId),
   agent: Schema.String,
@@ -33,7 +33,7 @@ export const ApprovalRequest = Schema.Struct({
   params: Schema.Unknown,
   /** Why approval is needed. */
   reason: Schema.optional(Schema.String),
-  /** Milliseconds since the epoch; decided by then, or denied. */
+  /** Milliseconds since the epoch. Without a decision by then the request is denied. */
   expiresAt: Schema.optional(Schema.Number)
 }).annotations({ identifier: `${NAME}/ApprovalRequest` })
 /**
@@ -59,7 +59,7 @@ export const Approved = Schema.TaggedStruct("Approved", { params: Schema.optiona
 export interface Approved extends Schema.Schema.Type<typeof Approved> {}
 
 /**
- * The call must not run. The model is told the reason.
+ * The call must not run. The model reads the reason.
  *
  * @since 0.1.0
  * @category schemas
@@ -90,9 +90,9 @@ export type ApprovalDecision = Approved | Denied
  */
 export interface Service {
   /**
-   * Waits for the decision, as long as it takes: no timeout counts meanwhile. Asked again with the same `id`, it gives
-   * the same decision. Calls of one turn are asked for at the same time and may be decided in any order. A gate that
-   * cannot reach anybody denies. Interruption withdraws the request.
+   * Waits for the decision without a time limit: no timeout counts meanwhile. The same `id` always gets the same
+   * decision. Calls of one turn are asked for concurrently and may be decided in any order. A gate that cannot reach
+   * anybody denies. Interruption withdraws the request.
    */
   readonly request: (request: ApprovalRequest) => Effect.Effect<ApprovalDecision>
 }
@@ -114,7 +114,7 @@ export const ask = (gate: Service, request: ApprovalRequest): Effect.Effect<Appr
   Watch.outside(gate.request(request))
 
 /**
- * For whom the current run works: what its requests carry.
+ * The user and session that the current run works for; its requests carry them.
  *
  * @since 0.1.0
  * @category tags
@@ -136,7 +136,7 @@ export const deny = (options?: { readonly reason?: string | undefined }): Denied
   options?.reason === undefined ? { _tag: "Denied" } : { _tag: "Denied", reason: options.reason }
 
 /**
- * A gate that is one function.
+ * A gate from one function.
  *
  * @since 0.1.0
  * @category layers
@@ -145,7 +145,7 @@ export const layer = (request: Service["request"]): Layer.Layer<ApprovalGate> =>
   Layer.succeed(ApprovalGate, { request })
 
 /**
- * Denies every call that requires approval: what holds when nobody can be asked.
+ * Denies every call that requires approval. The default when nobody can be asked.
  *
  * @since 0.1.0
  * @category layers
@@ -159,7 +159,7 @@ export const layerDeny: Layer.Layer<ApprovalGate> = layer((request) =>
 )
 
 /**
- * Approves every call as it is: for tests and for tools that cannot do harm.
+ * Approves every call unchanged. For tests and harmless tools.
  *
  * @since 0.1.0
  * @category layers

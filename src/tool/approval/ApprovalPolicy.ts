@@ -1,5 +1,5 @@
 /**
- * Approvals decided by rules that are plain data.
+ * Decides approvals by rules that are plain data.
  *
  * @since 0.1.0
  */
@@ -22,8 +22,7 @@ const Patterns = Schema.NonEmptyArray(Pattern)
 const tests = ["equals", "in", "min", "max", "matches"] as const
 
 /**
- * What holds for one argument; all of it must. An argument that is not there meets no condition, and one of another
- * type neither.
+ * A condition on one argument; every field must hold. A missing argument, or one of another type, does not meet it.
  *
  * @since 0.1.0
  * @category schemas
@@ -37,11 +36,11 @@ export const ArgumentCondition = Schema.Struct({
   /** Equal as JSON, whatever the order of keys. */
   equals: Schema.optional(Schema.Unknown),
   in: Schema.optional(Schema.Array(Schema.Unknown)),
-  /** A number that is no less. */
+  /** A number of at least this. */
   min: Schema.optional(Schema.JsonNumber),
-  /** A number that is no more. */
+  /** A number of at most this. */
   max: Schema.optional(Schema.JsonNumber),
-  /** A text that is as a whole one of the patterns: `*` is any text, `?` one character. */
+  /** A text that matches one of the patterns as a whole: `*` is any text, `?` one character. */
   matches: Schema.optional(Patterns)
 })
   .pipe(
@@ -55,8 +54,8 @@ export const ArgumentCondition = Schema.Struct({
 export interface ArgumentCondition extends Schema.Schema.Type<typeof ArgumentCondition> {}
 
 /**
- * - `approve`, `deny`: so it is decided
- * - `ask`: the gate underneath decides
+ * - `approve`, `deny`: decides the request
+ * - `ask`: the gate below decides
  *
  * @since 0.1.0
  * @category schemas
@@ -69,8 +68,8 @@ export const Verdict = Schema.Literal("approve", "deny", "ask").annotations({ id
 export type Verdict = typeof Verdict.Type
 
 /**
- * What is decided about the requests that meet all of its conditions. Names are patterns (`*` is any text, `?` one
- * character); without any, every name fits. Requests of nobody fit no `users`.
+ * The decision on requests that meet all of its conditions. Names are patterns (`*` is any text, `?` one character);
+ * without patterns every name matches. Requests without a user match no `users`.
  *
  * @since 0.1.0
  * @category schemas
@@ -81,7 +80,7 @@ export const ApprovalRule = Schema.Struct({
   users: Schema.optional(Patterns),
   arguments: Schema.optional(Schema.Array(ArgumentCondition)),
   decision: Verdict,
-  /** Why not: for the model. */
+  /** The reason, for the model. */
   reason: Schema.optional(Schema.String)
 }).annotations({ identifier: `${NAME}/ApprovalRule` })
 /**
@@ -92,13 +91,12 @@ export interface ApprovalRule extends Schema.Schema.Type<typeof ApprovalRule> {}
 
 const parse = ParseResult.decodeUnknownEither(Schema.Array(ApprovalRule), {
   errors: "all",
-  // A condition that is misspelt would be no condition.
+  // A misspelled condition would otherwise be ignored.
   onExcessProperty: "error"
 })
 
 /**
- * Rules from data of any origin. Fails with the reason `policy` and all that is wrong with them; fields that do not
- * exist are wrong.
+ * Reads rules from untrusted data. Fails with the reason `policy` and lists every issue; unknown fields are issues.
  *
  * @since 0.1.0
  * @category constructors
@@ -216,8 +214,8 @@ const nobody: ApprovalGate.Service["request"] = ({ reason }) =>
   Effect.succeed(ApprovalGate.deny({ reason: reason ?? "It requires approval and nobody can be asked" }))
 
 /**
- * Decides by rules alone; the first that fits does. Where none fits, `otherwise`, by default `deny`. What is to be
- * asked is denied: there is nobody.
+ * Decides by rules alone; the first match wins. Without a match `otherwise` decides, by default `deny`. `ask` denies,
+ * because there is nobody to ask.
  *
  * @since 0.1.0
  * @category layers
@@ -242,8 +240,8 @@ export const layer = (
   )
 
 /**
- * Decides by rules, and lets the gate underneath decide what they say is to be asked, with the rule's reason. Where
- * none fits, `otherwise`, by default `ask`.
+ * Decides by rules, and passes requests marked `ask` to the gate below with the reason of the rule. Without a match
+ * `otherwise` decides, by default `ask`.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Where requests for approval wait and decisions are kept.
+ * The port that stores approval requests and decisions.
  *
  * @since 0.1.0
  */
@@ -15,7 +15,7 @@ import { ApprovalDecision, ApprovalRequest } from "./ApprovalGate.js"
 const NAME = "effect-lexigram/tool/ApprovalStore"
 
 /**
- * How a request came to its decision: somebody took it, an earlier one was remembered, or nobody took one in time.
+ * How a request was settled: by a decision, by a remembered decision, or by expiry.
  *
  * @since 0.1.0
  * @category schemas
@@ -38,7 +38,7 @@ export const Settlement = Schema.Struct({
   settledBy: SettledBy,
   /** Milliseconds since the epoch. */
   at: Schema.Number,
-  /** Who decided, as whoever took the decision says it. */
+  /** Who decided, as given with the decision. */
   by: Schema.optional(Schema.String)
 }).annotations({ identifier: `${NAME}/Settlement` })
 /**
@@ -48,7 +48,7 @@ export const Settlement = Schema.Struct({
 export interface Settlement extends Schema.Schema.Type<typeof Settlement> {}
 
 /**
- * A request and what became of it; it waits while it has no settlement.
+ * A request and its settlement; it waits while it has none.
  *
  * @since 0.1.0
  * @category schemas
@@ -66,8 +66,8 @@ export const ApprovalRecord = Schema.Struct({
 export interface ApprovalRecord extends Schema.Schema.Type<typeof ApprovalRecord> {}
 
 /**
- * For what a decision is remembered: the run at the top, the session, the user, or whoever calls the tool. But for
- * `tool`, it is for requests of one user, or of nobody.
+ * The scope of a remembered decision: the root run, the session, the user, or all callers of the tool. Except for
+ * `tool`, a decision covers requests of one user, or those without a user.
  *
  * @since 0.1.0
  * @category schemas
@@ -80,18 +80,18 @@ export const Scope = Schema.Literal("run", "session", "user", "tool").annotation
 export type Scope = typeof Scope.Type
 
 /**
- * A decision for requests to come.
+ * A decision for future requests.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Remembered = Schema.Struct({
-  /** Names what it is for; one decision a key. */
+  /** Identifies the requests it covers; one decision per key. */
   key: Schema.String,
   scope: Scope,
   /** The run, session or user; absent for `tool`. */
   scopeId: Schema.optional(Schema.String),
-  /** Whose requests it answers; absent: nobody's, and for `tool` everybody's. */
+  /** The user whose requests it answers; absent: requests without a user, and for `tool` all requests. */
   userId: Schema.optional(Schema.String),
   agent: Schema.String,
   tool: Schema.String,
@@ -109,7 +109,7 @@ export const Remembered = Schema.Struct({
 export interface Remembered extends Schema.Schema.Type<typeof Remembered> {}
 
 /**
- * Which waiting requests. Every field that is given must fit.
+ * Selects waiting requests. Every given field must match.
  *
  * @since 0.1.0
  * @category models
@@ -118,7 +118,7 @@ export interface Filter {
   readonly runId?: string | undefined
   readonly rootRunId?: string | undefined
   readonly sessionId?: string | undefined
-  /** `null`: those of nobody. */
+  /** `null`: requests without a user. */
   readonly userId?: string | null | undefined
   readonly agent?: string | undefined
   readonly tool?: string | undefined
@@ -127,7 +127,7 @@ export interface Filter {
 }
 
 /**
- * Which remembered decisions. Every field that is given must fit; without any, all.
+ * Selects remembered decisions. Every given field must match; without fields, all match.
  *
  * @since 0.1.0
  * @category models
@@ -135,7 +135,7 @@ export interface Filter {
 export interface RememberedFilter {
   readonly scope?: Scope | undefined
   readonly scopeId?: string | undefined
-  /** `null`: those for requests of nobody. What is for everybody is neither a user's nor nobody's. */
+  /** `null`: decisions for requests without a user. Decisions for all callers belong neither to a user nor here. */
   readonly userId?: string | null | undefined
   readonly agent?: string | undefined
   readonly tool?: string | undefined
@@ -145,7 +145,7 @@ const isOf = (wanted: string | null | undefined, userId: string | undefined): bo
   wanted === undefined || wanted === (userId ?? null)
 
 /**
- * Whether a request is one a filter asks for, its limit apart.
+ * Whether a request matches a filter, apart from its limit.
  *
  * @since 0.1.0
  * @category guards
@@ -171,37 +171,35 @@ const acceptsRemembered = (filter: RememberedFilter, remembered: Remembered): bo
  * @category models
  */
 export interface Service {
-  /**
-   * Adds a record, unless there is one of that id; gives the one that is there now. Of several at once one is `added`.
-   */
+  /** Adds a record unless its id exists; returns the stored record. Of concurrent calls one is `added`. */
   readonly add: (
     record: ApprovalRecord
   ) => Effect.Effect<{ readonly record: ApprovalRecord; readonly added: boolean }, ApprovalError>
   /** The record of an id, waiting or settled. */
   readonly get: (id: string) => Effect.Effect<Option.Option<ApprovalRecord>, ApprovalError>
   /**
-   * Settles a request that waits. `settled` tells whether this call did it: of several at once one does. One that is
-   * settled stays as it is; of an id that is not there, none.
+   * Settles a waiting request. `settled` says whether this call did it: of concurrent calls one does. A settled request
+   * does not change; an unknown id gives none.
    */
   readonly settle: (
     id: string,
     settlement: Settlement
   ) => Effect.Effect<Option.Option<{ readonly record: ApprovalRecord; readonly settled: boolean }>, ApprovalError>
-  /** The requests that wait, the oldest first, those of one millisecond in the order they were added. */
+  /** The waiting requests, the oldest first; those of one millisecond in the order they were added. */
   readonly pending: (filter: Filter) => Effect.Effect<ReadonlyArray<ApprovalRecord>, ApprovalError>
-  /** The requests that wait and were to be decided by `now`, at most `limit`. */
+  /** The waiting requests that expire by `now`, at most `limit`. */
   readonly overdue: (now: number, limit: number) => Effect.Effect<ReadonlyArray<ApprovalRecord>, ApprovalError>
-  /** Takes a waiting request away. A settled or unknown one stays what it is. Gives back what was taken. */
+  /** Removes a waiting request and returns it. A settled or unknown one is left alone. */
   readonly withdraw: (id: string) => Effect.Effect<Option.Option<ApprovalRecord>, ApprovalError>
-  /** Drops what was settled before a time; gives how many. */
+  /** Drops requests settled before a time; returns how many. */
   readonly prune: (before: number) => Effect.Effect<number, ApprovalError>
-  /** Keeps a decision for requests to come, in place of the one of the same key. */
+  /** Remembers a decision, and replaces the one with the same key. */
   readonly remember: (remembered: Remembered) => Effect.Effect<void, ApprovalError>
   /** The remembered decision of the first key that has one. */
   readonly recall: (keys: ReadonlyArray<string>) => Effect.Effect<Option.Option<Remembered>, ApprovalError>
-  /** What is remembered, the oldest first. */
+  /** The remembered decisions, the oldest first. */
   readonly remembered: (filter: RememberedFilter) => Effect.Effect<ReadonlyArray<Remembered>, ApprovalError>
-  /** Forgets; gives how many. */
+  /** Forgets decisions; returns how many. */
   readonly forget: (filter: RememberedFilter) => Effect.Effect<number, ApprovalError>
 }
 
@@ -212,7 +210,7 @@ export interface Service {
 export class ApprovalStore extends Context.Tag("effect-lexigram/tool/ApprovalStore")<ApprovalStore, Service>() {}
 
 /**
- * How many waiting requests a list gives unless told otherwise.
+ * Requests that a list returns by default.
  *
  * @since 0.1.0
  * @category constants
@@ -228,7 +226,7 @@ const first = <A>(entries: Iterable<A>, accepts: (entry: A) => boolean, limit: n
   return found
 }
 
-/** Puts an entry behind all others and lets the oldest go that are too many. */
+/** Adds an entry at the end and drops the oldest beyond the limit. */
 const put = <A>(map: Map<string, A>, key: string, value: A, capacity: number): void => {
   map.delete(key)
   map.set(key, value)
@@ -239,8 +237,7 @@ const put = <A>(map: Map<string, A>, key: string, value: A, capacity: number): v
 }
 
 /**
- * Keeps everything in memory. Waiting requests are as many as there are; of settled ones and remembered decisions, the
- * newest.
+ * Stores everything in memory: all waiting requests, and the newest settled requests and remembered decisions.
  *
  * @since 0.1.0
  * @category constructors
@@ -301,7 +298,7 @@ export const makeMemory = (options?: {
       prune: (before) =>
         Effect.sync(() => {
           let dropped = 0
-          // In the order they were settled: the first that is young enough ends it.
+          // Entries are in the order they were settled: the first recent one ends the search.
           for (const [id, record] of settled) {
             if (record.settlement !== undefined && record.settlement.at >= before) break
             settled.delete(id)
@@ -336,7 +333,7 @@ export const makeMemory = (options?: {
   })
 
 /**
- * In the memory of the process: waiting requests end with it.
+ * Stores requests in memory: waiting requests end with the process.
  *
  * @since 0.1.0
  * @category layers

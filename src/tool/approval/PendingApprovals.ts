@@ -21,8 +21,7 @@ import * as RememberedApproval from "./RememberedApproval.js"
 import * as WaitingRoom from "./WaitingRoom.js"
 
 /**
- * What happened to a request: it came to wait, it was settled, or its run was interrupted and nobody need answer it any
- * more.
+ * A change of a request: it was asked, it was settled, or its run was interrupted and it needs no answer.
  *
  * @since 0.1.0
  * @category models
@@ -33,7 +32,7 @@ export type Change =
   | { readonly _tag: "Withdrawn"; readonly record: ApprovalStore.ApprovalRecord }
 
 /**
- * Who asks. Without `userId` only what belongs to nobody is found, unless the caller acts for the system
+ * The caller. Without `userId` the caller reaches only requests without a user, unless it acts for the system
  * (`SystemAccess`).
  *
  * @since 0.1.0
@@ -44,7 +43,7 @@ export interface Access {
 }
 
 /**
- * Which waiting requests of those that the caller may see.
+ * Selects waiting requests among those that the caller may see.
  *
  * @since 0.1.0
  * @category models
@@ -52,7 +51,7 @@ export interface Access {
 export interface Filter extends Access, Omit<ApprovalStore.Filter, "userId"> {}
 
 /**
- * Which remembered decisions of those that the caller may see.
+ * Selects remembered decisions among those that the caller may see.
  *
  * @since 0.1.0
  * @category models
@@ -80,26 +79,26 @@ export interface DecideOptions extends Access {
 }
 
 /**
- * With a user, everything here is about requests of that user; without one, about those of nobody, or of anybody for
- * the system (`SystemAccess.grant`).
+ * With a user, every method covers the requests of that user; without one, those without a user, or all of them for the
+ * system (`SystemAccess.grant`).
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** The requests that wait, the oldest first, at most 100 unless the filter says otherwise. */
+  /** The waiting requests, the oldest first, at most 100 unless the filter says otherwise. */
   readonly list: (
     filter?: Filter | undefined
   ) => Effect.Effect<ReadonlyArray<ApprovalStore.ApprovalRecord>, ApprovalError>
-  /** A request that waits, or was settled lately. */
+  /** A request that waits or was recently settled. */
   readonly get: (
     id: string,
     access?: Access | undefined
   ) => Effect.Effect<Option.Option<ApprovalStore.ApprovalRecord>, ApprovalError>
   /**
    * Answers a request, and its run goes on. Fails with the reason `unknown`, `decided` or `expired` when it does not
-   * wait (any more), with `scope` when there is nothing to remember the decision for, or the caller may not (`tool`),
-   * and decides nothing then. With `storage` after the decision itself was stored, it holds and is not remembered.
+   * wait, and with `scope` when there is nothing to remember the decision for, or the caller may not (`tool`); it then
+   * decides nothing. `storage` after the decision was stored means that it holds but is not remembered.
    */
   readonly decide: (
     id: string,
@@ -107,17 +106,17 @@ export interface Service {
     options?: DecideOptions | undefined
   ) => Effect.Effect<ApprovalStore.ApprovalRecord, ApprovalError>
   /**
-   * What waits already, then what happens here. A reader who is more than 1,024 changes behind misses the oldest of
+   * The waiting requests, then the changes in this process. A reader more than 1,024 changes late misses the oldest of
    * them.
    */
   readonly changes: (access?: Access | undefined) => Stream.Stream<Change, ApprovalError>
-  /** Denies what was to be decided by now, also what no run waits for any more; gives how many. */
+  /** Denies expired requests, including those whose run no longer waits; returns how many. */
   readonly expire: Effect.Effect<number, ApprovalError>
   /** The decisions that are remembered, the oldest first. */
   readonly remembered: (
     filter?: RememberedFilter | undefined
   ) => Effect.Effect<ReadonlyArray<ApprovalStore.Remembered>, ApprovalError>
-  /** Forgets decisions: later requests are asked for again. Gives how many. */
+  /** Forgets decisions: later requests are asked for again. Returns how many. */
   readonly forget: (filter?: RememberedFilter | undefined) => Effect.Effect<number, ApprovalError>
 }
 
@@ -136,13 +135,12 @@ export class PendingApprovals extends Context.Tag("effect-lexigram/tool/PendingA
  */
 export interface Options {
   /**
-   * How long a request waits before it is denied; default for ever. A request that says itself until when it waits does
-   * no longer.
+   * How long a request waits before it is denied; default forever. A request with an earlier expiry keeps it.
    */
   readonly expiresAfter?: Duration.DurationInput | undefined
-  /** How long a settled request is kept, so that it is known when it is asked for again; default 1 day. */
+  /** How long a settled request is kept, so that its decision is known when it is asked for again; default 1 day. */
   readonly keepFor?: Duration.DurationInput | undefined
-  /** How many requests may wait here at once; default 10,000. One more is denied. */
+  /** How many requests may wait here at once; default 10,000. Further ones are denied. */
   readonly maxPending?: number | undefined
   /** How often to look for decisions that other processes wrote into the same store; default never. */
   readonly poll?: Duration.DurationInput | undefined
@@ -325,7 +323,7 @@ export const approve = (
   )
 
 /**
- * Answers a request that waits: the call must not run. The model is told the reason.
+ * Answers a request that waits: the call must not run. The model reads the reason.
  *
  * @since 0.1.0
  * @category accessors
@@ -339,7 +337,7 @@ export const deny = (
   )
 
 /**
- * Over the store in context.
+ * Pending approvals on the store in context.
  *
  * @since 0.1.0
  * @category layers
@@ -354,7 +352,7 @@ export const layer = (
   )
 
 /**
- * In the memory of the process. Give the same layer to the executor and to those who answer: it is built once.
+ * Pending approvals in memory. Give the same layer to the executor and to those who answer: it is built once.
  *
  * @since 0.1.0
  * @category layers

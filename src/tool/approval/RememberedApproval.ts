@@ -1,5 +1,5 @@
 /**
- * For which requests a remembered decision holds.
+ * Matches requests with remembered decisions.
  *
  * @internal
  * @since 0.1.0
@@ -8,13 +8,13 @@ import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { ApprovalDecision, ApprovalRequest } from "./ApprovalGate.js"
 import type { Remembered, Scope } from "./ApprovalStore.js"
 
-/** The narrowest first. */
+/** The narrowest scope first. */
 const scopes: ReadonlyArray<Scope> = ["run", "session", "user", "tool"]
 
 const scopeIdOf = (request: ApprovalRequest, scope: Scope): string | undefined => {
   switch (scope) {
     case "run":
-      // Outside of a run its id is empty, and the same for everybody.
+      // Outside a run the run id is empty and equal for everybody.
       return (request.rootRunId ?? request.runId) || undefined
     case "session":
       return request.sessionId
@@ -25,11 +25,11 @@ const scopeIdOf = (request: ApprovalRequest, scope: Scope): string | undefined =
   }
 }
 
-/** A session or run of another user, whatever it is called, is another one. What is for a tool is for all. */
+/** A session or run of another user is a different one even under the same id. Decisions for a tool cover all users. */
 const ownerOf = (request: ApprovalRequest, scope: Scope): string | undefined =>
   scope === "tool" ? undefined : request.userId
 
-/** One text for equal arguments; none for those that have no such text. */
+/** One text for equal arguments; none for arguments without such a text. */
 const canonical = (params: unknown): string | undefined => {
   try {
     return CanonicalJson.stringify(params)
@@ -42,8 +42,7 @@ const keyOf = (request: ApprovalRequest, scope: Scope, scopeId: string, args: st
   CanonicalJson.hash([scope, scopeId, ownerOf(request, scope) ?? null, request.agent, request.tool, args])
 
 /**
- * The keys of the decisions that would answer a request: those for equal arguments first, of each kind the one of the
- * narrowest scope.
+ * The keys of the decisions that would answer a request: those for equal arguments first, each kind by narrowest scope.
  *
  * @since 0.1.0
  * @category accessors
@@ -62,7 +61,7 @@ export const keys = (request: ApprovalRequest): ReadonlyArray<string> => {
 }
 
 /**
- * `null` when the request has nothing of that scope. Arguments somebody chose for a call stand for no other ones.
+ * `null` when the request has nothing of that scope. Arguments chosen for one call cover no other arguments.
  *
  * @since 0.1.0
  * @category constructors
@@ -98,7 +97,7 @@ export const make = (
 }
 
 /**
- * Whether a request that is asked again is for the call it was for the first time.
+ * Whether a repeated request is for the same call as before.
  *
  * @since 0.1.0
  * @category guards

@@ -21,9 +21,8 @@ const connectionCodes = new Set([
 ])
 
 /**
- * True for failures of a connection: what is tried again when a tool says nothing else. Looks at `code` of the error
- * and of its causes, at `@effect/platform` transport errors and sockets, and at errors that say `isRetryable`
- * themselves.
+ * True for failures of a connection, which are retried by default. Checks `code` of the error and of its causes,
+ * transport errors and sockets of `@effect/platform`, and errors whose `isRetryable` is true.
  *
  * @since 0.1.0
  * @category guards

@@ -1,5 +1,6 @@
 /**
- * The tool whose handler a fiber runs. Tools never invoke skills: the skill executor refuses a call from within one.
+ * The tool whose handler the current fiber runs. Tools must not invoke skills: the skill executor rejects calls from
+ * inside a handler.
  *
  * @internal
  * @since 0.1.0
@@ -12,11 +13,11 @@ export class HandledTool extends Ambient.Reference<HandledTool>()("effect-lexigr
   defaultValue: (): string | undefined => undefined
 }) {}
 
-/** The work of a tool's handler. */
+/** Marks an effect as the work of a tool's handler. */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, toolName: string): Effect.Effect<A, E, R> =>
   Effect.mapInputContext(effect, (context: Context.Context<R>) => Context.add(context, HandledTool, toolName))
 
-/** Work that no tool stands behind, whoever began it. */
+/** Marks an effect as work of no tool. */
 export const outside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.mapInputContext(effect, (context: Context.Context<R>) =>
     Context.get(context, HandledTool) === undefined ? context : Context.add(context, HandledTool, undefined)

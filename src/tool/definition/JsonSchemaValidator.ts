@@ -1,5 +1,5 @@
 /**
- * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
+ * Normalizes JSON Schemas from outside (MCP servers, files, skills) and compiles each once.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import * as PatternCost from "../../internal/text/PatternCost.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 
 /**
- * One thing that does not fit; `path` is dotted, `""` for the value itself.
+ * An issue of a value; `path` is dotted, and `""` for the value itself.
  *
  * @since 0.1.0
  * @category models
@@ -52,8 +52,7 @@ const odd: Record<string, string> = {
 const standard = new Set(["object", "number", "integer", "boolean", "string", "array", "null"])
 
 /**
- * What a schema may have at most: levels, and parts in all. Compiling takes time in proportion, and cannot be
- * interrupted.
+ * The most levels and parts of a schema. Compiling takes time in proportion and cannot be interrupted.
  *
  * @since 0.1.0
  * @category constants
@@ -63,9 +62,9 @@ export const limits = { depth: 64, nodes: 2000 } as const
 class Refused extends Error {}
 
 /**
- * A schema as the field writes them, in standard words: `dict`, `float`, `tuple`, `any` and the like get their JSON
- * type, in any case of letters; unknown types accept everything. Parameters are an object: a schema that does not say
- * so is made to. `Left` says why it cannot be used. Input is not changed.
+ * Rewrites a schema in standard words: `dict`, `float`, `tuple`, `any` and the like get their JSON type, in any case of
+ * letters; unknown types accept everything. Parameters are an object, so a schema without a type becomes one. `Left`
+ * says why the schema cannot be used. The input is not changed.
  *
  * @since 0.1.0
  * @category conversions
@@ -75,7 +74,7 @@ export const normalise = (schema: unknown): Either.Either<JsonSchema, string> =>
 
 interface Read {
   readonly schema: JsonSchema
-  /** It uses words that came with the newer drafts. */
+  /** Whether it uses keywords of the newer drafts. */
   readonly modern: boolean
 }
 
@@ -113,12 +112,12 @@ const isTooDeep = (data: unknown, depth: number): boolean =>
   data !== null &&
   (depth > limits.depth || Object.values(data).some((item) => isTooDeep(item, depth + 1)))
 
-/** Counts how often a validation follows references: the words of a few lines can make it follow them for ever. */
+/** Counts the references that a validation follows: a few lines can make it follow them forever. */
 const BUDGET = "lexBudget"
 const MAX_REFERENCES = 50_000
 
 /**
- * What a walk is for: the model, the judge of schemas (who compares each value of an enum with all others), or the
+ * The purpose of a walk: the model, the meta-schema (which compares each value of an enum with all others), or the
  * compiler.
  */
 type Purpose = "plain" | "judged" | "compiled"
@@ -199,8 +198,8 @@ const typeOf = (value: unknown): unknown => {
 const accepting = { test: () => true }
 
 /**
- * Patterns come from outside and run on this thread. One that may take long, or is none of this language, accepts
- * everything, and so does each for a long text: the tool judges for itself.
+ * Patterns come from outside and run on this thread. A pattern that may take long or is not valid JavaScript accepts
+ * everything, and so does every pattern for a long text: the tool checks for itself.
  */
 const regExp = Object.assign(
   (pattern: string, flags: string) => {
@@ -233,7 +232,7 @@ type Checked = ReadonlyArray<ErrorObject> | undefined
 
 type Draft = "draft-07" | "2020-12"
 
-/** The schemas of schemas take longest to compile: once a draft. They keep nothing of what they judge. */
+/** The meta-schemas take longest to compile: once per draft. They keep nothing of what they validate. */
 const judges: { [D in Draft]?: Ajv | Ajv2020 } = {}
 const judge = (draft: Draft): Ajv | Ajv2020 => {
   judges[draft] ??= draft === "2020-12" ? new Ajv2020({ logger: false }) : new Ajv({ logger: false })
@@ -281,7 +280,7 @@ const compileAs = (draft: Draft, schema: JsonSchema): Either.Either<(value: unkn
     if (meta.validate(metaSchema[draft], makeWalker("judged").walk(schema, 0)) !== true) {
       return Either.left(meta.errorsText(meta.errors, { dataVar: "schema" }).slice(0, 500))
     }
-    // One instance a schema: a shared one keeps every schema it ever saw.
+    // One instance per schema: a shared one keeps every schema it has seen.
     const ajv = draft === "2020-12" ? new Ajv2020(options) : new Ajv(options)
     let left = 0
     ajv.addKeyword({
@@ -308,8 +307,8 @@ const draftsOf = (declared: unknown, modern: boolean): ReadonlyArray<Draft> => {
 }
 
 /**
- * Compiles a schema of draft-07 or 2020-12: by its `$schema`, else by the words it uses. Formats are not checked,
- * references to other documents are refused; `Left` says why a schema does not compile.
+ * Compiles a schema of draft-07 or 2020-12: by its `$schema`, otherwise by its keywords. Formats are not checked, and
+ * references to other documents are rejected; `Left` says why a schema does not compile.
  *
  * @since 0.1.0
  * @category constructors
@@ -317,7 +316,7 @@ const draftsOf = (declared: unknown, modern: boolean): ReadonlyArray<Draft> => {
 export const compile = (schema: unknown): Either.Either<Validator, string> => compileRead(read(schema, asObject))
 
 /**
- * As `compile`, for values of any type; a schema that says nothing accepts everything.
+ * Like `compile`, for values of any type; a schema without a type accepts everything.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * What a model gets to read of a tool's result or failure: plain data, bounded text.
+ * Observations: the plain data and bounded text that a model reads of a result or failure.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@
  * @category models
  */
 export interface Observation {
-  /** Plain JSON data; the cut text where it was too long. */
+  /** Plain JSON data; the truncated text where it was too long. */
   readonly result: unknown
   readonly text: string
   readonly truncated: boolean
@@ -17,7 +17,7 @@ export interface Observation {
 
 const bigintText = (item: unknown): unknown => (typeof item === "bigint" ? item.toString() : item)
 
-/** A replacer that stops at circles: what JSON refuses is still worth reading. */
+/** A replacer that marks cycles, so that the rest of a cyclic value can be read. */
 const lenient = () => {
   const ancestors: Array<unknown> = []
   return function (this: unknown, _key: string, item: unknown): unknown {
@@ -30,7 +30,7 @@ const lenient = () => {
 }
 
 /**
- * A string as it is, anything else as JSON; big integers become text and circles a marker. `undefined` when a value has
+ * A string unchanged, anything else as JSON; big integers become text and cycles a marker. `undefined` when a value has
  * no such form: functions, symbols, nesting deeper than the stack, a `toJSON` that throws.
  *
  * @since 0.1.0
@@ -80,7 +80,7 @@ const isPlain = (value: unknown, depth: number = 0): boolean => {
 }
 
 /**
- * A text cut to `max` characters with a marker that says so; a surrogate pair is never split.
+ * Truncates a text to `max` characters and marks the cut. A surrogate pair is never split.
  *
  * @since 0.1.0
  * @category conversions
@@ -97,7 +97,7 @@ export const truncate = (text: string, max: number): { readonly text: string; re
 }
 
 /**
- * A result made plain and bounded; `undefined` counts as "ok". Nothing when it has no JSON form.
+ * Makes a result plain and bounded; `undefined` becomes "ok". Returns nothing when it has no JSON form.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,6 @@
 /**
- * The parameters of tools and skills: decoded, encoded and shown to models by one schema that is compiled once.
+ * The parameters of tools and skills: one schema, compiled once, decodes them, encodes them and describes them to
+ * models.
  *
  * @internal
  * @since 0.1.0
@@ -16,7 +17,7 @@ import type { Issue } from "./JsonSchemaValidator.js"
 import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
 
 /**
- * What parameters may be given as: an object schema, or its fields.
+ * Parameters as a definition gives them: an object schema, or its fields.
  *
  * @since 0.1.0
  * @category models
@@ -37,7 +38,7 @@ export type ParametersType<P extends Parameters> =
       : never
 
 /**
- * What makes a definition unusable.
+ * The problem that makes a definition unusable.
  *
  * @since 0.1.0
  * @category models
@@ -53,7 +54,7 @@ export interface Problem {
  * @category models
  */
 export interface Codec {
-  /** As models see them: an object's JSON Schema. */
+  /** The JSON Schema of the object, for models. */
   readonly parameters: JsonSchema
   readonly problem: Problem | undefined
   readonly decode: (args: unknown) => Effect.Effect<unknown, ReadonlyArray<Issue>>
@@ -70,7 +71,7 @@ const issuesOf = (error: ParseResult.ParseIssue): ReadonlyArray<Issue> =>
   }))
 
 /**
- * The JSON Schema of an Effect Schema. Providers want an object at the top, where `JSONSchema.make` puts a reference
+ * The JSON Schema of an Effect Schema. Providers require an object at the top, where `JSONSchema.make` puts a reference
  * for a schema with an identifier. Throws for a schema without a JSON form.
  *
  * @since 0.1.0
@@ -92,7 +93,7 @@ export const toJsonSchema = (schema: Schema.Schema<any, any, any>): JsonSchema =
 export const none: Codec = {
   parameters: { type: "object", properties: {}, additionalProperties: false },
   problem: undefined,
-  // An empty struct would accept any value, and hand it on.
+  // An empty struct would accept any value and pass it on.
   decode: () => Either.right({}),
   encode: () => ({})
 }
@@ -158,7 +159,7 @@ export const fromJsonSchema = (schema: unknown): Either.Either<Codec, string> =>
   }))
 
 /**
- * Results through their schema; `Left` says what does not fit. Without a schema they stay as they are.
+ * Encodes results through their schema; `Left` says what does not fit. Without a schema they stay unchanged.
  *
  * @since 0.1.0
  * @category conversions
@@ -172,7 +173,7 @@ export const encoder = (
 }
 
 /**
- * What comes from elsewhere through its schema; `Left` says what does not fit.
+ * Decodes foreign data through its schema; `Left` says what does not fit.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,5 @@
 /**
- * Which arguments of a tool are secret.
+ * Finds and removes the secret arguments of a tool.
  *
  * @internal
  * @since 0.1.0
@@ -30,7 +30,7 @@ const collect = (schema: unknown, names: Set<string>, depth: number): void => {
   for (const member of Object.values(schema)) if (typeof member === "object") collect(member, names, depth + 1)
 }
 
-/** Without the members of these names, at any depth. */
+/** The value without members of these names, at any depth. */
 const without = (value: unknown, names: ReadonlySet<string>, depth: number): unknown => {
   if (typeof value !== "object" || value === null) return value
   if (depth > maxDepth) return SecretText.replacement
@@ -44,8 +44,8 @@ const without = (value: unknown, names: ReadonlySet<string>, depth: number): unk
 }
 
 /**
- * What a tool was called with, without what is secret in it. Arguments that are no record were not read yet: all of
- * them may be secret.
+ * The arguments of a call without the secret ones. Arguments that are not a record are not parsed yet: all of them may
+ * be secret.
  */
 export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown => {
   const secret = of(tool)
@@ -56,8 +56,8 @@ export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown
 const known = new WeakMap<JsonSchema, ReadonlyArray<string> | undefined>()
 
 /**
- * Names of members that a schema says are secret (`writeOnly`, `format: "password"`), at any depth; `undefined` where
- * there are none.
+ * The members that a schema marks as secret (`writeOnly`, `format: "password"`), at any depth; `undefined` where there
+ * are none.
  */
 export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined => {
   if (known.has(schema)) return known.get(schema)
@@ -68,7 +68,7 @@ export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined 
   return found
 }
 
-/** Those, and the ones that the tool names. */
+/** The members that the schema marks and those that the tool names. */
 export const of = (tool: {
   readonly parameters: JsonSchema
   readonly annotations: { readonly secretParams?: ReadonlyArray<string> | undefined }

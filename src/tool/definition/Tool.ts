@@ -1,6 +1,6 @@
 /**
- * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
- * requirements.
+ * Tools: functions that a model may call. A tool has a name, a description, parameters, and a handler Effect with its
+ * own failures and requirements.
  *
  * @since 0.1.0
  */
@@ -43,7 +43,7 @@ const problemOf = (toolName: string, description: string): ToolDefinitionError |
       : undefined
 
 /**
- * What the parameters of a tool may be given as: an object schema, or its fields.
+ * Parameters as a definition gives them: an object schema, or its fields.
  *
  * @since 0.1.0
  * @category models
@@ -59,15 +59,15 @@ export type Parameters = ParameterCodec.Parameters
 export type ParametersType<P extends Parameters> = ParameterCodec.ParametersType<P>
 
 /**
- * A tool of Effect Schemas. Everything is inferred: parameters from their schema, result, failures and requirements
- * from the handler.
+ * A tool of Effect Schemas. Parameters are inferred from their schema; result, failures and requirements from the
+ * handler.
  *
- * The handler's failures are observations for the model; with `fatal: true` they end the run and show in `E` (then give
- * a `failure` schema too, so that durable runs can store them). A failure's text for the model is its `message`. A
- * result that is a string is given as it is, anything else as JSON through `success`.
+ * The failures of the handler are observations for the model; with `fatal: true` they end the run and show in `E` (then
+ * give a `failure` schema too, so that durable runs can store them). The model reads the `message` of a failure. A
+ * string result is passed unchanged, anything else as JSON through `success`.
  *
- * Fields may stand in `parameters` as they are. Those with functions of their own, such as `Schema.optionalWith(schema,
- * { default })` or `Schema.transform(…)`, must be wrapped in `Schema.Struct` there: TypeScript infers nothing from them
+ * `parameters` takes fields directly. Fields with functions of their own, such as `Schema.optionalWith(schema, {
+ * default })` or `Schema.transform(…)`, must be wrapped in `Schema.Struct`: TypeScript infers nothing from them
  * otherwise.
  *
  * @since 0.1.0
@@ -102,11 +102,10 @@ export const make = <
     readonly handler: (params: ParametersType<P>, call: CallInfo) => Effect.Effect<A, F, R>
     readonly fatal?: Fatal | undefined
     /**
-     * Whether somebody must allow a call, always or depending on its arguments; a function that throws says that
-     * somebody must.
+     * Whether a call requires approval, always or depending on its arguments. A function that throws requires it.
      */
     readonly requiresApproval?: boolean | ((params: ParametersType<P>) => boolean) | undefined
-    /** Which failures are worth another try; default `isConnectionFailure`. */
+    /** Which failures are retried; default `isConnectionFailure`. */
     readonly retryable?: ((error: F) => boolean) | undefined
   } & Annotations
 ): Tool<ParametersType<P>, A, Fatal extends true ? F : never, R, F> => {
@@ -159,10 +158,10 @@ const failureEncoder = (schema: Schema.Schema<any, any, never> | undefined): Era
 
 /**
  * A tool whose parameters are a raw JSON Schema, draft-07 or 2020-12, checked by ajv: for MCP servers, skills and other
- * sources that are only known at run time. Odd type words (`dict`, `float`, `tuple`, …) are understood. A missing
- * description is the name.
+ * sources known only at run time. Nonstandard types (`dict`, `float`, `tuple`, …) are understood. A missing description
+ * is the name.
  *
- * `Left` when the name is empty, or the schema does not compile, is not an object's, or is too large
+ * `Left` when the name is empty, or the schema does not compile, is not of an object, or is too large
  * (`JsonSchemaValidator.limits`).
  *
  * @since 0.1.0
@@ -213,7 +212,7 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
 }
 
 /**
- * What stands for a tool that cannot be used: an agent with it fails before its first model call, and says why.
+ * A placeholder for a tool that cannot be used: an agent with it fails before its first model call, and says why.
  *
  * @since 0.1.0
  * @category constructors
@@ -235,7 +234,7 @@ export const invalid = (problem: ToolDefinitionError): Any =>
   })
 
 /**
- * A plain function as a handler: what it throws or rejects with is a failure the model can read. The signal is aborted
+ * A plain function as a handler: an exception or rejection is a failure that the model reads. The signal is aborted
  * when the call is interrupted or runs out of time.
  *
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * Arguments as models send them, made into what a tool can decode.
+ * Normalizes arguments from models into values that a tool can decode.
  *
  * @since 0.1.0
  */
@@ -21,7 +21,7 @@ const onlyStringParameter = (schema: JsonSchema): string | undefined => {
   return Predicate.isReadonlyRecord(property) && property["type"] === "string" ? name : undefined
 }
 
-/** A call that is written as text is sometimes written twice: as the text of a text. */
+/** Models sometimes encode a call twice: as the text of a text. */
 const parseObject = (text: string): unknown => {
   const parsed = JsonRepair.parse(text)
   if (Either.isLeft(parsed) || typeof parsed.right !== "string") return Either.getOrUndefined(parsed)
@@ -29,8 +29,8 @@ const parseObject = (text: string): unknown => {
 }
 
 /**
- * Nothing becomes `{}`; text is read as JSON, repaired where it is broken, and a bare text (or number) for a tool with
- * one string parameter becomes that parameter. Anything else is left for validation to judge.
+ * Missing arguments become `{}`. Text is read as JSON and repaired where it is broken; for a tool with one string
+ * parameter a bare text or number becomes that parameter. Anything else is left to validation.
  *
  * @since 0.1.0
  * @category conversions
@@ -46,14 +46,14 @@ export const normalise = (raw: unknown, schema: JsonSchema): unknown => {
   if (text === "") return {}
   const name = onlyStringParameter(schema)
   if (name === undefined) return parseObject(text) ?? raw
-  // Only what begins like an object is read as one: repair would make something of any text.
+  // Only text that begins like an object is parsed: repair would turn any text into something.
   const parsed = /^(?:\{|`{3}|"\s*\{)/.test(text) ? parseObject(text) : undefined
   if (Predicate.isReadonlyRecord(parsed)) return parsed
   const bare = Either.getOrUndefined(JsonRepair.decode(text))
   return { [name]: typeof bare === "string" ? bare : text }
 }
 
-/** A schema, or the one in the same document that it refers to. */
+/** A schema, or the schema in the same document that it refers to. */
 const resolve = (schema: unknown, root: unknown, hops: number = 0): unknown => {
   const ref = Predicate.isReadonlyRecord(schema) ? schema["$ref"] : undefined
   if (typeof ref !== "string" || !ref.startsWith("#") || hops > 8) return schema
@@ -83,8 +83,8 @@ const acceptsNull = (given: unknown, root: unknown, depth: number): boolean => {
 const MAX_DEPTH = 32
 
 /**
- * The same arguments without explicit `null`s for optional parameters that do not take one, at any depth: leaving out
- * and `null` mean the same. The input itself is given back when there is none.
+ * The arguments without explicit `null`s for optional parameters that do not accept `null`, at any depth: models use
+ * `null` for absent. Returns the input itself when there is none.
  *
  * @since 0.1.0
  * @category conversions

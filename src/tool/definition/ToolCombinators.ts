@@ -13,8 +13,8 @@ export const never = () => false
 const always = () => true
 
 /**
- * Whether somebody must be asked, from what was said; a function that throws says yes. The same function for the same
- * constant.
+ * The predicate for an option: a constant or a function. A function that throws requires approval. Equal constants give
+ * the same function.
  *
  * @internal
  */
@@ -24,7 +24,7 @@ export const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((para
     try {
       return when(params)
     } catch {
-      // Nobody knows then whether the call is harmless.
+      // Nobody knows whether the call is harmless.
       return true
     }
   }
@@ -70,7 +70,7 @@ export const failOn: {
 )
 
 /**
- * The same tool under other annotations; fields that are unset keep their value.
+ * The tool with other annotations; unset fields keep their value.
  *
  * @since 0.1.0
  * @category combinators
@@ -96,8 +96,7 @@ export const annotate: {
 )
 
 /**
- * The same tool with what its handler requires. A service that is present where the tool is called wins over one given
- * here.
+ * The tool with the requirements of its handler provided. A service that is present where the tool is called wins.
  *
  * @since 0.1.0
  * @category combinators
@@ -118,8 +117,8 @@ export const provideContext: {
 )
 
 /**
- * Whether somebody must allow a call of the tool, always or depending on its arguments; replaces what the tool said
- * itself. A function that throws says that somebody must.
+ * Whether a call of the tool requires approval, always or depending on its arguments; replaces the setting of the tool.
+ * A function that throws requires it.
  *
  * @since 0.1.0
  * @category combinators

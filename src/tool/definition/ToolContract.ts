@@ -1,5 +1,5 @@
 /**
- * The type of tools, as agents and runners use it.
+ * The type of tools, for agents and runners.
  *
  * @internal
  * @since 0.1.0
@@ -18,7 +18,7 @@ import type { ToolDefinitionError } from "./ToolError.js"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/tool/Tool")
 
 /**
- * What a handler may want to know about the call it serves. `id` is the same on every attempt: an idempotency key.
+ * The call that a handler serves. `id` is the same on every attempt: an idempotency key.
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +30,7 @@ export interface CallInfo {
 }
 
 /**
- * How a tool is to be treated. What is unset comes from the runner: 30 s, and 3 attempts in all.
+ * How a tool is run. Unset fields take the defaults of the runner: 30 s, and 3 attempts in all.
  *
  * @since 0.1.0
  * @category models
@@ -38,24 +38,23 @@ export interface CallInfo {
 export interface Annotations {
   /** Time for one attempt; the wait for an approval does not count. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Re-tries after a transient failure, at most: 2 make 3 attempts. */
+  /** Retries after a transient failure, at most: 2 make 3 attempts. */
   readonly retries?: number | undefined
   /**
-   * Calling it twice does no more than once: only then is it tried again after a timeout. Default that of `readOnly`.
+   * A second call has no further effect: only then is a call retried after a timeout. Defaults to `readOnly`.
    */
   readonly idempotent?: boolean | undefined
-  /** It changes nothing, here or elsewhere: a search (`Lats`) may try it as often as it likes. Default false. */
+  /** It changes nothing, here or elsewhere: a search (`Lats`) may call it any number of times. Default false. */
   readonly readOnly?: boolean | undefined
   /**
-   * It waits, or asks how something stands (`get_status`, `wait`): the same result again is no sign of a loop that goes
-   * in circles. Default false.
+   * It waits or polls a status (`get_status`, `wait`): an equal result is no sign of a loop. Default false.
    */
   readonly polling?: boolean | undefined
   /** The module it belongs to; a tool without one is visible to all. */
   readonly owner?: string | undefined
   /**
-   * Arguments, at any depth, that the public view of events does not show. Those whose JSON Schema has `writeOnly:
-   * true` or `format: "password"` are secret without being named.
+   * Arguments, at any depth, that the public view of events hides. Those whose JSON Schema has `writeOnly: true` or
+   * `format: "password"` are secret without being named.
    */
   readonly secretParams?: ReadonlyArray<string> | undefined
 }
@@ -80,7 +79,7 @@ export interface Tool<in P, out A, out E = never, out R = never, out F = never> 
   /** The parameters as the model sees them. */
   readonly parameters: JsonSchema
   readonly annotations: Annotations
-  /** What is wrong with the definition, if anything: an agent with such a tool fails before its first model call. */
+  /** The problem of the definition, if any: an agent with such a tool fails before its first model call. */
   readonly problem: ToolDefinitionError | undefined
   /** The handler with its types erased: for `ToolRunner`. */
   readonly erased: Erased
@@ -94,11 +93,11 @@ export interface Tool<in P, out A, out E = never, out R = never, out F = never> 
  */
 export interface Erased {
   readonly decode: (args: unknown) => Effect.Effect<unknown, ReadonlyArray<Issue>>
-  /** May throw, or be no Effect: it is the user's. */
+  /** User code: it may throw, or return something else than an Effect. */
   readonly handle: (params: any, call: CallInfo) => Effect.Effect<unknown, unknown, any>
   readonly encode: (value: unknown) => Effect.Effect<unknown, string>
   readonly encodeFailure: (error: unknown) => unknown
-  /** The parameters as whoever approves a call may read them; `undefined` when they cannot be encoded. */
+  /** The parameters for the person who approves a call; `undefined` when they cannot be encoded. */
   readonly encodeParams: (params: unknown) => unknown
   readonly requiresApproval: (params: any) => boolean
   readonly isFatal: (error: unknown) => boolean
@@ -155,7 +154,7 @@ const proto = {
 export const build = (fields: Omit<Any, typeof TypeId | "pipe">): any => Object.assign(Object.create(proto), fields)
 
 /**
- * A tool of parts that were made elsewhere: for adapters. Everything is the caller's to get right.
+ * A tool of given parts, for adapters. The caller is responsible for their consistency.
  *
  * @since 0.1.0
  * @category constructors
