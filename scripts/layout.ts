@@ -11,10 +11,10 @@ export const root = Path.resolve(Path.dirname(fileURLToPath(import.meta.url)), "
 export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     "internal/text": "reads and cleans text: JSON of models, secrets, names, patterns",
-    internal: "small helpers that several folders share"
+    internal: "small data structures and option readers that several folders share"
   },
   {
-    "internal/fiber": "how fibers wait, pause, queue and keep context",
+    "internal/fiber": "waits, deadlines, queues and locks for fibers",
     "memory/text": "analyzes text and indexes its words",
     "plan/react": "reads the ReAct text protocol",
     telemetry: "sends spans, metrics and logs to OTLP and Prometheus"
@@ -27,7 +27,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "governance/store": "ports of the cost ledger, the rate limits and the audit log",
-    graph: "state graphs and their checkpoints",
+    graph: "typed state graphs and their checkpoints",
     "llm/model": "the model port: client, errors, settings, token counts, metering",
     "persistence/postgres": "the Postgres client",
     "persistence/schema": "tables and migrations",
@@ -63,7 +63,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     provider: "providers by name",
     "skill/compose": "skills made of skills: chains, conditions, routers",
     "skill/execute": "executes skills: permissions, limits, caches, reports",
-    tool: "the registry and the runner of tools"
+    tool: "runs tool calls; the registry of tools"
   },
   {
     "builtin/sql": "the skill that queries a database",

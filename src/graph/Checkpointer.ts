@@ -1,5 +1,5 @@
 /**
- * The port that keeps where the runs of graphs stand: rows of strings and JSON, of no graph's types.
+ * The port that stores checkpoints of graph runs: rows of strings and JSON, without the types of a graph.
  *
  * @since 0.1.0
  */
@@ -28,7 +28,7 @@ export type Json = null | boolean | number | string | ReadonlyArray<Json> | { re
 export type Writes = ReadonlyArray<readonly [field: string, value: Json]>
 
 /**
- * What a node of a super-step has written.
+ * The update that a node of a super-step wrote.
  *
  * @since 0.1.0
  * @category models
@@ -39,7 +39,7 @@ export interface NodeWrites {
 }
 
 /**
- * A value that was given to a wait: `path` are the nodes that lead to the subgraph it is in, from the outside in.
+ * A value given to a wait: `path` are the nodes that lead to its subgraph, from the outside in.
  *
  * @since 0.1.0
  * @category models
@@ -52,8 +52,8 @@ export interface Answer {
 }
 
 /**
- * Where a subgraph stood when the graph around it stopped to wait; `call` counts the subgraphs one run of the node has
- * run.
+ * The position of a subgraph when the graph around it stopped to wait; `call` counts the subgraphs that one run of the
+ * node has run.
  *
  * @since 0.1.0
  * @category models
@@ -66,26 +66,26 @@ export interface Pin {
 }
 
 /**
- * Where a run stands between two super-steps, or within one that waits.
+ * The position of a run between two super-steps, or within one that waits.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Checkpoint {
   readonly threadId: string
-  /** `""` for the graph of the thread; each run of a subgraph has one of its own. */
+  /** `""` for the graph of the thread; each run of a subgraph has its own. */
   readonly namespace: string
   /** Unique in its thread. */
   readonly id: string
-  /** What it follows from; absent for the first. */
+  /** The checkpoint before it; absent for the first. */
   readonly parentId?: string | undefined
   /** Super-steps finished. */
   readonly step: number
   /** Encoded by the schema of the state. */
   readonly state: Json
-  /** Nodes of the step to come, or of the one under way. None: the run has ended. */
+  /** Nodes of the next super-step, or of the current one. None: the run has ended. */
   readonly next: ReadonlyArray<string>
-  /** Joins that have seen some of their sources. */
+  /** Joins that some of their sources have reached. */
   readonly reached: ReadonlyArray<{ readonly node: string; readonly sources: ReadonlyArray<string> }>
   /** Nodes of `next` that have finished while others wait. */
   readonly finished: ReadonlyArray<NodeWrites>
@@ -110,7 +110,8 @@ export interface Saved {
 }
 
 /**
- * Who asks. Without `userId` only threads of nobody are found, unless the caller acts for the system (`SystemAccess`).
+ * The caller. Without `userId` the caller reaches only threads without a user, unless it acts for the system
+ * (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -126,7 +127,7 @@ export interface Access {
 export interface GetOptions extends Access {
   /** Default `""`, the graph of the thread. */
   readonly namespace?: string | undefined
-  /** Default the last one of the namespace. */
+  /** Default: the last checkpoint of the namespace. */
   readonly id?: string | undefined
 }
 
@@ -137,32 +138,32 @@ export interface GetOptions extends Access {
 export interface ListOptions extends Access {
   /** Default `""`, the graph of the thread. */
   readonly namespace?: string | undefined
-  /** At most so many; default all. */
+  /** The most checkpoints returned; default all. */
   readonly limit?: number | undefined
-  /** Only those put before this one; none for an id that is not known. */
+  /** Only checkpoints before this one; none for an unknown id. */
   readonly before?: string | undefined
-  /** Only those whose metadata has these entries. */
+  /** Only checkpoints whose metadata has these entries. */
   readonly filter?: { readonly [key: string]: Json } | undefined
 }
 
 /**
- * A thread belongs to the user who put its first checkpoint, or to nobody. For anybody else it is not there, and its id
- * is taken.
+ * A thread belongs to the user who put its first checkpoint, or to nobody. Other users do not find it, and its id is
+ * taken.
  *
- * Ids and names are compared exactly, whatever they are made of. A checkpoint is never changed: the order in which
- * checkpoints were put is their order.
+ * Ids and names are compared exactly, whatever characters they have. Checkpoints never change; their order is the order
+ * in which they were put.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
   /**
-   * Adds a checkpoint behind those of its thread. One that the thread already has (by id) is left as it is. A thread of
-   * somebody else stays as it is too: that is a `CheckpointerError` (`taken`).
+   * Appends a checkpoint to its thread. A checkpoint whose id the thread already has changes nothing. A thread of
+   * another user is left alone: that is a `CheckpointerError` (`taken`).
    */
   readonly put: (checkpoint: Checkpoint, access?: Access | undefined) => Effect.Effect<void, CheckpointerError>
   /**
-   * Adds what a node has written to a checkpoint. A node's first writes count. Writes of a checkpoint that is not known
+   * Adds the writes of a node to a checkpoint. Only the first writes of a node count. Writes of an unknown checkpoint
    * are dropped.
    */
   readonly putWrites: (
@@ -177,12 +178,12 @@ export interface Service {
     threadId: string,
     options?: GetOptions | undefined
   ) => Effect.Effect<Option.Option<Saved>, CheckpointerError>
-  /** The last ones first; empty for a thread that is not known. */
+  /** The newest first; empty for an unknown thread. */
   readonly list: (
     threadId: string,
     options?: ListOptions | undefined
   ) => Effect.Effect<ReadonlyArray<Checkpoint>, CheckpointerError>
-  /** Removes all of a thread, every namespace. No failure when there is none. */
+  /** Removes a thread with all its namespaces. Succeeds when there is none. */
   readonly deleteThread: (threadId: string, access?: Access | undefined) => Effect.Effect<void, CheckpointerError>
 }
 
@@ -193,7 +194,7 @@ export interface Service {
 export class Checkpointer extends Context.Tag("effect-lexigram/graph/Checkpointer")<Checkpointer, Service>() {}
 
 /**
- * The service for one who asks, holding what `held` says: every call is that user's, whoever makes it.
+ * The service for one caller, with the access that `held` gives: every call is made as that user.
  *
  * @since 0.1.0
  * @category combinators
@@ -213,7 +214,7 @@ export const as =
   }
 
 /**
- * What a `put` into somebody else's thread fails with.
+ * The error of a `put` into a thread of another user.
  *
  * @since 0.1.0
  * @category constructors
@@ -227,7 +228,7 @@ export const taken = (): CheckpointerError =>
   })
 
 /**
- * Keeps nothing: for runs whose journal is kept elsewhere, or nowhere.
+ * Stores nothing: for runs whose checkpoints are kept elsewhere, or nowhere.
  *
  * @since 0.1.0
  * @category layers
@@ -243,7 +244,7 @@ export const layerNoop: Layer.Layer<Checkpointer> = Layer.succeed(Checkpointer, 
 interface Row {
   readonly namespace: string
   readonly id: string
-  /** As text: what comes back is never what somebody else holds. */
+  /** Stored as text, so that results share no object with the caller. */
   readonly text: string
   readonly writes: Map<string, string>
 }
@@ -263,13 +264,13 @@ const has = (metadata: Checkpoint["metadata"], filter: NonNullable<ListOptions["
   )
 
 /**
- * Keeps the last threads in memory.
+ * Keeps the newest threads in memory.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const makeMemory = (options?: {
-  /** Threads that are kept; the one begun first goes first. Default 1,000. */
+  /** The most threads kept; the oldest is dropped first. Default 1,000. */
   readonly maxThreads?: number | undefined
 }): Service => {
   const maxThreads = Math.max(1, options?.maxThreads ?? 1000)
@@ -280,7 +281,7 @@ export const makeMemory = (options?: {
     if (threads.size > maxThreads) threads.delete(threads.keys().next().value as string)
     return thread
   }
-  /** With the thread, if it is there for whoever asks. */
+  /** The thread, if the caller may see it. */
   const using = <A>(threadId: string, access: Access | undefined, use: (thread: Thread | undefined) => A) =>
     Effect.map(SystemAccess.held, (held) => {
       const thread = threads.get(threadId)

@@ -1,5 +1,5 @@
 /**
- * The state of a graph and the updates of its nodes as JSON and back.
+ * Encodes the state of a graph and the updates of its nodes as JSON, and decodes them.
  *
  * @since 0.1.0
  * @internal
@@ -12,7 +12,7 @@ import type { Json, Writes } from "./Checkpointer.js"
 
 type State = { readonly [field: string]: unknown }
 
-/** A failure is where the value does not fit, never the value: a state may hold what no message must show. */
+/** A failure is the path where the value does not fit, never the value: a state may hold secrets. */
 export interface Codec {
   readonly encode: (state: State) => Effect.Effect<Json, string>
   readonly decode: (json: Json) => Effect.Effect<State, string>
@@ -22,7 +22,7 @@ export interface Codec {
 
 const at = (path: ReadonlyArray<PropertyKey>): string => (path.length === 0 ? "the whole" : path.map(String).join("."))
 
-/** Where a value is not JSON: there it would come back as something else, or not at all. */
+/** The path where a value is not JSON and would change or vanish. */
 const notJson = (value: unknown, path: Array<PropertyKey>): ReadonlyArray<PropertyKey> | undefined => {
   if (value === null || typeof value === "string" || typeof value === "boolean") return undefined
   if (typeof value === "number") return Number.isFinite(value) ? undefined : [...path]
@@ -52,7 +52,7 @@ export const json = (value: unknown): Effect.Effect<Json, string> =>
     }
   })
 
-/** Where a value does not fit. */
+/** The path where a value does not fit. */
 export const issues = (error: ParseResult.ParseIssue): string =>
   ParseResult.ArrayFormatter.formatIssueSync(error)
     .slice(0, 5)
@@ -62,7 +62,7 @@ export const issues = (error: ParseResult.ParseIssue): string =>
 const decoding: SchemaAST.ParseOptions = { errors: "all" }
 
 interface FieldCodec {
-  /** The state is needed where the schema cannot be taken apart. */
+  /** The state is needed where the schema cannot be split into fields. */
   readonly encode: (state: State, field: string, value: unknown) => Effect.Effect<Json, string>
   readonly decode: (json: Json, field: string) => Effect.Effect<unknown, string>
 }
@@ -104,7 +104,7 @@ export const make = (schema: Schema.Schema<any, any>): Codec => {
   }
 }
 
-/** One field as a struct of its own, so that a write costs what it holds and not the whole state. */
+/** One field as its own struct, so that a write costs what it holds and not the whole state. */
 const single = (ast: SchemaAST.AST, field: string): FieldCodec | undefined => {
   let picked: SchemaAST.AST
   try {

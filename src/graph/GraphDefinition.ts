@@ -27,7 +27,7 @@ export const END = "END"
 export type END = typeof END
 
 /**
- * Where a node runs.
+ * The position at which a node runs.
  *
  * @since 0.1.0
  * @category models
@@ -40,8 +40,8 @@ export interface NodeContext {
 }
 
 /**
- * What a node does: from the state to the fields that change. The state is never to be mutated; an update is seen from
- * the next super-step on.
+ * The function of a node: from the state to the fields that change. It must not mutate the state; an update is visible
+ * from the next super-step on.
  *
  * @since 0.1.0
  * @category models
@@ -63,7 +63,7 @@ export const NodeTypeId: unique symbol = Symbol.for("effect-lexigram/graph/State
 export type NodeTypeId = typeof NodeTypeId
 
 /**
- * A handler with what surrounds it.
+ * A handler and its subgraph, if it runs one.
  *
  * @since 0.1.0
  * @category models
@@ -71,14 +71,14 @@ export type NodeTypeId = typeof NodeTypeId
 export interface Node<in out S, out E = never, out R = never> {
   readonly [NodeTypeId]: NodeTypeId
   readonly run: Handler<S, E, R>
-  /** The graph that it runs. */
+  /** The graph that the node runs. */
   readonly subgraph?: Compiled<string, any, any, any, any> | undefined
 }
 
 /**
- * A branch by the state: `when` sees the state after the super-step and names one target or several, all among `to`.
- * `labels` say in words when each target is next; the diagram shows them at its edges, and the name of `when` where a
- * target has none.
+ * A branch by the state: `when` gets the state after the super-step and returns one target or several, all among `to`.
+ * `labels` describe when each target is next; the diagram shows them at its edges, and the name of `when` for a target
+ * without a label.
  *
  * @since 0.1.0
  * @category models
@@ -133,11 +133,11 @@ export interface StateGraph<out N extends string, in out S, in out I, out E = ne
   readonly edges: ReadonlyMap<N, Edge<S, N | END>>
   readonly reducers: Reducers<S>
   readonly joins: ReadonlyMap<N, ReadonlyArray<N>>
-  /** Nodes that were wrapped or replaced and do not exist: found by `compile`. */
+  /** Nodes that were wrapped or replaced but do not exist; `compile` reports them. */
   readonly unknown: ReadonlyArray<string>
 }
 
-/** A node as it runs. `index` is its place in the order of declaration. */
+/** A node as it runs. `index` is its position in the order of declaration. */
 export interface Task {
   readonly index: number
   readonly name: string
@@ -145,7 +145,7 @@ export interface Task {
   /** Always the same targets; `undefined` where a branch decides. */
   readonly targets: Targets | undefined
   readonly branch: TaskBranch | undefined
-  /** It runs a graph of its own. */
+  /** The node runs another graph. */
   readonly nested: boolean
 }
 
@@ -167,9 +167,9 @@ export interface Tables {
   readonly start: Task
   readonly fields: ReadonlySet<string>
   readonly reducers: ReadonlyMap<string, (current: any, update: any) => any>
-  /** The sources each joining node waits for. */
+  /** The sources that each join waits for. */
   readonly joins: ReadonlyMap<Task, ReadonlySet<Task>>
-  /** Some node runs a graph of its own. */
+  /** Some node runs another graph. */
   readonly nested: boolean
   readonly codec: GraphCodec.Codec
 }
@@ -186,7 +186,7 @@ export const CompiledTypeId: unique symbol = Symbol.for("effect-lexigram/graph/S
 export type CompiledTypeId = typeof CompiledTypeId
 
 /**
- * A graph that was checked and prepared: what runs. Compile it once; runs share it.
+ * A checked graph, ready to run. Compile it once; runs share it.
  *
  * @since 0.1.0
  * @category models
@@ -198,7 +198,7 @@ export interface Compiled<out N extends string, in out S, in out I, out E = neve
 }
 
 /**
- * A node begins.
+ * A node started.
  *
  * @since 0.1.0
  * @category models
@@ -210,8 +210,7 @@ export interface NodeStarted extends NodeContext {
 }
 
 /**
- * A node has finished; `update` is what it returned. A node of a subgraph has a `path`, and an update of that graph's
- * state.
+ * A node finished; `update` is its result. A node of a subgraph has a `path`, and an update of the state of that graph.
  *
  * @since 0.1.0
  * @category models
@@ -222,7 +221,7 @@ export type NodeFinished<S> = NodeContext & { readonly _tag: "NodeFinished" } & 
   )
 
 /**
- * A run has ended in this state.
+ * A run ended in this state.
  *
  * @since 0.1.0
  * @category models
@@ -244,9 +243,9 @@ export type GraphEvent<S> = NodeStarted | NodeFinished<S> | Finished<S>
  * @category models
  */
 export interface RunOptions {
-  /** Super-steps at most; default 100. */
+  /** The most super-steps; default 100. */
   readonly maxSteps?: number | undefined
-  /** Nodes of one super-step that run at a time; default all. */
+  /** Concurrent nodes of one super-step; default all. */
   readonly concurrency?: number | "unbounded" | undefined
 }
 
@@ -260,15 +259,15 @@ export interface InvokeOptions<S> extends RunOptions {
 }
 
 /**
- * When a failed node is run again.
+ * When a failed node is retried.
  *
  * @since 0.1.0
  * @category models
  */
 export interface RetryOptions<in E, out R = never> {
-  /** Further runs at most. */
+  /** The most retries. */
   readonly times?: number | undefined
-  /** The waits between them; default none. */
+  /** The waits between retries; default none. */
   readonly schedule?: Schedule.Schedule<unknown, E, R> | undefined
   /** Which failures; default all but timeouts. */
   readonly while?: ((error: E) => boolean) | undefined
@@ -285,7 +284,7 @@ export interface NodeOptions<in E, out R = never> {
 }
 
 /**
- * A node as its parts.
+ * A node given by its parts.
  *
  * @since 0.1.0
  * @category models
@@ -300,15 +299,15 @@ export interface NodeParts<in out S> extends NodeOptions<any, any> {
  * @category models
  */
 export interface ThreadOptions<S> extends InvokeOptions<S> {
-  /** One run of a thread at a time: the checkpoints of two would mix. */
+  /** A thread has one run at a time: the checkpoints of two would mix. */
   readonly threadId: string
   /**
-   * Whose the thread is; default the user of the agent's run around it. Only that user finds it again. Without any it
-   * is nobody's, and found without a user; the system reaches every thread (`SystemAccess`). A thread of somebody else
-   * is not there to be resumed or read; beginning one under its id is a `CheckpointerError` (`taken`).
+   * The user of the thread; default the user of the surrounding agent run. Only that user finds the thread. A thread
+   * without a user is found without one; the system reaches every thread (`SystemAccess`). A thread of another user
+   * cannot be resumed or read; starting one under its id is a `CheckpointerError` (`taken`).
    */
   readonly userId?: string | undefined
-  /** Kept with every checkpoint of this run. */
+  /** Stored with every checkpoint of this run. */
   readonly metadata?: { readonly [key: string]: Json } | undefined
 }
 
@@ -317,21 +316,23 @@ export interface ThreadOptions<S> extends InvokeOptions<S> {
  * @category models
  */
 export interface ResumeOptions<S> extends ThreadOptions<S> {
-  /** Where from; default the last checkpoint. From an earlier one a new line begins, and the old one is kept. */
+  /**
+   * The checkpoint to resume from; default the last one. An earlier one starts a new line, and the old line is kept.
+   */
   readonly checkpointId?: string | undefined
   /** The value that the graph waits for, encoded. */
   readonly value?: unknown
-  /** Which wait the value is for, where there are several: its name, or `path/node/name`. */
+  /** The wait that the value is for, where there are several: its name, or `path/node/name`. */
   readonly wait?: string | undefined
   /**
-   * Fields of the state to replace before going on, not through reducers. Nodes that wait run again, subgraphs in them
-   * from their start.
+   * Fields of the state to replace before the run goes on, without reducers. Waiting nodes run again, and subgraphs in
+   * them from their start.
    */
   readonly update?: Partial<S> | undefined
 }
 
 /**
- * What a run in a thread can fail with besides its nodes' errors.
+ * Errors of a run in a thread besides those of its nodes.
  *
  * @since 0.1.0
  * @category models
@@ -354,6 +355,6 @@ export interface Snapshot<out N extends string, out S> {
   readonly waiting: ReadonlyArray<Waiting>
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** `source` says what put it: `input`, `loop`, `wait`, `resume`, `update` or `fork`. */
+  /** `source` says what created it: `input`, `loop`, `wait`, `resume`, `update` or `fork`. */
   readonly metadata: { readonly [key: string]: Json }
 }

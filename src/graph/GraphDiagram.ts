@@ -1,5 +1,5 @@
 /**
- * Draws graphs.
+ * Draws graphs as Mermaid flowcharts.
  *
  * @since 0.1.0
  * @internal
@@ -23,13 +23,13 @@ interface Box {
   readonly boxes: ReadonlyArray<Box>
 }
 
-/** Where edges come in and go out: the node itself, or the ends of the graph it runs. */
+/** The ends of a node's edges: the node itself, or the ends of the graph it runs. */
 interface Ends {
   readonly in: Graph.NodeIndex
   readonly out: Graph.NodeIndex
 }
 
-/** When an edge is taken, in words; nothing where it always is. */
+/** The label of an edge: its condition in words, or nothing for an unconditional edge. */
 const conditionOf = (edge: Edge<any, string>, target: string): string =>
   GraphTables.isBranch(edge) ? (edge.labels?.[target] ?? edge.when.name) || "when" : ""
 
@@ -72,7 +72,7 @@ const draw = (canvas: Canvas, graph: Erased, label: string): Ends & { readonly b
   return { in: start, out: end, box: { label, nodes, boxes } }
 }
 
-/** Mermaid takes no quotes in a quoted label, nor a line's end. */
+/** Mermaid accepts neither quotes nor line breaks in a quoted label. */
 const title = (label: string): string =>
   label.replace(/[#"<>&\\]/g, (char) => `#${char.charCodeAt(0)};`).replace(/\s+/g, " ")
 

@@ -1,5 +1,5 @@
 /**
- * How graphs fail.
+ * Errors of graphs.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
 /**
- * One thing that is wrong with the definition of a graph; `message` says what to do.
+ * One fault in the definition of a graph; `message` says what to do.
  *
  * @since 0.1.0
  * @category schemas
@@ -25,7 +25,7 @@ export const GraphIssue = Schema.Struct({
     "join",
     "unknown-field"
   ),
-  /** The node it is about, where it is about one. */
+  /** The node concerned, if any. */
   node: Schema.optional(Schema.String),
   message: Schema.String
 })
@@ -36,7 +36,7 @@ export const GraphIssue = Schema.Struct({
 export type GraphIssue = typeof GraphIssue.Type
 
 /**
- * A graph cannot be run as it is defined: everything that is wrong with it.
+ * The definition of a graph is invalid; lists every fault.
  *
  * @since 0.1.0
  * @category errors
@@ -50,7 +50,7 @@ export class GraphCompileError extends ErrorCode.TaggedError<GraphCompileError>(
 }) {}
 
 /**
- * A run took as many super-steps as it may without reaching its end.
+ * A run reached its limit of super-steps before its end.
  *
  * @since 0.1.0
  * @category errors
@@ -61,7 +61,7 @@ export class GraphStepLimitError extends ErrorCode.TaggedError<GraphStepLimitErr
   ...ErrorCode.fields("LEX_ERR_GRAPH_101"),
   graph: Schema.String,
   limit: Schema.Number,
-  /** What would have run next. */
+  /** The nodes that would have run next. */
   nodes: Schema.Array(Schema.String),
   /** The state reached, not encoded. */
   state: Schema.Unknown
@@ -90,13 +90,13 @@ export class GraphNodeTimeoutError extends ErrorCode.TaggedError<GraphNodeTimeou
  */
 export const Waiting = Schema.Struct({
   name: Schema.String,
-  /** Empty where a node waits that runs in no thread. */
+  /** Empty for a node outside a thread. */
   node: Schema.String,
   /** The nodes that lead to the subgraph it is in, from the outside in. */
   path: Schema.Array(Schema.String),
-  /** What the wait tells whoever is to answer. */
+  /** Describes the wait to the person or system that answers. */
   payload: Schema.optional(Schema.Unknown),
-  /** Why the value that was given was refused. */
+  /** Why the given value was rejected. */
   problem: Schema.optional(Schema.String)
 })
 /**
@@ -116,7 +116,7 @@ export class GraphWaitingError extends ErrorCode.TaggedError<GraphWaitingError>(
 )("GraphWaitingError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_103"),
   waiting: Schema.Array(Waiting),
-  /** Where it waits; absent outside of a thread: there is nothing to resume then. */
+  /** The waiting thread; absent outside a thread, where nothing can be resumed. */
   threadId: Schema.optional(Schema.String),
   checkpointId: Schema.optional(Schema.String)
 }) {}
@@ -146,7 +146,7 @@ export class GraphCheckpointError extends ErrorCode.TaggedError<GraphCheckpointE
 }) {}
 
 /**
- * Checkpoints could not be written or read: the store failed, or (`taken`) the thread is somebody else's.
+ * Checkpoints could not be written or read: the store failed, or (`taken`) the thread belongs to another user.
  *
  * @since 0.1.0
  * @category errors
@@ -160,8 +160,8 @@ export class CheckpointerError extends ErrorCode.TaggedError<CheckpointerError>(
 }) {}
 
 /**
- * A bug in a graph or in one of its nodes: an update that is none, two writes of one field at once, a branch to an
- * undeclared target. Never in the error channel: a defect.
+ * A bug in a graph or in one of its nodes: an invalid update, two parallel writes of one field, a branch to an
+ * undeclared target. Always a defect, never in the error channel.
  *
  * @since 0.1.0
  * @category errors

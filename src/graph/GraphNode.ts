@@ -18,7 +18,7 @@ import {
 } from "./GraphDefinition.js"
 import { GraphNodeTimeoutError, GraphWaitingError } from "./GraphError.js"
 
-/** Only the handler is under the limit, each time it runs. */
+/** Each run of the handler has its own limit. */
 export const withTimeout =
   <S, E, R>(run: Handler<S, E, R>, timeoutMs: number): Handler<S, E | GraphNodeTimeoutError, R> =>
   (state, context) =>
@@ -41,13 +41,13 @@ export const withRetry = <S, E, R, R2>(
 ): Handler<S, E, R | R2> => {
   const options: RetryOptions<E, R2> = Schedule.isSchedule(retry) ? { schedule: retry } : retry
   const wanted = options.while ?? ((error: E) => !(error instanceof GraphNodeTimeoutError))
-  // Trying again does not bring a value that has to come from outside.
+  // A retry does not bring a value that must come from outside.
   const accepts = (error: E): boolean => !(error instanceof GraphWaitingError) && wanted(error)
   const waits: Schedule.Schedule<unknown, E, R2> = options.schedule ?? Schedule.forever
   const schedule = options.times === undefined ? waits : Schedule.intersect(waits, Schedule.recurs(options.times))
   return (state, context) => {
     const attempt = Effect.suspend(() => run(state, context))
-    // Nothing is set up before a first failure: a retry that is not needed costs nothing.
+    // Nothing is set up before a first failure, so that a node that succeeds pays nothing for its retries.
     return Effect.catchAll(attempt, (first) =>
       accepts(first)
         ? Effect.flatMap(Schedule.driver(schedule), (driver) => {
@@ -65,7 +65,7 @@ export const withRetry = <S, E, R, R2>(
   }
 }
 
-/** What a definition may name as a node. */
+/** A node as a definition gives it. */
 export type NodeInput<S> = Handler<S, any, any> | Node<S, any, any> | NodeParts<S>
 
 type HandlerError<F> = F extends (...args: any) => Effect.Effect<any, infer E, any> ? E : never
@@ -84,17 +84,17 @@ type RetryServices<T> = T extends { readonly retry: infer Retry }
     : never
   : never
 
-/** What a node fails with. */
+/** The failures of a node. */
 export type ErrorOf<T> = T extends { readonly run: infer F } ? HandlerError<F> | TimeoutError<T> : HandlerError<T>
 
-/** What a node needs. */
+/** The requirements of a node. */
 export type ServicesOf<T> = T extends { readonly run: infer F }
   ? HandlerServices<F> | RetryServices<T>
   : HandlerServices<T>
 
 const nodeOf = <S, E, R>(run: Handler<S, E, R>): Node<S, E, R> => ({ [NodeTypeId]: NodeTypeId, run })
 
-/** A node from what a definition names. */
+/** A node from its form in a definition. */
 export const toNode = (given: NodeInput<any>): Node<any, any, any> => {
   if (typeof given === "function") return nodeOf(given)
   return given[NodeTypeId] === undefined ? node(given.run, given as NodeOptions<any, any> & { timeout: 0 }) : given

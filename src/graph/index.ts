@@ -1,12 +1,12 @@
 /**
- * The port that keeps where the runs of graphs stand: rows of strings and JSON, of no graph's types.
+ * The port that stores checkpoints of graph runs: rows of strings and JSON, without the types of a graph.
  *
  * @since 0.1.0
  */
 export * as Checkpointer from "./Checkpointer.js"
 
 /**
- * How graphs fail.
+ * Errors of graphs.
  *
  * @since 0.1.0
  */
