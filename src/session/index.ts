@@ -249,7 +249,7 @@ export * as SessionHistory from "./history/SessionHistory.js"
 export * as SessionHooks from "./turn/SessionHooks.js"
 
 /**
- * The life of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
+ * The lifecycle of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
  *
  * @since 0.1.0
  */
@@ -284,8 +284,8 @@ export * as SessionMetrics from "./turn/SessionMetrics.js"
 export * as SessionStateMachine from "./manager/SessionStateMachine.js"
 
 /**
- * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business;
- * a store keeps what it is given, all or nothing, and never lets one writer pass over another.
+ * Stores sessions, their turns and their checkpoints. The manager decides what may be done to a session; a store writes
+ * atomically, and concurrent writers do not overwrite each other.
  *
  * @since 0.1.0
  */

@@ -13,7 +13,7 @@ import * as IdGenerator from "../../domain/IdGenerator.js"
 import { SessionId } from "../../domain/Ids.js"
 import * as Count from "../../internal/Count.js"
 import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
-import * as SessionFollowUp from "../manager/SessionFollowUp.js"
+import * as SessionEffects from "../manager/SessionEffects.js"
 import type { Access, Page } from "../manager/SessionManager.js"
 import * as SessionWriter from "../manager/SessionWriter.js"
 import {
@@ -215,7 +215,7 @@ export const make = (
   Effect.gen(function* () {
     const writer = yield* SessionWriter.SessionWriter
     const telemetry = yield* SessionTelemetry.make
-    const feed = yield* SessionFollowUp.makeFeed
+    const feed = yield* SessionEffects.makeFeed
     const remember = ({ session, turns }: SessionMerge.Merged, restore: SessionTelemetry.Restore) => {
       for (const _ of turns) SessionMetrics.turnAdded()
       return feed(turns, session, restore)

@@ -7,11 +7,9 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { TurnId } from "../../domain/Ids.js"
-import type * as ModelRouter from "../../llm/ModelRouter.js"
 import type { Session, SessionState, SessionTurn, TurnRef } from "../turn/Session.js"
 import { SessionMergeError } from "../turn/SessionError.js"
 import * as StateValues from "../turn/StateValues.js"
-import * as ModelMergeResolver from "./ModelMergeResolver.js"
 
 /**
  * What of the small state can be merged.
@@ -352,16 +350,3 @@ export const threeWay = <E = never, R = never>(options: ThreeWayOptions<E, R> = 
       }
     })
   )
-
-/**
- * As `threeWay`, with a model that decides about the conflicts: one call for all of them, and none where there are
- * none. Without an answer that decides each of them the merge fails with `SessionMergeError` (`resolver`), and nothing
- * is written.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const modelDirected = (
-  options: ModelMergeResolver.Options = {}
-): MergeStrategy<never, ModelRouter.ModelRouter> =>
-  threeWay<never, ModelRouter.ModelRouter>({ conflict: ModelMergeResolver.make(options), name: "model_directed" })

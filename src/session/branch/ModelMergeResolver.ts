@@ -20,7 +20,7 @@ import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import * as SessionPrompts from "../../prompt/defaults/SessionPrompts.js"
 import * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import { SessionMergeError } from "../turn/SessionError.js"
-import type { Conflict, Merging, Resolver } from "./MergeStrategy.js"
+import * as MergeStrategy from "./MergeStrategy.js"
 
 /**
  * @since 0.1.0
@@ -59,7 +59,7 @@ const responseFormat: LlmClient.ResponseFormat = {
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most)}[…${text.length - most}]`
 
-const refused = ({ from, into }: Merging, message: string, hint: string): SessionMergeError =>
+const refused = ({ from, into }: MergeStrategy.Merging, message: string, hint: string): SessionMergeError =>
   new SessionMergeError({
     message,
     hint,
@@ -72,7 +72,7 @@ const refused = ({ from, into }: Merging, message: string, hint: string): Sessio
 /** What an answer says about each conflict; none unless it decides all of them, each once. */
 const decided = (
   response: LlmClient.LlmResponse,
-  conflicts: ReadonlyArray<Conflict>
+  conflicts: ReadonlyArray<MergeStrategy.Conflict>
 ): Option.Option<ReadonlyArray<Option.Option<unknown>>> => {
   const json = JsonText.read(LlmClient.text(response))
   if (Either.isLeft(json)) return Option.none()
@@ -98,13 +98,13 @@ const decided = (
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Resolver<never, ModelRouter.ModelRouter> => {
+export const make = (options: Options = {}): MergeStrategy.Resolver<never, ModelRouter.ModelRouter> => {
   const maxConflicts = Count.count(options.maxConflicts, 50, 1)
   const maxChars = Count.count(options.maxChars, 2000, 1)
   const version = (value: Option.Option<unknown>): string | null =>
     Option.isNone(value) ? null : cut(JSON.stringify(value.value) ?? "null", maxChars)
 
-  const ask = Effect.fnUntraced(function* (conflicts: ReadonlyArray<Conflict>) {
+  const ask = Effect.fnUntraced(function* (conflicts: ReadonlyArray<MergeStrategy.Conflict>) {
     const router = yield* ModelRouter.ModelRouter
     const { client, settings } = yield* router.resolve(options.role ?? "evaluation")
     const prompts = yield* PromptLibrary.PromptLibrary
@@ -162,3 +162,14 @@ export const make = (options: Options = {}): Resolver<never, ModelRouter.ModelRo
     return answers.value
   })
 }
+
+/**
+ * A three-way merge (`MergeStrategy.threeWay`) in which a model decides about the conflicts: one call for all of them,
+ * and none without conflicts. Unless the answer decides each conflict, the merge fails with `SessionMergeError`
+ * (`resolver`) and nothing is written.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const strategy = (options: Options = {}): MergeStrategy.MergeStrategy<never, ModelRouter.ModelRouter> =>
+  MergeStrategy.threeWay<never, ModelRouter.ModelRouter>({ conflict: make(options), name: "model_directed" })

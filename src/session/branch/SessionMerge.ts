@@ -8,21 +8,13 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as IdGenerator from "../../domain/IdGenerator.js"
-import { type SessionId, TurnId } from "../../domain/Ids.js"
+import type { SessionId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
-import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as JsonCopy from "../../memory/entry/JsonCopy.js"
 import * as SessionChange from "../manager/SessionChange.js"
 import * as SessionCheckpoints from "../manager/SessionCheckpoints.js"
 import type * as SessionWriter from "../manager/SessionWriter.js"
-import {
-  type Session,
-  type SessionCheckpoint,
-  type SessionState,
-  type SessionTurn,
-  stateOf,
-  type TurnRef
-} from "../turn/Session.js"
+import { type Session, type SessionCheckpoint, type SessionState, type SessionTurn, stateOf } from "../turn/Session.js"
 import {
   SessionCapacityError,
   type SessionClosedError,
@@ -38,6 +30,7 @@ import * as StateValues from "../turn/StateValues.js"
 import * as CommonTurn from "./CommonTurn.js"
 import * as MergeBase from "./MergeBase.js"
 import type { Mergeable, MergeStrategy, Merging, Plan, Resolved } from "./MergeStrategy.js"
+import * as TurnCopies from "./TurnCopies.js"
 
 /**
  * @category models
@@ -80,11 +73,6 @@ const refused = (
 ): SessionMergeError =>
   new SessionMergeError({ message, hint, sessionId: into, branchSessionId: from, reason, variables: [] })
 
-const keyOf = ({ sessionId, turnId }: TurnRef): string => JSON.stringify([sessionId, turnId])
-
-/** What a turn is wherever it is copied to. */
-const identityOf = ({ id, origin, sessionId }: SessionTurn): string => keyOf(origin ?? { sessionId, turnId: id })
-
 const fieldsOf = (state: Mergeable): Mergeable => ({
   variables: state.variables,
   metadata: state.metadata,
@@ -111,22 +99,24 @@ const prepare = (
     const common = yield* CommonTurn.common(store, CommonTurn.wayOf(into, into), CommonTurn.wayOf(from, from))
     const since = common?.depth ?? 0
     const all = yield* CommonTurn.behind(store, from, since)
-    const here = new Set(all.length === 0 ? [] : (yield* CommonTurn.behind(store, into, since)).map(identityOf))
+    const here = new Set(
+      all.length === 0 ? [] : (yield* CommonTurn.behind(store, into, since)).map(TurnCopies.identityOf)
+    )
     const { at, state } = yield* MergeBase.find(store, into, from)
     return {
       merging: {
         into,
         from,
         base: state === undefined ? nothing : fieldsOf(state),
-        turns: all.filter((turn) => !here.has(identityOf(turn))),
-        known: all.filter((turn) => here.has(identityOf(turn)))
+        turns: all.filter((turn) => !here.has(TurnCopies.identityOf(turn))),
+        known: all.filter((turn) => here.has(TurnCopies.identityOf(turn)))
       },
       notBefore: at + 1
     }
   })
 
 const refs = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<string> =>
-  turns.map(({ id, sessionId }) => keyOf({ sessionId, turnId: id }))
+  turns.map(({ id, sessionId }) => TurnCopies.keyOf({ sessionId, turnId: id }))
 
 /** Whether a strategy was asked the same. */
 const isSame = (one: Merging, other: Merging): boolean =>
@@ -162,7 +152,7 @@ const outcomeOf = (merging: Merging, plan: Plan): Effect.Effect<Outcome, Session
   Effect.suspend(() => {
     const { base, from, into } = merging
     const wanted = new Set(refs(plan.turns))
-    const turns = merging.turns.filter(({ id, sessionId }) => wanted.has(keyOf({ sessionId, turnId: id })))
+    const turns = merging.turns.filter(({ id, sessionId }) => wanted.has(TurnCopies.keyOf({ sessionId, turnId: id })))
     if (turns.length < wanted.size) {
       return Effect.fail(
         refused(
@@ -235,49 +225,12 @@ const refusalOf = (session: Session, ttl: number, now: number) => {
   return session.status === "suspended" ? suspended(session.id) : undefined
 }
 
-/** From the same turn always the same id, so that a merge that is done twice cannot double it. */
-const copyId = (turn: SessionTurn, salt: string | undefined): TurnId =>
-  TurnId.make(`merge:${CanonicalJson.hash([identityOf(turn), salt ?? null]).slice(0, 40)}`)
-
-const copiesOf = (
-  session: Session,
-  turns: ReadonlyArray<SessionTurn>,
-  start: number,
-  salt: string | undefined
-): ReadonlyArray<SessionTurn> => {
-  let parent = session.head
-  return turns.map((turn, index) => {
-    const { parent: _, ...said } = turn
-    const copy: SessionTurn = {
-      ...said,
-      id: copyId(turn, salt),
-      timestamp: start + index,
-      sessionId: session.id,
-      ...(parent === undefined ? {} : { parent }),
-      depth: session.depth + index + 1,
-      origin: turn.origin ?? { sessionId: turn.sessionId, turnId: turn.id, timestamp: turn.timestamp }
-    }
-    parent = { sessionId: session.id, turnId: copy.id }
-    return copy
-  })
-}
-
 const full = (maxTurns: number): SessionCapacityError =>
   new SessionCapacityError({
     message: `With the turns of the branch the session would have more than ${maxTurns}`,
     hint: "Take over some of them (`MergeStrategy.selective`), or allow more turns (`maxTurnsPerSession`)",
     detail: "turns of a session"
   })
-
-/** Behind the newest turn also when the clock went back, or copies were made at the same time. */
-const startOf = (
-  store: SessionStore.Service,
-  { head }: Session,
-  now: number
-): Effect.Effect<number, SessionStorageError> =>
-  head === undefined
-    ? Effect.succeed(now)
-    : Effect.map(store.turn(head), (found) => (Option.isSome(found) ? Math.max(now, found.value.timestamp + 1) : now))
 
 type Written =
   | { readonly _tag: "Merged"; readonly merged: Merged }
@@ -302,7 +255,8 @@ const write = (
     const keep = (merged: Merged): Written => ({ _tag: "Merged", merged })
     if (!isNew) return { _tag: "Keep", value: keep({ session, turns: [], conflicts, isNew: false }) } as const
     if (session.depth + turns.length > settings.maxTurns && turns.length > 0) return yield* full(settings.maxTurns)
-    const copies = turns.length === 0 ? [] : copiesOf(session, turns, yield* startOf(store, session, now), salt)
+    const copies =
+      turns.length === 0 ? [] : TurnCopies.make(session, turns, yield* TurnCopies.startOf(store, session, now), salt)
     const last = copies[copies.length - 1]
     const grown: Session = SessionChange.next(withPrompt(session, undefined), now, {
       ...fields,

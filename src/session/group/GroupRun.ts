@@ -16,7 +16,6 @@ import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId, type SessionId, TurnId, type UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
-import * as Usage from "../../domain/Usage.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as Watch from "../../internal/fiber/Watch.js"
 import * as Run from "../../observability/Run.js"
@@ -30,7 +29,7 @@ import type * as GroupParticipant from "./GroupParticipant.js"
 import * as GroupTally from "./GroupTally.js"
 import type { GroupTermination } from "./GroupTermination.js"
 import * as GroupTurns from "./GroupTurns.js"
-import * as RoleIsolation from "./RoleIsolation.js"
+import type * as RoleIsolation from "./RoleIsolation.js"
 import type * as TurnManager from "./TurnManager.js"
 
 /** The parts of a group, free of their types. */
@@ -71,11 +70,6 @@ const apart = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit
       Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
     )
   )
-
-const tokensOf = (usage: Usage.Usage): number => {
-  const total = Math.round(Usage.total(usage))
-  return total > 0 && Number.isFinite(total) ? total : 0
-}
 
 class GroupRun {
   private readonly total = GroupTally.makeMeter()
@@ -130,51 +124,6 @@ class GroupRun {
 
   private eligible(): ReadonlyArray<GroupParticipant.Member> {
     return this.entries.filter((entry) => !entry.excluded).map((entry) => entry.member)
-  }
-
-  private writeUser(): Effect.Effect<SessionTurn, GroupTurns.Failure> {
-    const { message, metadata, runId } = this.request
-    return this.turns.write({
-      id: TurnId.make(`${runId}:user`),
-      role: "user",
-      content: message,
-      timestamp: this.clock.unsafeCurrentTimeMillis(),
-      toolCalls: [],
-      skillResults: [],
-      metadata,
-      tokensUsed: 0,
-      cost: 0,
-      runId
-    })
-  }
-
-  private writeAnswer(
-    { name, role }: GroupParticipant.Member,
-    answer: GroupParticipant.Answer,
-    meter: GroupTally.Meter,
-    runId: RunId
-  ): Effect.Effect<SessionTurn, GroupTurns.Failure> {
-    const { model, provider } = meter
-    return this.turns.write({
-      id: TurnId.make(`${this.request.runId}:turn:${this.turns.answers + 1}`),
-      role: "assistant",
-      content: answer.text,
-      timestamp: this.clock.unsafeCurrentTimeMillis(),
-      toolCalls: answer.toolCalls ?? [],
-      skillResults: [],
-      metadata: {
-        ...answer.metadata,
-        ...RoleIsolation.toMetadata(answer, name),
-        agent: name,
-        role,
-        round: this.round
-      },
-      tokensUsed: tokensOf(meter.usage),
-      cost: Number.isFinite(meter.costUsd) ? Math.max(0, meter.costUsd) : 0,
-      ...(model === undefined ? {} : { model }),
-      ...(provider === undefined ? {} : { provider }),
-      runId
-    })
   }
 
   /** Asks somebody, and what came of it. */
@@ -281,7 +230,18 @@ class GroupRun {
       }
       const reply = exit.value
       if (reply._tag === "Silence" || reply.text.trim() === "") return yield* this.silent(entry)
-      const turn = yield* this.writeAnswer(member, reply, meter, runId)
+      const { answers } = this.turns
+      const turn = yield* this.turns.write(
+        GroupTurns.answer({
+          id: TurnId.make(`${this.request.runId}:turn:${answers + 1}`),
+          runId,
+          member,
+          reply,
+          meter,
+          round: this.round,
+          timestamp: this.clock.unsafeCurrentTimeMillis()
+        })
+      )
       entry.answers++
       entry.failedInARow = 0
       this.last = turn
@@ -323,7 +283,7 @@ class GroupRun {
   private converse(): Effect.Effect<ReturnType<GroupRun["ended"]> & object, unknown, any> {
     const { turnManager } = this.group
     return Effect.gen(this, function* () {
-      yield* this.writeUser()
+      yield* this.turns.write(GroupTurns.question(this.request, this.clock.unsafeCurrentTimeMillis()))
       let state = turnManager.initial(this.group.members)
       this.left = this.entries.length
       for (;;) {

@@ -11,11 +11,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { AgentEvent, FinishReason } from "../../domain/AgentEvent.js"
-import * as IdGenerator from "../../domain/IdGenerator.js"
-import { RunId, type SessionId, UserId } from "../../domain/Ids.js"
+import type { SessionId, UserId } from "../../domain/Ids.js"
 import * as ReaderTimeout from "../../domain/ReaderTimeout.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Attribution from "../../governance/store/Attribution.js"
@@ -28,7 +26,8 @@ import * as RunSink from "../../observability/RunSink.js"
 import * as Step from "../../observability/Step.js"
 import * as SessionManager from "../manager/SessionManager.js"
 import type { SessionConfig } from "../SessionConfig.js"
-import { GroupConfigurationError } from "./GroupError.js"
+import * as GroupChecks from "./GroupChecks.js"
+import type { GroupConfigurationError } from "./GroupError.js"
 import * as GroupOutcome from "./GroupOutcome.js"
 import type * as GroupParticipant from "./GroupParticipant.js"
 import * as GroupRun from "./GroupRun.js"
@@ -39,7 +38,6 @@ import * as PriorityTurnManager from "./PriorityTurnManager.js"
 import * as RoleIsolation from "./RoleIsolation.js"
 import * as RoundRobinTurnManager from "./RoundRobinTurnManager.js"
 import type * as TurnManager from "./TurnManager.js"
-import { shown } from "./TurnNames.js"
 
 /**
  * @since 0.1.0
@@ -127,55 +125,6 @@ export interface RunOptions {
  */
 export type Failure = GroupTurns.Failure | GroupConfigurationError
 
-/** Those who say something without taking part. */
-const reserved: ReadonlySet<string> = new Set(["user", "assistant", "system", "tool"])
-
-const problemOf = (
-  name: string,
-  members: ReadonlyArray<GroupParticipant.Member>,
-  turnManager: TurnManager.Any,
-  maxAgents: number
-): GroupConfigurationError | undefined => {
-  const error = (reason: GroupConfigurationError["reason"], message: string, hint: string) =>
-    new GroupConfigurationError({ groupName: name, reason, message, hint })
-  if (members.length === 0) {
-    return error("no-participants", `The group ${shown(name)} has no participants`, "Give at least one")
-  }
-  if (members.length > maxAgents) {
-    return error(
-      "too-many-participants",
-      `The group ${shown(name)} has ${members.length} participants, and ${maxAgents} are allowed`,
-      "Raise `maxAgentsPerGroup`, or make several groups"
-    )
-  }
-  const seen = new Set<string>()
-  for (const member of members) {
-    if (member.name.trim() === "" || reserved.has(member.name)) {
-      return error(
-        "invalid-name",
-        `A participant cannot be named ${shown(member.name)}`,
-        "Give it a name; user, assistant, system and tool stand for others"
-      )
-    }
-    if (seen.has(member.name)) {
-      return error(
-        "duplicate-participant",
-        `Two participants are named ${shown(member.name)}`,
-        "Give each its own name: `AgentParticipant.make(agent, { name })`"
-      )
-    }
-    seen.add(member.name)
-  }
-  const wrong = turnManager.problem?.(members)
-  return wrong === undefined
-    ? undefined
-    : error(
-        "turn-manager",
-        `The turn manager ${shown(turnManager.name)} does not fit the group: ${wrong}`,
-        "Name participants of the group"
-      )
-}
-
 /**
  * A group from its participants. What is wrong with it is found here, not when it runs.
  *
@@ -206,7 +155,7 @@ export const make = <const P extends ReadonlyArray<GroupParticipant.Any>, E = ne
   const name = options.name ?? "group"
   const turnManager: TurnManager.Any = options.turnManager ?? RoundRobinTurnManager.make()
   const members = participants.map(({ description, name, role }) => ({ name, role, description }))
-  const problem = problemOf(name, members, turnManager, count(options.maxAgentsPerGroup, 10, 1))
+  const problem = GroupChecks.problemOf(name, members, turnManager, count(options.maxAgentsPerGroup, 10, 1))
   if (problem !== undefined) return Either.left(problem)
   return Either.right({
     [TypeId]: { _E: () => undefined as never, _R: () => undefined as never },
@@ -262,48 +211,6 @@ export const fromConfig = <const P extends ReadonlyArray<GroupParticipant.Any>, 
     turnManager: options.turnManager ?? turnManagerOf(config.defaultTurnStrategy, options.priorities)
   })
 
-const decodeRunId = Schema.decodeUnknownEither(RunId)
-
-/** Ids of turns are made of it. */
-const longestRunId = 200
-
-const runIdOf = (group: string, given: string | undefined): Effect.Effect<RunId, GroupConfigurationError> =>
-  given === undefined
-    ? Effect.map(IdGenerator.generate, (id) => RunId.make(id))
-    : Either.filterOrLeft(
-        Either.mapLeft(decodeRunId(given), () => undefined),
-        (id) => id.length <= longestRunId,
-        () => undefined
-      ).pipe(
-        Either.mapLeft(
-          () =>
-            new GroupConfigurationError({
-              groupName: group,
-              reason: "run-id",
-              message: "The id of the run is not valid",
-              hint: `It has 1 to ${longestRunId} characters and no control characters`
-            })
-        )
-      )
-
-const decodeTenantId = Schema.decodeUnknownEither(UserId)
-
-/** For whom the runs of its agents are. */
-const attributionOf = (
-  group: string,
-  { classifications, tenantId }: RunOptions
-): Effect.Effect<Attribution.Service, GroupConfigurationError> =>
-  tenantId !== undefined && Either.isLeft(decodeTenantId(tenantId))
-    ? Effect.fail(
-        new GroupConfigurationError({
-          groupName: group,
-          reason: "tenant-id",
-          message: "The id of the tenant is not valid",
-          hint: "It has 1 to 256 characters and no control characters"
-        })
-      )
-    : Effect.map(Attribution.Attribution, (outer) => Attribution.inside(outer, { classifications, tenantId }))
-
 const finishReason = ({ reason }: GroupOutcome.GroupOutcome): FinishReason =>
   reason === "condition" ? "stop-condition" : reason === "max-rounds" || reason === "timeout" ? "limit" : "completed"
 
@@ -323,8 +230,8 @@ const execute = <E, R>(
     const step = yield* Step.Step
     const clock = yield* Clock.clockWith(Effect.succeed)
     const log = Option.getOrElse(yield* Effect.serviceOption(RunLog.RunLog), () => noLog)
-    const runId = yield* runIdOf(group.name, options.runId)
-    const attribution = yield* attributionOf(group.name, options)
+    const runId = yield* GroupChecks.runIdOf(group.name, options.runId)
+    const attribution = yield* GroupChecks.attributionOf(group.name, options)
     const outlet = RunSink.make({ reader, log, parent })
     const held = yield* SystemAccess.held
     const { userId } = options

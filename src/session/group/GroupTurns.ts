@@ -7,11 +7,14 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { SessionId, UserId } from "../../domain/Ids.js"
+import { type RunId, type SessionId, TurnId, type UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as Usage from "../../domain/Usage.js"
 import type * as SessionManager from "../manager/SessionManager.js"
 import type { NewTurn, Session, SessionTurn, TurnRef } from "../turn/Session.js"
 import type { SessionStorageError } from "../turn/SessionError.js"
+import type * as GroupParticipant from "./GroupParticipant.js"
+import type * as GroupTally from "./GroupTally.js"
 import * as RoleIsolation from "./RoleIsolation.js"
 
 /** What may go wrong with turns. */
@@ -81,5 +84,65 @@ export class GroupTurns {
         return added
       })
     })
+  }
+}
+
+/** The turn of the message that a group talks about. */
+export const question = (
+  request: {
+    readonly runId: RunId
+    readonly message: string
+    readonly metadata: { readonly [key: string]: unknown }
+  },
+  timestamp: number
+): NewTurn => ({
+  id: TurnId.make(`${request.runId}:user`),
+  role: "user",
+  content: request.message,
+  timestamp,
+  toolCalls: [],
+  skillResults: [],
+  metadata: request.metadata,
+  tokensUsed: 0,
+  cost: 0,
+  runId: request.runId
+})
+
+const tokensOf = (usage: Usage.Usage): number => {
+  const total = Math.round(Usage.total(usage))
+  return total > 0 && Number.isFinite(total) ? total : 0
+}
+
+/** The turn of a participant's answer. */
+export const answer = (said: {
+  readonly id: TurnId
+  readonly runId: RunId
+  readonly member: GroupParticipant.Member
+  readonly reply: GroupParticipant.Answer
+  readonly meter: GroupTally.Meter
+  readonly round: number
+  readonly timestamp: number
+}): NewTurn => {
+  const { id, member, meter, reply, round, runId, timestamp } = said
+  const { costUsd, model, provider, usage } = meter
+  return {
+    id,
+    role: "assistant",
+    content: reply.text,
+    timestamp,
+    toolCalls: reply.toolCalls ?? [],
+    skillResults: [],
+    metadata: {
+      ...reply.metadata,
+      ...RoleIsolation.toMetadata(reply, member.name),
+      agent: member.name,
+      role: member.role,
+      round
+    },
+    tokensUsed: tokensOf(usage),
+    cost: Number.isFinite(costUsd) ? Math.max(0, costUsd) : 0,
+    ...(model === undefined ? {} : { model }),
+    ...(provider === undefined ? {} : { provider }),
+    runId
   }
 }

@@ -38,138 +38,137 @@ export interface Changes {
   readonly remove: (id: Session["id"]) => Write<boolean>
 }
 
-/**
- * @category constructors
- */
-export const make = (access: Access): Changes => {
-  const { catalog, commit, keys, reader, sweep, values } = access
-  const writer = KeyValueWriter.make(keys, reader)
+interface Parts extends Access {
+  readonly writer: ReturnType<typeof KeyValueWriter.make>
+}
 
-  const taken = Effect.fnUntraced(function* (checkpoint: SessionCheckpoint | undefined) {
-    if (checkpoint !== undefined && (yield* reader.checkpoint(checkpoint.id)) !== undefined) {
-      return yield* Refusals.checkpointTaken
-    }
+const taken = Effect.fnUntraced(function* ({ reader }: Parts, checkpoint: SessionCheckpoint | undefined) {
+  if (checkpoint !== undefined && (yield* reader.checkpoint(checkpoint.id)) !== undefined) {
+    return yield* Refusals.checkpointTaken
+  }
+})
+
+const withinLimits = Effect.fnUntraced(function* ({ catalog }: Parts, session: Session, limits: Limits | undefined) {
+  if (limits === undefined) return
+  const { index } = yield* catalog
+  const refusal = Refusals.overLimit(session, limits, {
+    ofUser: () => index.liveOfUser(session.userId),
+    ofParent: () => index.liveOfParent(session.parentSessionId)
   })
+  if (refusal !== undefined) return yield* refusal
+})
 
-  const withinLimits = Effect.fnUntraced(function* (session: Session, limits: Limits | undefined) {
-    if (limits === undefined) return
-    const { index } = yield* catalog
-    const refusal = Refusals.overLimit(session, limits, {
-      ofUser: () => index.liveOfUser(session.userId),
-      ofParent: () => index.liveOfParent(session.parentSessionId)
-    })
-    if (refusal !== undefined) return yield* refusal
-  })
+/** The record that counts what is there and nothing else. */
+const swept = Effect.fnUntraced(function* ({ sweep }: Parts, record: Records.Record) {
+  if (record.checkpoints.dead.length === 0) return record
+  yield* sweep.checkpoints(record.session.id, record.checkpoints.dead)
+  return { ...record, checkpoints: { ...record.checkpoints, dead: [] } }
+})
 
-  /** The record that counts what is there and nothing else. */
-  const swept = Effect.fnUntraced(function* (record: Records.Record) {
-    if (record.checkpoints.dead.length === 0) return record
-    yield* sweep.checkpoints(record.session.id, record.checkpoints.dead)
-    return { ...record, checkpoints: { ...record.checkpoints, dead: [] } }
-  })
+/** The record a session was made from. */
+const goneOnFrom = Effect.fnUntraced(function* (parts: Parts, session: Session) {
+  const { reader } = parts
+  const found = yield* reader.record(session.id)
+  const kept = found?.deleted === undefined ? found : undefined
+  if (kept === undefined || kept.session.revision !== session.revision - 1) {
+    return yield* Refusals.stale(session, kept?.session)
+  }
+  return yield* swept(parts, kept)
+})
 
-  /** The record a session was made from. */
-  const goneOnFrom = Effect.fnUntraced(function* (session: Session) {
-    const found = yield* reader.record(session.id)
-    const kept = found?.deleted === undefined ? found : undefined
-    if (kept === undefined || kept.session.revision !== session.revision - 1) {
-      return yield* Refusals.stale(session, kept?.session)
-    }
-    return yield* swept(kept)
-  })
+const create = Effect.fnUntraced(function* (parts: Parts, { checkpoint, limits, session }: Creation) {
+  const { catalog, commit, reader, writer } = parts
+  const known = yield* reader.record(session.id)
+  if (known !== undefined && known.deleted === undefined) {
+    return { session: yield* reader.session(known), isNew: false }
+  }
+  const listed = yield* catalog
+  if ((yield* reader.record(session.id)) !== undefined) return yield* Refusals.idNeeded(session)
+  const base = session.head === undefined ? undefined : (yield* reader.turn(session.head))?.place
+  if (session.head !== undefined && base === undefined) return yield* Refusals.headGone(session)
+  yield* taken(parts, checkpoint)
+  yield* withinLimits(parts, session, limits)
+  const { entries, rest } = yield* writer.rest(session, undefined)
+  const { entries: more, record } = yield* writer.checkpoint(
+    {
+      session: Records.standingOf(session),
+      rest,
+      turns: 0,
+      ...(base === undefined ? undefined : { head: base, base }),
+      checkpoints: KeyValueSweep.noCheckpoints
+    },
+    checkpoint,
+    undefined
+  )
+  yield* Records.record.encode(record)
+  yield* listed.list(session.id)
+  yield* commit([...entries, ...more], record)
+  return { session: yield* reader.session(record), isNew: true }
+})
 
-  const create = Effect.fnUntraced(function* ({ checkpoint, limits, session }: Creation) {
-    const known = yield* reader.record(session.id)
-    if (known !== undefined && known.deleted === undefined) {
-      return { session: yield* reader.session(known), isNew: false }
-    }
-    const listed = yield* catalog
-    if ((yield* reader.record(session.id)) !== undefined) return yield* Refusals.idNeeded(session)
-    const base = session.head === undefined ? undefined : (yield* reader.turn(session.head))?.place
-    if (session.head !== undefined && base === undefined) return yield* Refusals.headGone(session)
-    yield* taken(checkpoint)
-    yield* withinLimits(session, limits)
-    const { entries, rest } = yield* writer.rest(session, undefined)
-    const { entries: more, record } = yield* writer.checkpoint(
-      {
-        session: Records.standingOf(session),
-        rest,
-        turns: 0,
-        ...(base === undefined ? undefined : { head: base, base }),
-        checkpoints: KeyValueSweep.noCheckpoints
-      },
-      checkpoint,
-      undefined
-    )
-    yield* Records.record.encode(record)
-    yield* listed.list(session.id)
-    yield* commit([...entries, ...more], record)
-    return { session: yield* reader.session(record), isNew: true }
-  })
+const save = Effect.fnUntraced(function* (parts: Parts, { checkpoint, keepCheckpoints, limits, session }: Change) {
+  const { commit, reader, writer } = parts
+  const kept = yield* goneOnFrom(parts, session)
+  yield* taken(parts, checkpoint)
+  const standing = { isLive: isLive(kept.session), isUsers: kept.session.userId === session.userId }
+  yield* withinLimits(parts, session, Refusals.limitsOf(standing, limits))
+  const before = kept.session.head
+  const isThere = before?.sessionId === session.head?.sessionId && before?.turnId === session.head?.turnId
+  const head = isThere ? kept.head : session.head === undefined ? undefined : (yield* reader.turn(session.head))?.place
+  const { head: _, ...others } = kept
+  const { entries, rest } = yield* writer.rest(session, kept)
+  const made = yield* writer.checkpoint(
+    {
+      ...others,
+      session: Records.standingOf(session),
+      rest,
+      ...(head === undefined ? undefined : { head })
+    },
+    checkpoint,
+    keepCheckpoints
+  )
+  yield* commit([...entries, ...made.entries], made.record)
+})
 
-  const save = Effect.fnUntraced(function* ({ checkpoint, keepCheckpoints, limits, session }: Change) {
-    const kept = yield* goneOnFrom(session)
-    yield* taken(checkpoint)
-    const standing = { isLive: isLive(kept.session), isUsers: kept.session.userId === session.userId }
-    yield* withinLimits(session, Refusals.limitsOf(standing, limits))
-    const before = kept.session.head
-    const isThere = before?.sessionId === session.head?.sessionId && before?.turnId === session.head?.turnId
-    const head = isThere
-      ? kept.head
-      : session.head === undefined
-        ? undefined
-        : (yield* reader.turn(session.head))?.place
-    const { head: _, ...others } = kept
-    const { entries, rest } = yield* writer.rest(session, kept)
-    const made = yield* writer.checkpoint(
-      {
-        ...others,
-        session: Records.standingOf(session),
-        rest,
-        ...(head === undefined ? undefined : { head })
-      },
-      checkpoint,
-      keepCheckpoints
-    )
-    yield* commit([...entries, ...made.entries], made.record)
-  })
+const append = Effect.fnUntraced(function* (parts: Parts, addition: Addition) {
+  const { commit, keys, reader, values, writer } = parts
+  const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
+  const kept = yield* goneOnFrom(parts, session)
+  const known: Array<SessionTurn> = []
+  for (const { id } of turns) {
+    const found = yield* reader.turn({ sessionId: session.id, turnId: id })
+    if (found !== undefined) known.push(found.slot.turn)
+  }
+  if (known.length > 0) return known
+  if (new Set(turns.map(({ id }) => id)).size < turns.length) return yield* Refusals.turnsTwice
+  yield* taken(parts, checkpoint)
+  const { checkpointId, depth, head, revision, totalCost, totalTokens, updatedAt } = session
+  const changed = isStateChanged === true ? yield* writer.rest(session, kept) : undefined
+  const moved: Records.Standing = {
+    ...kept.session,
+    ...(head === undefined ? undefined : { head }),
+    depth,
+    totalTokens,
+    totalCost,
+    updatedAt,
+    revision,
+    ...(checkpointId === undefined ? undefined : { checkpointId })
+  }
+  const standing =
+    changed === undefined
+      ? { ...kept, session: moved }
+      : { ...kept, session: Records.standingOf(session), rest: changed.rest }
+  const added = yield* writer.turns(standing, turns)
+  const made = yield* writer.checkpoint(added.record, checkpoint, keepCheckpoints)
+  const record = closes === undefined ? made.record : KeyValueExchanges.without(made.record, closes)
+  yield* commit([...(changed?.entries ?? []), ...added.entries, ...made.entries], record)
+  if (closes !== undefined) yield* Effect.ignore(values.remove(keys.exchange(session.id, closes)))
+  return known
+})
 
-  const append = Effect.fnUntraced(function* (addition: Addition) {
-    const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
-    const kept = yield* goneOnFrom(session)
-    const known: Array<SessionTurn> = []
-    for (const { id } of turns) {
-      const found = yield* reader.turn({ sessionId: session.id, turnId: id })
-      if (found !== undefined) known.push(found.slot.turn)
-    }
-    if (known.length > 0) return known
-    if (new Set(turns.map(({ id }) => id)).size < turns.length) return yield* Refusals.turnsTwice
-    yield* taken(checkpoint)
-    const { checkpointId, depth, head, revision, totalCost, totalTokens, updatedAt } = session
-    const changed = isStateChanged === true ? yield* writer.rest(session, kept) : undefined
-    const moved: Records.Standing = {
-      ...kept.session,
-      ...(head === undefined ? undefined : { head }),
-      depth,
-      totalTokens,
-      totalCost,
-      updatedAt,
-      revision,
-      ...(checkpointId === undefined ? undefined : { checkpointId })
-    }
-    const standing =
-      changed === undefined
-        ? { ...kept, session: moved }
-        : { ...kept, session: Records.standingOf(session), rest: changed.rest }
-    const added = yield* writer.turns(standing, turns)
-    const made = yield* writer.checkpoint(added.record, checkpoint, keepCheckpoints)
-    const record = closes === undefined ? made.record : KeyValueExchanges.without(made.record, closes)
-    yield* commit([...(changed?.entries ?? []), ...added.entries, ...made.entries], record)
-    if (closes !== undefined) yield* Effect.ignore(values.remove(keys.exchange(session.id, closes)))
-    return known
-  })
-
-  const expire = Effect.fnUntraced(function* ({
+const expire = Effect.fnUntraced(function* (
+  { catalog, commit, keys, reader, forget }: Parts,
+  {
     at,
     limit,
     since
@@ -177,68 +176,82 @@ export const make = (access: Access): Changes => {
     readonly since: number
     readonly at: number
     readonly limit: number
-  }) {
-    const { index } = yield* catalog
-    const expired: Array<Session> = []
-    for (const { id } of index.idle(since, limit, undefined).map((entry) => entry.session)) {
-      const one = Effect.gen(function* () {
-        const kept = yield* reader.record(id)
-        if (kept === undefined) return yield* new KeyValueReader.Torn({ key: keys.record(id) })
-        const session = {
-          ...kept.session,
-          status: "expired" as const,
-          updatedAt: at,
-          revision: kept.session.revision + 1
-        }
-        const now = yield* reader.session({ ...kept, session })
-        yield* commit([], { ...kept, session })
-        return now
-      })
-      const done = yield* Effect.either(one)
-      if (Either.isRight(done)) expired.push(done.right)
-      else if (expired.length === 0) return yield* done.left
-      else {
-        access.forget()
-        break
+  }
+) {
+  const { index } = yield* catalog
+  const expired: Array<Session> = []
+  for (const { id } of index.idle(since, limit, undefined).map((entry) => entry.session)) {
+    const one = Effect.gen(function* () {
+      const kept = yield* reader.record(id)
+      if (kept === undefined) return yield* new KeyValueReader.Torn({ key: keys.record(id) })
+      const session = {
+        ...kept.session,
+        status: "expired" as const,
+        updatedAt: at,
+        revision: kept.session.revision + 1
       }
-    }
-    return expired
-  })
-
-  const deleteCheckpoint = Effect.fnUntraced(function* (id: SessionCheckpoint["id"]) {
-    const found = yield* reader.checkpoint(id)
-    if (found === undefined) return false
-    const { checkpoint, number } = found
-    const record = yield* swept(found.record)
-    const { checkpoints } = record
-    const isBounded = checkpoint.kind === "manual" || checkpoint.kind === "auto"
-    yield* commit([], {
-      ...record,
-      checkpoints: {
-        ...checkpoints,
-        live: checkpoints.live - (isBounded ? 1 : 0),
-        dead: [[checkpoint.kind, number]]
-      }
+      const now = yield* reader.session({ ...kept, session })
+      yield* commit([], { ...kept, session })
+      return now
     })
-    return true
-  })
-
-  const remove = Effect.fnUntraced(function* (id: Session["id"]) {
-    const all = yield* catalog
-    const kept = yield* reader.record(id)
-    if (kept === undefined || kept.deleted !== undefined) return false
-    const deleted: Records.Record["deleted"] = {
-      kept: yield* sweep.needed(all, id),
-      swept: kept.turns === 0 ? [] : [[0, kept.turns - 1]]
+    const done = yield* Effect.either(one)
+    if (Either.isRight(done)) expired.push(done.right)
+    else if (expired.length === 0) return yield* done.left
+    else {
+      forget()
+      break
     }
-    const { open, ...others } = kept
-    const record: Records.Record = { ...others, deleted }
-    yield* values.set(Records.record, keys.record(id), record)
-    all.put(record)
-    for (const { run } of open ?? []) yield* values.remove(keys.exchange(id, run))
-    yield* sweep.tidy(all, id)
-    return true
-  })
+  }
+  return expired
+})
 
-  return { create, save, append, expire, deleteCheckpoint, remove }
+const deleteCheckpoint = Effect.fnUntraced(function* (parts: Parts, id: SessionCheckpoint["id"]) {
+  const { commit, reader } = parts
+  const found = yield* reader.checkpoint(id)
+  if (found === undefined) return false
+  const { checkpoint, number } = found
+  const record = yield* swept(parts, found.record)
+  const { checkpoints } = record
+  const isBounded = checkpoint.kind === "manual" || checkpoint.kind === "auto"
+  yield* commit([], {
+    ...record,
+    checkpoints: {
+      ...checkpoints,
+      live: checkpoints.live - (isBounded ? 1 : 0),
+      dead: [[checkpoint.kind, number]]
+    }
+  })
+  return true
+})
+
+const remove = Effect.fnUntraced(function* ({ catalog, keys, reader, sweep, values }: Parts, id: Session["id"]) {
+  const all = yield* catalog
+  const kept = yield* reader.record(id)
+  if (kept === undefined || kept.deleted !== undefined) return false
+  const deleted: Records.Record["deleted"] = {
+    kept: yield* sweep.needed(all, id),
+    swept: kept.turns === 0 ? [] : [[0, kept.turns - 1]]
+  }
+  const { open, ...others } = kept
+  const record: Records.Record = { ...others, deleted }
+  yield* values.set(Records.record, keys.record(id), record)
+  all.put(record)
+  for (const { run } of open ?? []) yield* values.remove(keys.exchange(id, run))
+  yield* sweep.tidy(all, id)
+  return true
+})
+
+/**
+ * @category constructors
+ */
+export const make = (access: Access): Changes => {
+  const parts: Parts = { ...access, writer: KeyValueWriter.make(access.keys, access.reader) }
+  return {
+    create: (creation) => create(parts, creation),
+    save: (change) => save(parts, change),
+    append: (addition) => append(parts, addition),
+    expire: (options) => expire(parts, options),
+    deleteCheckpoint: (id) => deleteCheckpoint(parts, id),
+    remove: (id) => remove(parts, id)
+  }
 }

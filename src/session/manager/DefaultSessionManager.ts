@@ -23,8 +23,8 @@ import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as TurnBytes from "../turn/TurnBytes.js"
 import * as SessionChange from "./SessionChange.js"
 import * as SessionCheckpoints from "./SessionCheckpoints.js"
+import * as SessionEffects from "./SessionEffects.js"
 import * as SessionExchanges from "./SessionExchanges.js"
-import * as SessionFollowUp from "./SessionFollowUp.js"
 import * as SessionLease from "./SessionLease.js"
 import * as SessionManager from "./SessionManager.js"
 import * as SessionStateMachine from "./SessionStateMachine.js"
@@ -99,7 +99,7 @@ const taken = (sessionId: SessionId, hint: string): SessionNotFoundError =>
 const create =
   (parts: Parts): Service["create"] =>
   (options) => {
-    const { followUp, settings, writer } = parts
+    const { effects, settings, writer } = parts
     const { userId } = options ?? {}
     const created = Effect.gen(function* () {
       yield* SessionChecks.ids(options?.id, userId)
@@ -125,7 +125,7 @@ const create =
             Effect.fail(taken(id, "The id is that of a deleted session of which branches are left; take another one"))
         )
       return yield* SessionTelemetry.followed(made, ({ isNew, session: kept }, restore) => {
-        if (isNew) return Effect.as(followUp.telemetry.started(kept, restore), kept)
+        if (isNew) return Effect.as(effects.telemetry.started(kept, restore), kept)
         return Effect.flatMap(SystemAccess.permits(userId, kept.userId), (mayUse) =>
           mayUse ? Effect.succeed(kept) : Effect.fail(taken(id, "The id is not free; take another one"))
         )
@@ -147,7 +147,7 @@ const resume =
         return Effect.succeed(SessionChange.save({ session: active, changed: true }, { session: active }))
       },
       after: ({ changed, session }) =>
-        changed ? Effect.as(parts.followUp.telemetry.changed("resumed", session), session) : Effect.succeed(session),
+        changed ? Effect.as(parts.effects.telemetry.changed("resumed", session), session) : Effect.succeed(session),
       refuse: SessionChange.expired
     })
     return observed("resume", id, SessionChange.unlimited(resumed))
@@ -187,7 +187,7 @@ const suspend =
         )
       },
       after: ({ changed, session }) =>
-        changed ? Effect.as(parts.followUp.telemetry.changed("suspended", session), session) : Effect.succeed(session),
+        changed ? Effect.as(parts.effects.telemetry.changed("suspended", session), session) : Effect.succeed(session),
       refuse: (id) => SessionStateMachine.refusal(id, "expired", "suspended")
     })
     return observed("suspend", id, SessionChange.unlimited(suspended))
@@ -206,7 +206,7 @@ const close =
     }
     const ended = SessionTelemetry.followed(
       (written: SessionTelemetry.Written<Session | undefined>) => parts.writer.modify(id, options, decide, written),
-      (session, restore) => (session === undefined ? Effect.void : parts.followUp.ended(session, restore))
+      (session, restore) => (session === undefined ? Effect.void : parts.effects.ended(session, restore))
     )
     return observed("close", id, SessionChange.unlimited(ended))
   }
@@ -309,8 +309,8 @@ export const make = (
 > =>
   Effect.gen(function* () {
     const writer = yield* SessionWriter.SessionWriter
-    const followUp = yield* SessionFollowUp.make({ consolidateOnClose: options?.consolidateOnClose ?? true })
-    const parts: Parts = { settings: settingsOf(options), writer, followUp }
+    const effects = yield* SessionEffects.make({ consolidateOnClose: options?.consolidateOnClose ?? true })
+    const parts: Parts = { settings: settingsOf(options), writer, effects }
     const lease = yield* SessionLease.make(
       writer.store,
       Duration.toMillis(options?.exchangeLease ?? "1 minute"),

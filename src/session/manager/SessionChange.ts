@@ -17,7 +17,7 @@ import {
   type SessionStorageError
 } from "../turn/SessionError.js"
 import * as SessionTelemetry from "../turn/SessionTelemetry.js"
-import type * as SessionFollowUp from "./SessionFollowUp.js"
+import type * as SessionEffects from "./SessionEffects.js"
 import type * as SessionWriter from "./SessionWriter.js"
 
 /**
@@ -42,7 +42,7 @@ export interface Settings {
 export interface Parts {
   readonly settings: Settings
   readonly writer: SessionWriter.Service
-  readonly followUp: SessionFollowUp.FollowUp
+  readonly effects: SessionEffects.Effects
 }
 
 const reopening = "Create another session, or restore one of its checkpoints and ask for it to be reopened"
@@ -139,7 +139,7 @@ export const expire = (session: Session, now: number): SessionWriter.Decision<Ou
  * @category combinators
  */
 export const sweep = (
-  { followUp, writer: { store } }: Parts,
+  { effects, writer: { store } }: Parts,
   options: { readonly idle: number; readonly limit: number }
 ): Effect.Effect<ReadonlyArray<Session>, SessionStorageError> =>
   Number.isFinite(options.idle) && options.limit > 0
@@ -148,7 +148,7 @@ export const sweep = (
           Effect.tap(restore(store.expire({ since: at - options.idle, at, limit: options.limit })), (sessions) =>
             // Nobody else is given them: a caller that leaves at the first leaves the others ended too.
             Effect.flatMap(
-              Effect.forEach(sessions, (session) => Effect.exit(followUp.ended(session, restore))),
+              Effect.forEach(sessions, (session) => Effect.exit(effects.ended(session, restore))),
               (exits) => exits.find(Exit.isFailure) ?? Exit.void
             )
           )
@@ -212,5 +212,5 @@ export const change = <A, E, B, E2>(
     (outcome, restore): Effect.Effect<B, E2> =>
       outcome._tag === "Done"
         ? options.after(outcome.value, restore)
-        : Effect.zipRight(parts.followUp.ended(outcome.session, restore), Effect.fail(options.refuse(id)))
+        : Effect.zipRight(parts.effects.ended(outcome.session, restore), Effect.fail(options.refuse(id)))
   )

@@ -74,7 +74,7 @@ export const checkpoint =
       })
       return yield* SessionTelemetry.followed(
         (written: SessionTelemetry.Written<SessionCheckpoint>) => parts.writer.modify(id, options, decide, written),
-        (made, restore) => Effect.as(parts.followUp.telemetry.checkpointed(made, restore), made)
+        (made, restore) => Effect.as(parts.effects.telemetry.checkpointed(made, restore), made)
       )
     })
     return SessionTelemetry.observed("checkpoint", id, SessionChange.unlimited(made))
@@ -202,7 +202,7 @@ export const restore =
           const limits = isLive(session) ? undefined : { perUser: parts.settings.maxSessionsPerUser }
           return SessionChange.save(opened, { session: opened, limits })
         }),
-        after: (session: Session) => Effect.as(parts.followUp.telemetry.changed("restored", session), session),
+        after: (session: Session) => Effect.as(parts.effects.telemetry.changed("restored", session), session),
         refuse: SessionChange.expired
       })
     })

@@ -146,7 +146,7 @@ const announced = (
     : value.written === undefined
       ? Effect.succeed(value.turns)
       : Effect.as(
-          parts.followUp.turnsAdded(value.turns, value.written.session, value.written.checkpoint, restore),
+          parts.effects.turnsAdded(value.turns, value.written.session, value.written.checkpoint, restore),
           value.turns
         )
 

@@ -1,5 +1,5 @@
 /**
- * The life of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
+ * The lifecycle of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
  *
  * @since 0.1.0
  */
@@ -26,17 +26,16 @@ import {
   CheckpointNotFoundError,
   type SessionCapacityError,
   type SessionClosedError,
-  type SessionConflictError,
   type SessionExpiredError,
   type SessionInputError,
   type SessionNotFoundError,
   type SessionStorageError,
-  type SessionTransitionError
+  type TurnError
 } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
 
 /**
- * Who asks. With a user, sessions of other users and of nobody are not found; without one, only those of nobody are,
+ * The caller. With a user, only that user's sessions are found. Without one, only sessions without an owner are found,
  * unless the caller acts for the system (`SystemAccess.grant`).
  *
  * @since 0.1.0
@@ -65,7 +64,7 @@ export interface UpdateOptions extends Access {
  * @category models
  */
 export interface CreateOptions extends UpdateOptions {
-  /** Without it a new id is made. */
+  /** Default: a new id. */
   readonly id?: SessionId | undefined
 }
 
@@ -74,14 +73,14 @@ export interface CreateOptions extends UpdateOptions {
  * @category models
  */
 export interface TurnsOptions extends Access {
-  /** At most so many, the newest ones. */
+  /** The maximum number of turns; the newest are returned. */
   readonly last: number
   /**
-   * Only those before this turn: the page before a page is that before its first turn. One that the session does not
-   * know: empty.
+   * Returns only turns before this one. To page backwards, pass the first turn of the previous page. An unknown turn
+   * gives an empty page.
    */
   readonly before?: TurnRef | undefined
-  /** Only those behind this turn, where it is on the way to the head. */
+  /** Returns only turns after this one, if it is on the path to the head. */
   readonly since?: TurnRef | undefined
 }
 
@@ -90,16 +89,16 @@ export interface TurnsOptions extends Access {
  * @category models
  */
 export interface ListOptions {
-  /** Only sessions of these statuses; default all. */
+  /** Returns only sessions with these statuses; default all. */
   readonly statuses?: ReadonlyArray<SessionStatus> | undefined
   /**
-   * By which time, newest first: `updated` shows first what was changed last, and may miss a session that changes
-   * between two pages; `created` misses none. Default `updated`.
+   * The time to sort by, newest first. `updated` may miss a session that changes between two pages; `created` misses
+   * none. Default `updated`.
    */
   readonly order?: "created" | "updated" | undefined
-  /** At most so many; default 100. */
+  /** The maximum number of sessions; default 100. */
   readonly limit?: number | undefined
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: SessionStore.Cursor | undefined
 }
 
@@ -109,7 +108,7 @@ export interface ListOptions {
  */
 export interface Page {
   readonly sessions: ReadonlyArray<Session>
-  /** Where the next page goes on; absent when this was the last one. */
+  /** Where the next page begins; absent on the last page. */
   readonly next?: SessionStore.Cursor | undefined
 }
 
@@ -119,14 +118,14 @@ export interface Page {
  */
 export interface AddTurnOptions extends Access {
   /**
-   * The newest turn as the caller knows it, `null` for none: with another one the turn is refused with
-   * `SessionConflictError`. Left out, the turn goes behind whatever is newest.
+   * The newest turn the caller knows, `null` for none. With another head the turn is rejected with
+   * `SessionConflictError`. When absent, the turn follows the current head.
    */
   readonly expectedHead?: TurnRef | null | undefined
   /**
-   * What a known id is given for. `same` (default): a turn that is sent again must say what the first one says.
-   * `first`: the first one stands whatever it says, for turns that are made anew when they are repeated, such as
-   * answers of models. Either way the first one has to be on the way to the head.
+   * How a known turn id is handled. `same` (default): the repeated turn must equal the first. `first`: the first turn
+   * is kept whatever the new one says; for turns that differ when repeated, such as answers of models. In both cases
+   * the first turn must be on the path to the head.
    */
   readonly ifKnown?: "same" | "first" | undefined
 }
@@ -146,7 +145,9 @@ export interface ExchangeOptions extends Access {
  * @category models
  */
 export interface BeginExchangeOptions extends ExchangeOptions {
-  /** The run goes on elsewhere when this process ends: only `endExchange` closes the exchange. Default false. */
+  /**
+   * The run continues elsewhere when this process ends, so that only `endExchange` closes the exchange. Default false.
+   */
   readonly durable?: boolean | undefined
 }
 
@@ -156,7 +157,7 @@ export interface BeginExchangeOptions extends ExchangeOptions {
  */
 export interface CheckpointsOptions extends Access {
   readonly limit?: number | undefined
-  /** Only those with a lower `revision`. */
+  /** Returns only checkpoints with a lower `revision`. */
   readonly before?: number | undefined
   readonly kinds?: ReadonlyArray<SessionCheckpoint["kind"]> | undefined
 }
@@ -166,7 +167,7 @@ export interface CheckpointsOptions extends Access {
  * @category models
  */
 export interface RestoreOptions extends Access {
-  /** Makes a closed or expired session active again, within the user's limit. Default false: such a session refuses. */
+  /** Makes a closed or expired session active again, within the user's limit. Default false: the restore fails. */
   readonly reopen?: boolean | undefined
 }
 
@@ -175,9 +176,9 @@ export interface RestoreOptions extends Access {
  * @category models
  */
 export interface ExpireOptions {
-  /** Sessions in which nothing happened for so long. Default that of the layer. */
+  /** Expires sessions idle for at least this long. Default: the TTL of the layer. */
   readonly idle?: Duration.DurationInput | undefined
-  /** At most so many, those idle the longest; default 100. */
+  /** The maximum number of sessions, longest idle first; default 100. */
   readonly limit?: number | undefined
 }
 
@@ -191,96 +192,79 @@ export interface CheckpointOptions extends Access {
 }
 
 /**
- * Failures of adding turns to a session.
- *
- * @since 0.1.0
- * @category errors
- */
-export type TurnError =
-  | SessionNotFoundError
-  | SessionConflictError
-  | SessionInputError
-  | SessionClosedError
-  | SessionExpiredError
-  | SessionTransitionError
-  | SessionCapacityError
-  | SessionStorageError
-
-/**
  * @since 0.1.0
  * @category models
  */
 export interface Service {
   /**
-   * A new active session without turns. The id of a session that the same user has gives that one as it is, so that a
-   * repeated call creates nothing; the id of somebody else's fails with `SessionNotFoundError`. `SessionCapacityError`
-   * when the user has as many active and suspended sessions as allowed; those of nobody are not counted.
+   * Creates an active session without turns. An id that the same user already uses returns that session, so that a
+   * repeated call creates nothing; another user's id fails with `SessionNotFoundError`. Fails with
+   * `SessionCapacityError` when the user has the maximum number of active and suspended sessions; sessions without an
+   * owner are not counted.
    */
   readonly create: (
     options?: CreateOptions
   ) => Effect.Effect<Session, SessionNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError>
   /**
-   * Makes a suspended session active again. An active one stays as it is and succeeds. One in which nothing happened
-   * for longer than it may live is made expired first, here and where a turn is added or the small state is changed:
-   * nothing brings it back but a restore.
+   * Makes a suspended session active again; an active one is returned unchanged. A session idle longer than its TTL is
+   * expired first, as in `addTurn` and `update`. Only a restore reopens an expired session.
    */
   readonly resume: (
     id: SessionId,
     options?: Access
   ) => Effect.Effect<Session, SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionStorageError>
   /**
-   * Makes a session of nobody that of a user, with its turns and checkpoints, in whatever status: the only way in which
-   * it becomes somebody's. Its branches and what memory holds of it stay nobody's. One that is the user's already stays
-   * as it is; anybody else's fails with `SessionNotFoundError`, also for the system. `SessionCapacityError` as in
-   * `create`. Who may call it for a session is for the application to say: whoever can, can read it.
+   * Gives a session without an owner to a user, with its turns and checkpoints, in any status. Its branches and its
+   * memory entries stay without an owner. A session that the user already owns is returned unchanged; another user's
+   * fails with `SessionNotFoundError`, also for the system. Fails with `SessionCapacityError` as `create` does. The
+   * application decides who may call it: whoever can claim a session can read it.
    */
   readonly claim: (
     id: SessionId,
     userId: UserId
   ) => Effect.Effect<Session, SessionNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError>
-  /** The session in whatever status, if there is one for whoever asks. */
+  /** The session in any status, if the caller may see it. */
   readonly get: (id: SessionId, options?: Access) => Effect.Effect<Option.Option<Session>, SessionStorageError>
-  /** The sessions of a user, `null` for those of nobody, by pages. None: empty. */
+  /** Lists a user's sessions page by page; `null` lists sessions without an owner. */
   readonly list: (userId: UserId | null, options?: ListOptions) => Effect.Effect<Page, SessionStorageError>
   /**
-   * Puts a turn behind the newest one and makes it the head. Of several writers at once all turns are kept, one behind
-   * the other. A turn id that the session has already, or a branch has from where it comes, gives the first turn and
-   * changes nothing, whatever the status, where both say the same (role, text, calls of tools, results of skills) and
-   * the first one is on the way to the head; else it fails with `SessionConflictError`: a turn is never taken for
-   * another one. A suspended session refuses with `SessionTransitionError`, a full one with `SessionCapacityError`; it
-   * stays open.
+   * Appends a turn and makes it the head. Concurrent writers lose no turn. If the session, or the lineage it was forked
+   * from, already has the turn id, the first turn is returned and nothing changes, in any status, provided that both
+   * say the same (role, text, tool calls, skill results) and the first is on the path to the head; otherwise it fails
+   * with `SessionConflictError`. A suspended session fails with `SessionTransitionError`. A full one fails with
+   * `SessionCapacityError` and stays open.
    */
   readonly addTurn: (id: SessionId, turn: NewTurn, options?: AddTurnOptions) => Effect.Effect<SessionTurn, TurnError>
   /**
-   * Keeps what a run is asked before it answers. It becomes part of the conversation when the exchange ends, or, marked
-   * as interrupted, when the lease of this process has expired. Refuses as `addTurn` does; there must be room for an
-   * answer too. A second call for the same run replaces the first.
+   * Records the input of a run before it answers. It joins the conversation when the exchange ends or, marked as
+   * interrupted, when the lease of this process expires. Fails as `addTurn` does; there must also be room for an
+   * answer. A second call for the same run replaces the first.
    */
   readonly beginExchange: (id: SessionId, options: BeginExchangeOptions) => Effect.Effect<void, TurnError>
   /**
-   * Ends an exchange. Its turns, the question with the answer, are appended to the head in one write, side by side. An
-   * exchange that was begun ends in whatever status the session is by then; without one it refuses as `addTurn` does. A
-   * question that was marked as interrupted in the meantime stays, and is repeated with the answer. Ending it again
-   * with the same turns changes nothing. When a write fails with the store, it is tried again in the background.
+   * Ends an exchange: appends question and answer to the head in one write. A begun exchange ends whatever status the
+   * session has by then; without one it fails as `addTurn` does. A question marked as interrupted in the meantime stays
+   * and is repeated with the answer. Repeating the call with the same turns changes nothing. When the store fails, the
+   * write is retried in the background.
    */
   readonly endExchange: (
     id: SessionId,
     options: ExchangeOptions
   ) => Effect.Effect<ReadonlyArray<SessionTurn>, TurnError>
-  /** The most bytes that a turn may have. */
+  /** The maximum size of a turn in bytes. */
   readonly maxTurnBytes: number
   /**
-   * Marks the exchanges of processes whose lease has expired as interrupted, 100 at most, and gives their turns. Done
-   * when the layer is built and, while runs have something open, at most three times a lease. As a call it is for the
-   * system alone (`SystemAccess.grant`): without the capability it fails with `SessionInputError`.
+   * Marks exchanges of processes with an expired lease as interrupted, at most 100, and returns their turns. Runs when
+   * the layer is built and, while exchanges are open, at most three times a lease. Calling it needs the system
+   * capability (`SystemAccess.grant`); without it the call fails with `SessionInputError`.
    */
   readonly recover: Effect.Effect<ReadonlyArray<SessionTurn>, SessionInputError | SessionStorageError>
-  /** The newest turns on the way to the head, oldest first, in whatever status. No turns, or `last` of 0: empty. */
+  /** The newest turns on the path to the head, oldest first, in any status. */
   readonly turns: (
     id: SessionId,
     options: TurnsOptions
   ) => Effect.Effect<ReadonlyArray<SessionTurn>, SessionNotFoundError | SessionStorageError>
-  /** Changes the small state of an active or suspended session. Turns are not touched. */
+  /** Changes the small state of an active or suspended session, not its turns. */
   readonly update: (
     id: SessionId,
     options: UpdateOptions
@@ -289,22 +273,22 @@ export interface Service {
     SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionInputError | SessionStorageError
   >
   /**
-   * Keeps the head and the small state, in whatever status. Each call makes another checkpoint; the oldest go when
-   * there are more than allowed. An idle session stays idle.
+   * Stores the head and the small state, in any status. Each call makes another checkpoint; the oldest are deleted
+   * beyond the maximum. The call does not extend the TTL.
    */
   readonly checkpoint: (
     id: SessionId,
     options?: CheckpointOptions
   ) => Effect.Effect<SessionCheckpoint, SessionNotFoundError | SessionInputError | SessionStorageError>
-  /** The checkpoints of a session, newest first; at most `limit`, default all that are kept. None: empty. */
+  /** The checkpoints of a session, newest first; `limit` defaults to all. */
   readonly checkpoints: (
     id: SessionId,
     options?: CheckpointsOptions
   ) => Effect.Effect<ReadonlyArray<SessionCheckpoint>, SessionNotFoundError | SessionStorageError>
   /**
-   * Takes a session back to a checkpoint, head and small state; its status stays as it is. Turns added since are kept
-   * but no longer on the way to the head. A closed or expired session refuses, unless it is asked to reopen. Doing it
-   * again changes nothing but the time.
+   * Returns a session to the head and the small state of a checkpoint; its status does not change. Later turns are kept
+   * but leave the path to the head. A closed or expired session fails unless `reopen` is set. Repeating it changes only
+   * the time.
    */
   readonly restore: (
     id: CheckpointId,
@@ -313,30 +297,28 @@ export interface Service {
     Session,
     CheckpointNotFoundError | SessionClosedError | SessionExpiredError | SessionCapacityError | SessionStorageError
   >
-  /** Makes an active session refuse turns until it is resumed. A suspended one stays as it is and succeeds. */
+  /** Makes an active session reject turns until it is resumed. A suspended one is returned unchanged. */
   readonly suspend: (
     id: SessionId,
     options?: Access
   ) => Effect.Effect<Session, SessionNotFoundError | SessionTransitionError | SessionStorageError>
   /**
-   * Closes a session for good; turns can still be read. A closed or expired one stays as it is and succeeds. What
-   * memory has to do then goes on behind.
+   * Closes a session for good; its turns stay readable. A closed or expired one is left unchanged. Memory work
+   * continues in the background.
    */
   readonly close: (id: SessionId, options?: Access) => Effect.Effect<void, SessionNotFoundError | SessionStorageError>
   /**
-   * Deletes a session, its checkpoints, and the turns that no other session reaches. One that is not found: does
-   * nothing.
+   * Deletes a session, its checkpoints, and the turns that no other session reaches. Does nothing when it is not found.
    */
   readonly delete: (id: SessionId, options?: Access) => Effect.Effect<void, SessionStorageError>
   /**
-   * Makes idle sessions expired, and gives them as they are now. Safe on several machines at once: each session is
-   * given to one. It is for the system alone (`SystemAccess.grant`): without the capability it fails with
-   * `SessionInputError`.
+   * Expires idle sessions and returns them. Safe on several machines: each session is returned to one caller. Needs the
+   * system capability (`SystemAccess.grant`); without it the call fails with `SessionInputError`.
    */
   readonly expireIdle: (
     options?: ExpireOptions
   ) => Effect.Effect<ReadonlyArray<Session>, SessionInputError | SessionStorageError>
-  /** Succeeds if the store below answers. */
+  /** Succeeds if the store is reachable. */
   readonly health: Effect.Effect<void, SessionStorageError>
 }
 
@@ -358,8 +340,8 @@ const ephemeral = (id: SessionId, options: CreateOptions | undefined, status: Se
   }))
 
 /**
- * Keeps nothing. Whatever id is created or resumed is an active session without turns; what is written is given back
- * and forgotten.
+ * Stores nothing. Any id that is created or resumed is an active session without turns; writes are returned and
+ * forgotten.
  *
  * @since 0.1.0
  * @category layers

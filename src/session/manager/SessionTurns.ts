@@ -289,7 +289,7 @@ export const addTurn =
         after: ({ turn, written }: Added, restore) =>
           written === undefined
             ? Effect.succeed(turn)
-            : Effect.as(parts.followUp.turnsAdded([turn], written.session, written.checkpoint, restore), turn),
+            : Effect.as(parts.effects.turnsAdded([turn], written.session, written.checkpoint, restore), turn),
         refuse: SessionChange.expired
       })
     )

@@ -178,3 +178,19 @@ export type SessionError = typeof SessionError.Type
  * @category guards
  */
 export const isSessionError: (u: unknown) => u is SessionError = Schema.is(SessionError)
+
+/**
+ * Failures of adding turns to a session.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export type TurnError =
+  | SessionNotFoundError
+  | SessionConflictError
+  | SessionInputError
+  | SessionClosedError
+  | SessionExpiredError
+  | SessionTransitionError
+  | SessionCapacityError
+  | SessionStorageError

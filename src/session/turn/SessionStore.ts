@@ -1,6 +1,6 @@
 /**
- * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business;
- * a store keeps what it is given, all or nothing, and never lets one writer pass over another.
+ * Stores sessions, their turns and their checkpoints. The manager decides what may be done to a session; a store writes
+ * atomically, and concurrent writers do not overwrite each other.
  *
  * @since 0.1.0
  */
@@ -20,14 +20,14 @@ import type {
 import type { SessionCapacityError, SessionConflictError, SessionStorageError } from "./SessionError.js"
 
 /**
- * How many live (active or suspended) sessions there may be. Counted in the same step as the write, so that no two
- * writers together go beyond. A session that is not live itself is held by none.
+ * The maximum number of live (active or suspended) sessions. They are counted in the same step as the write, so that
+ * concurrent writers cannot exceed it. The limits do not apply to a session that is not live itself.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Limits {
-  /** Of the session's user. A session of nobody is not counted. */
+  /** Of the session's user. Sessions without an owner are not counted. */
   readonly perUser?: number | undefined
   /** Forked from the session's parent. */
   readonly perParent?: number | undefined
@@ -38,11 +38,11 @@ export interface Limits {
  * @category models
  */
 export interface Creation {
-  /** Its head is the turn of another session that it begins with, and needs as long as it is there. */
+  /** Its head is a turn of another session. The store keeps that turn as long as this session exists. */
   readonly session: Session
   /**
-   * Kept in the same step. One whose id is taken fails with `SessionStorageError`, as in every write, and nothing is
-   * written.
+   * Written in the same step. If its id is taken, the write fails with `SessionStorageError`, as every write does, and
+   * nothing is written.
    */
   readonly checkpoint?: SessionCheckpoint | undefined
   readonly limits?: Limits | undefined
@@ -53,49 +53,47 @@ export interface Creation {
  * @category models
  */
 export interface Created {
-  /** What is kept under the id now: the given one, or the one that was there before. */
+  /** The session stored under the id: the given one, or the one that existed before. */
   readonly session: Session
   readonly isNew: boolean
 }
 
 /**
- * A session as it shall be from now on. Its `revision` is one more than that of the session it was made from; if the
- * kept one has another revision than that, or is not there, nothing is written.
+ * The next state of a session. Its `revision` is one more than that of the session it was made from. If the stored
+ * session has another revision, or is gone, nothing is written.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Change {
   readonly session: Session
-  /** Kept in the same step. */
+  /** Written in the same step. */
   readonly checkpoint?: SessionCheckpoint | undefined
-  /** With a checkpoint: of those of the kinds `manual` and `auto` only so many stay, the newest. */
+  /** Used with a checkpoint: how many checkpoints of the kinds `manual` and `auto` are kept, the newest. */
   readonly keepCheckpoints?: number | undefined
-  /**
-   * With a session that was not live and shall be; `perUser` also with a live one that was another user's, or nobody's.
-   */
+  /** Used when the session becomes live; `perUser` also when a live session changes its user. */
   readonly limits?: Limits | undefined
 }
 
 /**
- * As a change, with turns: the last of them is the session's new head, each is the parent of the next. Of the session
- * itself only `head`, `depth`, `totalTokens`, `totalCost`, `updatedAt`, `revision` and `checkpointId` differ from what
- * is kept, so that a store need not write the rest; unless `isStateChanged`.
+ * A change with turns. The last turn is the session's new head, and each is the parent of the next. Of the session only
+ * `head`, `depth`, `totalTokens`, `totalCost`, `updatedAt`, `revision` and `checkpointId` differ from what is stored,
+ * so that a store need not write the rest, unless `isStateChanged` is set.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Addition extends Omit<Change, "limits"> {
-  /** One at least, all written by this session. */
+  /** At least one, all written by this session. */
   readonly turns: ReadonlyArray<SessionTurn>
-  /** The small state differs too, as after a merge: the session is written as a whole. Default false. */
+  /** The small state differs too, as after a merge, so that the whole session is written. Default false. */
   readonly isStateChanged?: boolean | undefined
-  /** The exchange of this run is closed in the same step; one that is not open changes nothing. */
+  /** The run whose exchange is closed in the same step. An exchange that is not open changes nothing. */
   readonly closes?: RunId | undefined
 }
 
 /**
- * An exchange by its session and the run that answers.
+ * An exchange, by its session and the run that answers.
  *
  * @since 0.1.0
  * @category models
@@ -106,7 +104,7 @@ export interface ExchangeRef {
 }
 
 /**
- * A place in a list that is ordered by time and id.
+ * A position in a list sorted by time and id.
  *
  * @since 0.1.0
  * @category models
@@ -117,93 +115,92 @@ export interface Cursor {
 }
 
 /**
- * All that is given must hold.
+ * Filters of a list. A session must satisfy all that are given.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ListOptions {
-  /** `null`: those of nobody. */
+  /** `null`: sessions without an owner. */
   readonly userId?: UserId | null | undefined
   readonly statuses?: ReadonlyArray<SessionStatus> | undefined
   /** Forks of this session. */
   readonly parentSessionId?: SessionId | undefined
-  /** This session and all that descend from it. */
+  /** This session and all its descendants. */
   readonly rootSessionId?: SessionId | undefined
   /**
-   * By which time: `updated` (`updatedAt`; a list that is read while sessions are written may miss them) or `created`.
-   * Default `created`.
+   * The time to sort by: `updated` (`updatedAt`, which may miss sessions that are written between two pages) or
+   * `created`. Default `created`.
    */
   readonly order?: "created" | "updated" | undefined
   readonly limit: number
-  /** Goes on behind this place. */
+  /** Continues after this position. */
   readonly after?: Cursor | undefined
 }
 
 /**
- * The contract of every method: what comes out is what went in, whatever callers do with either; ids are compared
- * exactly, whatever they are made of; a method that writes is all or nothing and durable when it succeeds; what is not
- * found is none, empty or `false`, never a failure; a limit of 0 is empty.
+ * The contract of every method: values come back as they were written, even when a caller mutates them; ids are
+ * compared exactly, whatever characters they have; a write is atomic, and durable when it succeeds; what is not found
+ * is none, empty or `false`, never a failure; a limit of 0 returns nothing.
  *
- * Texts are kept exactly, with lone surrogates and every control character. What may be anything (metadata, variables,
- * parameters and results) is data: what JSON does not hold comes out as JSON has it (a date as its text), and what JSON
- * refuses (cycles, big integers) fails with `SessionStorageError`.
+ * Texts are kept exactly, including lone surrogates and control characters. Metadata, variables, parameters and results
+ * are JSON data: other values come back in their JSON form (a date as its text), and values that JSON rejects (cycles,
+ * big integers) fail with `SessionStorageError`.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** Names it in errors and checks: `in_memory`, `key_value`, `sqlite`, … */
+  /** The name in errors and health checks: `in_memory`, `key_value`, `sqlite`, … */
   readonly name: string
   /**
-   * Keeps a new session. An id that is taken changes nothing, whatever the limits. `SessionCapacityError` when a limit
-   * is reached; `SessionConflictError` when its head is not kept (any more), or when the id is that of a deleted
-   * session whose turns a branch still needs.
+   * Stores a new session. If the id is taken, nothing changes, whatever the limits. Fails with `SessionCapacityError`
+   * when a limit is reached, and with `SessionConflictError` when the head is not stored, or when the id is that of a
+   * deleted session whose turns a branch still needs.
    */
   readonly create: (
     creation: Creation
   ) => Effect.Effect<Created, SessionConflictError | SessionCapacityError | SessionStorageError>
   readonly load: (id: SessionId) => Effect.Effect<Option.Option<Session>, SessionStorageError>
-  /** Takes the place of the session that is kept. Its turns are not touched. */
+  /** Replaces the stored session. Its turns do not change. */
   readonly save: (
     change: Change
   ) => Effect.Effect<void, SessionConflictError | SessionCapacityError | SessionStorageError>
   /**
-   * Puts turns behind the head. If the session has a turn of one of these ids already, also one that is no longer on
-   * the way to its head, nothing is written, and the turns are given as they are kept. Else empty. The revision is
-   * looked at first.
+   * Appends turns to the head. If the session already has a turn with one of these ids, even off the path to its head,
+   * nothing is written and the stored turns are returned; otherwise the result is empty. The revision is checked first.
    */
   readonly append: (
     addition: Addition
   ) => Effect.Effect<ReadonlyArray<SessionTurn>, SessionConflictError | SessionStorageError>
   /**
-   * Keeps an exchange open, beside the turns. One of the same session and run takes the place of the one before,
-   * whoever owned that. `SessionConflictError` when the session is not kept (any more).
+   * Stores an open exchange beside the turns. It replaces an exchange of the same session and run, whatever its owner.
+   * Fails with `SessionConflictError` when the session is not stored.
    */
   readonly open: (exchange: Exchange) => Effect.Effect<void, SessionConflictError | SessionStorageError>
   /** An open exchange. */
   readonly exchange: (ref: ExchangeRef) => Effect.Effect<Option.Option<Exchange>, SessionStorageError>
-  /** Forgets an open exchange. Whether there was one. */
+  /** Deletes an open exchange. Returns whether it existed. */
   readonly withdraw: (ref: ExchangeRef) => Effect.Effect<boolean, SessionStorageError>
-  /** Until when an owner is there; a time that is over gives up what it has open. */
+  /** Sets the time until which an owner is alive. A time in the past gives up its open exchanges. */
   readonly lease: (options: {
     readonly owner: string
     readonly until: number
   }) => Effect.Effect<void, SessionStorageError>
   /**
-   * Open exchanges whose owner has no lease beyond `at`, those that ended first before the others; never one without an
-   * owner. Leases that have ended and own nothing are forgotten. What is looked at does not grow with the sessions, nor
-   * with what others have open.
+   * Open exchanges whose owner has no lease beyond `at`, earliest end first; never an exchange without an owner. Ended
+   * leases that own nothing are deleted. The cost does not grow with the number of sessions or with exchanges of other
+   * owners.
    */
   readonly orphans: (options: {
     readonly at: number
     readonly limit: number
   }) => Effect.Effect<ReadonlyArray<Exchange>, SessionStorageError>
-  /** One turn, also one that is no longer on the way to a head. */
+  /** One turn, even off the path to a head. */
   readonly turn: (ref: TurnRef) => Effect.Effect<Option.Option<SessionTurn>, SessionStorageError>
   /**
-   * The newest turns on the way that ends with `head`, with it, oldest first; those behind `since` only, where that is
-   * on the way. The page before begins with the parent of the first.
+   * The newest turns on the path that ends with `head`, including it, oldest first; with `since`, only turns after it,
+   * if it is on the path. The previous page ends with the parent of the first turn.
    */
   readonly turns: (
     head: TurnRef,
@@ -218,8 +215,8 @@ export interface Service {
     readonly after?: Cursor | undefined
   }) => Effect.Effect<ReadonlyArray<Session>, SessionStorageError>
   /**
-   * Makes sessions that `idle` would list expired, with `updatedAt` at `at` and the next revision, and gives them as
-   * they are now. Of several that do it at once each session is given to one only.
+   * Expires the sessions that `idle` would list, with `updatedAt` set to `at` and the next revision, and returns their
+   * new state. Each session is returned to one of several concurrent callers.
    */
   readonly expire: (options: {
     readonly since: number
@@ -232,24 +229,24 @@ export interface Service {
     id: SessionId,
     options: {
       readonly limit: number
-      /** Only those with a lower revision. */
+      /** Returns only checkpoints with a lower revision. */
       readonly before?: number | undefined
       readonly kinds?: ReadonlyArray<SessionCheckpoint["kind"]> | undefined
     }
   ) => Effect.Effect<ReadonlyArray<SessionCheckpoint>, SessionStorageError>
-  /** The newest checkpoint of `into` whose merge took over from `from`. */
+  /** The newest checkpoint of `into` that was made by a merge of `from`. */
   readonly lastMerge: (
     into: SessionId,
     from: SessionId
   ) => Effect.Effect<Option.Option<SessionCheckpoint>, SessionStorageError>
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   readonly deleteCheckpoint: (id: CheckpointId) => Effect.Effect<boolean, SessionStorageError>
   /**
-   * Deletes a session, its checkpoints, its open exchanges and its turns; of the turns only those stay that lie on the
-   * way to a branch, and they go with the last of the branches. Whether there was one.
+   * Deletes a session with its checkpoints, its open exchanges and its turns. Turns on the path to a branch are kept
+   * until the last such branch is deleted. Returns whether the session existed.
    */
   readonly delete: (id: SessionId) => Effect.Effect<boolean, SessionStorageError>
-  /** Succeeds if what lies below answers. */
+  /** Succeeds if the underlying store is reachable. */
   readonly health: Effect.Effect<void, SessionStorageError>
 }
 

@@ -7,8 +7,7 @@ import * as ModelRouter from "../../../src/llm/ModelRouter.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
-import * as MergeStrategy from "../../../src/session/branch/MergeStrategy.js"
-import type * as ModelMergeResolver from "../../../src/session/branch/ModelMergeResolver.js"
+import * as ModelMergeResolver from "../../../src/session/branch/ModelMergeResolver.js"
 import * as B from "../../support/Branching.js"
 import * as SystemTest from "../../support/SystemTest.js"
 
@@ -56,10 +55,10 @@ const merged = (model: LlmClient.Service, options?: ModelMergeResolver.Options, 
     yield* B.say("b", "b1")
     yield* B.update("s", { variables: { a: ours }, systemPrompt: "ours" })
     yield* B.update("b", { variables: { a: [2], b: 1 }, systemPrompt: "theirs" })
-    return yield* branches.merge(sid("s"), sid("b"), { strategy: MergeStrategy.modelDirected(options) })
+    return yield* branches.merge(sid("s"), sid("b"), { strategy: ModelMergeResolver.strategy(options) })
   }).pipe(Effect.provide(Layer.merge(B.layer(), router("evaluation", model))))
 
-describe("MergeStrategy.modelDirected", () => {
+describe("ModelMergeResolver.strategy", () => {
   SystemTest.effect("a model chooses a side or gives a value for each conflict, in one call", () =>
     Effect.gen(function* () {
       const requests: Array<LlmClient.LlmRequest> = []
@@ -157,7 +156,7 @@ describe("MergeStrategy.modelDirected", () => {
       const requests: Array<LlmClient.LlmRequest> = []
       const judge = answering(deciding({ n: 1, take: "ours" }, { n: 2, take: "ours" }), requests)
       yield* Effect.gen(function* () {
-        const resolver = MergeStrategy.modelDirected({ role: "thinking", settings: { maxTokens: 7 } })
+        const resolver = ModelMergeResolver.strategy({ role: "thinking", settings: { maxTokens: 7 } })
         const branches = yield* BranchManager.BranchManager
         yield* B.create("s", { variables: { a: 0, b: 0 } })
         yield* branches.fork(sid("s"), { id: sid("b") })

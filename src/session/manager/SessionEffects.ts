@@ -40,7 +40,7 @@ export type Feed = (
 /**
  * @category models
  */
-export interface FollowUp {
+export interface Effects {
   readonly telemetry: SessionTelemetry.SessionTelemetry
   /** Memory has the turns when this ends, or did not take them in time. */
   readonly turnsAdded: (
@@ -178,7 +178,7 @@ export const makeFeed: Effect.Effect<Feed, never, WorkingMemory.WorkingMemory | 
  */
 export const make = (options: {
   readonly consolidateOnClose: boolean
-}): Effect.Effect<FollowUp, never, WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator | Scope.Scope> =>
+}): Effect.Effect<Effects, never, WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator | Scope.Scope> =>
   Effect.gen(function* () {
     const memory = yield* WorkingMemory.WorkingMemory
     const consolidator = yield* MemoryConsolidator.MemoryConsolidator
