@@ -1,5 +1,5 @@
 /**
- * The built-in skills by name, as much of each as an application wants.
+ * The built-in skills by name, configured by options.
  *
  * @since 0.1.0
  */
@@ -23,7 +23,7 @@ import * as WebBrowseSkill from "./web/WebBrowseSkill.js"
 import * as WebSearchSkill from "./web/WebSearchSkill.js"
 
 /**
- * The names of all built-in skills, those first that need nothing.
+ * Names of all built-in skills; those without requirements come first.
  *
  * @since 0.1.0
  * @category constants
@@ -48,19 +48,19 @@ export const names = [
 export type Name = (typeof names)[number]
 
 /**
- * What is left out is not among the skills, or is what its comment says. `true` stands for the defaults.
+ * An absent option leaves its skill out, unless its comment says otherwise. `true` means the defaults.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options {
-  /** Summaries by the model of a role. Without: sentences of the text itself, chosen without a model. */
+  /** Summaries by the model of a role. Default: sentences selected from the text without a model. */
   readonly summaries?: Parameters<typeof TextSummarizeSkill.withModel>[0] | undefined
-  /** `http_request`. Without: with its defaults. */
+  /** Options of `http_request`. Default: its defaults. */
   readonly http?: HttpRequestSkill.Options | undefined
   /**
-   * `code_execute`. Without: JavaScript with the usual limits. With `python`, Python too, with all that the user of
-   * this process may do.
+   * Options of `code_execute`. Default: JavaScript with the usual limits. `python` adds Python, with all rights of the
+   * user of this process.
    */
   readonly code?: CodeOptions | undefined
   /** `text_translate`, by a model. */
@@ -72,7 +72,7 @@ export interface Options {
   /** `file_read` and `file_write`, below one directory. */
   readonly files?: FileSkills.WriteOptions | undefined
   /**
-   * `database_query`, on a file of SQLite, a Postgres server, or with `allowBlocking` the database of a `SqlClient`.
+   * `database_query` on a SQLite file, a Postgres server or, with `allowBlocking`, the database of a `SqlClient`.
    */
   readonly database?: DatabaseQuerySkill.Options | undefined
 }
@@ -90,7 +90,7 @@ type When<T, R> = [T] extends [never] ? never : R
 type Python<C> = Exclude<C[Extract<keyof C, "python">], undefined>
 
 /**
- * What the skills of these options require.
+ * The requirements of these options.
  *
  * @since 0.1.0
  * @category models
@@ -102,7 +102,7 @@ export type ServicesOf<O extends Options> =
   | When<Given<O, "files">, FileSystem.FileSystem | Path.Path>
   | DatabaseQuerySkill.ServicesOf<Given<O, "database">>
 
-/** A name that is misspelt would be passed over in silence. */
+/** Rejects misspelled names, which would otherwise be ignored. */
 type NothingElse<O, Known extends string = never> = { readonly [K in Exclude<keyof O, keyof Options | Known>]: never }
 
 const defaultsOf = <O extends object>(given: true | O): O | undefined => (given === true ? undefined : given)
@@ -113,9 +113,8 @@ const codeOf = (options: CodeOptions | undefined): Skill.Any => {
 }
 
 /**
- * The skills of these options, in the order of `names`. Those that need nothing, `current_datetime`, `math_calculate`,
- * `text_summarize`, `http_request` and `code_execute`, are always there; each of the others comes with its option, and
- * with what it requires.
+ * The skills of these options, in the order of `names`. `current_datetime`, `math_calculate`, `text_summarize`,
+ * `http_request` and `code_execute` are always included; each other skill comes with its option and its requirements.
  *
  * @since 0.1.0
  * @category constructors
@@ -152,13 +151,15 @@ export const make = <const O extends Options = {}>(
  * @category models
  */
 export interface SourceOptions extends Options {
-  /** Of `names`, from code or a configuration. Default: `current_datetime`, `math_calculate`, `text_summarize`. */
+  /**
+   * Selected from `names`, in code or by configuration. Default: `current_datetime`, `math_calculate`,
+   * `text_summarize`.
+   */
   readonly names?: ReadonlyArray<string> | undefined
 }
 
 /**
- * Those of the skills that have these names, as a source to register from. A name that none of them has is a problem of
- * the source.
+ * A source of the selected skills. An unknown name is a problem of the source.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,19 +1,19 @@
 /**
- * The built-in skills by name, as much of each as an application wants.
+ * The built-in skills by name, configured by options.
  *
  * @since 0.1.0
  */
 export * as BuiltinSkills from "./BuiltinSkills.js"
 
 /**
- * Runs the scripts of skills in processes of their own.
+ * Runs scripts of skills in child processes.
  *
  * @since 0.1.0
  */
 export * as ChildScripts from "./process/ChildScripts.js"
 
 /**
- * Executes code.
+ * The `code_execute` skill: executes JavaScript in a sandbox and, on request, Python in a process.
  *
  * @since 0.1.0
  */
@@ -27,14 +27,14 @@ export * as CodeExecutionSkill from "./process/CodeExecutionSkill.js"
 export * as DatabaseQueryError from "./sql/DatabaseQueryError.js"
 
 /**
- * The skill `database_query`: statements that read, on a database that refuses to write while they run.
+ * The skill `database_query`: read-only statements, on a database that refuses writes while they run.
  *
  * @since 0.1.0
  */
 export * as DatabaseQuerySkill from "./sql/DatabaseQuerySkill.js"
 
 /**
- * Tells the time.
+ * The `current_datetime` skill: the current time in a time zone.
  *
  * @since 0.1.0
  */
@@ -55,15 +55,14 @@ export * as FileSkills from "./file/FileSkills.js"
 export * as HttpRequestError from "./web/HttpRequestError.js"
 
 /**
- * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they
- * take.
+ * The skill `http_request`: requests to the public Internet with bounded targets, contents and answers.
  *
  * @since 0.1.0
  */
 export * as HttpRequestSkill from "./web/HttpRequestSkill.js"
 
 /**
- * Search providers over HTTP: an instance of SearXNG, Brave, Tavily, or any other that answers with JSON.
+ * Search providers over HTTP: SearXNG, Brave, Tavily, or any other that answers with JSON.
  *
  * @since 0.1.0
  */
@@ -77,28 +76,28 @@ export * as HttpSearch from "./web/HttpSearch.js"
 export * as MathSkill from "./text/MathSkill.js"
 
 /**
- * Who searches the web.
+ * The port for web search.
  *
  * @since 0.1.0
  */
 export * as SearchProvider from "./web/SearchProvider.js"
 
 /**
- * Shortens texts.
+ * The `text_summarize` skill: shortens texts.
  *
  * @since 0.1.0
  */
 export * as TextSummarizeSkill from "./text/TextSummarizeSkill.js"
 
 /**
- * Translates texts.
+ * The `text_translate` skill: translates texts by a model.
  *
  * @since 0.1.0
  */
 export * as TextTranslateSkill from "./text/TextTranslateSkill.js"
 
 /**
- * The skill `web_browse`: what a page of the public Internet says, as text.
+ * The skill `web_browse`: the text of a page on the public Internet.
  *
  * @since 0.1.0
  */

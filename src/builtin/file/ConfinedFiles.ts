@@ -1,5 +1,5 @@
 /**
- * Files below one directory, whatever names, links and races lead elsewhere.
+ * Reads and writes files below one directory, safe against names, links and races that lead elsewhere.
  *
  * @internal
  * @since 0.1.0
@@ -40,7 +40,7 @@ const failure = (reason: Failure["reason"], message: string): Failure => ({ reas
 const outside = failure("Outside", "The path leads out of the base directory")
 const notAFile = failure("NotAFile", "The path is no regular file")
 
-/** The text of the system names paths of the machine; its reason does not. */
+/** The system's message names paths of the machine; its reason does not. */
 const failureOf = (error: PlatformError): Failure => {
   if (error._tag === "BadArgument") return failure("InvalidPath", "The path is not valid")
   switch (error.reason) {
@@ -68,11 +68,11 @@ const within = (paths: Path.Path, root: string, path: string): Effect.Effect<voi
 
 interface Place {
   readonly root: string
-  /** Where the path leads when it is read as text, links left alone. */
+  /** The path resolved as text, without following links. */
   readonly target: string
 }
 
-/** By the text alone first: nothing is asked about what lies outside, not even whether it exists. */
+/** Checked by text first: nothing outside is examined, not even for existence. */
 const placeOf = (base: string, path: string): Confined<Place> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -93,8 +93,8 @@ const placeOf = (base: string, path: string): Confined<Place> =>
   })
 
 /**
- * An open file is asked where it is: a link that was put into its path between the check and the opening shows here.
- * Where the system has no such answer, the file at the path must be the one that is open.
+ * Asks an open file for its location, which reveals a link put into its path between the check and the opening. Where
+ * the system cannot tell, the file at the path must be the open one.
  */
 const confirm = (root: string, path: string, file: FileSystem.File): Confined<void> =>
   Effect.gen(function* () {
@@ -125,17 +125,17 @@ export const read = (base: string, path: string, maxBytes: number): Confined<Uin
       const { root, target } = yield* placeOf(base, path)
       const real = yield* system(fs.realPath(target))
       yield* within(paths, root, real)
-      // Asked before it is opened: opening a pipe would wait for its writer.
+      // Checked before opening: opening a pipe would wait for its writer.
       if ((yield* system(fs.stat(real))).type !== "File") return yield* Effect.fail(notAFile)
       const file = yield* system(fs.open(real, { flag: "r" }))
       yield* confirm(root, real, file)
       const info = yield* system(file.stat)
       if (info.type !== "File") return yield* Effect.fail(notAFile)
       if (info.size > BigInt(maxBytes)) return yield* Effect.fail(tooLarge(maxBytes))
-      // The size is no promise: files grow, and those of the system tell none.
+      // The size is not reliable: files grow, and system files report none.
       const parts: Array<Uint8Array> = []
       for (let size = 0; ; ) {
-        // A read cannot be called back: the file must not be closed under it.
+        // A read cannot be cancelled: the file must not be closed during it.
         const part = yield* system(Effect.uninterruptible(file.readAlloc(Math.min(chunkBytes, maxBytes - size + 1))))
         if (Option.isNone(part)) return Buffer.concat(parts)
         size += part.value.length
@@ -155,14 +155,14 @@ const optional = <A, R>(effect: Effect.Effect<A, PlatformError, R>): Effect.Effe
   )
 
 /**
- * A path to a directory that leads to it whatever is put into its place later: by its descriptor, where the system
- * gives names to these. It holds until the scope ends.
+ * A path that reaches a directory through its descriptor, whatever is put into its place later, where the system
+ * supports this. Valid until the scope ends.
  */
 const pinned = (root: string, directory: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const paths = yield* Path.Path
-    // As what is in it: a pipe in its place is refused, where opening it would wait.
+    // Opened through its own entry: a pipe in its place is refused, where opening it would wait.
     const handle = yield* Effect.option(fs.open(`${directory}${paths.sep}.`, { flag: "r" }))
     if (Option.isNone(handle)) return directory
     const own = `/proc/self/fd/${handle.value.fd}`
@@ -172,7 +172,7 @@ const pinned = (root: string, directory: string) =>
     return own
   })
 
-/** Makes a directory in another one that lies inside; the path where it really is. */
+/** Creates a directory inside another; returns its real path. */
 const made = (root: string, parent: string, name: string): Confined<string> =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -190,7 +190,7 @@ const made = (root: string, parent: string, name: string): Confined<string> =>
     })
   )
 
-/** The directory of a file, which may have to be made: below the one above it that exists, and that lies inside. */
+/** The directory of a file, created if necessary below the nearest existing directory, which must lie inside. */
 const directoryOf = ({ root, target }: Place, makeDirectories: boolean): Confined<string> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -213,14 +213,14 @@ const directoryOf = ({ root, target }: Place, makeDirectories: boolean): Confine
     return existing.value
   })
 
-/** The file that is replaced, if there is one: the one that a link leads to, if it lies inside. */
+/** The file to be replaced, if any: the target of a link, if it lies inside. */
 const replacedBy = (root: string, path: string, overwrite: boolean) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const paths = yield* Path.Path
     const real = yield* optional(fs.realPath(path))
     if (Option.isNone(real)) {
-      // A link to nothing: a file made through it would lie where it points.
+      // A dangling link: a file created through it would be where it points.
       return Option.isSome(yield* Effect.option(fs.readLink(path))) ? yield* Effect.fail(outside) : undefined
     }
     yield* within(paths, root, real.value)
@@ -231,8 +231,7 @@ const replacedBy = (root: string, path: string, overwrite: boolean) =>
   })
 
 /**
- * Writes a file as a whole: others see what was there before or what is there now, and after a crash it is one of the
- * two. Nothing is left of one that could not be written.
+ * Writes a file atomically: readers, and a crash, see the old or the new content. A failed write leaves nothing behind.
  *
  * @since 0.1.0
  * @category combinators
@@ -259,7 +258,7 @@ export const write = (
     const fill = Effect.scoped(
       Effect.gen(function* () {
         const mode = replaced === undefined ? {} : { mode: replaced.mode }
-        // A file of that name that is not ours must stay.
+        // A file of that name that was not created here must stay.
         const opened = Effect.tap(fs.open(temporary, { flag: "wx", ...mode }), () => Effect.sync(() => (isMade = true)))
         const file = yield* system(Effect.uninterruptible(opened))
         yield* confirm(root, temporary, file)
@@ -267,7 +266,7 @@ export const write = (
         yield* system(Effect.uninterruptible(file.sync))
       })
     )
-    // Of two that make a file at once, only one may: a link is refused where a rename would replace.
+    // Of two concurrent creations one fails: a link is refused where a rename would replace.
     const publish = options.overwrite ? fs.rename(temporary, target) : fs.link(temporary, target)
     yield* Effect.zipRight(fill, Effect.uninterruptible(system(publish))).pipe(
       Effect.onExit((exit) =>

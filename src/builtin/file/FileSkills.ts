@@ -14,16 +14,16 @@ import * as Skill from "../../skill/definition/Skill.js"
 import * as ConfinedFiles from "./ConfinedFiles.js"
 
 /**
- * A file was not read or not written. `path` is the one that was asked for.
+ * A file was not read or written. `path` is the requested one.
  *
  * - `Configuration`: the base directory does not exist
- * - `InvalidPath`, `InvalidContent`: what no file can be called, or content that is not in its encoding
- * - `Outside`: the path leads out of the base directory, by its text or by a link
- * - `NotFound`: there is no such file, or no such directory to write it to
+ * - `InvalidPath`, `InvalidContent`: an impossible file name, or content that does not match its encoding
+ * - `Outside`: the path leaves the base directory, by its text or by a link
+ * - `NotFound`: the file, or the directory to write it to, does not exist
  * - `NotAFile`: a directory, a device, a pipe or a socket
  * - `NotText`: the file is not UTF-8
- * - `TooLarge`: the file, or what is to be written, goes beyond the limit
- * - `Exists`: there is a file already, and it must not be replaced
+ * - `TooLarge`: the file, or the content to write, exceeds the limit
+ * - `Exists`: the file exists and must not be replaced
  * - `PermissionDenied`, `System`: the system refused
  *
  * @since 0.1.0
@@ -50,7 +50,7 @@ export class FileAccessError extends ErrorCode.TaggedError<FileAccessError>(
 }) {}
 
 /**
- * How bytes are given as text.
+ * How bytes are represented as text.
  *
  * @since 0.1.0
  * @category models
@@ -87,9 +87,9 @@ const mebibyte = 1024 * 1024
  * @category models
  */
 export interface ReadOptions {
-  /** Nothing outside of it is read, whatever links say. */
+  /** Nothing outside it is read, whatever links say. */
   readonly baseDirectory: string
-  /** Larger files are refused: 1 MiB unless given. */
+  /** Larger files are refused. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
 
@@ -171,13 +171,13 @@ export const read = (
  * @category models
  */
 export interface WriteOptions {
-  /** Nothing outside of it is written, whatever links say. */
+  /** Nothing outside it is written, whatever links say. */
   readonly baseDirectory: string
-  /** Larger contents are refused: 1 MiB unless given. */
+  /** Larger contents are refused. Default 1 MiB. */
   readonly maxBytes?: number | undefined
-  /** False: a file that exists is never replaced. */
+  /** False: existing files are never replaced. */
   readonly overwrite?: boolean | undefined
-  /** Makes the directories of a path; unless given, they must exist. */
+  /** Creates missing directories. Default: they must exist. */
   readonly makeDirectories?: boolean | undefined
 }
 
@@ -204,7 +204,7 @@ export interface WriteResult extends Schema.Schema.Type<typeof WriteResult> {}
 
 const WriteFields: Schema.Schema<WriteParams, any> = Schema.Struct({ path, content: Schema.String, encoding })
 
-/** Lone surrogates have no UTF-8: they would be read back as something else. */
+/** Lone surrogates have no UTF-8 form and would be read back changed. */
 const bytesOf = ({ content, encoding, path }: WriteParams): Either.Either<Uint8Array, FileAccessError> =>
   encoding === "base64"
     ? Either.mapLeft(Encoding.decodeBase64(content), () =>
@@ -223,8 +223,8 @@ const bytesOf = ({ content, encoding, path }: WriteParams): Either.Either<Uint8A
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
 /**
- * The skill `file_write`: writes a file below the base directory as a whole. What was there is replaced at once, or
- * kept when the writing fails, is interrupted or crashes.
+ * The skill `file_write`: writes a file below the base directory atomically. If writing fails, is interrupted or
+ * crashes, the previous content stays.
  *
  * @since 0.1.0
  * @category constructors
@@ -245,7 +245,7 @@ export const write = (
       Effect.gen(function* () {
         const { path } = params
         const tooLarge = errorOf(path, { reason: "TooLarge", message: `The content is larger than ${maxBytes} bytes` })
-        // Before it is decoded: neither encoding needs twice as many characters as bytes.
+        // Checked before decoding: neither encoding needs twice as many characters as bytes.
         if (params.content.length > 2 * maxBytes + 4) return yield* tooLarge
         const bytes = yield* bytesOf(params)
         if (bytes.length > maxBytes) return yield* tooLarge

@@ -1,14 +1,14 @@
 /**
- * Runs the scripts of skills in processes of their own.
+ * Runs scripts of skills in child processes.
  *
  * A script gets a clean environment (`PATH`, `LANG`, `HOME` and `TMPDIR` in a folder that is removed afterwards,
- * `LEX_SKILL_NAME`, `LEX_SKILL_DIR`, `LEX_SCRIPT_NAME`, and what `env` gives), its parameters as JSON on standard
- * input, and its skill's folder as working folder. When it ends, fails, goes beyond a limit or is interrupted,
- * everything it has started is killed.
+ * `LEX_SKILL_NAME`, `LEX_SKILL_DIR`, `LEX_SCRIPT_NAME`, and `env`), its parameters as JSON on standard input, and its
+ * skill's folder as working directory. When it ends, fails, exceeds a limit or is interrupted, everything it started is
+ * killed.
  *
- * It runs as the user of this process and with that user's rights on files and the network. On Linux, where the kernel
+ * It runs as the user of this process, with that user's rights on files and the network. On Linux, where the kernel
  * allows process namespaces, it sees no other process; elsewhere (`isolation`) it can read what the user can read of
- * other processes, and a script that multiplies is bounded by the kernel only for users other than root.
+ * other processes, and only the kernel stops a fork bomb, for users other than root.
  *
  * @since 0.1.0
  */
@@ -29,7 +29,7 @@ import type * as ProcessRequest from "./ProcessRequest.js"
 import * as ProcessRun from "./ProcessRun.js"
 
 /**
- * The types of scripts, by the ends of their names.
+ * Script types, by file extension.
  *
  * @since 0.1.0
  * @category models
@@ -41,46 +41,46 @@ export type ScriptType = "py" | "sh" | "js"
  * @category models
  */
 export interface Options {
-  /** All three. */
+  /** Default: all three. */
   readonly allowedTypes?: ReadonlyArray<ScriptType> | undefined
-  /** What a request does not say otherwise: 30 seconds. Waiting for its turn does not count. */
+  /** Default time limit of a request: 30 seconds, without the wait for its turn. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Of standard output: 1 MiB. */
+  /** Maximum bytes of standard output. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined
-  /** Of the end of standard error, which is kept: 64 KiB. */
+  /** Bytes kept from the end of standard error. Default 64 KiB. */
   readonly maxErrorBytes?: number | undefined
-  /** Of all processes of a script together: 256 MiB. Looked at every 50 ms. */
+  /** Maximum memory of all processes of a script. Default 256 MiB; checked every 50 ms. */
   readonly maxMemoryBytes?: number | undefined
-  /** Of a script's file: 1 MiB. */
+  /** Maximum size of a script file. Default 1 MiB. */
   readonly maxScriptBytes?: number | undefined
-  /** Of a script, at one time: 64. Looked at every 50 ms. */
+  /** Maximum concurrent processes of a script. Default 64; checked every 50 ms. */
   readonly maxProcesses?: number | undefined
   /**
-   * Absolute paths, or names that are looked for in the folders of the system and then in `PATH`: `python3`, `sh`, and
-   * for `js` the program that runs this process.
+   * Absolute paths, or names searched in the system folders and then in `PATH`. Default `python3`, `sh` and, for `js`,
+   * the program that runs this process.
    */
   readonly interpreters?: { readonly [Type in ScriptType]?: string | undefined } | undefined
-  /** More variables for all scripts. Redacted ones are taken out of what scripts write to standard error. */
+  /** Additional variables for all scripts. Redacted values are removed from standard error. */
   readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
-  /** Scripts that run at once: 8. Others wait for their turn. */
+  /** Concurrent scripts; others wait. Default 8. */
   readonly concurrency?: number | undefined
   /**
-   * How what a script has started is kept together. `namespace` runs nothing where the system does not allow
-   * namespaces, `scan` uses none, `auto` is `namespace` where it works, else `scan`.
+   * How the processes of a script are tracked. `namespace` runs nothing where the system forbids namespaces, `scan`
+   * uses none, `auto` uses namespaces where they work.
    */
   readonly isolation?: Isolation | undefined
 }
 
 const allTypes: ReadonlyArray<ScriptType> = ["py", "sh", "js"]
 
-/** The kernel's own limit on each process is a backstop between two looks: libraries reserve more than they use. */
+/** The kernel's limit per process is a backstop between two checks: libraries reserve more than they use. */
 const addressBytes = (maxMemoryBytes: number): number => 4 * maxMemoryBytes + 1024 ** 3
 
-/** The heap that leaves room for the rest of node. Without it V8 lets garbage grow beyond the limit. */
+/** A heap that leaves room for the rest of node. Without a limit V8 lets garbage grow beyond it. */
 const heapMegabytes = (maxMemoryBytes: number): number =>
   Math.max(16, Math.floor(Math.max(maxMemoryBytes / 2, maxMemoryBytes - 64 * 1024 ** 2) / 1024 ** 2))
 
-/** How interpreters tell that memory ran out, in lines of their own. */
+/** Lines by which interpreters report that memory ran out. */
 const outOfMemory = /JavaScript heap out of memory|^MemoryError\b/m
 
 const readOutput = (stdout: string): unknown => Either.getOrElse(JsonRepair.decode(stdout), () => stdout)
@@ -88,7 +88,7 @@ const readOutput = (stdout: string): unknown => Either.getOrElse(JsonRepair.deco
 const typeOf = (path: string): ScriptType | undefined =>
   allTypes.find((type) => path.endsWith(`.${type}`) && !path.endsWith(`/.${type}`))
 
-/** What every script is run with. */
+/** Services and settings for every script. */
 interface Host {
   readonly fs: FileSystem.FileSystem
   readonly path: Path.Path
@@ -204,7 +204,7 @@ const run = (host: Host, request: ScriptRunner.ScriptRequest) =>
   })
 
 /**
- * Decides once how processes are kept together; interpreters are looked up when a script needs them.
+ * Decides once how processes are tracked; interpreters are looked up when a script needs them.
  *
  * @since 0.1.0
  * @category constructors
@@ -232,8 +232,8 @@ export const make = (
   })
 
 /**
- * `NodeContext.layer` of `@effect/platform-node` gives what it needs. Nothing is run on Windows: what a script leaves
- * behind could not be killed there.
+ * `NodeContext.layer` of `@effect/platform-node` provides the requirements. Nothing runs on Windows, where leftover
+ * processes could not be killed.
  *
  * @since 0.1.0
  * @category layers

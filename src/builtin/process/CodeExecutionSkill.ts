@@ -1,5 +1,5 @@
 /**
- * Executes code.
+ * The `code_execute` skill: executes JavaScript in a sandbox and, on request, Python in a process.
  *
  * @since 0.1.0
  */
@@ -17,11 +17,11 @@ import * as ProcessRun from "./ProcessRun.js"
 import * as PythonProcess from "./PythonProcess.js"
 
 /**
- * The code did not run to its end. `stdout` is what it had printed.
+ * The code did not finish. `stdout` holds what it had printed.
  *
  * - `Threw`: it failed, with `message`
- * - `Timeout`, `MemoryLimit`, `OutputLimit`, `ProcessLimit`: it went beyond a limit and was stopped
- * - `Unavailable`: there is nothing here that executes the language
+ * - `Timeout`, `MemoryLimit`, `OutputLimit`, `ProcessLimit`: it exceeded a limit and was stopped
+ * - `Unavailable`: nothing here executes the language
  *
  * @since 0.1.0
  * @category errors
@@ -40,13 +40,13 @@ export class CodeExecutionError extends ErrorCode.TaggedError<CodeExecutionError
  * @category models
  */
 export interface Options {
-  /** For one execution, whatever the call asks for. Default 10 seconds. */
+  /** Time limit of one execution, whatever the call requests. Default 10 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Beyond the 16 MiB that an engine begins with. Default 64 MiB. */
+  /** Memory beyond the 16 MiB with which an engine starts. Default 64 MiB. */
   readonly maxMemoryBytes?: number | undefined
-  /** Characters that are printed, and characters that are returned, at most. Default 64 Ki. */
+  /** Maximum characters printed, and maximum returned. Default 64 Ki. */
   readonly maxOutputChars?: number | undefined
-  /** Executions at a time: each has a thread. Default 4. */
+  /** Concurrent executions, each with its own thread. Default 4. */
   readonly maxConcurrent?: number | undefined
 }
 
@@ -146,7 +146,7 @@ const traits = (options: Options | undefined) => ({
   idempotent: true,
   maxRetries: 0,
   maxConcurrent: options?.maxConcurrent ?? 4,
-  // What executes ends first, and says what the code had printed.
+  // The engine's own limit ends first and reports what the code had printed.
   timeout: Duration.sum(Duration.decode(options?.timeout ?? defaultTimeout), "10 seconds")
 })
 
@@ -171,8 +171,8 @@ const runJavaScript = (
   )
 
 /**
- * `code_execute`: JavaScript (ES2023) in a sandbox of WebAssembly, with a thread and a memory of its own. It needs the
- * package `quickjs-emscripten`. Each execution begins anew; nothing of one is left for the next.
+ * `code_execute`: JavaScript (ES2023) in a WebAssembly sandbox, with its own thread and memory. Requires the package
+ * `quickjs-emscripten`. Executions share no state.
  *
  * @since 0.1.0
  * @category constructors
@@ -186,7 +186,7 @@ export const make = (options?: Options): Skill.Skill<Parameters, Output, CodeExe
   })
 
 /**
- * With the usual limits.
+ * `code_execute` with the usual limits.
  *
  * @since 0.1.0
  * @category skills
@@ -194,23 +194,21 @@ export const make = (options?: Options): Skill.Skill<Parameters, Output, CodeExe
 export const skill: Skill.Skill<Parameters, Output, CodeExecutionError> = make()
 
 /**
- * How Python is run, beside the limits that hold for every language.
+ * Options of Python, in addition to the limits of every language.
  *
  * @since 0.1.0
  * @category models
  */
 export interface PythonOptions {
-  /**
-   * An absolute path, or a name that is looked for in the folders of the system and then in `PATH`. Default `python3`.
-   */
+  /** An absolute path, or a name searched in the system folders and then in `PATH`. Default `python3`. */
   readonly interpreter?: string | undefined
-  /** Of all processes of an execution together, the interpreter included. Default 256 MiB. */
+  /** Maximum memory of all processes of an execution, including the interpreter. Default 256 MiB. */
   readonly maxMemoryBytes?: number | undefined
-  /** Of an execution, at one time. Default 16. */
+  /** Maximum concurrent processes of an execution. Default 16. */
   readonly maxProcesses?: number | undefined
   /**
-   * How what the code has started is kept together. `namespace` runs nothing where the system does not allow
-   * namespaces, `scan` uses none, `auto` is `namespace` where it works, else `scan`.
+   * How the processes of the code are tracked. `namespace` runs nothing where the system forbids namespaces, `scan`
+   * uses none, `auto` uses namespaces where they work.
    */
   readonly isolation?: Isolation | undefined
 }
@@ -221,7 +219,7 @@ interface Runner {
   readonly processes: ProcessRun.Service
 }
 
-/** Looks at the machine once, not for every execution. */
+/** Examines the machine once, not for every execution. */
 const processesOf = (isolation: Isolation | undefined) => {
   let known: Runner | undefined
   return Effect.gen(function* () {
@@ -245,14 +243,14 @@ const unavailable = (error: ProcessRequest.ProcessError): CodeExecutionError =>
   })
 
 /**
- * `code_execute` for Python as well as for JavaScript. Python is for code that you would run yourself: each execution
- * has a process of its own with a clean environment and a folder that is removed afterwards, is bounded in time,
- * output, memory and processes, and leaves nothing running; but the process has the rights of the user of this one on
- * files and the network. JavaScript stays in its sandbox.
+ * `code_execute` for Python as well as JavaScript. Use it only for code you would run yourself: each execution has its
+ * own process with a clean environment, a temporary folder, and limits on time, output, memory and processes, and
+ * leaves nothing running; but the process has the rights of this process's user on files and the network. JavaScript
+ * stays in its sandbox.
  *
- * Python has its `input` as a variable, and nothing on standard input. A value that JSON does not have is returned as
- * its `repr`, a whole number beyond 2 ** 53 as text, a set as a list. Python that prints far too much is stopped
- * without what it had printed.
+ * Python gets its `input` as a variable, and nothing on standard input. A value without a JSON form is returned as its
+ * `repr`, a whole number beyond 2 ** 53 as text, a set as a list. Python that prints far too much is stopped, and its
+ * output is lost.
  *
  * @since 0.1.0
  * @category constructors
@@ -293,7 +291,7 @@ export const withPython = (
   return Skill.make("code_execute", {
     ...traits(options),
     description: "Executes Python or JavaScript and gives what it prints and returns",
-    // What Python has done to files or elsewhere would be done twice.
+    // Effects of Python on files or elsewhere would be repeated.
     idempotent: false,
     parameters: ParametersWithPython,
     handler: (

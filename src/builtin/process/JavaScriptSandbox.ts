@@ -1,6 +1,6 @@
 /**
- * JavaScript in a sandbox: QuickJS compiled to WebAssembly, in a thread of its own. The code sees the language and
- * nothing of the machine: no files, no network, no timers, no modules, no process.
+ * Runs JavaScript in QuickJS, compiled to WebAssembly, in its own thread. The code sees the language and nothing of the
+ * machine: no files, network, timers, modules or processes.
  *
  * @internal
  * @since 0.1.0
@@ -14,9 +14,9 @@ import * as Effect from "effect/Effect"
  */
 export interface Limits {
   readonly timeout: Duration.Duration
-  /** Bytes of the code's memory, beyond the 16 MiB that the engine begins with. */
+  /** Memory of the code, in bytes, beyond the 16 MiB with which the engine starts. */
   readonly maxMemoryBytes: number
-  /** Characters that it prints and returns. */
+  /** Maximum characters printed and returned. */
   readonly maxOutputChars: number
 }
 
@@ -28,10 +28,10 @@ export type Ended =
   | { readonly _tag: "Returned"; readonly stdout: string; readonly result: unknown }
   | { readonly _tag: "Threw"; readonly stdout: string; readonly error: string }
   | { readonly _tag: "Exceeded"; readonly stdout: string; readonly limit: "time" | "memory" | "output" }
-  /** The sandbox itself could not be had. */
+  /** The sandbox could not be loaded. */
   | { readonly _tag: "Broken"; readonly cause: unknown; readonly isMissing: boolean }
 
-/** Runs in the thread, as CommonJS; it is given what stands in `workerData` and answers with one message. */
+/** Runs in the thread, as CommonJS; takes `workerData` and answers with one message. */
 const thread = `
 const { parentPort, workerData } = require("node:worker_threads")
 const { code, input, library, maxMemoryBytes, maxOutputChars, millis } = workerData
@@ -131,12 +131,12 @@ const read = (message: Message): Ended => {
   return { _tag: "Returned", stdout: message.stdout, result: JSON.parse(message.json) as unknown }
 }
 
-/** The thread looks at its own clock; this is for one that no longer does. */
+/** The thread checks its own clock; this limit is for a thread that no longer does. */
 const GRACE_MILLIS = 2000
 
 /**
- * Runs code to its end; the value of its last expression is the result, a promise's when it settles. Interruption ends
- * the thread.
+ * Runs code to its end. The result is the value of its last expression; a promise is awaited. Interruption ends the
+ * thread.
  *
  * @since 0.1.0
  * @category constructors

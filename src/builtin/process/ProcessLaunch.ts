@@ -1,5 +1,5 @@
 /**
- * How a command is started so that all it starts can be found and killed.
+ * Starts commands so that everything they start can be found and killed.
  *
  * @internal
  * @since 0.1.0
@@ -13,17 +13,17 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 
 /**
- * - `namespace`: in a process namespace of its own (Linux, where the kernel allows it): the kernel kills all that is in
- *   it with its first process, and the command sees no process outside, this one included
- * - `scan`: the processes of the machine are searched for those it has started
- * - `auto`: `namespace` where it works, else `scan`
+ * - `namespace`: a process namespace of its own (Linux, where the kernel allows it): the kernel kills everything in it
+ *   with its first process, and the command sees no process outside
+ * - `scan`: searches the machine's processes for those the command started
+ * - `auto`: `namespace` where it works, otherwise `scan`
  *
  * @since 0.1.0
  * @category models
  */
 export type Isolation = "auto" | "namespace" | "scan"
 
-/** Where commands are looked for, and what commands find there. */
+/** Search path for commands and for their own look-ups. */
 const safePath: ReadonlyArray<string> = [
   "/usr/local/bin",
   "/opt/homebrew/bin",
@@ -34,7 +34,7 @@ const safePath: ReadonlyArray<string> = [
 ]
 
 /**
- * `PATH` for a command: its own folder, then those of the system.
+ * `PATH` of a command: its own folder, then the system folders.
  *
  * @since 0.1.0
  * @category constants
@@ -51,7 +51,7 @@ const isProgram = (fs: FileSystem.FileSystem, path: string): Effect.Effect<boole
   })
 
 /**
- * The path of a program: as it is where it is absolute, else from the folders of the system and then from `PATH`.
+ * The path of a program: absolute paths unchanged, names searched in the system folders and then in `PATH`.
  *
  * @since 0.1.0
  * @category constructors
@@ -69,19 +69,19 @@ export const find = (name: string): Effect.Effect<string | undefined, never, Fil
   })
 
 /**
- * Reads one line first, which comes when this process is ready, and answers with one character on standard error. The
- * limit on the processes of the user has two names.
+ * First reads one line, which arrives when this process is ready, and answers with one character on standard error. The
+ * limit on the user's processes has two names.
  */
 const begin =
   'IFS= read -r _ || exit 125; ulimit -c 0; ulimit -m "$1"; test -z "$2" || ulimit -v "$2"; ' +
   'test -z "$3" || ulimit -p "$3" || ulimit -u "$3"; shift 3; '
 
-/** Then nothing of it is left: the command takes its place. */
+/** The command then replaces it without a trace. */
 const plain = `{ ${begin}} 2>/dev/null; printf . >&2; exec "$@"`
 
 /**
- * The first process of a namespace stays to collect what others leave behind. What it and `unshare` say of signals is
- * not the command's: standard error is 3 until the command has it.
+ * The first process of a namespace stays to reap orphans. Its own messages and those of `unshare` about signals are
+ * dropped: standard error is descriptor 3 until the command gets it.
  */
 const keeper = 'exec "$@" 3>&2 2>/dev/null'
 const kept = `${begin}printf . >&3; ( "$@" ) 2>&3 3>&-; exit $?`
@@ -93,7 +93,7 @@ interface Namespace {
   readonly flags: ReadonlyArray<string>
 }
 
-/** From the one that hides most; the first that works is used. The last ones need to be root. */
+/** Ordered from the strictest; the first that works is used. The last ones require root. */
 const namespaces: ReadonlyArray<ReadonlyArray<string>> = [
   ["--user", "--map-current-user", "--pid", "--mount-proc", "--fork", "--kill-child"],
   ["--pid", "--mount-proc", "--fork", "--kill-child"],
@@ -127,9 +127,9 @@ const findNamespace: Effect.Effect<
 export interface Launch {
   readonly command: string
   readonly args: ReadonlyArray<string>
-  /** A limit that all its descendants inherit and that nobody else has: by it they are known. */
+  /** A limit that all descendants inherit and that is unique to them: it identifies them. */
   readonly tag: string
-  /** Whether the first process keeps a namespace: the command itself is the second one inside. */
+  /** Whether the first process keeps a namespace, so that the command is the second one inside. */
   readonly isKept: boolean
 }
 
@@ -138,17 +138,17 @@ export interface Launch {
  * @category models
  */
 export interface Launcher {
-  /** Whether namespaces are in use; `undefined` where they were asked for and do not work. */
+  /** Whether namespaces are in use; `undefined` if they were requested and do not work. */
   readonly isolation: "namespace" | "scan" | undefined
   /**
-   * The first line of the input and the first character on standard error are not the command's: they start it, and say
-   * that it has.
+   * The first line of input and the first character on standard error belong to the launcher: they start the command
+   * and report that it started.
    */
   readonly wrap: (
     command: string,
     args: ReadonlyArray<string>,
     limits: {
-      /** Of the address space of each process by itself. */
+      /** Limit on the address space of each process. */
       readonly maxAddressBytes: number | undefined
       readonly maxProcesses: number
     }
@@ -156,8 +156,8 @@ export interface Launcher {
 }
 
 /**
- * The resident set is a limit that Linux keeps, hands on and does not enforce. In kilobytes: above the memory of any
- * machine, and not from the services of a run, since two processes of one seed would kill each other's commands.
+ * Linux stores and inherits the resident-set limit but does not enforce it. In kilobytes: above any machine's memory.
+ * Not drawn from the run's random service, because two processes with one seed would kill each other's commands.
  */
 const makeTag = (): number => {
   const most = hardLimit()
@@ -175,12 +175,12 @@ const hardLimit = (): number => {
 }
 
 /**
- * The kernel counts a user's tasks all over the machine: others of the user may start this many more before it refuses
- * the command's.
+ * The kernel counts a user's tasks machine-wide: the user's other tasks may grow by this many before the command's are
+ * refused.
  */
 const spareTasks = 512
 
-/** Tasks of the user of this process; nobody counts those of root. */
+/** Tasks of this process's user; root's are not counted. */
 const userTasks: Effect.Effect<number | undefined> = Effect.sync(() => {
   const uid = process.getuid?.() ?? 0
   if (uid === 0 || process.platform !== "linux") return undefined
@@ -190,7 +190,7 @@ const userTasks: Effect.Effect<number | undefined> = Effect.sync(() => {
     try {
       if (Fs.statSync(`/proc/${name}`).uid === uid) tasks += Fs.readdirSync(`/proc/${name}/task`).length
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   return tasks

@@ -1,5 +1,5 @@
 /**
- * What goes in and out of a command.
+ * Standard input, output and error of a command.
  *
  * @internal
  * @since 0.1.0
@@ -12,7 +12,7 @@ import * as SecretText from "../../internal/text/SecretText.js"
 const chunkBytes = 64 * 1024
 
 /**
- * The first line starts the command, the rest is its own.
+ * The first line starts the command; the rest is its input.
  *
  * @since 0.1.0
  * @category constructors
@@ -25,7 +25,7 @@ export const input = (text: string): Stream.Stream<Uint8Array> => {
 }
 
 /**
- * Standard output. Beyond the limit nothing is kept.
+ * Collects standard output up to a limit; nothing beyond it is kept.
  *
  * @since 0.1.0
  * @category models
@@ -50,7 +50,7 @@ export class Output {
 }
 
 /**
- * Standard error: the last bytes of what goes through.
+ * Keeps the last bytes of standard error.
  *
  * @since 0.1.0
  * @category models
@@ -59,7 +59,7 @@ export class Tail {
   private chunks: Array<Uint8Array> = []
   private size = 0
   private isCut = false
-  /** The first byte is that of the launcher. */
+  /** The first byte comes from the launcher. */
   hasStarted = false
 
   constructor(private readonly limit: number) {}
@@ -69,7 +69,7 @@ export class Tail {
     this.hasStarted = true
     this.chunks.push(own)
     this.size += own.length
-    // Only now and then: each time what is kept is copied.
+    // Trimmed only now and then, because trimming copies what is kept.
     if (this.size > 2 * this.limit + chunkBytes) this.cut()
   }
 
@@ -82,7 +82,7 @@ export class Tail {
     return last
   }
 
-  /** Where something is missing, the line it ends in goes too: it could be the end of a secret. */
+  /** If the beginning is missing, the first partial line is dropped too: it could be the end of a secret. */
   text(secrets: ReadonlyArray<Redacted.Redacted<string>>): string {
     const text = new TextDecoder().decode(this.cut())
     return SecretText.redact(this.isCut ? text.slice(text.indexOf("\n") + 1 || text.length) : text, secrets)

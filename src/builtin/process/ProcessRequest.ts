@@ -13,19 +13,19 @@ import type * as Redacted from "effect/Redacted"
  * @category models
  */
 export interface Limits {
-  /** 30 seconds. */
+  /** Default 30 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Of standard output: 1 MiB. The first byte beyond kills. */
+  /** Maximum bytes of standard output. Default 1 MiB; the first byte beyond kills the command. */
   readonly maxOutputBytes?: number | undefined
-  /** Of the end of standard error, which is kept: 64 KiB. What comes before is forgotten. */
+  /** Bytes kept from the end of standard error. Default 64 KiB. */
   readonly maxErrorBytes?: number | undefined
-  /** Of all its processes together: 256 MiB. */
+  /** Maximum memory of all its processes. Default 256 MiB. */
   readonly maxMemoryBytes?: number | undefined
-  /** At one time: 64. */
+  /** Maximum concurrent processes. Default 64. */
   readonly maxProcesses?: number | undefined
   /**
-   * Of the address space of each process, kept by the kernel: none. Interpreters that reserve what they never use (V8)
-   * do not bear one.
+   * Limit on the address space of each process, enforced by the kernel. Default: none, because interpreters that
+   * reserve memory they never use (V8) fail under one.
    */
   readonly maxAddressBytes?: number | undefined
 }
@@ -35,16 +35,16 @@ export interface Limits {
  * @category models
  */
 export interface Request {
-  /** An absolute path, or a name that is looked for in the folders of the system and then in `PATH`. */
+  /** An absolute path, or a name searched in the system folders and then in `PATH`. */
   readonly command: string
   readonly args?: ReadonlyArray<string> | undefined
-  /** That nobody reads it is no failure. */
+  /** Input that is not read is not a failure. */
   readonly stdin?: string | undefined
-  /** The temporary folder, unless given. */
+  /** Default: the temporary folder. */
   readonly cwd?: string | undefined
   /**
-   * On top of `PATH`, `LANG`, and `HOME` and `TMPDIR`, which are the temporary folder. Redacted values are taken out of
-   * standard error.
+   * Added to `PATH` and `LANG`, and to `HOME` and `TMPDIR`, which are the temporary folder. Redacted values are removed
+   * from standard error.
    */
   readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
   readonly limits?: Limits | undefined
@@ -55,19 +55,19 @@ export interface Request {
  * @category models
  */
 export interface Result {
-  /** Bytes that are not UTF-8 are replaced. */
+  /** Invalid UTF-8 is replaced. */
   readonly stdout: string
-  /** The end of it, secrets taken out. */
+  /** The end of standard error, without secrets. */
   readonly stderr: string
-  /** 128 and the number of the signal where one ended it, as shells have it. */
+  /** If a signal ended it, 128 plus the signal's number, as in shells. */
   readonly exitCode: number
-  /** Inside a namespace an exit code above 128 counts as the signal that it stands for. */
+  /** In a namespace, an exit code above 128 counts as the corresponding signal. */
   readonly signal: string | undefined
   readonly durationMs: number
 }
 
 /**
- * The command was not started, or was killed at a limit.
+ * The command was not started, or exceeded a limit and was killed.
  *
  * @since 0.1.0
  * @category errors
@@ -77,7 +77,7 @@ export class ProcessError extends Data.TaggedError("ProcessError")<{
   readonly message: string
   readonly hint?: string | undefined
   readonly stderr?: string | undefined
-  /** What was written before a limit; nothing where that was too much. */
+  /** Output before the limit; absent if the output itself was too large. */
   readonly stdout?: string | undefined
   readonly cause?: unknown
 }> {}

@@ -1,8 +1,8 @@
 /**
- * One command in a process of its own: with a clean environment, a folder that is removed afterwards, limits on time,
- * output, memory and processes, and nothing left running behind it.
+ * Runs one command in a child process: with a clean environment, a temporary folder, limits on time, output, memory and
+ * processes, and no process left over.
  *
- * A command runs as the user of this process: where no namespace hides it (`ProcessLaunch`), it can read what that user
+ * A command runs as the user of this process. Unless a namespace hides it (`ProcessLaunch`), it can read what that user
  * can read.
  *
  * @internal
@@ -45,9 +45,9 @@ import * as ProcessTree from "./ProcessTree.js"
  * @category models
  */
 export interface Service {
-  /** How processes are kept together: `undefined` where the way asked for does not work, and nothing is run. */
+  /** How processes are tracked; `undefined` if the requested way does not work, and nothing is run. */
   readonly isolation: "namespace" | "scan" | undefined
-  /** Interruption kills everything it has started, removes the folder, and ends after that. Exit codes are results. */
+  /** Interruption kills everything the command started, removes the folder, and then ends. Exit codes are results. */
   readonly run: (request: Request) => Effect.Effect<Result, ProcessError>
   /** The path of a program. */
   readonly find: (name: string) => Effect.Effect<string | undefined>
@@ -58,24 +58,24 @@ export interface Service {
  * @category models
  */
 export interface Options {
-  /** `auto`. */
+  /** Default `auto`. */
   readonly isolation?: ProcessLaunch.Isolation | undefined
-  /** `/proc` where there is one, else `ps`. */
+  /** Default `/proc` if it exists, otherwise `ps`. */
   readonly source?: ProcessTable.Source | undefined
-  /** That of this process. Windows is refused: it has neither signals nor groups that could be killed as a whole. */
+  /** Default: this process's. Windows is refused: it has no signals or process groups to kill. */
   readonly platform?: string | undefined
 }
 
-/** How far a limit can be passed before it is seen. A reading may take a tenth of the time at most. */
+/** Intervals of limit checks. A check may take at most a tenth of the time. */
 const watchMillis = { proc: 50, ps: 250 } as const
 
-/** What was written before the end is in the pipe: reading it takes no longer, unless somebody else holds the pipe. */
+/** Output written before the end is in the pipe: reading it takes no longer, unless another process holds the pipe. */
 const drainMillis = 1_000
 
-/** What a system takes as one argument is 128 KiB, all together with the environment at least 256. */
+/** A system accepts 128 KiB in one argument, and at least 256 in all arguments with the environment. */
 const maxArgumentBytes = 100_000
 
-/** Finalizers wait for processes, not for the clock of a test. */
+/** Finalizers wait for processes on the real clock, not a test's. */
 const onMachine = Effect.withClock(Clock.make())
 
 const signalNames: ReadonlyMap<number, string> = new Map(
@@ -83,11 +83,11 @@ const signalNames: ReadonlyMap<number, string> = new Map(
 )
 
 interface End extends Pick<Result, "exitCode" | "signal"> {
-  /** Not by a signal to the process that was started. */
+  /** Whether the first process exited, rather than being ended by a signal. */
   readonly isOrderly: boolean
 }
 
-/** How the first process ended: the platform gives the signal in the message of a failure only. */
+/** How the first process ended: the platform reports the signal only in a failure's message. */
 const endOf = (exit: Exit.Exit<number, PlatformError>, isKept: boolean): End => {
   if (Exit.isSuccess(exit)) {
     return { exitCode: exit.value, signal: isKept ? signalNames.get(exit.value - 128) : undefined, isOrderly: true }
@@ -100,7 +100,7 @@ const endOf = (exit: Exit.Exit<number, PlatformError>, isKept: boolean): End => 
 const valueOf = (value: string | Redacted.Redacted<string>): string =>
   typeof value === "string" ? value : Redacted.value(value)
 
-/** What would make the call of the system throw instead of fail. */
+/** Input for which the system call would throw instead of fail. */
 const problemOf = (texts: ReadonlyArray<string>): string | undefined => {
   if (texts.some((text) => text.includes("\0"))) return "An argument or a variable of the command holds a NUL character"
   const bytes = texts.reduce((total, text) => total + Buffer.byteLength(text) + 1, 0)
@@ -109,7 +109,7 @@ const problemOf = (texts: ReadonlyArray<string>): string | undefined => {
     : undefined
 }
 
-/** What every command needs. */
+/** Services for every command. */
 interface Machine {
   readonly executor: CommandExecutor.CommandExecutor
   readonly fs: FileSystem.FileSystem
@@ -119,7 +119,7 @@ interface Machine {
 }
 
 /**
- * Decides once how processes are kept together, and reads the process table once for all commands.
+ * Decides once how processes are tracked, and reads the process table once for all commands.
  *
  * @since 0.1.0
  * @category constructors
@@ -176,7 +176,7 @@ const execute = (machine: Machine, request: Request): Effect.Effect<Result, Proc
     )
   })
 
-/** Makes readable first what the command made unreadable. Links are not followed. */
+/** First makes readable what the command made unreadable. Does not follow links. */
 const remove = ({ executor, fs }: Machine, path: string): Effect.Effect<void> =>
   fs.remove(path, { recursive: true, force: true }).pipe(
     Effect.catchAll(() =>
@@ -206,7 +206,7 @@ const prepare = ({ launcher }: Machine, request: Request, program: string, home:
     return { launch, command }
   })
 
-/** The processes of a command, and what reads and watches them. */
+/** The processes of a command, and the fibers that read and watch them. */
 interface Running {
   readonly limits: Resolved
   readonly launch: ProcessLaunch.Launch
@@ -307,17 +307,17 @@ const conclude = (
     return { stdout: output.text(), stderr, exitCode, signal, durationMs }
   })
 
-/** Ends what still runs, reads what is still in the pipes, and gives the process back to the system. */
+/** Kills what still runs, reads what is still in the pipes, and reaps the process. */
 const settle = (run: Running): Effect.Effect<void> =>
   Effect.gen(function* () {
     const hasExited = Deferred.isDone(run.exited)
-    // A keeper ends in order only when its namespace is empty.
+    // A keeper exits in order only when its namespace is empty.
     const isEmpty = run.launch.isKept && (yield* hasExited) && (yield* Deferred.await(run.exited)).isOrderly
     const isGone = isEmpty || (yield* onMachine(run.tree.kill(hasExited)))
     for (const reader of run.readers) yield* onMachine(within(drainMillis, reader))
     const closing = Scope.close(run.scope, Exit.void)
     if (yield* hasExited) {
-      // Before the end the pipe could still fail, and nobody would hear it: that would be the end of this process.
+      // Before the exit the pipe could still fail without a listener, which would crash this process.
       yield* Fiber.interrupt(run.writer)
       yield* closing
     } else yield* Effect.forkDaemon(closing)
@@ -345,11 +345,11 @@ const watch = (
   return look
 }
 
-/** A fiber that can be stopped, whoever starts it. */
+/** A fiber that can be interrupted, whatever region starts it. */
 const background = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<Fiber.RuntimeFiber<A, E>> =>
   Effect.forkDaemon(Effect.interruptible(effect))
 
-/** Waits for a fiber, and stops it when that takes longer. */
+/** Waits for a fiber, and interrupts it at the limit. */
 const within = (millis: number, fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<void> =>
   Deadline.run(() => Fiber.await(fiber), { whole: millis, onTimeout: () => undefined }).pipe(
     Effect.catchAll(() => Fiber.interrupt(fiber)),

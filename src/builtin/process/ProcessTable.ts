@@ -1,5 +1,5 @@
 /**
- * The processes of this machine, as the kernel or `ps` lists them.
+ * Reads the machine's process table from the kernel or from `ps`.
  *
  * @internal
  * @since 0.1.0
@@ -11,7 +11,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 /**
- * One process. A number is used again when its process has ended: only number and `start` together name one.
+ * One process. Numbers are reused: only number and `start` together identify a process.
  *
  * @since 0.1.0
  * @category models
@@ -21,7 +21,7 @@ export interface Entry {
   readonly parent: number
   readonly group: number
   readonly start: string
-  /** Ended, but not yet taken note of by its parent: it runs nothing and holds nothing. */
+  /** Ended but not yet reaped: it runs nothing and holds nothing. */
   readonly isZombie: boolean
   readonly residentBytes: number
 }
@@ -33,7 +33,7 @@ export interface Entry {
 export type Table = ReadonlyMap<number, Entry>
 
 /**
- * Where the table comes from: `/proc` on Linux, else `ps`.
+ * Source of the table: `/proc` on Linux, otherwise `ps`.
  *
  * @since 0.1.0
  * @category models
@@ -46,24 +46,23 @@ export type Source = "proc" | "ps"
  */
 export interface ProcessTable {
   readonly source: Source
-  /** All processes, read at most `maxAgeMillis` ago by whoever asked. */
+  /** All processes, read at most `maxAgeMillis` ago. */
   readonly read: (maxAgeMillis: number) => Effect.Effect<Table>
-  /** One process, now. */
+  /** The current entry of one process. */
   readonly find: (pid: number) => Effect.Effect<Entry | undefined>
-  /** How long the last reading took. */
+  /** Duration of the last reading. */
   readonly lastReadMillis: () => number
   /** Whether the process of an entry carries the tag of `ProcessLaunch`. */
   readonly isTagged: (entry: Entry, tag: string) => boolean
   /**
-   * The memory that these processes have for themselves: without program files, and shared pages counted once where
-   * they matter.
+   * Private memory of these processes: without program files, and with shared pages counted once where it matters.
    */
   readonly memory: (entries: ReadonlyArray<Entry>, limit: number) => number
-  /** Sends a signal, if the process is still the one of the entry. */
+  /** Sends a signal if the process is still that of the entry. */
   readonly signal: (entry: Entry, signal: Signal) => void
   /**
-   * Kills the group that the process of the entry leads or led, in one step that no `fork` escapes. A number is not
-   * given away while a group goes by it: unless the process of that number is another one now, it is the same group.
+   * Kills the group that the process leads or led, in one step that no `fork` escapes. A number is not reused while a
+   * group has it: unless another process has the number now, it is the same group.
    */
   readonly killGroup: (leader: Entry) => void
 }
@@ -74,16 +73,16 @@ type Backend = Pick<ProcessTable, "find" | "isTagged" | "memory" | "signal" | "k
   readonly list: Effect.Effect<Table>
 }
 
-/** The clock of the machine: processes do not wait for the clock of a test. */
+/** The machine's clock: processes do not wait for a test's clock. */
 const machine = Clock.make()
 
-/** What is read here ends far below. */
+/** Far larger than any file read here. */
 const buffer = Buffer.allocUnsafe(16 * 1024)
 
 /**
- * Files of `/proc` vanish with their processes, and those of other users may be closed: no answer, either way. Not by
- * `readFileSync`, which costs twice as much, and not asynchronously, which costs ten times as much: the kernel makes
- * these files up without waiting.
+ * Files of `/proc` vanish with their processes, and those of other users may be unreadable: both count as no answer.
+ * `readFileSync` costs twice as much and an asynchronous read ten times: the kernel generates these files without
+ * waiting.
  */
 const readText = (path: string): string | undefined => {
   let file: number | undefined
@@ -100,7 +99,7 @@ const readText = (path: string): string | undefined => {
 const readStat = (pid: number): Entry | undefined => {
   const text = readText(`/proc/${pid}/stat`)
   if (text === undefined) return undefined
-  // The name stands in parentheses and may hold any character: what follows the last one is numbers.
+  // The name is in parentheses and may contain any character: only numbers follow the last one.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
   return {
     pid,
@@ -117,14 +116,14 @@ const kilobytes = (text: string, name: string): number | undefined => {
   return value === undefined ? undefined : 1024 * Number(value)
 }
 
-/** Pages that a process shares with its parent since the fork count for both. */
+/** Pages shared with the parent since the fork count for both. */
 const ownMemory = (pid: number): number => {
   const status = readText(`/proc/${pid}/status`) ?? ""
   const anonymous = kilobytes(status, "RssAnon")
   return anonymous === undefined ? (kilobytes(status, "VmRSS") ?? 0) : anonymous + (kilobytes(status, "RssShmem") ?? 0)
 }
 
-/** Each page divided among those who share it: exact, but the kernel walks all pages for it. */
+/** Divides each page among its sharers: exact, but the kernel walks all pages for it. */
 const exactMemory = (pid: number): number => {
   const rollup = readText(`/proc/${pid}/smaps_rollup`) ?? ""
   const anonymous = kilobytes(rollup, "Pss_Anon")
@@ -138,11 +137,11 @@ const send = (pid: number, signal: Signal): void => {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended meanwhile, which is what was wanted.
+    // It has ended already, as intended.
   }
 }
 
-/** How many processes are read before other fibers get a turn. */
+/** Processes read before other fibers get a turn. */
 const batch = 256
 
 interface Limit {
@@ -151,7 +150,7 @@ interface Limit {
 }
 
 const proc = (): Backend => {
-  // A process has its limits from its parent and keeps them: each is read once.
+  // A process inherits its limits and keeps them, so each is read once.
   let limits = new Map<number, Limit>()
   const limitOf = (entry: Entry): string | undefined => {
     const known = limits.get(entry.pid)
@@ -196,7 +195,7 @@ const proc = (): Backend => {
 }
 
 /**
- * Reads what `ps -A -o pid=,ppid=,pgid=,rss=,stat=,lstart=` prints. Lines of another form are none of processes.
+ * Parses the output of `ps -A -o pid=,ppid=,pgid=,rss=,stat=,lstart=`. Other lines are ignored.
  *
  * @since 0.1.0
  * @category constructors
@@ -223,7 +222,7 @@ const ps = (executor: CommandExecutor.CommandExecutor): Backend => {
   const command = Command.make("/bin/ps", "-A", "-o", "pid=,ppid=,pgid=,rss=,stat=,lstart=").pipe(
     Command.env({ LC_ALL: "C", PATH: "/usr/bin:/bin" }, { extendEnv: false })
   )
-  // Without a table nothing is found and nothing but the group is signalled.
+  // Without a table, nothing is found and only the group is signaled.
   const list = Effect.map(
     Effect.catchAll(executor.string(command), (error) =>
       Effect.as(Effect.logWarning("The processes of this machine cannot be listed", error), "")
@@ -241,7 +240,7 @@ const ps = (executor: CommandExecutor.CommandExecutor): Backend => {
 }
 
 /**
- * One table for all that runs: readings are shared.
+ * One table for all commands, which share readings.
  *
  * @since 0.1.0
  * @category constructors

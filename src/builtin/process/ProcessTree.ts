@@ -1,5 +1,5 @@
 /**
- * Everything that one command has started, and its end.
+ * Tracks every process started by a command and terminates them.
  *
  * @internal
  * @since 0.1.0
@@ -14,35 +14,37 @@ import type * as ProcessTable from "./ProcessTable.js"
  * @category models
  */
 export interface ProcessTree {
-  /** Those that live, the first one and its keeper included. Everything once seen stays a member, wherever it moved. */
+  /**
+   * The living processes, including the first one and its keeper. A process once seen stays a member, wherever it
+   * moves.
+   */
   readonly members: (maxAgeMillis: number) => Effect.Effect<ReadonlyArray<ProcessTable.Entry>>
-  /** Kills all of them and ends when none is left, after 2 seconds at the latest. `true` when none is left. */
+  /** Kills all of them; ends when none is left, after at most 2 seconds. `true` if none is left. */
   readonly kill: (hasExited: Effect.Effect<boolean>) => Effect.Effect<boolean>
 }
 
 const patience = 2_000
 
-/** From when on the keeper of a namespace is no longer spared. */
+/** After this time the keeper of a namespace is killed, too. */
 const keeperPatience = 500
 
-/** Between two looks. Each look costs a millisecond or two. */
+/** Pause between two scans. Each scan costs a millisecond or two. */
 const pause = Duration.millis(5)
 
 /**
- * A process that forks and ends all the time can be missed by one look: it must be absent in several, unless the kernel
- * saw to it.
+ * One scan can miss a process that forks and ends all the time: it must be absent from several, unless the kernel
+ * guarantees it.
  */
 const quietLooks = 3
 const quietLooksKept = 1
 
-/** Looks that only stop, before any process is killed: what is stopped starts no more. */
+/** Scans that only stop processes before any is killed: a stopped process starts no other. */
 const maxStops = 40
 
 const machine = Clock.make()
 
 /**
- * `tag` is the one `ProcessLaunch` gave to the command. With `isKept` the first process only waits for a namespace to
- * empty, and ends when it has.
+ * `tag` is the command's tag from `ProcessLaunch`. With `isKept` the first process only waits for a namespace to empty.
  *
  * @since 0.1.0
  * @category constructors
@@ -71,8 +73,7 @@ export const make = (options: {
         if (entry !== undefined && entry.start === start) found.push(entry)
         else known.delete(number)
       }
-      // The number of a group is not given away while the group has members: without the tag this is all that tells
-      // orphans.
+      // A group's number is not reused while the group has members; without the tag, only it identifies orphans.
       const isOurGroup = root !== undefined && (entries.get(pid)?.start ?? root.start) === root.start
       for (const entry of entries.values()) {
         if (known.has(entry.pid) || entry.pid <= 1 || entry.pid === process.pid) continue
@@ -81,7 +82,7 @@ export const make = (options: {
           found.push(entry)
         }
       }
-      // Grows while it is walked: the children of children come behind.
+      // Grows during the loop: children of children are appended.
       for (const entry of found) {
         for (const child of children.get(entry.pid) ?? []) {
           if (known.has(child.pid)) continue
@@ -95,7 +96,7 @@ export const make = (options: {
     const members = (maxAgeMillis: number) => Effect.map(table.read(maxAgeMillis), find)
     const wait = machine.sleep(pause)
 
-    /** Stops until nothing new turns up, so that what is killed next has no time to start something. */
+    /** Stops processes until no new ones appear, so that those to be killed cannot start others. */
     const freeze = Effect.gen(function* () {
       const stopped = new Set<string>()
       for (let look = 0; look < maxStops; look++) {
@@ -117,7 +118,7 @@ export const make = (options: {
         const enough = isKept ? quietLooksKept : quietLooks
         let quiet = 0
         let isFrozen = false
-        // What multiplies is stopped before it is counted. A namespace is emptied through its first process instead.
+        // Kills a fork bomb before counting it. A namespace is emptied through its first process instead.
         if (root !== undefined && !isKept) table.killGroup(root)
         for (;;) {
           let living = yield* members(0)
@@ -127,7 +128,7 @@ export const make = (options: {
             living = yield* members(0)
           }
           const spent = machine.unsafeCurrentTimeMillis() - from
-          // Killed before it has seen the namespace empty, the keeper could not tell.
+          // A keeper killed before it sees the namespace empty could not report it.
           const isSpared = isKept && living.length > 1 && spent < keeperPatience
           for (const entry of living) {
             if (isSpared && entry.pid === pid) table.signal(entry, "SIGCONT")

@@ -1,7 +1,7 @@
 /**
- * Python in a process of its own: what it prints, and the value of its last expression.
+ * Runs Python in a child process and returns its output and the value of its last expression.
  *
- * The process runs as the user of this one, with that user's rights on files and the network: it is bounded, it is no
+ * The process runs as the user of this one, with that user's rights on files and the network: it is bounded but not a
  * sandbox.
  *
  * @internal
@@ -27,7 +27,7 @@ export interface Limits {
 }
 
 /**
- * How it ended.
+ * The outcome.
  *
  * @since 0.1.0
  * @category models
@@ -42,9 +42,8 @@ export type Ended =
     }
 
 /**
- * Code and input come as JSON on standard input. How it ended goes behind what was printed, as one line behind a mark
- * that is made for each execution: what the code prints is taken for its end only if it looks for the mark, and then it
- * forges nothing but its own end.
+ * Code and input arrive as JSON on standard input. The outcome follows the output on one line, after a marker generated
+ * for each execution: the code can forge the outcome only if it searches for the marker, and then only its own.
  */
 const program = `
 import ast, json, sys, traceback, types
@@ -125,7 +124,7 @@ const withoutEnd = ({ exitCode, signal }: ProcessRequest.Result): string =>
 const endedOf = (run: ProcessRequest.Result, mark: string, maxOutputChars: number): Ended => {
   const at = run.stdout.indexOf(mark)
   const lineEnd = at < 0 ? -1 : run.stdout.indexOf("\n", at)
-  // What threads, exit handlers and children still print comes behind it.
+  // Output of threads, exit handlers and children follows the marker.
   const printed = lineEnd < 0 ? run.stdout : run.stdout.slice(0, at) + run.stdout.slice(lineEnd + 1)
   const stdout = printed.slice(0, maxOutputChars)
   if (printed.length > maxOutputChars) return { _tag: "Exceeded", stdout, limit: "output" }
@@ -142,7 +141,7 @@ const limitOf = {
 } as const
 
 /**
- * The failure is that there is no Python, or that nothing can be run.
+ * Fails if there is no Python or nothing can be run.
  *
  * @since 0.1.0
  * @category execution
@@ -168,7 +167,7 @@ export const run = (
           timeout,
           maxMemoryBytes,
           maxProcesses,
-          // Four bytes a character that is printed, twelve one that is returned, written as JSON in JSON.
+          // Four bytes per printed character, twelve per returned one, which is JSON inside JSON.
           maxOutputBytes: 16 * maxOutputChars + 8192,
           maxErrorBytes: 0,
           maxAddressBytes: 4 * maxMemoryBytes + 1024 ** 3

@@ -1,6 +1,6 @@
 /**
- * Statements on a connection of the application's own `SqlClient`: a driver of SQLite blocks this process while a
- * statement runs, and cannot be stopped before it is done.
+ * Runs statements on a connection of the application's own `SqlClient`. A SQLite driver blocks this process while a
+ * statement runs, and the statement cannot be stopped.
  *
  * @internal
  * @since 0.1.0
@@ -16,7 +16,7 @@ import type { Dialect } from "./ReadOnlySql.js"
 import * as SqlCalls from "./SqlCalls.js"
 
 /**
- * The client of `@effect/sql` by its key: the package is only loaded by those who provide one.
+ * The client of `@effect/sql` by its key: only providers of a client load the package.
  *
  * @since 0.1.0
  * @category tags
@@ -45,24 +45,23 @@ const guarded = (connection: Connection, dialect: Dialect, timeoutMs: number): G
     return {
       begin: run("BEGIN TRANSACTION READ ONLY").pipe(
         Effect.zipRight(run(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`)),
-        // Strings are read as the check has read them.
+        // Makes the server read strings as the check does.
         Effect.zipRight(run("SET LOCAL standard_conforming_strings = on")),
         Effect.asVoid
       ),
-      // Fails on a connection that is broken, and then nobody uses it again.
+      // Fails on a broken connection, which is then not reused.
       end: Effect.ignore(run("ROLLBACK"))
     }
   }
   return {
     begin: Effect.asVoid(run("PRAGMA query_only = ON")),
-    // The program's own statements use the same connection: it must not stay as it is.
+    // The program's own statements use the same connection, so the setting must be restored.
     end: Effect.asVoid(Effect.orDie(run("PRAGMA query_only = OFF")))
   }
 }
 
 /**
- * The names of a statement that the database knows as functions of a row (Postgres): `t.f` is `f(t)` where no column is
- * named so.
+ * Names of a statement that Postgres knows as row functions: `t.f` means `f(t)` if no column has the name.
  *
  * @since 0.1.0
  * @category constants
@@ -73,7 +72,7 @@ export const rowFunctions = `SELECT DISTINCT p.proname AS name FROM pg_catalog.p
 
 const virtualTables = "SELECT name FROM pragma_module_list"
 
-/** What the database itself takes for a function or a virtual table, and is not on the list. */
+/** Functions and virtual tables, as the database resolves them, that are not allowed. */
 const checked = (connection: Connection, dialect: Dialect, { allowed, statement }: ReadOnlyQuery.Request) =>
   Effect.gen(function* () {
     const { names } = statement
@@ -96,7 +95,7 @@ const read = (client: SqlClient.SqlClient, dialect: Dialect, request: ReadOnlyQu
       const connection = yield* Effect.mapError(client.reserve, () => broken)
       const { begin, end } = guarded(connection, dialect, limits.timeoutMs)
       const found = yield* Effect.acquireUseRelease(
-        // What was begun in part must be ended, too.
+        // A partly started transaction must be ended, too.
         Effect.onError(
           Effect.mapError(begin, () => broken),
           () => end
@@ -119,7 +118,7 @@ const dialect = Effect.flatMap(Client, (client) => {
 })
 
 /**
- * Needs a connection that `reserve` gives to one alone. A transaction around it is not joined.
+ * Needs a connection that `reserve` gives exclusively. Does not join a surrounding transaction.
  *
  * @since 0.1.0
  * @category constructors

@@ -8,17 +8,17 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 import type * as ReadOnlyQuery from "./ReadOnlyQuery.js"
 
 /**
- * A statement was not run, or came to nothing.
+ * A statement was not run, or gave no result.
  *
  * - `Configuration`: the options name no database that can be read this way
  * - `Dialect`: the database is neither SQLite nor Postgres
- * - `NotReadOnly`: not exactly one statement that only reads
- * - `NotAllowed`: it calls a function, or reads a table-valued function or a catalog, that is not on the list
+ * - `NotReadOnly`: not exactly one read-only statement
+ * - `NotAllowed`: it uses a function, table-valued function or catalog that is not on the list
  * - `Query`: the database refused it; the message is the database's
- * - `UnknownTable`: there is no table of that name
+ * - `UnknownTable`: no table has this name
  * - `Connection`: there was no connection
  * - `Timeout`: it took too long
- * - `TooLarge`: it takes too much memory, or its answer is too large
+ * - `TooLarge`: it needs too much memory, or its answer is too large
  * - `Ended`: the process that ran it, or the connection, has ended
  *
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * The skill `database_query`: statements that read, on a database that refuses to write while they run.
+ * The skill `database_query`: read-only statements, on a database that refuses writes while they run.
  *
  * @since 0.1.0
  */
@@ -22,29 +22,25 @@ import * as SqliteReader from "./SqliteReader.js"
  * @category models
  */
 export interface Limits {
-  /** Rows of a result: 100 unless given. */
+  /** Maximum rows of a result. Default 100. */
   readonly maxRows?: number | undefined
-  /** Characters of a cell; a longer one is cut: 4,096 unless given. */
+  /** Maximum characters of a cell; longer ones are cut. Default 4,096. */
   readonly maxCellChars?: number | undefined
-  /** Characters of a result as a whole, but never less than one row: 262,144 unless given. */
+  /** Maximum characters of a result, but always at least one row. Default 262,144. */
   readonly maxChars?: number | undefined
-  /** For a statement, the wait for its turn and for a connection included: 15 seconds unless given. */
+  /** Time limit of a statement, including waits for its turn and a connection. Default 15 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /**
-   * Statements that run at a time; others wait for their turn: 4 unless given. A toolkit has one count for all of its
-   * skills.
-   */
+  /** Concurrent statements; others wait. Default 4. The skills of a toolkit share one limit. */
   readonly maxConcurrent?: number | undefined
   /**
-   * Functions that may be called beside those that only compute: `name` or, on Postgres, `schema.name`, as the database
-   * writes it. Whatever such a function does, a model can have it done.
+   * Allowed functions besides those that only compute: `name` or, on Postgres, `schema.name`, in the database's
+   * spelling. A model can use whatever such a function does.
    */
   readonly functions?: ReadonlyArray<string> | undefined
 }
 
 /**
- * A file of SQLite. Each statement runs in a process of its own, which opens the file read-only and is killed when its
- * time is up.
+ * A SQLite file. Each statement runs in its own process, which opens the file read-only and is killed at the timeout.
  *
  * @since 0.1.0
  * @category models
@@ -55,8 +51,8 @@ export interface SqliteOptions extends Limits, SqliteReader.Options {
 }
 
 /**
- * A Postgres server, by a URL or its parts. Each statement has a connection of its own, which is closed after it. Needs
- * the package `pg`.
+ * A Postgres server, by URL or by parts. Each statement has its own connection, closed afterwards. Requires the package
+ * `pg`.
  *
  * @since 0.1.0
  * @category models
@@ -68,16 +64,16 @@ export interface PostgresOptions extends Limits {
 }
 
 /**
- * The application's own `SqlClient`, such as that of a database in memory.
+ * The application's own `SqlClient`, such as that of an in-memory database.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ClientOptions extends Limits {
   /**
-   * A driver of SQLite runs statements in this process: while one runs, nothing else does, no timeout ends it, and one
-   * that takes too much memory takes the process with it. Say so only where nobody untrusted can choose the statement.
-   * On Postgres, the statement has one of the client's connections, in a transaction that only reads.
+   * A SQLite driver runs statements in this process: nothing else runs meanwhile, no timeout ends one, and one that
+   * needs too much memory crashes the process. Enable only where no untrusted party can choose the statement. On
+   * Postgres, the statement uses one of the client's connections, in a read-only transaction.
    */
   readonly allowBlocking: true
   readonly sqlite?: undefined
@@ -91,7 +87,7 @@ export interface ClientOptions extends Limits {
 export type Options = SqliteOptions | PostgresOptions | ClientOptions
 
 /**
- * What a skill with these options requires.
+ * The requirements of a skill with these options.
  *
  * @since 0.1.0
  * @category models
@@ -138,7 +134,7 @@ const timeoutOf = (options: Options): number => Duration.toMillis(options.timeou
 
 const unconfigured = ReadOnlyQuery.failure("Configuration", "The skill is not told which database it reads")
 
-/** Options from a configuration can lack what their type asks for. */
+/** Options from a configuration can lack required fields. */
 const readerOf = (options: Options): ReadOnlyQuery.Reader<SqlClient.SqlClient> => {
   if (options.sqlite !== undefined) return SqliteReader.make(options)
   if (options.postgres !== undefined) return PostgresReader.make(options.postgres)
@@ -146,7 +142,7 @@ const readerOf = (options: Options): ReadOnlyQuery.Reader<SqlClient.SqlClient> =
   return { dialect: Effect.fail(unconfigured), read: () => Effect.fail(unconfigured) }
 }
 
-/** Runs a statement, with as many others beside it as the options allow. */
+/** Runs a statement, within the limit on concurrency. */
 type Run = (
   sql: string | ((dialect: ReadOnlySql.Dialect) => string),
   params: ReadonlyArray<unknown>,
@@ -171,7 +167,7 @@ const runOf = (options: Options): Run => {
     )
 }
 
-/** How every skill that only reads a database is treated. */
+/** Traits of all skills that read a database. */
 const traits = (options: Options) => ({
   category: "database",
   permissions: ["db.query"],
@@ -181,10 +177,10 @@ const traits = (options: Options) => ({
 })
 
 /**
- * The skill `database_query`. A statement is checked token by token, calls only functions that compute, its parameters
- * are bound, and it runs where the database refuses to write: on a file of SQLite that is open read-only in a process
- * of its own, or in a read-only transaction on a connection of its own on Postgres. The database's own rights still
- * count: give it a user that may only read what models may see.
+ * The skill `database_query`. Each statement is checked token by token, may call only functions that compute, has bound
+ * parameters, and runs where the database refuses writes: on a SQLite file opened read-only in a separate process, or
+ * in a read-only transaction on a separate Postgres connection. The database's own rights still apply: use a database
+ * user that can read only what models may see.
  *
  * @since 0.1.0
  * @category constructors
@@ -234,7 +230,7 @@ export const Tables = Schema.Struct({
  */
 export interface Tables extends Schema.Schema.Type<typeof Tables> {}
 
-// The catalogues answer in the form that is asked for here: another one is a bug, and no failure of a user.
+// The catalogs answer in the requested form: any other form is a bug.
 const tablesOf = (rows: unknown) => Effect.orDie(Schema.decodeUnknown(Tables.fields.tables)(rows))
 
 const columnsOf = (rows: unknown) => Effect.orDie(Schema.decodeUnknown(Description.fields.columns)(rows))
@@ -248,8 +244,7 @@ const tablesSql = (dialect: ReadOnlySql.Dialect): string =>
        WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY 1`
 
 /**
- * The skill `sql_list_tables`: the tables and views that the user of the database can see, a thousand unless given
- * otherwise.
+ * The skill `sql_list_tables`: tables and views visible to the database user. Default limit 1,000.
  *
  * @since 0.1.0
  * @category constructors
@@ -333,8 +328,8 @@ const describing = (
   })
 
 /**
- * The skills to explore a database with, as the toolkit `sql`: `sql_list_tables`, `sql_describe` and `sql_execute`,
- * which is `database_query` under the name that goes with the others.
+ * The toolkit `sql` for exploring a database: `sql_list_tables`, `sql_describe` and `sql_execute`, which is
+ * `database_query` under a matching name.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * The functions and catalogs of Postgres that a statement may use: they compute, and neither write, wait, run SQL from
- * a text, nor tell of the server.
+ * Postgres functions and catalogs that a statement may use: they compute, and do not write, wait, run SQL from text, or
+ * reveal the server's configuration.
  *
  * @internal
  * @since 0.1.0
@@ -77,8 +77,8 @@ export const functions: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What begins with `pg_` and is a table, a view or a schema: that says how the database is built, and not who uses it
- * nor how it is set up.
+ * Allowed names that begin with `pg_` and are a table, view or schema: they describe the database's structure, not its
+ * users or configuration.
  *
  * @since 0.1.0
  * @category constants
@@ -91,7 +91,7 @@ export const catalogs: ReadonlySet<string> = new Set(
 )
 
 /**
- * Words that are calls without parentheses and name the user or the database.
+ * Keywords that act as calls without parentheses and reveal the user or the database.
  *
  * @since 0.1.0
  * @category constants
@@ -101,7 +101,7 @@ export const telling: ReadonlySet<string> = new Set(
 )
 
 /**
- * Views of `information_schema` that may hold the passwords of other servers.
+ * Views of `information_schema` that may contain passwords of other servers.
  *
  * @since 0.1.0
  * @category constants
@@ -111,7 +111,7 @@ export const secrets: ReadonlySet<string> = new Set(
 )
 
 /**
- * Types by which a text is looked up in the catalogs.
+ * Types that look text up in the catalogs.
  *
  * @since 0.1.0
  * @category constants

@@ -1,6 +1,6 @@
 /**
- * Statements on Postgres, each on a connection of its own: what a statement leaves behind in its session, such as an
- * advisory lock, goes with it.
+ * Runs each statement on its own Postgres connection: session state that a statement leaves, such as an advisory lock,
+ * ends with it.
  *
  * @internal
  * @since 0.1.0
@@ -25,7 +25,7 @@ export interface Config {
   readonly user?: string | undefined
   readonly password?: Redacted.Redacted<string> | undefined
   readonly database?: string | undefined
-  /** `true` checks the certificate of the server. */
+  /** `true` verifies the server's certificate. */
   readonly ssl?: boolean | undefined
 }
 
@@ -41,7 +41,7 @@ type Failure = ReadOnlyQuery.Failure
 
 const { failure } = ReadOnlyQuery
 
-/** Of what the server sends for a statement, before cells and rows are cut. */
+/** Maximum bytes the server sends for a statement, before cells and rows are cut. */
 const maxBytes = 32 * 2 ** 20
 
 const library = Effect.mapError(
@@ -62,7 +62,7 @@ const unconnected = (error: unknown): Failure => {
 const queryFailure = (error: unknown): Failure => {
   const code = codeOf(error)
   if (code === "57014") return failure("Timeout", "The database ended the statement: it took too long")
-  // What the server says has a state of five characters; anything else is the connection's.
+  // Errors of the server have a five-character state; other errors are the connection's.
   if (!/^[0-9A-Z]{5}$/.test(code) || /^(?:08|57P)/.test(code)) {
     return failure("Ended", "The connection to the database ended while the statement ran")
   }
@@ -83,7 +83,7 @@ const addressOf = (address: Address): Pg.ClientConfig => {
 }
 
 /**
- * Large whole numbers keep their digits, and dates the form of the database: no time zone of this process changes them.
+ * Keeps the digits of large integers and the database's form of dates: no time zone of this process changes them.
  */
 const typesOf = (pg: Pick<typeof Pg, "types">): Pg.CustomTypesConfig => ({
   getTypeParser: (oid: number, format?: "text" | "binary"): any => {
@@ -123,7 +123,7 @@ const configured = (address: Address) =>
     )
   )
 
-/** An end that is not awaited in peace closes the socket at once: the server then ends what the statement was doing. */
+/** An abnormal end closes the socket at once, so that the server stops the statement. */
 const connected = (address: Address): Effect.Effect<Session, Failure, Scope.Scope> =>
   Effect.tap(
     Effect.acquireRelease(configured(address), (session, exit) =>
@@ -134,7 +134,7 @@ const connected = (address: Address): Effect.Effect<Session, Failure, Scope.Scop
 
 type Row = ReadOnlyRows.Row
 
-/** By the extended protocol: it takes one statement alone. */
+/** Uses the extended protocol, which accepts only one statement. */
 const queried = ({ client }: Session, text: string, values: ReadonlyArray<unknown>) =>
   Effect.async<ReadonlyArray<Row>, unknown>((resume) => {
     const query = { text, values: [...values], queryMode: "extended" } as Pg.QueryConfig
@@ -144,7 +144,7 @@ const queried = ({ client }: Session, text: string, values: ReadonlyArray<unknow
     )
   })
 
-/** What is too large is noticed while it arrives. */
+/** Notices an answer that is too large while it arrives. */
 const tooLarge = ({ socket }: Session): Effect.Effect<never, Failure> => {
   const before = socket.bytesRead
   return Effect.forever(
@@ -160,7 +160,7 @@ const tooLarge = ({ socket }: Session): Effect.Effect<never, Failure> => {
 }
 
 /**
- * The server looks whether its client is still there: by itself it would finish the statement. Older ones do not know
+ * The server checks whether its client is still connected; by default it would finish the statement. Older servers lack
  * the setting.
  */
 const watched = `SELECT set_config(name, '500', true) FROM pg_catalog.pg_settings WHERE name = 'client_connection_check_interval'`
@@ -170,7 +170,7 @@ const begun = (session: Session, timeoutMs: number) =>
     [
       "BEGIN TRANSACTION READ ONLY",
       `SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`,
-      // Strings are read as the check has read them.
+      // Makes the server read strings as the check does.
       "SET LOCAL standard_conforming_strings = on",
       watched
     ],
@@ -178,7 +178,7 @@ const begun = (session: Session, timeoutMs: number) =>
     { discard: true }
   )
 
-/** Functions of one row are found by the database: `t.f` is `f(t)`. */
+/** The database finds row functions: `t.f` means `f(t)`. */
 const checked = (session: Session, { allowed, statement }: ReadOnlyQuery.Request) =>
   Effect.gen(function* () {
     if (statement.names.length === 0) return

@@ -1,5 +1,5 @@
 /**
- * One reading statement: checked, limited and bounded in time, whatever reads it.
+ * Checks, limits and times one read-only statement, whatever runs it.
  *
  * @internal
  * @since 0.1.0
@@ -37,7 +37,7 @@ export interface Failure {
  */
 export interface Request {
   readonly statement: ReadOnlySql.Statement
-  /** As it is to be run: rows beyond the limit are left to the database. */
+  /** The statement to run; the database applies the row limit. */
   readonly sql: string
   readonly params: ReadonlyArray<unknown>
   readonly limits: ReadOnlyRows.Limits
@@ -45,7 +45,7 @@ export interface Request {
 }
 
 /**
- * What runs statements. Interrupted, it leaves nothing running.
+ * Runs statements. Interruption leaves nothing running.
  *
  * @since 0.1.0
  * @category models
@@ -66,7 +66,7 @@ export const failure = (reason: Failure["reason"], message: string, hint?: strin
 })
 
 /**
- * Where a database says in its answer what is wrong with a statement, it says it in one line.
+ * A database's message about a statement, in one line.
  *
  * @since 0.1.0
  * @category constructors
@@ -84,12 +84,12 @@ export const disallowed = (name: string): Failure =>
     `The statement is not run: ${JSON.stringify(VisibleText.visible(name))} is not among the functions that may be called`
   )
 
-/** One row more than is given, to know whether there are more. */
+/** Requests one row more than the limit, to know whether there are more. */
 const limited = ({ kind, sql }: ReadOnlySql.Statement, maxRows: number): string =>
   kind === "explain" ? sql : `SELECT * FROM (\n${sql}\n) AS read_only_rows LIMIT ${maxRows + 1}`
 
 /**
- * Runs a statement whose parameters are bound in order: `$1` on Postgres, `?` on SQLite.
+ * Runs a statement with parameters bound in order: `$1` on Postgres, `?` on SQLite.
  *
  * @since 0.1.0
  * @category combinators

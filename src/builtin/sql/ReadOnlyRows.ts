@@ -1,5 +1,5 @@
 /**
- * Rows of a database as JSON has them, within limits.
+ * Converts database rows to JSON, within limits.
  *
  * @internal
  * @since 0.1.0
@@ -12,7 +12,7 @@
 export interface Limits {
   readonly maxRows: number
   readonly maxCellChars: number
-  /** Of all cells together. */
+  /** Limit of all cells together. */
   readonly maxChars: number
   readonly timeoutMs: number
 }
@@ -24,7 +24,7 @@ export interface Limits {
 export type Row = { readonly [column: string]: unknown }
 
 /**
- * A cell is what JSON has: text for dates, large numbers and bytes (Base64).
+ * Cells are JSON: dates, large numbers and bytes (Base64) are text.
  *
  * @since 0.1.0
  * @category models
@@ -32,7 +32,7 @@ export type Row = { readonly [column: string]: unknown }
 export interface Rows {
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<Row>
-  /** Rows, or parts of cells, were left out. */
+  /** Whether rows or parts of cells were left out. */
   readonly truncated: boolean
 }
 
@@ -51,7 +51,7 @@ interface Cell {
   readonly isCut: boolean
 }
 
-/** What is cut says how long it was; an object that is too large becomes the beginning of its text. */
+/** A cut cell states its full length; an object that is too large becomes the beginning of its text. */
 const cellOf = (raw: unknown, maxChars: number): Cell => {
   const value = jsonOf(raw)
   if (typeof value !== "string" && typeof value !== "object") return { value, chars: 8, isCut: false }

@@ -1,7 +1,7 @@
 /**
- * Whether a text is one SQL statement that reads and calls nothing but functions that compute, decided over its tokens
- * as the database reads them. It says no where databases could read a text in two ways; what the statement runs in
- * forbids writing a second time.
+ * Decides from its tokens, as the database reads them, whether a text is one SQL statement that only reads and calls
+ * only functions that compute. Refuses text that databases could read in two ways; the connection forbids writes as a
+ * second barrier.
  *
  * @internal
  * @since 0.1.0
@@ -21,13 +21,12 @@ export type Dialect = SqlTokens.Dialect
  * @category models
  */
 export interface Statement {
-  /** Without what ends it. */
+  /** Without its terminator. */
   readonly sql: string
-  /** A query can stand in another one, an explanation cannot. */
+  /** A query can be nested in another one, an explanation cannot. */
   readonly kind: "query" | "explain"
   /**
-   * What the database may still find to be a virtual table (SQLite) or a function of one row (Postgres): see
-   * `SqlCalls.names`.
+   * Names the database may resolve to a virtual table (SQLite) or a row function (Postgres); see `SqlCalls.names`.
    */
   readonly names: ReadonlyArray<string>
 }
@@ -45,21 +44,19 @@ type Token = SqlTokens.Token
 
 const reading: ReadonlySet<string> = new Set(["select", "with", "values"])
 
-/**
- * None of them stands in a statement that only reads, unless as a name: then in quotes, or after the dot of its table.
- */
+/** A read-only statement contains these only as names: quoted, or after the dot of a table. */
 const writing: ReadonlySet<string> = new Set(["insert", "update", "delete", "merge", "into"])
 
 const locks: ReadonlySet<string> = new Set(["update", "share", "no", "key"])
 
-/** `settings` is not among them: it tells how the server is set up. */
+/** Excludes `settings`, which reveals the server's configuration. */
 const explaining: ReadonlySet<string> = new Set(
   "analyze verbose costs buffers timing summary wal memory serialize generic_plan format text json xml yaml binary none on off true false , 0 1".split(
     " "
   )
 )
 
-/** What an explanation explains; nothing where it asks for more than a plan. */
+/** The explained statement; empty if the explanation would execute it. */
 const explained = (tokens: ReadonlyArray<Token>): string => {
   let at = 1
   if (tokens[at]?.text === "(") {
@@ -72,7 +69,7 @@ const explained = (tokens: ReadonlyArray<Token>): string => {
   return tokens[at]?.kind === "word" ? (tokens[at]?.text ?? "") : ""
 }
 
-/** Why the tokens are not those of one statement that reads. */
+/** Why the tokens are not one read-only statement. */
 const problemOf = (tokens: ReadonlyArray<Token>): string | undefined => {
   let depth = 0
   for (const [index, { kind, text }] of tokens.entries()) {
@@ -92,8 +89,7 @@ const refused = (reason: Refusal["reason"], message: string): Either.Either<neve
   Either.left({ reason, message })
 
 /**
- * The statement, if it is one and reads; `Left` says why it is not. `allowed` are functions beside the list of the
- * dialect.
+ * Parses one read-only statement; `Left` says why it is refused. `allowed` adds functions to the dialect's list.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * Finds what a statement calls: functions, table-valued functions and, on Postgres, what acts like one without
- * parentheses. What is not on the list of its dialect is refused.
+ * Finds the functions, table-valued functions and, on Postgres, parenthesis-free calls of a statement, and refuses
+ * those not on the dialect's list.
  *
  * @internal
  * @since 0.1.0
@@ -11,13 +11,13 @@ import type { Dialect, Token } from "./SqlTokens.js"
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 
-/** Before a parenthesis these are no calls: both databases reserve them, or have no function of that name. */
+/** Not calls when followed by a parenthesis: both databases reserve these words or have no such function. */
 const keywords = words(`
   all and any array as between case cast distinct else except exists from group having ilike in intersect is join lateral like limit not
   offset on or row select some then to union using values when where with
 `)
 
-/** These are no calls after one of the words, or marks, that stand with them. */
+/** Not calls when they follow one of these words or marks. */
 const followers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["by", words("group order partition")],
   ["filter", words(")")],
@@ -29,7 +29,7 @@ const followers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ])
 
 /**
- * What an application allows beside the lists, as `name` or `schema.name`, in the case in which the database has it.
+ * Functions that an application allows in addition, as `name` or `schema.name`, in the database's case.
  *
  * @since 0.1.0
  * @category models
@@ -53,8 +53,7 @@ const endOfNames = (tokens: ReadonlyArray<Token>, open: number): number => {
 }
 
 /**
- * Whether `name (a, b) AS (SELECT …)` of a WITH begins at `at`: no list of columns of a function begins as a query
- * does.
+ * Whether `name (a, b) AS (SELECT …)` of a WITH begins at `at`: a function's column list does not begin like a query.
  */
 const isNamedQuery = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   if (!isWord(tokens[at - 1], "with", "recursive") && !isMark(tokens[at - 1], ",")) return false
@@ -70,7 +69,7 @@ const isNamedQuery = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   )
 }
 
-/** Whether what stands before a parenthesis is a word of the language, an alias or a type. */
+/** Whether the word before a parenthesis is a keyword, an alias or a type. */
 const isNoCall = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   const token = tokens[at] as Token
   const before = tokens[at - 1]
@@ -98,7 +97,7 @@ const calledAt = (tokens: ReadonlyArray<Token>, at: number): Called => ({
   schema: isMark(tokens[at - 1], ".") ? (tokens[at - 2]?.text ?? "") : undefined
 })
 
-/** Letters outside ASCII are told apart by case everywhere. */
+/** Letters outside ASCII are always case-sensitive. */
 const folded = (name: string): string => name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 const sqliteCall = ({ name, schema }: Called, allowed: Allowed): string | undefined => {
@@ -115,7 +114,7 @@ const postgresCall = ({ name, schema }: Called, allowed: Allowed): string | unde
   return allowed.has(full) ? undefined : refusal(full)
 }
 
-/** What is used by its name alone. */
+/** Checks names used without a call. */
 const nameProblem = (
   tokens: ReadonlyArray<Token>,
   at: number,
@@ -142,7 +141,7 @@ const nameProblem = (
 }
 
 /**
- * Why the statement is refused; `undefined` if everything that it calls is on the list.
+ * Why the statement is refused; `undefined` if everything it calls is allowed.
  *
  * @since 0.1.0
  * @category constructors
@@ -164,8 +163,8 @@ export const problem = (tokens: ReadonlyArray<Token>, dialect: Dialect, allowed:
 }
 
 /**
- * What could name a virtual table of SQLite, or on Postgres, after a dot, a function of one row (`t.f` is `f(t)`),
- * without doubles.
+ * Names that could be a virtual table of SQLite or, after a dot, a row function of Postgres (`t.f` means `f(t)`),
+ * without duplicates.
  *
  * @since 0.1.0
  * @category accessors
@@ -181,7 +180,7 @@ export const names = (tokens: ReadonlyArray<Token>, dialect: Dialect): ReadonlyA
 }
 
 /**
- * Whether a name that the database has found to be a function or a module is on the list.
+ * Whether a name that the database resolved to a function or module is allowed.
  *
  * @since 0.1.0
  * @category predicates

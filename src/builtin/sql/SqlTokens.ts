@@ -1,6 +1,5 @@
 /**
- * Splits SQL into tokens as SQLite and Postgres read them. A text that the two could read in another way than this is
- * refused.
+ * Splits SQL into tokens as SQLite and Postgres do. Refuses text that either could read differently.
  *
  * @internal
  * @since 0.1.0
@@ -14,10 +13,10 @@ import * as Either from "effect/Either"
 export type Dialect = "sqlite" | "pg"
 
 /**
- * - `word`: not quoted; in lower case
- * - `name`: a quoted identifier; its text is what the quotes hold
- * - `string`: a literal; its text is what the quotes hold, escapes included
- * - `mark`: one character of anything else, or a parameter
+ * - `word`: unquoted, in lower case
+ * - `name`: a quoted identifier, without its quotes
+ * - `string`: a literal, without its quotes but with its escapes
+ * - `mark`: any other single character, or a parameter
  *
  * @since 0.1.0
  * @category models
@@ -26,7 +25,7 @@ export interface Token {
   readonly kind: "word" | "name" | "string" | "mark"
   readonly text: string
   readonly start: number
-  /** Past its last character. */
+  /** Index after its last character. */
   readonly end: number
 }
 
@@ -44,12 +43,10 @@ const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
 const number = /^(?:[0-9][0-9_]*(?:e[0-9]*)?|0[box][0-9a-f_]+)$/
 
-/** As the databases fold names: no letter outside ASCII becomes one of ASCII. */
+/** Folds case as the databases do: only ASCII letters. */
 const folded = (word: string): string => word.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/**
- * Past the quote that ends what begins at `from`; a doubled quote, or a backslash where it escapes, does not end it.
- */
+/** Index after the closing quote; a doubled quote, or an escaping backslash, does not close. */
 const endOfQuoted = (sql: string, from: number, quote: string, backslash: boolean): number => {
   for (let at = from + 1; at < sql.length; at++) {
     if (backslash && sql[at] === "\\") at++
@@ -61,7 +58,7 @@ const endOfQuoted = (sql: string, from: number, quote: string, backslash: boolea
   return -1
 }
 
-/** Comments of Postgres hold comments, those of SQLite do not. */
+/** Postgres comments nest, SQLite comments do not. */
 const endOfComment = (sql: string, from: number, nests: boolean): number => {
   let depth = 1
   for (let at = from + 2; at < sql.length; at++) {
@@ -83,7 +80,7 @@ const endOfLine = (sql: string, from: number, dialect: Dialect): number => {
   return sql.length
 }
 
-/** The mark that opens a text in dollars, `$$` or `$name$`. */
+/** The opening mark of dollar-quoted text, `$$` or `$name$`. */
 const dollarsAt = (sql: string, from: number): string | undefined => {
   let at = from + 1
   if (isDigit(sql.charCodeAt(at))) return undefined
@@ -104,14 +101,14 @@ class Reader {
     private readonly dialect: Dialect
   ) {}
 
-  /** Why it cannot be read. */
+  /** Returns why the text cannot be read. */
   read(): string | undefined {
     const { dialect, sql } = this
     while (this.at < sql.length) {
       const code = sql.charCodeAt(this.at)
       const char = sql[this.at] as string
       if (code === 0) return "It has a zero character"
-      // SQLite takes it for a space, Postgres for a letter.
+      // SQLite treats it as a space, Postgres as a letter.
       if (code === 0xfeff) return "It has a byte order mark"
       if (isSpace(code)) this.at++
       else if (char === "-" && sql[this.at + 1] === "-") this.at = endOfLine(sql, this.at, dialect)
@@ -131,15 +128,15 @@ class Reader {
     if (Object.hasOwn(closing[dialect], char)) return this.quoted(char, closing[dialect][char] as string)
     if (char === "$" && dialect === "pg") return this.dollars()
     if (dialect === "sqlite" && "$@#:".includes(char)) {
-      // Names of parameters can hold quotes there.
+      // Parameter names can contain quotes there.
       return "Its parameters have names: write ? for each and give their values in order"
     }
     if (!isWordPart(code)) return this.push("mark", char, at + 1)
     let end = at
-    // A dollar goes on with a name, not with a number.
+    // A dollar sign continues a name but not a number.
     while (isWordPart(sql.charCodeAt(end)) && !(isDigit(code) && sql[end] === "$")) end++
     const word = folded(sql.slice(at, end))
-    // Before version 15, Postgres reads `1into` as `1 into`.
+    // Postgres before version 15 reads `1into` as `1 into`.
     if (isDigit(code) && !number.test(word)) return "A word stands directly after a number: put a space between them"
     return this.push("word", word, end)
   }
@@ -149,11 +146,11 @@ class Reader {
     const before = tokens.at(-1)
     const prefix = before?.kind === "word" && before.end === at ? before.text : ""
     if (dialect === "pg") {
-      // What stands directly before a string can change how it is read.
+      // A prefix directly before a string can change how it is read.
       if (open === "'" && !["", "e", "b", "x", "n"].includes(prefix)) {
         return "A string stands directly after a word: put a space between them"
       }
-      // Such a string goes on with the escapes of the one before it.
+      // Such a string continues with the escapes of the previous one.
       if (open === "'" && before?.kind === "string") return "Two strings stand one after the other: join them by ||"
       if (before?.text === "&" && before.end === at && tokens.at(-2)?.text.endsWith("u")) {
         return "It has Unicode escapes: write the characters themselves"
@@ -189,7 +186,7 @@ class Reader {
 }
 
 /**
- * The tokens; `Left` says why there are none.
+ * The tokens; `Left` says why the text is refused.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * The functions and table-valued functions of SQLite that a statement may use: they compute, and reach nothing outside
- * the database.
+ * SQLite functions and table-valued functions that a statement may use: they compute, and reach nothing outside the
+ * database.
  *
  * @internal
  * @since 0.1.0
@@ -9,8 +9,7 @@
 const names = (text: string): ReadonlyArray<string> => text.trim().split(/\s+/)
 
 /**
- * Scalar functions, aggregates and window functions, of SQLite itself, of its extensions that come with the drivers,
- * and of `libsql`.
+ * Scalar, aggregate and window functions of SQLite, of the extensions that come with the drivers, and of `libsql`.
  *
  * @since 0.1.0
  * @category constants
@@ -34,7 +33,7 @@ export const functions: ReadonlySet<string> = new Set(
 )
 
 /**
- * Virtual tables that need no `CREATE`, and the modules of those that an application has created.
+ * Virtual tables that exist without `CREATE`, and modules of those that an application created.
  *
  * @since 0.1.0
  * @category constants

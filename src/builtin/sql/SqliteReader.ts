@@ -1,6 +1,6 @@
 /**
- * Statements on a file of SQLite, each in a process of its own that is killed when its time is up: a statement can
- * neither be stopped in a thread, nor can it be kept from taking the process with it.
+ * Runs each statement on a SQLite file in its own process, which is killed at the timeout: in a thread, a statement can
+ * neither be stopped nor be kept from crashing the process.
  *
  * @internal
  * @since 0.1.0
@@ -31,11 +31,11 @@ export type Driver = "node:sqlite" | "libsql" | "better-sqlite3"
 export interface Options {
   /** A path, or a `file:` URL without a query. */
   readonly sqlite: string
-  /** `node:sqlite` from Node 22 on, else `libsql`, unless given. */
+  /** Default: `node:sqlite` from Node 22 on, otherwise `libsql`. */
   readonly driver?: Driver | undefined
   /**
-   * What SQLite may take for a statement, its sorting included: 128 MiB unless given. `node:sqlite` does not count it:
-   * there the process is ended when it has taken twice as much and 32 MiB.
+   * Maximum memory of SQLite for a statement, sorting included. Default 128 MiB. `node:sqlite` does not count memory:
+   * there the process is killed at twice the limit plus 32 MiB.
    */
   readonly maxMemoryBytes?: number | undefined
 }
@@ -47,8 +47,8 @@ const { failure } = ReadOnlyQuery
 const program = "SqliteProcess.mjs"
 
 /**
- * The program beside a module, or else that of the package as the module finds it: a bundle has the one only where it
- * was copied to.
+ * The program beside the module, or the package's own as resolved from the module: a bundle has the former only if it
+ * was copied.
  *
  * @since 0.1.0
  * @category constructors
@@ -103,7 +103,7 @@ const moduleOf = (driver: Driver): Effect.Effect<string, Failure> =>
         () => failure("Configuration", `The SQLite driver ${driver} is not installed`, `npm install ${driver}`)
       )
 
-/** As `SqliteClient` chooses one. */
+/** The same choice as `SqliteClient`. */
 const usualDriver = (): Driver => (Number.parseInt(process.versions.node, 10) >= 22 ? "node:sqlite" : "libsql")
 
 type Child = ChildProcessByStdio<Writable, Readable, null>
@@ -114,7 +114,7 @@ const unstarted = (code: unknown): Failure =>
     `The process that reads the database could not be started${typeof code === "string" ? ` (${code})` : ""}`
   )
 
-/** Nothing of this process reaches it but its two pipes. Its scope has closed when it is gone. */
+/** Shares only two pipes with this process. It is gone when the scope has closed. */
 const started = (file: string): Effect.Effect<Child, Failure, Scope.Scope> =>
   Effect.gen(function* () {
     const gone = yield* Deferred.make<void>()
@@ -158,7 +158,7 @@ const ended = (signal: string | null): Failure =>
   failure("Ended", `The process that ran the statement has ended${signal === null ? "" : ` by ${signal}`}`)
 
 /**
- * Every character takes at most six bytes in JSON; the last row and the names of the columns come on top of the limit.
+ * A character takes at most six bytes in JSON; the last row and the column names are added to the limit.
  */
 const maxBytesOf = ({ maxCellChars, maxChars }: ReadOnlyRows.Limits): number =>
   6 * (maxChars + 100 * maxCellChars) + 2 ** 20

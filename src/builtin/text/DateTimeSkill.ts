@@ -1,5 +1,5 @@
 /**
- * Tells the time.
+ * The `current_datetime` skill: the current time in a time zone.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import * as Nearest from "../../internal/text/Nearest.js"
 import * as Skill from "../../skill/definition/Skill.js"
 
 /**
- * There is no such time zone, or no such language.
+ * The time zone or language is unknown.
  *
  * @since 0.1.0
  * @category errors
@@ -82,8 +82,7 @@ const languageOf = (locale: string): Effect.Effect<string, DateTimeError> =>
   })
 
 /**
- * `current_datetime`: the time by `Clock`, in a zone. Unlike a clock that falls back to UTC, a zone it does not know is
- * a failure.
+ * `current_datetime`: the time of `Clock` in a zone. An unknown zone is a failure instead of falling back to UTC.
  *
  * @since 0.1.0
  * @category skills

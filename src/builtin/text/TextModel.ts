@@ -1,5 +1,5 @@
 /**
- * A text made of a text by a model: the given one is data in a document, never instructions.
+ * Asks a model to transform a text, which is passed as data in a document, never as instructions.
  *
  * @internal
  * @since 0.1.0

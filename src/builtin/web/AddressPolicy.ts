@@ -1,5 +1,5 @@
 /**
- * Which network addresses a request of a model may go to.
+ * Decides to which network addresses a model's request may go.
  *
  * @internal
  * @since 0.1.0
@@ -11,8 +11,8 @@ import IpAddress from "ipaddr.js"
 type Ip = IpAddress.IPv4 | IpAddress.IPv6
 
 /**
- * Where an address lies. `link-local` is where clouds tell machines their credentials, `metadata` the other addresses
- * they use for that; `special` is everything else that is not for hosts on the Internet.
+ * Category of an address. `link-local` is where clouds give machines their credentials, `metadata` the other addresses
+ * used for that; `special` is everything else that is not for Internet hosts.
  *
  * @since 0.1.0
  * @category models
@@ -24,12 +24,12 @@ export type Range = "public" | "loopback" | "private" | "link-local" | "metadata
  * @category models
  */
 export interface Policy {
-  /** False for what is no address, too. */
+  /** Also false for text that is not an address. */
   readonly permits: (address: string) => boolean
 }
 
 /**
- * Every address of a name; fails when there are none to be had.
+ * All addresses of a name; fails if there are none.
  *
  * @since 0.1.0
  * @category models
@@ -45,7 +45,7 @@ export interface Refusal {
   readonly message: string
 }
 
-// Addresses at which clouds hand credentials to their machines, outside of the link-local range.
+// Addresses outside the link-local range at which clouds give machines their credentials.
 const metadata: ReadonlySet<string> = new Set([
   "100.100.100.200",
   "168.63.129.16",
@@ -57,7 +57,7 @@ const globalUnicast = IpAddress.IPv6.parseCIDR("2000::/3")
 const nat64 = IpAddress.IPv6.parseCIDR("64:ff9b::/96")
 const compatible = IpAddress.IPv6.parseCIDR("::/96")
 
-/** An address that only wraps one of IPv4 leads to that one. */
+/** An address that wraps an IPv4 address leads to that address. */
 const unwrapped = (ip: Ip): Ip => {
   if (ip.kind() === "ipv4") return ip
   const six = ip as IpAddress.IPv6
@@ -70,7 +70,7 @@ const unwrapped = (ip: Ip): Ip => {
 }
 
 const parse = (address: string): Ip | undefined =>
-  // Long texts are no addresses, and no pattern has to look at them.
+  // Long texts are not addresses and are not matched against patterns.
   address.length <= 100 && IpAddress.isValid(address) ? unwrapped(IpAddress.parse(address)) : undefined
 
 const rangeOfIp = (ip: Ip): Range => {
@@ -93,8 +93,8 @@ const rangeOfIp = (ip: Ip): Range => {
 }
 
 /**
- * Where an address lies, in whatever form it is written (`0x7f.1`, `::ffff:127.0.0.1`, `64:ff9b::7f00:1`); `undefined`
- * for what is none.
+ * Category of an address in any notation (`0x7f.1`, `::ffff:127.0.0.1`, `64:ff9b::7f00:1`); `undefined` if it is not
+ * one.
  *
  * @since 0.1.0
  * @category conversions
@@ -105,8 +105,8 @@ export const rangeOf = (address: string): Range | undefined => {
 }
 
 /**
- * Public addresses alone; with `true` those of the own machine and of private networks, too; with a list (`10.0.0.0/8`,
- * `127.0.0.1`) exactly those in it, too. `Left` is the entry of the list that is neither an address nor a network.
+ * Permits public addresses; `true` adds this machine and private networks; a list (`10.0.0.0/8`, `127.0.0.1`) adds
+ * exactly its entries. `Left` is a list entry that is neither an address nor a network.
  *
  * @since 0.1.0
  * @category constructors
@@ -132,7 +132,7 @@ export const make = (allowPrivate: boolean | ReadonlyArray<string>): Either.Eith
 }
 
 /**
- * The resolver of the system.
+ * The system's resolver.
  *
  * @since 0.1.0
  * @category constructors
@@ -153,8 +153,8 @@ const refused = (what: string): Refusal => ({
 })
 
 /**
- * The addresses a connection to a host may be made to. One that is not permitted among them refuses them all: which of
- * them a connection would take is for others to decide. `host` is as `URL` gives it, addresses of IPv6 in brackets.
+ * The addresses that a connection to a host may use. One forbidden address refuses them all, because which one a
+ * connection would use is not decided here. `host` is as `URL` writes it, with IPv6 addresses in brackets.
  *
  * @since 0.1.0
  * @category combinators
@@ -167,7 +167,7 @@ export const check = (
   const name = host.startsWith("[") ? host.slice(1, -1) : host.replace(/\.$/, "").toLowerCase()
   if (IpAddress.isValid(name))
     return policy.permits(name) ? Effect.succeed([name]) : Effect.fail(refused("The address"))
-  // These names mean the own machine, whatever a resolver says.
+  // These names mean this machine, whatever a resolver says.
   if ((name === "localhost" || name.endsWith(".localhost")) && !policy.permits("127.0.0.1")) {
     return Effect.fail(refused(`The host "${name}"`))
   }

@@ -1,11 +1,11 @@
 /**
- * The body of an answer as text.
+ * Decodes the body of an answer as text.
  *
  * @internal
  * @since 0.1.0
  */
 
-/** Those below are texts, and so is `text/*`. */
+/** Text types, in addition to `text/*`. */
 const textTypes: ReadonlySet<string> = new Set([
   "application/ecmascript",
   "application/graphql",
@@ -35,7 +35,7 @@ const charsetOf = (contentType: string): string | undefined => {
   return undefined
 }
 
-/** The mark at the beginning of a text counts more than what is said about it. */
+/** A byte order mark takes precedence over the declared charset. */
 const marked = (bytes: Uint8Array): string | undefined => {
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be"
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le"
@@ -46,14 +46,14 @@ const decoderOf = (charset: string | undefined): TextDecoder => {
   try {
     return new TextDecoder(charset ?? "utf-8")
   } catch {
-    // A name that nobody knows.
+    // An unknown charset.
     return new TextDecoder("utf-8")
   }
 }
 
 /**
- * The text of a body, by its mark, the charset it declares, or UTF-8. One that does not say it is text is text if it is
- * UTF-8 without a zero character; `undefined` where it is not. A character that was cut in two at the end is left out.
+ * Decodes a body by its byte order mark, its declared charset, or UTF-8. A body not declared as text counts as text if
+ * it is UTF-8 without NUL; otherwise `undefined`. A character cut in two at the end is dropped.
  *
  * @since 0.1.0
  * @category conversions

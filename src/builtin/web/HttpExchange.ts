@@ -1,6 +1,5 @@
 /**
- * One request over a connection of its own, to addresses that were checked before, whose answer is bounded while it is
- * read.
+ * Sends one request over its own connection to prechecked addresses, and bounds the answer while reading it.
  *
  * @internal
  * @since 0.1.0
@@ -18,13 +17,13 @@ export interface Request {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | undefined
-  /** The connection is made to one of these; no name is looked up. */
+  /** The connection uses one of these; no name is resolved. */
   readonly addresses: ReadonlyArray<string>
-  /** Of the body as it is read, decompressed. */
+  /** Maximum bytes of the decompressed body. */
   readonly maxBytes: number
-  /** Of the body as it arrives. */
+  /** Maximum bytes of the body as it arrives. */
   readonly maxCompressedBytes: number
-  /** The body is cut at the limits instead of failing. */
+  /** Cuts the body at the limits instead of failing. */
   readonly truncate: boolean
 }
 
@@ -42,7 +41,7 @@ export interface Response {
 }
 
 /**
- * `Unreachable`: nothing was sent; `Connection`: it broke later on.
+ * `Unreachable`: nothing was sent; `Connection`: the connection broke later.
  *
  * @since 0.1.0
  * @category models
@@ -52,7 +51,7 @@ export interface Failure {
   readonly message: string
 }
 
-/** What a server may send as headers. */
+/** Maximum size of a server's headers. */
 const maxHeaderSize = 16 * 1024
 
 const loadModules = () => Promise.all([import("node:http"), import("node:https"), import("node:zlib")] as const)
@@ -62,7 +61,7 @@ type Modules = Awaited<ReturnType<typeof loadModules>>
 const modules = Effect.promise(loadModules)
 
 /**
- * Whether a response points elsewhere.
+ * The target of a redirect.
  *
  * @since 0.1.0
  * @category conversions
@@ -74,7 +73,7 @@ const isTls = (code: string): boolean => /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|UNA
 
 const failureOf = (error: unknown, host: string, isConnected: boolean): Failure => {
   const code = (error as { readonly code?: unknown } | null)?.code
-  // The text of the error may quote what came over the wire; its code does not.
+  // The error's message may quote data from the wire; its code does not.
   const text = typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code) ? code : "closed early"
   if (isTls(text)) return { reason: "Tls", message: `No secure connection to ${host}: ${text}` }
   if (text === "HPE_HEADER_OVERFLOW") return { reason: "TooLarge", message: "The headers of the answer are too large" }
@@ -83,7 +82,7 @@ const failureOf = (error: unknown, host: string, isConnected: boolean): Failure 
     : { reason: "Unreachable", message: `No connection to ${host}: ${text}` }
 }
 
-/** The form that `net.connect` asks with depends on whether it tries several addresses. */
+/** `net.connect` asks in different forms, depending on whether it tries several addresses. */
 const pinned = (addresses: ReadonlyArray<string>): NonNullable<RequestOptions["lookup"]> => {
   const all = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
   return (_host, options, callback) => {
@@ -93,7 +92,7 @@ const pinned = (addresses: ReadonlyArray<string>): NonNullable<RequestOptions["l
   }
 }
 
-/** One request on its way, and the body of its answer as far as it was read. */
+/** One request in progress, and the part of its answer read so far. */
 class Exchange {
   private isConnected = false
   private isDone = false
@@ -102,7 +101,7 @@ class Exchange {
   status = 0
   headers: IncomingHttpHeaders = {}
   private readonly parts: Array<Uint8Array> = []
-  /** Bytes of the body as it is read, and as it arrives. */
+  /** Bytes of the decompressed body, and of the body as it arrives. */
   private size = 0
   private arrived = 0
 

@@ -1,5 +1,5 @@
 /**
- * The headers that a model may send, and those it is shown.
+ * Headers that a model may send and see.
  *
  * @internal
  * @since 0.1.0
@@ -8,7 +8,8 @@ import type { IncomingHttpHeaders } from "node:http"
 import * as Either from "effect/Either"
 
 /**
- * Those that frame a message or belong to the connection: set by the client alone, or one request could be read as two.
+ * Headers that frame a message or belong to the connection. Only the client may set them: otherwise one request could
+ * be read as two.
  *
  * @since 0.1.0
  * @category constants
@@ -31,7 +32,7 @@ export const refused: ReadonlySet<string> = new Set([
   "via"
 ])
 
-/** What goes on to another origin: nothing that could be a credential, under whatever name. */
+/** Headers kept across origins: none can carry a credential, under any name. */
 const harmless: ReadonlySet<string> = new Set([
   "accept",
   "accept-language",
@@ -43,7 +44,7 @@ const harmless: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What is shown of an answer unless a program says otherwise.
+ * Headers of an answer shown by default.
  *
  * @since 0.1.0
  * @category constants
@@ -68,7 +69,7 @@ const isName = (text: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/
 const isValue = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 
 /**
- * Names in lower case. `Left` says which header cannot be sent, without its value.
+ * Normalizes names to lower case. `Left` names a header that cannot be sent, without its value.
  *
  * @since 0.1.0
  * @category constructors
@@ -94,7 +95,7 @@ export const make = (
 }
 
 /**
- * What is left of the headers of a request when a redirect leads it to another origin, or takes its body away.
+ * The headers that remain when a redirect changes the origin or drops the body.
  *
  * @since 0.1.0
  * @category combinators
@@ -110,7 +111,7 @@ export const redirected = (
   )
 
 /**
- * Those of the answer that are to be shown.
+ * Selects the headers of an answer to show.
  *
  * @since 0.1.0
  * @category combinators

@@ -7,21 +7,21 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * A request was refused or came to nothing. An answer of the server with any status is a result and no failure. `host`
- * is where the request that failed went: the one asked for, or the one a redirect led to.
+ * A request was refused or failed. An answer with any status is a result, not a failure. `host` is the target of the
+ * failed request: the requested one, or that of a redirect.
  *
- * - `Configuration`: an option of the skill cannot be used
+ * - `Configuration`: an option of the skill is invalid
  * - `InvalidUrl`: not an absolute `http` or `https` URL without credentials
- * - `NotAllowed`: the host or the port is not among the allowed ones
- * - `AddressNotAllowed`: the host is, or has, an address that is not public
- * - `HeaderNotAllowed`, `BodyNotAllowed`: what cannot be sent
+ * - `NotAllowed`: the host or the port is not allowed
+ * - `AddressNotAllowed`: the host is or has an address that is not public
+ * - `HeaderNotAllowed`, `BodyNotAllowed`: a header or body that cannot be sent
  * - `Unresolved`, `Unreachable`: there was no connection, and nothing was sent
  * - `Tls`: there was no secure connection
- * - `Connection`: the connection broke later on
- * - `Timeout`: there was no whole answer in time
- * - `TooManyRedirects`, `TooLarge`: the answer went beyond a limit
+ * - `Connection`: the connection broke later
+ * - `Timeout`: there was no complete answer in time
+ * - `TooManyRedirects`, `TooLarge`: the answer exceeded a limit
  * - `Decoding`: the body cannot be decompressed
- * - `Binary`: the body is no text
+ * - `Binary`: the body is not text
  *
  * @since 0.1.0
  * @category errors

@@ -1,6 +1,5 @@
 /**
- * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they
- * take.
+ * The skill `http_request`: requests to the public Internet with bounded targets, contents and answers.
  *
  * @since 0.1.0
  */
@@ -30,37 +29,37 @@ const allMethods: ReadonlyArray<Method> = ["GET", "POST", "PUT", "PATCH", "DELET
  * @category models
  */
 export interface Options {
-  /** `api.example.org`, or `*.example.org` for everything below it. Every host unless given. */
+  /** `api.example.org`, or `*.example.org` for everything below it. Default: every host. */
   readonly hosts?: ReadonlyArray<string> | undefined
   /**
-   * `false` unless given: public addresses alone. `true`: those of the own machine and of private networks, too, but
-   * not those at which clouds hand out credentials. A list of addresses and networks (`10.1.0.0/16`): those in it, too,
-   * whatever they are.
+   * `false`: public addresses only. `true`: also this machine and private networks, but not the addresses at which
+   * clouds give out credentials. A list of addresses and networks (`10.1.0.0/16`): also its entries, whatever they are.
+   * Default `false`.
    */
   readonly allowPrivate?: boolean | ReadonlyArray<string> | undefined
-  /** 80 and 443 unless given. */
+  /** Default 80 and 443. */
   readonly ports?: ReadonlyArray<number> | "any" | undefined
-  /** All five unless given. With `GET` alone the skill counts as idempotent. */
+  /** Default: all five. With `GET` only, the skill counts as idempotent. */
   readonly methods?: ReadonlyArray<Method> | undefined
-  /** 5 unless given. */
+  /** Default 5. */
   readonly maxRedirects?: number | undefined
-  /** Of the body of an answer, decompressed: 1 MiB unless given. */
+  /** Maximum bytes of a decompressed body. Default 1 MiB. */
   readonly maxBytes?: number | undefined
-  /** Of the body of an answer as it arrives: `maxBytes` unless given. */
+  /** Maximum bytes of a body as it arrives. Default: `maxBytes`. */
   readonly maxCompressedBytes?: number | undefined
-  /** Of the body of a request: 1 MiB unless given. */
+  /** Maximum bytes of a request's body. Default 1 MiB. */
   readonly maxRequestBytes?: number | undefined
-  /** Cuts a body that is too large and says so, instead of failing. */
+  /** Cuts and reports a body that is too large, instead of failing. */
   readonly truncate?: boolean | undefined
-  /** What becomes of a body that is no text: it is refused, unless given. */
+  /** Treatment of a body that is not text. Default: refused. */
   readonly binary?: "refuse" | "base64" | undefined
-  /** The headers of an answer that are shown; cookies are not, unless given. */
+  /** Headers of an answer to show. By default cookies are not shown. */
   readonly responseHeaders?: ReadonlyArray<string> | undefined
-  /** For a call that asks for none: 30 seconds unless given. It covers redirects and the body. */
+  /** Default time limit of a call, including redirects and body: 30 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** What a call may ask for: two minutes unless given. */
+  /** Longest time limit a call may request. Default two minutes. */
   readonly maxTimeout?: Duration.DurationInput | undefined
-  /** Every address of a host. The system's resolver unless given; what it answers is checked, and connected to. */
+  /** Resolves all addresses of a host; they are checked and then connected to. Default: the system's resolver. */
   readonly resolve?: ((host: string) => Effect.Effect<ReadonlyArray<string>, unknown>) | undefined
 }
 
@@ -74,7 +73,7 @@ export const Result = Schema.Struct({
   body: Schema.String,
   body_encoding: Schema.Literal("text", "base64"),
   truncated: Schema.Boolean,
-  /** The one that answered, after all redirects. */
+  /** The URL that answered, after all redirects. */
   url: Schema.String
 })
 
@@ -129,7 +128,7 @@ interface Settings {
   readonly responseHeaders: ReadonlyArray<string>
 }
 
-/** As `URL` writes it, without the dot of the root; `undefined` for what is more than a host. */
+/** The host as `URL` writes it, without a trailing dot; `undefined` if the text is more than a host. */
 const hostOf = (text: string): string | undefined => {
   if (!URL.canParse(`http://${text}/`)) return undefined
   const url = new URL(`http://${text}/`)
@@ -190,7 +189,7 @@ const urlOf = (text: string, base?: URL): Either.Either<URL, HttpRequestError> =
   return Either.right(url)
 }
 
-/** Where a request may go: its host and port by name, then every address that the host has. */
+/** Checks the target: host and port by name, then every address of the host. */
 const addressesOf = (settings: Settings, url: URL): Effect.Effect<ReadonlyArray<string>, HttpRequestError> => {
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
   const isHost = settings.permitsHost(url.hostname.replace(/\.$/, ""))
@@ -213,7 +212,7 @@ interface Outgoing extends Pick<HttpExchange.Request, "url" | "method" | "body">
   readonly headers: Record<string, string>
 }
 
-/** The request that a redirect asks for, by the rules of `fetch`. */
+/** The request that a redirect demands, by the rules of `fetch`. */
 const redirected = (request: Outgoing, status: number, location: string): Either.Either<Outgoing, HttpRequestError> =>
   Either.map(urlOf(location, request.url), (url) => {
     const turnsIntoGet =
@@ -325,7 +324,7 @@ export const isRetryable = ({ reason }: HttpRequestError): boolean =>
   reason === "Unresolved" || reason === "Unreachable"
 
 /**
- * A request as the skill makes it.
+ * Sends a request as the skill does.
  *
  * @internal
  */
@@ -349,12 +348,12 @@ export const fetch = (options: Options): ((params: Params) => Effect.Effect<Resu
 }
 
 /**
- * The skill `http_request`. Where a request goes is decided by address, after its name was looked up, again for every
- * redirect, and the connection is made to an address that was checked. Headers that belong to the connection cannot be
- * set, and only harmless ones follow a redirect to another origin.
+ * The skill `http_request`. A target is checked by address after its name is resolved, again for every redirect, and
+ * the connection uses a checked address. Headers that belong to the connection cannot be set, and only harmless ones
+ * follow a redirect to another origin.
  *
- * An answer of any status is a result. Its body is read up to a limit that holds for what comes out of a decompression,
- * and is text or, by an option, Base64.
+ * An answer with any status is a result. The limit on its body applies to the decompressed bytes; it is text or, by an
+ * option, Base64.
  *
  * @since 0.1.0
  * @category constructors
@@ -362,7 +361,11 @@ export const fetch = (options: Options): ((params: Params) => Effect.Effect<Resu
  * ```ts
  * import { HttpRequestSkill } from "effect-lexigram/builtin"
  *
- * const fetchPage = HttpRequestSkill.make({ hosts: ["api.example.org", "*.example.com"], methods: ["GET"], truncate: true })
+ * const fetchPage = HttpRequestSkill.make({
+ *   hosts: ["api.example.org", "*.example.com"],
+ *   methods: ["GET"],
+ *   truncate: true
+ * })
  * ```
  */
 export const make = (options: Options = {}): Skill.Skill<Params, Result, HttpRequestError> => {
@@ -373,7 +376,8 @@ export const make = (options: Options = {}): Skill.Skill<Params, Result, HttpReq
     category: "web",
     permissions: ["http.request"],
     idempotent: methods.every((method) => method === "GET"),
-    // The limit of a call ends it, with a failure of its own; this one is for an executor that would end it before.
+    // The call's own time limit ends it with its own failure; this one only guards against an executor's shorter
+    // default.
     timeout: Duration.sum(maxTimeout, "1 second"),
     parameters: paramsOf(methods, Duration.toSeconds(maxTimeout)),
     returns: Result,

@@ -1,5 +1,5 @@
 /**
- * Search providers over HTTP: an instance of SearXNG, Brave, Tavily, or any other that answers with JSON.
+ * Search providers over HTTP: SearXNG, Brave, Tavily, or any other that answers with JSON.
  *
  * @since 0.1.0
  */
@@ -20,9 +20,9 @@ import { SearchError, SearchProvider, type SearchResult, type Service } from "./
  * @category models
  */
 export interface Limits {
-  /** For a search: 10 seconds unless given. */
+  /** Time limit of a search. Default 10 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Of an answer: 2 MiB unless given. */
+  /** Maximum bytes of an answer. Default 2 MiB. */
   readonly maxBytes?: number | undefined
 }
 
@@ -34,7 +34,7 @@ export interface Options extends Limits {
   /** Names the provider in errors. */
   readonly name: string
   readonly request: (query: string, maxResults: number) => HttpClientRequest.HttpClientRequest
-  /** The list in an answer; entries that lack a text are left out. `undefined`: the answer is not as it should be. */
+  /** Extracts the results of an answer; entries without text are left out. `undefined`: the answer is malformed. */
   readonly results: (json: any) => ReadonlyArray<{ readonly [K in keyof SearchResult]: unknown }> | undefined
 }
 
@@ -91,7 +91,7 @@ const bodyOf = (
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value.replace(/\s+/g, " ").trim() : "")
 
-/** Read as data: whatever does not fit is nothing. */
+/** Read as data: values that do not fit are ignored. */
 const resultsOf = (options: Options, text: string): ReadonlyArray<SearchResult> | undefined => {
   try {
     const found = options.results(JSON.parse(text))
@@ -106,8 +106,8 @@ const resultsOf = (options: Options, text: string): ReadonlyArray<SearchResult> 
 }
 
 /**
- * A provider that asks by one request. Neither the request nor its headers, which carry the key, are in spans and
- * errors, and no redirect takes them elsewhere.
+ * A provider that sends one request per search. Request and headers, which carry the key, stay out of spans and errors,
+ * and redirects are not followed.
  *
  * @since 0.1.0
  * @category constructors
@@ -131,7 +131,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
         }
         return results.slice(0, maxResults)
       }).pipe(
-        // An answer that is not read to its end is let go of.
+        // Releases an answer that is not read to its end.
         Effect.scoped
       )
     const whole = Duration.toMillis(options.timeout ?? "10 seconds")
@@ -154,7 +154,7 @@ const renamed = (field: string) => (entry: any) => ({ title: entry?.title, url: 
 const joined = (baseUrl: string, path: string): string => `${baseUrl.replace(/\/$/, "")}${path}`
 
 /**
- * An instance of SearXNG that gives results as JSON (`json` among the formats of its `search` settings).
+ * A SearXNG instance that returns JSON (`json` among the formats of its `search` settings).
  *
  * @since 0.1.0
  * @category layers
@@ -170,11 +170,11 @@ export const layerSearxng = (
     results: (json) => json?.results?.map(renamed("content"))
   })
 
-/** Both have no more for one request. */
+/** Both return at most this many per request. */
 const maxOfOne = 20
 
 /**
- * The web search of Brave.
+ * Web search by Brave.
  *
  * @since 0.1.0
  * @category layers
@@ -190,12 +190,12 @@ export const layerBrave = (
         headers: { "x-subscription-token": Redacted.value(options.apiKey) },
         urlParams: { q: query, count: Math.min(maxResults, maxOfOne), text_decorations: false }
       }),
-    // Where nothing was found the list is not there at all.
+    // The list is absent if nothing was found.
     results: (json) => (json?.type === "search" ? (json.web?.results ?? []).map(renamed("description")) : undefined)
   })
 
 /**
- * The search of Tavily.
+ * Web search by Tavily.
  *
  * @since 0.1.0
  * @category layers

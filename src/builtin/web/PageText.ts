@@ -1,7 +1,6 @@
 /**
- * What a page says, without what stands around it: by `@mozilla/readability` over the document of `linkedom`, in a
- * thread of its own. Both take a time for some pages that grows with the square of their size, so the thread is ended
- * when its time is up.
+ * Extracts the main text of a page, by `@mozilla/readability` over a `linkedom` document, in its own thread. Both need
+ * quadratic time for some pages, so the thread is ended at the timeout.
  *
  * @internal
  * @since 0.1.0
@@ -14,9 +13,9 @@ import * as Effect from "effect/Effect"
  */
 export interface Page {
   readonly title: string
-  /** Headings, lists and links as Markdown writes them. */
+  /** Headings, lists and links in Markdown. */
   readonly text: string
-  /** No article was found in it: the text is all that it shows. */
+  /** No article was found: the text is everything the page shows. */
   readonly whole: boolean
 }
 
@@ -26,7 +25,7 @@ export interface Page {
  */
 export interface Options {
   readonly html: string
-  /** What links are relative to. */
+  /** Base of relative links. */
   readonly url: string
   readonly millis: number
 }
@@ -37,7 +36,7 @@ export interface Options {
  */
 export type Failure =
   | { readonly _tag: "Exceeded"; readonly limit: "time" | "memory" }
-  /** The packages cannot be had, or do not read the page. */
+  /** The packages are missing or failed on the page. */
   | { readonly _tag: "Broken"; readonly cause: unknown; readonly isMissing: boolean }
 
 /** Runs in the thread, as CommonJS. */
@@ -119,7 +118,7 @@ const modules = Effect.tryPromise({
 })
 
 /**
- * Reads a page. The thread has ended when this has, interrupted or not.
+ * Reads a page. The thread has ended when this effect has, interrupted or not.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,5 @@
 /**
- * Who searches the web.
+ * The port for web search.
  *
  * @since 0.1.0
  */
@@ -10,15 +10,15 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * A search came to nothing. One without matches is none: it gives an empty list.
+ * A search failed. A search without matches succeeds with an empty list.
  *
- * - `NotConfigured`: there is nobody who searches
- * - `Unauthorized`: the key, or the way of asking, is not accepted
- * - `RateLimited`: too many searches; `retryAfterSeconds` where it is told
+ * - `NotConfigured`: there is no provider
+ * - `Unauthorized`: the key or the kind of access is not accepted
+ * - `RateLimited`: too many searches; `retryAfterSeconds` if the provider says so
  * - `Refused`: the search itself is not accepted
- * - `Unavailable`: no connection, or an answer without one
- * - `Timeout`: no whole answer in time
- * - `Malformed`: an answer that cannot be read, or is too large
+ * - `Unavailable`: no connection, or a failed answer
+ * - `Timeout`: no complete answer in time
+ * - `Malformed`: the answer cannot be read, or is too large
  *
  * @since 0.1.0
  * @category errors
@@ -56,7 +56,7 @@ export interface SearchResult {
  * @category models
  */
 export interface Service {
-  /** Best first, and not more than asked for; none: empty. */
+  /** Best results first, at most as many as requested. */
   readonly search: (
     query: string,
     options: { readonly maxResults: number }
@@ -70,7 +70,7 @@ export interface Service {
 export class SearchProvider extends Context.Tag("effect-lexigram/builtin/SearchProvider")<SearchProvider, Service>() {}
 
 /**
- * Nobody searches: everything fails with `SearchError`, reason `NotConfigured`.
+ * Every search fails with `SearchError`, reason `NotConfigured`.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * The skill `web_browse`: what a page of the public Internet says, as text.
+ * The skill `web_browse`: the text of a page on the public Internet.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ import * as HttpRequestSkill from "./HttpRequestSkill.js"
 import * as PageText from "./PageText.js"
 
 /**
- * Where it may go is said as for `http_request`.
+ * Allowed targets are those of `http_request`.
  *
  * @since 0.1.0
  * @category models
@@ -24,9 +24,9 @@ export interface Options
     HttpRequestSkill.Options,
     "allowPrivate" | "hosts" | "maxBytes" | "maxCompressedBytes" | "maxRedirects" | "ports" | "resolve"
   > {
-  /** Of the text that one call gives; the rest is asked for by `offset`. 20,000 unless given. */
+  /** Maximum characters of text per call; the rest is requested by `offset`. Default 20,000. */
   readonly maxChars?: number | undefined
-  /** For the page and for reading it: 30 seconds unless given. */
+  /** Time limit of fetching and reading the page. Default 30 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
 }
 
@@ -44,17 +44,17 @@ export interface Params {
  * @category schemas
  */
 export const Result = Schema.Struct({
-  /** The one that answered, after all redirects. */
+  /** The URL that answered, after all redirects. */
   url: Schema.String,
   status_code: Schema.Int,
   title: Schema.String,
-  /** Headings, lists and links as Markdown writes them. */
+  /** Headings, lists and links in Markdown. */
   text: Schema.String,
-  /** Of the whole text. */
+  /** Length of the whole text. */
   total_chars: Schema.Int,
-  /** Where the text goes on; absent at its end. */
+  /** Where the text continues; absent at its end. */
   next_offset: Schema.optional(Schema.Int),
-  /** The page was larger than what is read of one: its end is missing. */
+  /** The page exceeded the size limit: its end is missing. */
   truncated: Schema.Boolean
 })
 /**
@@ -67,8 +67,8 @@ export interface Result extends Schema.Schema.Type<typeof Result> {}
  * A page could not be read.
  *
  * - `MissingPackage`: `linkedom` or `@mozilla/readability` is not installed
- * - `Timeout`, `TooLarge`: reading it took more time or memory than it may
- * - `Unreadable`: it is no document that can be read
+ * - `Timeout`, `TooLarge`: reading it exceeded the limit on time or memory
+ * - `Unreadable`: it is not a readable document
  *
  * @since 0.1.0
  * @category errors
@@ -118,19 +118,19 @@ const isPage = (contentType: string | undefined, body: string): boolean =>
     ? /^\s{0,100}<(?:!doctype html|html)/i.test(body)
     : /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType)
 
-/** Never between the two halves of a character. */
+/** Never splits a surrogate pair. */
 const cutAt = (text: string, end: number): number => {
   const code = text.charCodeAt(end - 1)
   return end < text.length && code >= 0xd800 && code <= 0xdbff ? end - 1 : end
 }
 
 /**
- * The skill `web_browse`. Where it goes is decided as for `http_request`: by address, again for every redirect. Of a
- * page of HTML it gives the article, without menus and advertisements, and all that the page shows where it has none;
- * any other text as it is. What it gives is text of others: data for the model, bounded in length.
+ * The skill `web_browse`. Targets are checked as for `http_request`: by address, again for every redirect. Returns the
+ * article of an HTML page without menus and advertisements, or all visible text if there is no article; other text is
+ * returned unchanged. The result is third-party text: data for the model, bounded in length.
  *
- * It needs the packages `linkedom` and `@mozilla/readability`. They read a page in a thread of its own, which is ended
- * at the timeout.
+ * Requires the packages `linkedom` and `@mozilla/readability`, which read a page in its own thread, ended at the
+ * timeout.
  *
  * @since 0.1.0
  * @category constructors

@@ -13,9 +13,9 @@ import { type SearchError, SearchProvider, type SearchResult } from "./SearchPro
  * @category models
  */
 export interface Options {
-  /** What a call may ask for: 20 unless given. */
+  /** Maximum results a call may request. Default 20. */
   readonly maxResults?: number | undefined
-  /** Characters of a snippet; a longer one is cut: 1,000 unless given. */
+  /** Maximum characters of a snippet; longer ones are cut. Default 1,000. */
   readonly maxSnippetChars?: number | undefined
 }
 
@@ -55,7 +55,7 @@ const paramsOf = (maxResults: number): Schema.Schema<Params, any> =>
     )
   })
 
-/** An address that is not of the web is nothing to go on with. */
+/** Results without a web address are useless. */
 const isWeb = ({ url }: SearchResult): boolean =>
   url.length <= maxUrlChars && /^https?:\/\//i.test(url) && URL.canParse(url)
 
@@ -63,7 +63,7 @@ const cut = (text: string, maxChars: number): string =>
   text.length > maxChars ? `${text.slice(0, maxChars).trimEnd()}…` : text
 
 /**
- * The skill `web_search`. What it gives is text of others: data for the model, bounded in number and length.
+ * The skill `web_search`. Returns third-party text: data for the model, bounded in number and length.
  *
  * @since 0.1.0
  * @category constructors

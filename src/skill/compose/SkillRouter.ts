@@ -104,7 +104,10 @@ const build = (
  *   description: "Answers customers",
  *   parameters: Schema.Struct({ text: Schema.String, order: Schema.optional(Schema.String) })
  * }).pipe(
- *   SkillRouter.route((request): request is { readonly text: string; readonly order: string } => "order" in request, refund),
+ *   SkillRouter.route(
+ *     (request): request is { readonly text: string; readonly order: string } => "order" in request,
+ *     refund
+ *   ),
  *   SkillRouter.route(({ text }) => text.includes("?"), Skill.ref("faq")),
  *   SkillRouter.orElse(Skill.ref("human"))
  * )

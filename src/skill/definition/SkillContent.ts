@@ -110,8 +110,8 @@ const list = Effect.fnUntraced(function* (root: string, look: FolderLook.FolderL
 const sort = (found: Array<Found>): ReadonlyArray<Found> => found.sort((a, b) => FolderLook.byCodePoint(a.name, b.name))
 
 /**
- * Reads the folder whose real path is `root`. It never fails: an entry that cannot be read, exceeds a limit or leads out
- * of the folder is a problem, and the hash covers the rest.
+ * Reads the folder whose real path is `root`. It never fails: an entry that cannot be read, exceeds a limit or leads
+ * out of the folder is a problem, and the hash covers the rest.
  *
  * @since 0.1.0
  * @category constructors

@@ -304,7 +304,9 @@ export const register = (
  * import * as Layer from "effect/Layer"
  *
  * const files = McpBridge.layer().pipe(
- *   Layer.provide(McpClientSdk.layerStdio({ name: "files", command: "mcp-server-filesystem", args: ["/srv/documents"] }))
+ *   Layer.provide(
+ *     McpClientSdk.layerStdio({ name: "files", command: "mcp-server-filesystem", args: ["/srv/documents"] })
+ *   )
  * )
  * const skills = files.pipe(Layer.provideMerge(DefaultSkillRegistry.layerEmpty))
  * ```
