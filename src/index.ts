@@ -297,7 +297,7 @@ export * as Run from "./observability/Run.js"
 export * as RunLog from "./observability/RunLog.js"
 
 /**
- * How sessions refuse or fail.
+ * Errors of sessions.
  *
  * @since 0.1.0
  */

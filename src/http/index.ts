@@ -7,8 +7,8 @@
 export * as SessionMiddleware from "./session/SessionMiddleware.js"
 
 /**
- * Tokens (JWT, RFC 7519) that say who the user of a request is, and perhaps in which session. They are verified by the
- * optional package `jose`, which is loaded when a verifier is made.
+ * Verifies tokens (JWT, RFC 7519) that name the user of a request and, optionally, the session. The optional package
+ * `jose` is loaded when a verifier is made.
  *
  * @since 0.1.0
  */

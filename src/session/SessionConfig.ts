@@ -1,5 +1,5 @@
 /**
- * How conversations are kept and for how long, from code or from the environment.
+ * Configuration of sessions: how they are stored and for how long, from code or from the environment.
  *
  * @since 0.1.0
  */

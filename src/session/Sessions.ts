@@ -1,6 +1,5 @@
 /**
- * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a
- * configuration wants them.
+ * The session subsystem as one layer: store, lifecycle, branches, analytics and clean-up, by configuration.
  *
  * @since 0.1.0
  */

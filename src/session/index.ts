@@ -1,13 +1,13 @@
 /**
- * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it
- * gives what is known of both, so that a conversation of any length is read by pages, from either end.
+ * Computes the figures of a conversation by combining those of adjacent parts, so that a conversation of any length is
+ * read page by page, from either end.
  *
  * @since 0.1.0
  */
 export * as AnalyticsFold from "./upkeep/AnalyticsFold.js"
 
 /**
- * Branches of sessions: fork a conversation, see its tree, bring branches together again.
+ * Branches of sessions: forks a conversation, shows its tree, and merges branches.
  *
  * @since 0.1.0
  */
@@ -36,59 +36,58 @@ export * as CompactedSessionHistory from "./history/CompactedSessionHistory.js"
 export * as DefaultSessionManager from "./manager/DefaultSessionManager.js"
 
 /**
- * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
+ * Keeps the turns whose embeddings are closest to the query, newer turns first among equals.
  *
  * @since 0.1.0
  */
 export * as EmbeddingContextPruner from "./history/EmbeddingContextPruner.js"
 
 /**
- * How groups refuse or fail, besides their sessions.
+ * Errors of groups, in addition to those of their sessions.
  *
  * @since 0.1.0
  */
 export * as GroupError from "./group/GroupError.js"
 
 /**
- * What a group came to.
+ * The outcome of a group run.
  *
  * @since 0.1.0
  */
 export * as GroupOutcome from "./group/GroupOutcome.js"
 
 /**
- * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the
- * conversation and answers, or says nothing.
+ * A participant of a group: an agent, a human, or a function. It receives the turns that it may see and answers or
+ * stays silent.
  *
  * @since 0.1.0
  */
 export * as GroupParticipant from "./group/GroupParticipant.js"
 
 /**
- * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
- * of them sees that of its isolation.
+ * A conversation of several participants in one session. The turn manager chooses the next speaker, and the isolation
+ * decides which turns each participant sees.
  *
  * @since 0.1.0
  */
 export * as GroupSession from "./group/GroupSession.js"
 
 /**
- * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns:
- * what is in progress is never cut off by them.
+ * Conditions that end a group before its limits. They are checked between two turns and never interrupt a participant.
  *
  * @since 0.1.0
  */
 export * as GroupTermination from "./group/GroupTermination.js"
 
 /**
- * Which turns of a session stay when not all of them may be shown.
+ * The port that selects which turns of a session are shown when not all fit.
  *
  * @since 0.1.0
  */
 export * as HistoryPruner from "./history/HistoryPruner.js"
 
 /**
- * Humans in a group. They are asked like everybody else, have longer for it, and say nothing by not answering.
+ * Humans as participants of a group. They have a longer timeout, and no answer counts as silence.
  *
  * @since 0.1.0
  */
@@ -111,39 +110,38 @@ export * as InMemorySessionStore from "./turn/InMemorySessionStore.js"
 export * as KeyValueSessionStore from "./keyvalue/KeyValueSessionStore.js"
 
 /**
- * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state
- * that both have.
+ * Strategies for merging a branch into another session of its tree: which turns it takes over, and how the small states
+ * are combined.
  *
  * @since 0.1.0
  */
 export * as MergeStrategy from "./branch/MergeStrategy.js"
 
 /**
- * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do
- * no more than choose one of them or give a value in their place.
+ * Lets a model resolve the conflicts of a merge. The model sees the versions as numbered data, and can only choose one
+ * of them or give a value in their place.
  *
  * @since 0.1.0
  */
 export * as ModelMergeResolver from "./branch/ModelMergeResolver.js"
 
 /**
- * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
- * it says is looked up among the names of the group: nothing else in it counts.
+ * A turn manager that asks a model for the next speaker. The model sees the visible end of the conversation as data,
+ * and only a participant's name in its reply counts.
  *
  * @since 0.1.0
  */
 export * as ModelTurnManager from "./group/ModelTurnManager.js"
 
 /**
- * Everybody in turn, whoever has the highest priority first, in each cycle anew.
+ * A turn manager that asks every participant once a cycle, highest priority first.
  *
  * @since 0.1.0
  */
 export * as PriorityTurnManager from "./group/PriorityTurnManager.js"
 
 /**
- * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner
- * keeps.
+ * Shows the turns that a pruner selects for the message, from a wide window of the newest ones.
  *
  * @since 0.1.0
  */
@@ -157,24 +155,23 @@ export * as PrunedSessionHistory from "./history/PrunedSessionHistory.js"
 export * as RecencyContextPruner from "./history/RecencyContextPruner.js"
 
 /**
- * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
- * older.
+ * Keeps the turns that share most words with the query, weighting rare words (BM25), newer turns first among equals.
  *
  * @since 0.1.0
  */
 export * as RelevanceContextPruner from "./history/RelevanceContextPruner.js"
 
 /**
- * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles)
- * wins over `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen
- * where both allow it.
+ * Restricts which participants of a group see a turn. Turns say so in their metadata: `visibleTo` (a list of names and
+ * roles) wins over `hiddenFrom` (another list); without either, everybody sees the turn. Rules by role apply in
+ * addition: a turn is visible only where both allow it.
  *
  * @since 0.1.0
  */
 export * as RoleIsolation from "./group/RoleIsolation.js"
 
 /**
- * Everybody in turn, in the order of the group.
+ * A turn manager that asks the participants in the order of the group.
  *
  * @since 0.1.0
  */
@@ -190,59 +187,57 @@ export * as RoundRobinTurnManager from "./group/RoundRobinTurnManager.js"
 export * as Session from "./turn/Session.js"
 
 /**
- * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many
- * there are.
+ * Reports the figures of sessions: turns, tokens, cost, time, participants and models. Turns are read page by page.
  *
  * @since 0.1.0
  */
 export * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
 
 /**
- * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
- * still be read.
+ * Expires idle sessions at intervals. They stay stored, and their turns stay readable.
  *
  * @since 0.1.0
  */
 export * as SessionCleanup from "./upkeep/SessionCleanup.js"
 
 /**
- * How conversations are kept and for how long, from code or from the environment.
+ * Configuration of sessions: how they are stored and for how long, from code or from the environment.
  *
  * @since 0.1.0
  */
 export * as SessionConfig from "./SessionConfig.js"
 
 /**
- * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers
- * that are forked there inherit it; others never see it.
+ * The session bound to the current fiber. It can be read anywhere inside the work it was bound around; forked fibers
+ * inherit it, and other fibers never see it.
  *
  * @since 0.1.0
  */
 export * as SessionContext from "./manager/SessionContext.js"
 
 /**
- * How sessions refuse or fail.
+ * Errors of sessions.
  *
  * @since 0.1.0
  */
 export * as SessionError from "./turn/SessionError.js"
 
 /**
- * The domain events of sessions: what other parts of an application are told of. The aggregate is the session.
+ * Domain events of sessions. The aggregate is the session.
  *
  * @since 0.1.0
  */
 export * as SessionEvents from "./turn/SessionEvents.js"
 
 /**
- * What a model is shown of a session before the message it is to answer.
+ * The port that selects what a model sees of a session before the message to answer.
  *
  * @since 0.1.0
  */
 export * as SessionHistory from "./history/SessionHistory.js"
 
 /**
- * The places of sessions where handlers may wait. They are called after the session is kept.
+ * Hook points of sessions. Handlers are called after the session is stored.
  *
  * @since 0.1.0
  */
@@ -256,14 +251,14 @@ export * as SessionHooks from "./turn/SessionHooks.js"
 export * as SessionManager from "./manager/SessionManager.js"
 
 /**
- * Sessions in memory: whose memory it is, a turn as what is remembered of it, and what of it a branch may recall.
+ * Maps sessions to memory: the owner, a turn as a memory entry, and which entries a branch may recall.
  *
  * @since 0.1.0
  */
 export * as SessionMemory from "./manager/SessionMemory.js"
 
 /**
- * Turns of a session as messages for a model: what was said, and the calls of tools that lie between.
+ * Converts turns of a session to messages for a model, with their tool calls.
  *
  * @since 0.1.0
  */
@@ -277,7 +272,7 @@ export * as SessionMessages from "./history/SessionMessages.js"
 export * as SessionMetrics from "./turn/SessionMetrics.js"
 
 /**
- * Which status of a session may follow which.
+ * The allowed transitions between statuses of a session.
  *
  * @since 0.1.0
  */
@@ -300,30 +295,29 @@ export * as SessionStore from "./turn/SessionStore.js"
 export * as SessionTaskError from "./turn/SessionTaskError.js"
 
 /**
- * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a
- * configuration wants them.
+ * The session subsystem as one layer: store, lifecycle, branches, analytics and clean-up, by configuration.
  *
  * @since 0.1.0
  */
 export * as Sessions from "./Sessions.js"
 
 /**
- * What lies between two states of sessions: field by field, so that it can be read, kept, and put onto a state again.
+ * The difference between two session states, field by field. It can be read, stored, and applied to a state.
  *
  * @since 0.1.0
  */
 export * as StateDiff from "./turn/StateDiff.js"
 
 /**
- * Whoever is responsible for what was just said.
+ * A turn manager that asks the participant responsible for the topic of the last turn.
  *
  * @since 0.1.0
  */
 export * as TopicTurnManager from "./group/TopicTurnManager.js"
 
 /**
- * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each
- * run of a group keeps for itself, so that one manager serves any number of sessions at once.
+ * The port that chooses the next speaker of a group. A turn manager is a stateless value: each run keeps its state, so
+ * that one manager serves any number of sessions at once.
  *
  * @since 0.1.0
  */

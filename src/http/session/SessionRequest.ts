@@ -1,5 +1,5 @@
 /**
- * What a request says about its session. All of it comes from outside: nothing here is more than a claim.
+ * The claims of a request about its session. They come from outside and are not trusted.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * Branches of sessions: fork a conversation, see its tree, bring branches together again.
+ * Branches of sessions: forks a conversation, shows its tree, and merges branches.
  *
  * @since 0.1.0
  */

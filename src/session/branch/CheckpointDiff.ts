@@ -1,5 +1,5 @@
 /**
- * What lies between two checkpoints of a tree of sessions, with the turns.
+ * Computes the difference between two checkpoints of a session tree, including turns.
  *
  * @internal
  * @since 0.1.0

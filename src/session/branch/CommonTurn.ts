@@ -1,5 +1,5 @@
 /**
- * Ways through the tree of turns: where two of them part, and the turns on one of them, read by pages.
+ * Walks the turn tree: finds the common ancestor of two heads and reads a path page by page.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * The newest state that two sessions of a tree have in common, from what is kept of forks and merges. A session that
- * was taken back to a checkpoint has no longer in common what it left behind.
+ * Finds the newest state that two sessions of a tree have in common, from the checkpoints of forks and merges. States
+ * that a restore left behind are no longer common.
  *
  * @internal
  * @since 0.1.0

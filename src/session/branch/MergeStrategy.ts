@@ -1,6 +1,6 @@
 /**
- * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state
- * that both have.
+ * Strategies for merging a branch into another session of its tree: which turns it takes over, and how the small states
+ * are combined.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do
- * no more than choose one of them or give a value in their place.
+ * Lets a model resolve the conflicts of a merge. The model sees the versions as numbered data, and can only choose one
+ * of them or give a value in their place.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * A new session that begins where another one stands.
+ * Creates a session that continues from the head or a checkpoint of another session.
  *
  * @internal
  * @since 0.1.0

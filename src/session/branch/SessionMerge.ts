@@ -1,6 +1,5 @@
 /**
- * One session taken over into another: what is new in it, what the strategy makes of that, and the writing of it in one
- * step.
+ * Merges one session into another: finds what is new, asks the strategy, and writes the result in one step.
  *
  * @internal
  * @since 0.1.0

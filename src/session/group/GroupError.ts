@@ -1,5 +1,5 @@
 /**
- * How groups refuse or fail, besides their sessions.
+ * Errors of groups, in addition to those of their sessions.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * What a group came to.
+ * The outcome of a group run.
  *
  * @since 0.1.0
  */

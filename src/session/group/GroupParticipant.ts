@@ -1,6 +1,6 @@
 /**
- * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the
- * conversation and answers, or says nothing.
+ * A participant of a group: an agent, a human, or a function. It receives the turns that it may see and answers or
+ * stays silent.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * The work of a group: who is asked, what is written, and when it is over.
+ * Runs a group: asks the participants, writes their turns, and ends the conversation.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
- * of them sees that of its isolation.
+ * A conversation of several participants in one session. The turn manager chooses the next speaker, and the isolation
+ * decides which turns each participant sees.
  *
  * @since 0.1.0
  */

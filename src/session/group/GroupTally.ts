@@ -1,5 +1,5 @@
 /**
- * Who said how much in a run of a group, and what it cost.
+ * Counts the answers, failures, tokens and cost of each participant in a group run.
  *
  * @internal
  * @since 0.1.0

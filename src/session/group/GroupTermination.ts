@@ -1,6 +1,5 @@
 /**
- * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns:
- * what is in progress is never cut off by them.
+ * Conditions that end a group before its limits. They are checked between two turns and never interrupt a participant.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * The turns of a run of a group: written into the session, and the newest of them held, so that a turn costs the same
- * however long the conversation is.
+ * Writes the turns of a group run and holds the newest ones, so that a turn costs the same in a conversation of any
+ * length.
  *
  * @internal
  * @since 0.1.0

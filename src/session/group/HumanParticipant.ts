@@ -1,5 +1,5 @@
 /**
- * Humans in a group. They are asked like everybody else, have longer for it, and say nothing by not answering.
+ * Humans as participants of a group. They have a longer timeout, and no answer counts as silence.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
- * it says is looked up among the names of the group: nothing else in it counts.
+ * A turn manager that asks a model for the next speaker. The model sees the visible end of the conversation as data,
+ * and only a participant's name in its reply counts.
  *
  * @since 0.1.0
  */

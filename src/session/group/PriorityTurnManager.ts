@@ -1,5 +1,5 @@
 /**
- * Everybody in turn, whoever has the highest priority first, in each cycle anew.
+ * A turn manager that asks every participant once a cycle, highest priority first.
  *
  * @since 0.1.0
  */

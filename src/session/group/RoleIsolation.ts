@@ -1,9 +1,9 @@
 /**
- * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles)
- * wins over `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen
- * where both allow it.
+ * Restricts which participants of a group see a turn. Turns say so in their metadata: `visibleTo` (a list of names and
+ * roles) wins over `hiddenFrom` (another list); without either, everybody sees the turn. Rules by role apply in
+ * addition: a turn is visible only where both allow it.
  *
- * Names and roles are compared exactly. What should be a list of texts and is not hides the turn from everybody.
+ * Names and roles are compared exactly. A value that is not a list of texts hides the turn from everybody.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Everybody in turn, in the order of the group.
+ * A turn manager that asks the participants in the order of the group.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Whoever is responsible for what was just said.
+ * A turn manager that asks the participant responsible for the topic of the last turn.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each
- * run of a group keeps for itself, so that one manager serves any number of sessions at once.
+ * The port that chooses the next speaker of a group. A turn manager is a stateless value: each run keeps its state, so
+ * that one manager serves any number of sessions at once.
  *
  * @since 0.1.0
  */

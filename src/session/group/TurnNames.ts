@@ -1,5 +1,5 @@
 /**
- * Names that turn managers are given.
+ * Checks the names of participants that turn managers are given.
  *
  * @internal
  * @since 0.1.0

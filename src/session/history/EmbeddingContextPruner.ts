@@ -1,5 +1,5 @@
 /**
- * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
+ * Keeps the turns whose embeddings are closest to the query, newer turns first among equals.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Which turns of a session stay when not all of them may be shown.
+ * The port that selects which turns of a session are shown when not all fit.
  *
  * @since 0.1.0
  */

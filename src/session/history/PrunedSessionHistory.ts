@@ -1,6 +1,5 @@
 /**
- * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner
- * keeps.
+ * Shows the turns that a pruner selects for the message, from a wide window of the newest ones.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,5 @@
 /**
- * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
- * older.
+ * Keeps the turns that share most words with the query, weighting rare words (BM25), newer turns first among equals.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * What a model is shown of a session before the message it is to answer.
+ * The port that selects what a model sees of a session before the message to answer.
  *
  * @since 0.1.0
  */

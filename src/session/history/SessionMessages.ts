@@ -1,5 +1,5 @@
 /**
- * Turns of a session as messages for a model: what was said, and the calls of tools that lie between.
+ * Converts turns of a session to messages for a model, with their tool calls.
  *
  * @since 0.1.0
  */

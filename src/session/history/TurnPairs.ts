@@ -1,5 +1,5 @@
 /**
- * Turns of a session that go together: a call of a tool and its results.
+ * Groups the turns of a session that belong together: a tool call and its results.
  *
  * @internal
  * @since 0.1.0

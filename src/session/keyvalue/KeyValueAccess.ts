@@ -1,6 +1,5 @@
 /**
- * What all that reads and writes sessions in a key-value store has in common: one writer at a time, and what is known
- * of the store.
+ * Shared access to sessions in a key-value store: one writer at a time, and a cache of what the store holds.
  *
  * @internal
  * @since 0.1.0

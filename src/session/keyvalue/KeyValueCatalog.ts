@@ -1,5 +1,5 @@
 /**
- * Which sessions there are: their ids in chunks in a key-value store, and what they are listed by in memory.
+ * The catalog of sessions in a key-value store: ids in chunks in the store, and the fields of lists in memory.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * Writes sessions to a key-value store, one call after the other. The record of a session is written last: with it all
- * is there, and before it nothing.
+ * Writes sessions to a key-value store, one call at a time. The record of a session is written last and makes the
+ * change visible.
  *
  * @internal
  * @since 0.1.0

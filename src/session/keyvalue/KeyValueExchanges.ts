@@ -1,6 +1,5 @@
 /**
- * Open exchanges in a key-value store: the record of a session names those that are open, and each is a value of its
- * own.
+ * Open exchanges in a key-value store. Each is a value of its own, and the record of the session lists them.
  *
  * @internal
  * @since 0.1.0

@@ -1,8 +1,8 @@
 /**
- * Removes what deleted sessions leave in a key-value store: all but the turns that lie on the way to a branch.
+ * Removes what deleted sessions leave in a key-value store, except turns on the path to a branch.
  *
- * The record of a deleted session says which turns stay, before the others are removed; whatever breaks off is gone on
- * with when the store is read the next time.
+ * The record of a deleted session lists the turns to keep before the others are removed. An interrupted removal
+ * continues when the store is read the next time.
  *
  * @internal
  * @since 0.1.0

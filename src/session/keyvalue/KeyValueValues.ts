@@ -1,5 +1,5 @@
 /**
- * Values of a key-value store, read and written by their codecs.
+ * Reads and writes values of a key-value store through their codecs.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * What is to be written to a key-value store for turns and checkpoints: made whole before the first value is written.
+ * Prepares the values that turns and checkpoints need in a key-value store, before the first one is written.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * How sessions are changed by the operations of the manager: what is too old expires first, and what follows a write is
- * done once.
+ * The steps that operations of the manager share: expire an overdue session first, decide, write, and run the effects
+ * once.
  *
  * @internal
  * @since 0.1.0

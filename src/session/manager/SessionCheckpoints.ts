@@ -1,5 +1,5 @@
 /**
- * Checkpoints of sessions: kept, listed, and gone back to.
+ * Stores, lists and restores checkpoints of sessions.
  *
  * @internal
  * @since 0.1.0

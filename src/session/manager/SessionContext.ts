@@ -1,6 +1,6 @@
 /**
- * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers
- * that are forked there inherit it; others never see it.
+ * The session bound to the current fiber. It can be read anywhere inside the work it was bound around; forked fibers
+ * inherit it, and other fibers never see it.
  *
  * @since 0.1.0
  */

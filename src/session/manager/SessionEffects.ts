@@ -1,6 +1,6 @@
 /**
- * What follows when a session was written: hooks and events are told, memory is fed and consolidated. None of it takes
- * back what was written.
+ * Effects of a committed write: publishes hooks and events, feeds memory and consolidates it. None of them undoes the
+ * write.
  *
  * @internal
  * @since 0.1.0

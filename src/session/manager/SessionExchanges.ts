@@ -1,6 +1,6 @@
 /**
  * Exchanges of sessions: opened with the question before the run answers, closed with the answer, and marked as
- * interrupted when the process that was to answer is gone.
+ * interrupted when the answering process is gone.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * The lease of a process: while it is renewed, what the process has open in sessions is left alone by all others.
+ * The lease of a process. While it is renewed, other processes leave its open exchanges alone.
  *
  * @internal
  * @since 0.1.0

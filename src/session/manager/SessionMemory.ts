@@ -1,5 +1,5 @@
 /**
- * Sessions in memory: whose memory it is, a turn as what is remembered of it, and what of it a branch may recall.
+ * Maps sessions to memory: the owner, a turn as a memory entry, and which entries a branch may recall.
  *
  * @since 0.1.0
  */

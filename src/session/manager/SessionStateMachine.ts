@@ -1,5 +1,5 @@
 /**
- * Which status of a session may follow which.
+ * The allowed transitions between statuses of a session.
  *
  * @since 0.1.0
  */

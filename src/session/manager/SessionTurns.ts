@@ -1,5 +1,5 @@
 /**
- * Turns of sessions: put behind the head, and read by window.
+ * Appends turns to a session and reads them by window.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * How sessions are changed, whoever changes them: found for whoever asks, made anew from what is kept, and written
- * unless somebody else was faster; then once more.
+ * Optimistic writes of sessions: finds the session, decides, and writes; when another writer was faster, it repeats the
+ * decision on the new state.
  *
  * @internal
  * @since 0.1.0

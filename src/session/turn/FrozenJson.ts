@@ -1,6 +1,6 @@
 /**
- * What JSON makes of a value, as a frozen copy without the way through its text: a store in memory gives back what one
- * of texts would.
+ * Copies a value as a JSON round trip would, frozen and without the text, so that a store in memory behaves as one on
+ * text.
  *
  * @internal
  * @since 0.1.0

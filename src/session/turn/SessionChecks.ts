@@ -1,6 +1,6 @@
 /**
- * What sessions let in: checked once, at the border, and kept as a copy nobody else can change, so that every store is
- * given plain data.
+ * Checks the input of sessions once, at the border, and copies it, so that every store receives plain data that nobody
+ * else can change.
  *
  * @internal
  * @since 0.1.0

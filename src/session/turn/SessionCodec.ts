@@ -1,5 +1,5 @@
 /**
- * Sessions, turns and checkpoints as JSON text and back.
+ * Encodes sessions, turns and checkpoints as JSON text.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * How sessions refuse or fail.
+ * Errors of sessions.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,8 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * There is no such session for whoever asks. A session of somebody else is not told apart from one that does not exist.
+ * No such session is visible to the caller. Another user's session is reported in the same way as one that does not
+ * exist.
  *
  * @since 0.1.0
  * @category errors

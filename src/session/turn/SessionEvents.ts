@@ -1,5 +1,5 @@
 /**
- * The domain events of sessions: what other parts of an application are told of. The aggregate is the session.
+ * Domain events of sessions. The aggregate is the session.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * The places of sessions where handlers may wait. They are called after the session is kept.
+ * Hook points of sessions. Handlers are called after the session is stored.
  *
  * @since 0.1.0
  */

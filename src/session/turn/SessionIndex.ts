@@ -1,5 +1,5 @@
 /**
- * Sessions in memory in the orders they are listed in: of all, of a user, of a parent, of a root, each by status and
+ * Indexes sessions in memory in the orders of their lists: all, by user, by parent and by root, each by status and
  * time.
  *
  * @internal

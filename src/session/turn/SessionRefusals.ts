@@ -1,5 +1,5 @@
 /**
- * What stores of sessions say when they refuse.
+ * Errors with which session stores reject a write.
  *
  * @internal
  * @since 0.1.0

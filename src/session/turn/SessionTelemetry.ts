@@ -1,5 +1,5 @@
 /**
- * Says what happens to sessions: spans, metrics, hooks and domain events, from wherever it is done.
+ * Records operations of sessions as spans, metrics, hooks and domain events.
  *
  * @internal
  * @since 0.1.0

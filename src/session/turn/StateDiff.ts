@@ -1,5 +1,5 @@
 /**
- * What lies between two states of sessions: field by field, so that it can be read, kept, and put onto a state again.
+ * The difference between two session states, field by field. It can be read, stored, and applied to a state.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,5 @@
 /**
- * Values of the small state of sessions: compared and brought together. Keys are taken as they are, whatever they are
- * called.
+ * Compares and merges values of the small state of sessions. Keys may have any name.
  *
  * @internal
  * @since 0.1.0

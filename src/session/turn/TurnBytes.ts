@@ -1,5 +1,5 @@
 /**
- * How many bytes a turn takes, and turns that were too large.
+ * Measures turns in bytes, and cuts turns that are too large.
  *
  * @internal
  * @since 0.1.0

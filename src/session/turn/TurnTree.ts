@@ -1,8 +1,8 @@
 /**
- * The turns of all sessions in memory, and which of them stay when a session is deleted.
+ * The turns of all sessions in memory, and which of them remain when a session is deleted.
  *
- * A turn counts its children and the sessions that were forked at it. Of a deleted session a turn that counts nothing
- * goes, and its parent counts one less: what stays is what lies on the way to a branch.
+ * A turn counts its children and the sessions forked at it. In a deleted session, a turn with a count of zero is
+ * removed and its parent counts one less, so that the path to a branch remains.
  *
  * @internal
  * @since 0.1.0

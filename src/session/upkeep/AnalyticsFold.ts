@@ -1,6 +1,6 @@
 /**
- * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it
- * gives what is known of both, so that a conversation of any length is read by pages, from either end.
+ * Computes the figures of a conversation by combining those of adjacent parts, so that a conversation of any length is
+ * read page by page, from either end.
  *
  * @since 0.1.0
  */

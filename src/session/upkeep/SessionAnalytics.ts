@@ -1,6 +1,5 @@
 /**
- * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many
- * there are.
+ * Reports the figures of sessions: turns, tokens, cost, time, participants and models. Turns are read page by page.
  *
  * @since 0.1.0
  */

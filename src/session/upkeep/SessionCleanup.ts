@@ -1,6 +1,5 @@
 /**
- * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
- * still be read.
+ * Expires idle sessions at intervals. They stay stored, and their turns stay readable.
  *
  * @since 0.1.0
  */
