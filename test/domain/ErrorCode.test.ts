@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import { entryOf, folderOf } from "../../scripts/layout.js"
 import * as ErrorCode from "../../src/domain/ErrorCode.js"
 
-const src = new URL("../../src", import.meta.url)
+const src = new URL("../../src/", import.meta.url)
 
 interface ErrorInstance {
   readonly _tag: string
