@@ -1,6 +1,6 @@
 /**
- * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps
- * something.
+ * A whole system as one layer: agents with memory, sessions and governance on one backend, and every port that stores
+ * data.
  *
  * @since 0.1.0
  */
@@ -12,28 +12,22 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as AgentConfig from "../agent/definition/AgentConfig.js"
 import type * as Governance from "../governance/Governance.js"
-import * as GovernanceConfig from "../governance/GovernanceConfig.js"
-import type { GovernanceConfigurationError } from "../governance/store/GovernanceError.js"
 import type * as ModelRouter from "../llm/ModelRouter.js"
 import type * as CostEstimator from "../llm/model/CostEstimator.js"
 import type * as LlmClient from "../llm/model/LlmClient.js"
-import type { MemorySystemError } from "../memory/entry/MemoryError.js"
 import * as Memory from "../memory/Memory.js"
-import * as MemoryConfig from "../memory/MemoryConfig.js"
 import * as Health from "../observability/Health.js"
 import type * as SessionManager from "../session/manager/SessionManager.js"
-import * as SessionConfig from "../session/SessionConfig.js"
 import * as Sessions from "../session/Sessions.js"
-import type { SessionConfigurationError } from "../session/turn/SessionError.js"
-import * as Composition from "./Composition.js"
 import * as DatabaseUrl from "./engine/DatabaseUrl.js"
 import { type DatabaseError, PersistenceConfigurationError } from "./engine/PersistenceError.js"
-import * as OwnerData from "./OwnerData.js"
+import type * as OwnerData from "./OwnerData.js"
 import * as PostgresClient from "./postgres/PostgresClient.js"
 import * as RedisClient from "./redis/RedisClient.js"
-import * as SqlPorts from "./SqlPorts.js"
+import * as SqlBackend from "./SqlBackend.js"
+import * as SqlOwnerData from "./SqlOwnerData.js"
+import * as SystemComposition from "./SystemComposition.js"
 import type { MigrationFailure } from "./schema/Migrations.js"
 import * as SqliteClient from "./sqlite/SqliteClient.js"
 import * as PgVectorIndex from "./vector/PgVectorIndex.js"
@@ -53,9 +47,9 @@ export const ENV_PREFIX = "LEX_AI_DATABASE__"
  * @category models
  */
 export interface Service {
-  /** Where everything is kept: `memory`, `sqlite`, `postgres`. */
+  /** The backend: `memory`, `sqlite` or `postgres`. */
   readonly backend: string
-  /** The database and what lies over it, part by part. */
+  /** Health of the databases, memory and sessions. */
   readonly health: Effect.Effect<Health.Report>
 }
 
@@ -66,34 +60,29 @@ export interface Service {
 export class Lexigram extends Context.Tag("effect-lexigram/persistence/Lexigram")<Lexigram, Service>() {}
 
 /**
- * The configurations of the parts, with the defaults of each. Memory and sessions are kept in the database unless they
- * say otherwise.
+ * The configurations of the parts, each with its own defaults. Memory and sessions are kept in the database unless
+ * configured otherwise.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Settings {
-  readonly agents?: AgentConfig.Options | undefined
-  readonly memory?: MemoryConfig.Options | undefined
-  readonly sessions?: SessionConfig.Options | undefined
-  readonly governance?: GovernanceConfig.Options | undefined
-}
+export interface Settings extends SystemComposition.Settings {}
 
 /**
- * What else a system can be given: collaborators of the executor (`Agents.layerWith`), of memory
- * (`DefaultMemory.layer`) and of governance. Each may require the ports that are kept here.
+ * Optional collaborators of the executor (`Agents.layerWith`), of memory (`DefaultMemory.layer`) and of governance.
+ * Each may require the ports of the system.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Replaceable extends Composition.Given {}
+export interface Replaceable extends SystemComposition.Given {}
 
 type Given<L> = Extract<L[keyof L & keyof Replaceable], Layer.Layer<any, any, any>>
-/** What a collaborator may find here. */
-type Inside = Composition.Ports | SqlClient.SqlClient | ModelRouter.ModelRouter | SessionManager.SessionManager
+/** Services that the system provides to collaborators. */
+type Inside = SystemComposition.Ports | SqlClient.SqlClient | ModelRouter.ModelRouter | SessionManager.SessionManager
 
 /**
- * What the given layers fail with.
+ * Errors of the given layers.
  *
  * @since 0.1.0
  * @category models
@@ -101,7 +90,7 @@ type Inside = Composition.Ports | SqlClient.SqlClient | ModelRouter.ModelRouter 
 export type ErrorOf<L extends Replaceable> = [Given<L>] extends [never] ? never : Layer.Layer.Error<Given<L>>
 
 /**
- * What the given layers require beyond what is here.
+ * What the given layers require beyond the system.
  *
  * @since 0.1.0
  * @category models
@@ -112,29 +101,29 @@ export type ContextOf<L extends Replaceable> =
       ? Governance.PricesFor<NonNullable<L["governance" & keyof L]>>
       : never)
 
-/** A name that is misspelt would be passed over in silence. */
+/** Rejects misspelled options, which would be ignored otherwise. */
 type NothingElse<L, Known extends string> = {
   readonly [K in Exclude<keyof L, keyof Replaceable | keyof Settings | Known>]: never
 }
 
 /**
- * How a configuration is refused.
+ * Errors of the configurations.
  *
  * @since 0.1.0
  * @category models
  */
-export type ConfigurationFailure = MemorySystemError | SessionConfigurationError | GovernanceConfigurationError
+export type ConfigurationFailure = SystemComposition.ConfigurationFailure
 
 /**
- * What a system provides: the executor, memory, sessions and governance, and every port.
+ * Services of a system: the executor, memory, sessions, governance, and every port.
  *
  * @since 0.1.0
  * @category models
  */
-export type Out = Lexigram | Composition.Composed | Composition.Ports
+export type Out = Lexigram | SystemComposition.Composed | SystemComposition.Ports
 
 /**
- * The prices that a system was given: limits in dollars of agents require them.
+ * The prices given to a system, which dollar limits of agents require.
  *
  * @since 0.1.0
  * @category models
@@ -145,43 +134,8 @@ export type PricesOf<L extends Replaceable> = [Extract<L["prices" & keyof L], La
   ? never
   : CostEstimator.CostEstimator
 
-/**
- * The parts as code configures them.
- */
-const configured = (
-  { agents, governance, memory, sessions }: Settings,
-  kept: { readonly memory: MemoryConfig.Backend; readonly sessions: SessionConfig.Backend }
-): Effect.Effect<Composition.Configured, ConfigurationFailure> =>
-  Effect.gen(function* () {
-    return {
-      memory: yield* MemoryConfig.make({ ...memory, defaultBackend: memory?.defaultBackend ?? kept.memory }),
-      sessions: yield* SessionConfig.make({ ...sessions, backend: sessions?.backend ?? kept.sessions }),
-      governance: yield* GovernanceConfig.make(governance),
-      agents: { options: agents }
-    }
-  })
-
-/**
- * As `configured`, from the environment: what it does not say about where memory and sessions are kept is the database.
- */
-const fromEnvironment: Effect.Effect<Composition.Configured, ConfigError.ConfigError> = Effect.gen(function* () {
-  return {
-    memory: yield* MemoryConfig.config,
-    sessions: yield* SessionConfig.config,
-    governance: yield* GovernanceConfig.config,
-    agents: "environment" as const
-  }
-})
-
-const inDatabase = ConfigProvider.fromMap(
-  new Map([
-    [`${MemoryConfig.ENV_PREFIX}DEFAULT_BACKEND`, "database"],
-    [`${SessionConfig.ENV_PREFIX}BACKEND`, "database"]
-  ])
-)
-
-/** How the parts are, the databases before all. */
-const told = (backend: string) =>
+/** Reports the health of the databases first, then of the parts. */
+const makeLexigram = (backend: string) =>
   Layer.effect(
     Lexigram,
     Effect.gen(function* () {
@@ -207,37 +161,39 @@ const told = (backend: string) =>
 
 type Of<Out> = Layer.Layer<Out, any, any>
 
-/** A system over a backend: what is not given in code comes from `configured`. */
+/** Builds a system on a backend from its configuration and the given collaborators. */
 const system = (
   name: string,
-  parts: Effect.Effect<Composition.Configured, any>,
-  backend: Composition.Backend,
+  parts: Effect.Effect<SystemComposition.Configured, any>,
+  backend: SystemComposition.Backend,
   given: Replaceable
 ): Of<any> =>
   Layer.unwrapEffect(
-    Effect.map(parts, (parts) => told(name).pipe(Layer.provideMerge(Composition.compose(backend, parts, given))))
+    Effect.map(parts, (parts) =>
+      makeLexigram(name).pipe(Layer.provideMerge(SystemComposition.compose(backend, parts, given)))
+    )
   )
 
 const sql = (
   name: string,
-  parts: Effect.Effect<Composition.Configured, any>,
-  databases: SqlPorts.Databases,
+  parts: Effect.Effect<SystemComposition.Configured, any>,
+  databases: SqlBackend.Databases,
   given: Replaceable
 ): Of<any> =>
-  OwnerData.layer.pipe(
-    Layer.provideMerge(system(name, parts, SqlPorts.make(databases, given), given)),
-    Layer.provideMerge(SqlPorts.clients(databases))
+  SqlOwnerData.layer.pipe(
+    Layer.provideMerge(system(name, parts, SqlBackend.make(databases, given), given)),
+    Layer.provideMerge(SqlBackend.clients(databases))
   )
 
-const inMemory: Composition.Backend = {
-  ports: Composition.portsInMemory,
+const inMemory: SystemComposition.Backend = {
+  ports: SystemComposition.portsInMemory,
   entries: () => undefined,
   facts: () => undefined,
   sessions: () => undefined
 }
 
 /**
- * Everything in the memory of this process, and gone with it: for tests and for trying things out.
+ * Keeps everything in the memory of this process: for tests and experiments.
  *
  * @since 0.1.0
  * @category layers
@@ -245,18 +201,23 @@ const inMemory: Composition.Backend = {
 export const layerMemory = <const L extends Replaceable & Settings = {}>(
   options?: (L & NothingElse<L, never>) | undefined
 ): Layer.Layer<Out | PricesOf<L>, ConfigurationFailure | ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
-  system("memory", configured(options ?? {}, { memory: "in_memory", sessions: "in_memory" }), inMemory, options ?? {})
+  system(
+    "memory",
+    SystemComposition.fromSettings(options ?? {}, { memory: "in_memory", sessions: "in_memory" }),
+    inMemory,
+    options ?? {}
+  )
 
 /**
- * What the systems over a database have in common.
+ * Options of all systems on a database.
  *
  * @since 0.1.0
  * @category models
  */
 export interface DatabaseSettings {
   /**
-   * Keeps caches and rates, and what is to be kept in a cache (`defaultBackend` or `backend` `"cache"`). Default: the
-   * database does.
+   * Keeps caches and rates, and memory or sessions configured with the backend `"cache"`. Default: the database keeps
+   * caches and rates.
    */
   readonly redis?: RedisClient.Options | undefined
 }
@@ -273,14 +234,14 @@ export interface SqliteSettings extends SqliteClient.Options, DatabaseSettings {
  */
 export interface PostgresSettings extends PostgresClient.Options, DatabaseSettings {
   /**
-   * How vectors are searched with `defaultBackend: "vector"`: by the extension pgvector, or by comparing all of an
-   * owner's in this process. Default: `pgvector`; a server that has not got it is a failure.
+   * How vectors are searched with `defaultBackend: "vector"`: by the extension pgvector, or by comparing all vectors of
+   * an owner in this process. Default: `pgvector`, which fails if the server lacks the extension.
    */
   readonly vectors?: "pgvector" | "scan" | undefined
 }
 
 /**
- * How a database cannot be had.
+ * Errors of opening and migrating a database.
  *
  * @since 0.1.0
  * @category models
@@ -289,14 +250,13 @@ export type DatabaseFailure = MigrationFailure
 
 const inTables = { memory: "database", sessions: "database" } as const
 
-/** The one layer of a client: what is built of it twice is the same. */
+/** One layer value, so that everything built on it shares one client. */
 const redisOf = (options: RedisClient.Options | undefined) =>
   options === undefined ? undefined : RedisClient.layer(options)
 
 /**
- * Everything in one file of SQLite: agents, their runs and approvals, memory, sessions, caches, costs. The file is made
- * if it is not there, with its tables; a process that comes later goes on with what it holds, and several may use it at
- * once.
+ * Keeps everything in one SQLite file: runs, approvals, memory, sessions, caches, costs. The file and its tables are
+ * created if missing. Later processes continue with its data, and several processes may use it at once.
  *
  * @since 0.1.0
  * @category layers
@@ -328,7 +288,7 @@ export const layerSqlite = <const L extends Replaceable & Settings & SqliteSetti
 > =>
   sql(
     "sqlite",
-    configured(options, inTables),
+    SystemComposition.fromSettings(options, inTables),
     {
       client: SqliteClient.layer(options),
       vectors: SqliteVectorIndex.layer(),
@@ -338,7 +298,7 @@ export const layerSqlite = <const L extends Replaceable & Settings & SqliteSetti
   ) as Of<any>
 
 /**
- * Everything in one database of Postgres, which any number of processes may use at once.
+ * Keeps everything in one Postgres database, which any number of processes may use at once.
  *
  * @since 0.1.0
  * @category layers
@@ -352,7 +312,7 @@ export const layerPostgres = <const L extends Replaceable & Settings & PostgresS
 > =>
   sql(
     "postgres",
-    configured(options, inTables),
+    SystemComposition.fromSettings(options, inTables),
     {
       client: PostgresClient.layer(options),
       vectors: options.vectors === "scan" ? SqlVectorIndex.layer() : PgVectorIndex.layerMigrated(),
@@ -362,16 +322,16 @@ export const layerPostgres = <const L extends Replaceable & Settings & PostgresS
   ) as Of<any>
 
 const redisAsDatabase: PersistenceConfigurationError = new PersistenceConfigurationError({
-  message: "Redis cannot be the database of a whole system: it keeps memory, sessions, caches and rates",
-  hint: `Name it in ${ENV_PREFIX}REDIS_URL, and a \`sqlite:\` file or a \`postgres://\` server in ${ENV_PREFIX}URL`
+  message: "Redis cannot be the database of a whole system: it only keeps memory, sessions, caches and rates",
+  hint: `Set it as ${ENV_PREFIX}REDIS_URL, and a \`sqlite:\` file or a \`postgres://\` server in ${ENV_PREFIX}URL`
 })
 
 const noCache: PersistenceConfigurationError = new PersistenceConfigurationError({
-  message: `${ENV_PREFIX}REDIS_URL is no URL of Redis`,
-  hint: "Begin it with `redis://` or `rediss://`"
+  message: `${ENV_PREFIX}REDIS_URL is not a URL of Redis`,
+  hint: "Use a URL that begins with `redis://` or `rediss://`"
 })
 
-/** The databases that the environment names. */
+/** The databases named by the environment. */
 const named = Effect.gen(function* () {
   const url = yield* Effect.flatMap(Config.redacted(`${ENV_PREFIX}URL`), DatabaseUrl.parse)
   const redis = yield* Config.option(Config.redacted(`${ENV_PREFIX}REDIS_URL`))
@@ -382,11 +342,10 @@ const named = Effect.gen(function* () {
 })
 
 /**
- * Over the database that `LEX_AI_DATABASE__URL` names: `sqlite:` with a file, `postgres://` or `memory:`; with caches
- * and rates in Redis where `LEX_AI_DATABASE__REDIS_URL` does. Everything else is configured as the parts are by
- * themselves (`LEX_AI_MEMORY__*`, `LEX_AI_SESSION__*`, `LEX_AI_GOVERNANCE__*`, `LEX_AI_AGENTS__*`), but that memory and
- * sessions are kept in the database unless the environment says otherwise. What is named and cannot be had is a
- * failure, never something else.
+ * Uses the database named by `LEX_AI_DATABASE__URL`: `sqlite:` with a file, `postgres://` or `memory:`, with caches and
+ * rates in Redis if `LEX_AI_DATABASE__REDIS_URL` is set. Everything else is configured by the variables of the parts
+ * (`LEX_AI_MEMORY__*`, `LEX_AI_SESSION__*`, `LEX_AI_GOVERNANCE__*`, `LEX_AI_AGENTS__*`), except that memory and
+ * sessions default to the database. A database that cannot be reached is an error; there is no fallback.
  *
  * @since 0.1.0
  * @category layers
@@ -402,11 +361,11 @@ export const layerConfig = <const L extends Replaceable = {}>(
     Effect.gen(function* () {
       const given: Replaceable = options ?? {}
       const { redis, url } = yield* named
-      if (url._tag === "Memory") return system("memory", fromEnvironment, inMemory, given)
+      if (url._tag === "Memory") return system("memory", SystemComposition.fromEnvironment, inMemory, given)
       const parts = Effect.flatMap(Effect.configProviderWith(Effect.succeed), (provider) =>
         Effect.withConfigProvider(
-          fromEnvironment,
-          ConfigProvider.orElse(provider, () => inDatabase)
+          SystemComposition.fromEnvironment,
+          ConfigProvider.orElse(provider, () => SystemComposition.inDatabase)
         )
       )
       const cache = redisOf(redis)

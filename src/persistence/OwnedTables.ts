@@ -1,5 +1,5 @@
 /**
- * Which rows of which tables are a user's: by what they are exported, imported and erased.
+ * The tables with data of users, and the conditions by which rows belong to a user.
  *
  * @internal
  * @since 0.1.0
@@ -12,18 +12,18 @@ import * as KeyText from "./engine/KeyText.js"
 import * as Rows from "./session/SqlSessionRows.js"
 
 /**
- * Under which names things are a user's.
+ * The names under which data belongs to a user.
  *
  * @category models
  */
 export interface Names {
   readonly user: string
-  /** Whose entries and facts are the user's. */
+  /** Owners of the user's entries and facts. */
   readonly owners: ReadonlyArray<string>
-  /** The user's sessions, and those that still have turns of theirs. */
+  /** The user's sessions, and deleted sessions with turns that these still need. */
   readonly sessions: ReadonlyArray<string>
   readonly runs: ReadonlyArray<string>
-  /** As their tables have them. */
+  /** As encoded in their tables. */
   readonly threads: ReadonlyArray<string>
 }
 
@@ -38,31 +38,28 @@ interface Condition {
 export interface OwnedTable {
   readonly part: string
   readonly table: string
-  /** That are exported; the others are given anew. None: the rows are only erased. */
+  /** The exported columns; the database assigns the others. If empty, the rows are only erased. */
   readonly columns: ReadonlyArray<string>
-  /** Columns that an import gives these values. */
+  /** Columns that an import sets to fixed values. */
   readonly fixed?: ReadonlyArray<readonly [column: string, value: number]> | undefined
-  /** What the rows are read by, page by page. */
+  /** The key by which rows are read page by page. */
   readonly key: ReadonlyArray<string>
   readonly owned: Condition
-  /** Rows of it make an owner one that has data. */
+  /** Whether a row means that the user has data. */
   readonly isMain?: boolean | undefined
 }
 
-/** How the columns of keys were written. */
+/** The two encodings of key columns. */
 const encoded = (texts: ReadonlyArray<string>): ReadonlyArray<string> => texts.map(KeyText.encode)
 const indexed = (texts: ReadonlyArray<string>): ReadonlyArray<string> => texts.map(IndexKey.of)
 
-/** `user:<id>:` and a month: the account of another user who is called alike is longer. */
+/** Accounts are `user:<id>:<month>`. The length excludes users whose id begins with this id. */
 const monthOf = "2000-01"
 
-/** The last character that a prefix may be followed by is below it. */
-const behind = (prefix: string): string => `${prefix}\u{10ffff}`
+/** An upper bound of all texts with the prefix. */
+const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
-/**
- * @category constructors
- */
-export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
+const makeConditions = (dialect: Dialect) => {
   const oneOf = (column: string, pick: (names: Names) => ReadonlyArray<string>): Condition => ({
     text: dialect.oneOf(column),
     params: (names) => [dialect.list(pick(names))]
@@ -81,194 +78,240 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     text: "account >= ? AND account < ? AND LENGTH(account) = ?",
     params: ({ user }) => {
       const prefix = KeyText.encode(`user:${user}:`)
-      return [prefix, behind(prefix), Array.from(prefix).length + monthOf.length]
+      return [prefix, endOf(prefix), Array.from(prefix).length + monthOf.length]
     }
   }
   const ofThread = oneOf("thread_id", ({ threads }) => threads)
+  return { oneOf, any, ofUser, ofSession, ofOwner, ofAccount, ofThread }
+}
+
+type Conditions = ReturnType<typeof makeConditions>
+
+const tablesOfSessions = ({ ofSession, oneOf }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "sessions",
+    table: "lex_sessions",
+    columns: [
+      ...["id", "user_id", "parent_id", "root_id", "status", "created_at", "updated_at", "revision", "fence"],
+      ...["head_session", "head_turn", "depth", "total_tokens", "total_cost", "checkpoint_id", "turns", "run"],
+      ...["is_tip", "is_heavy", "base_session", "base_run", "base_place"]
+    ],
+    key: ["id"],
+    owned: oneOf("id", ({ sessions }) => encoded(sessions)),
+    isMain: true
+  },
+  {
+    part: "sessions",
+    table: "lex_session_states",
+    columns: ["session_id", "body", "ref", "state", "state_ref"],
+    key: ["session_id"],
+    owned: ofSession
+  },
+  {
+    part: "sessions",
+    table: "lex_session_checkpoints",
+    columns: ["id", "session_id", "revision", "kind", "merged_id", "body", "ref", "state", "state_ref"],
+    key: ["id"],
+    owned: ofSession
+  },
+  {
+    part: "sessions",
+    table: "lex_session_turns",
+    columns: [
+      ...["session_id", "place", "run", "turn_id", "parent_session", "parent_run", "parent_place", "body", "ref"]
+    ],
+    key: ["session_id", "place"],
+    owned: ofSession
+  },
+  {
+    part: "sessions",
+    table: "lex_session_exchanges",
+    columns: ["session_id", "run_id", "owner_id", "body"],
+    key: ["session_id", "run_id"],
+    owned: ofSession
+  },
+  {
+    part: "sessions",
+    table: "lex_payloads",
+    columns: ["scope", "hash", "data"],
+    key: ["scope", "hash"],
+    owned: oneOf("scope", ({ sessions }) =>
+      encoded(sessions).flatMap((id) => [Rows.scopes.turns + id, Rows.scopes.states + id])
+    )
+  }
+]
+
+const tablesOfFacts = ({ ofOwner }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "facts",
+    table: "lex_fact_owners",
+    columns: ["owner_id", "revision", "facts", "terms", "analyzer"],
+    key: ["owner_id"],
+    owned: ofOwner,
+    isMain: true
+  },
+  {
+    part: "facts",
+    table: "lex_facts",
+    columns: [
+      ...["owner_id", "id", "subject", "subject_key", "predicate_key", "object_key", "subject_words"],
+      ...["object_words", "text", "confidence", "valid_from", "valid_to", "replaces_from", "doubt", "age", "terms"],
+      "body"
+    ],
+    key: ["owner_id", "id"],
+    owned: ofOwner
+  },
+  {
+    part: "facts",
+    table: "lex_fact_terms",
+    columns: ["owner_id", "kind", "term", "fact_id", "frequency"],
+    key: ["owner_id", "kind", "term", "fact_id"],
+    owned: ofOwner
+  }
+]
+
+const tablesOfRuns = ({ oneOf }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "runs",
+    table: "lex_runs",
+    columns: ["run_id", "parent_run_id", "agent", "session_id", "user_id", "last_at"],
+    key: ["run_id"],
+    owned: oneOf("run_id", ({ runs }) => runs),
+    isMain: true
+  },
+  {
+    part: "runs",
+    table: "lex_run_events",
+    columns: ["run_id", "seq", "body", "data"],
+    key: ["run_id", "seq"],
+    owned: oneOf("run_id", ({ runs }) => runs)
+  }
+]
+
+const tablesOfApprovals = ({ any, ofUser, oneOf }: Conditions, dialect: Dialect): ReadonlyArray<OwnedTable> => [
+  {
+    part: "approvals",
+    table: "lex_approvals",
+    columns: [
+      ...["id", "run_id", "root_run_id", "session_id", "user_id", "agent", "tool", "requested_at", "expires_at"],
+      ...["body", "data", "settled_at", "settlement"]
+    ],
+    key: ["number"],
+    owned: any(
+      ofUser("user_id"),
+      oneOf("session_id", ({ sessions }) => indexed(sessions))
+    ),
+    isMain: true
+  },
+  {
+    part: "approvals",
+    table: "lex_decisions",
+    columns: ["entry", "scope", "scope_id", "user_id", "agent", "tool", "at", "body", "data"],
+    key: ["entry"],
+    owned: any(
+      ofUser("user_id"),
+      {
+        text: `(scope = 'session' AND ${dialect.oneOf("scope_id")})`,
+        params: ({ sessions }) => [dialect.list(indexed(sessions))]
+      },
+      {
+        text: `(scope = 'run' AND ${dialect.oneOf("scope_id")})`,
+        params: ({ runs }) => [dialect.list(runs)]
+      }
+    )
+  }
+]
+
+const tablesOfAudit = ({ any, ofUser, oneOf }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "audit",
+    table: "lex_audit",
+    columns: ["at", "event_type", "status", "user_id", "agent", "run_id", "model", "body", "data"],
+    key: ["number"],
+    owned: any(
+      ofUser("user_id"),
+      oneOf("run_id", ({ runs }) => runs)
+    ),
+    isMain: true
+  }
+]
+
+const tablesOfCosts = ({ ofAccount }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "costs",
+    table: "lex_ledger_accounts",
+    columns: ["account", "spent_usd", "spent_tokens", "changed_at", "expires_at"],
+    // Holds are settled in the database they were made in.
+    fixed: [
+      ["reserved_usd", 0],
+      ["reserved_tokens", 0]
+    ],
+    key: ["account"],
+    owned: ofAccount,
+    isMain: true
+  }
+]
+
+const tablesOfThreads = ({ ofThread }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "threads",
+    table: "lex_threads",
+    columns: ["thread_id", "user_id", "revision", "fence"],
+    key: ["thread_id"],
+    owned: ofThread,
+    isMain: true
+  },
+  {
+    part: "threads",
+    table: "lex_checkpoints",
+    columns: ["thread_id", "number", "id", "namespace", "body", "ref", "metadata"],
+    key: ["thread_id", "number"],
+    owned: ofThread
+  },
+  {
+    part: "threads",
+    table: "lex_checkpoint_writes",
+    columns: ["thread_id", "number", "node", "position", "body", "data"],
+    key: ["thread_id", "number", "node"],
+    owned: ofThread
+  },
+  {
+    part: "threads",
+    table: "lex_checkpoint_pieces",
+    columns: ["thread_id", "hash", "body", "data"],
+    key: ["thread_id", "hash"],
+    owned: ofThread
+  }
+]
+
+/** A cached value records its owner only as part of a hash, so caches are erased completely. */
+const cacheTable: OwnedTable = {
+  part: "caches",
+  table: "lex_cache",
+  columns: [],
+  key: ["name"],
+  owned: { text: "1 = 1", params: () => [] }
+}
+
+/**
+ * @category constructors
+ */
+export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
+  const conditions = makeConditions(dialect)
   return [
-    {
-      part: "sessions",
-      table: "lex_sessions",
-      columns: [
-        ...["id", "user_id", "parent_id", "root_id", "status", "created_at", "updated_at", "revision", "fence"],
-        ...["head_session", "head_turn", "depth", "total_tokens", "total_cost", "checkpoint_id", "turns", "run"],
-        ...["is_tip", "is_heavy", "base_session", "base_run", "base_place"]
-      ],
-      key: ["id"],
-      owned: oneOf("id", ({ sessions }) => encoded(sessions)),
-      isMain: true
-    },
-    {
-      part: "sessions",
-      table: "lex_session_states",
-      columns: ["session_id", "body", "ref", "state", "state_ref"],
-      key: ["session_id"],
-      owned: ofSession
-    },
-    {
-      part: "sessions",
-      table: "lex_session_checkpoints",
-      columns: ["id", "session_id", "revision", "kind", "merged_id", "body", "ref", "state", "state_ref"],
-      key: ["id"],
-      owned: ofSession
-    },
-    {
-      part: "sessions",
-      table: "lex_session_turns",
-      columns: [
-        ...["session_id", "place", "run", "turn_id", "parent_session", "parent_run", "parent_place", "body", "ref"]
-      ],
-      key: ["session_id", "place"],
-      owned: ofSession
-    },
-    {
-      part: "sessions",
-      table: "lex_session_exchanges",
-      columns: ["session_id", "run_id", "owner_id", "body"],
-      key: ["session_id", "run_id"],
-      owned: ofSession
-    },
-    {
-      part: "sessions",
-      table: "lex_payloads",
-      columns: ["scope", "hash", "data"],
-      key: ["scope", "hash"],
-      owned: oneOf("scope", ({ sessions }) =>
-        encoded(sessions).flatMap((id) => [Rows.scopes.turns + id, Rows.scopes.states + id])
-      )
-    },
-    {
-      part: "facts",
-      table: "lex_fact_owners",
-      columns: ["owner_id", "revision", "facts", "terms", "analyzer"],
-      key: ["owner_id"],
-      owned: ofOwner,
-      isMain: true
-    },
-    {
-      part: "facts",
-      table: "lex_facts",
-      columns: [
-        ...["owner_id", "id", "subject", "subject_key", "predicate_key", "object_key", "subject_words"],
-        ...["object_words", "text", "confidence", "valid_from", "valid_to", "replaces_from", "doubt", "age", "terms"],
-        "body"
-      ],
-      key: ["owner_id", "id"],
-      owned: ofOwner
-    },
-    {
-      part: "facts",
-      table: "lex_fact_terms",
-      columns: ["owner_id", "kind", "term", "fact_id", "frequency"],
-      key: ["owner_id", "kind", "term", "fact_id"],
-      owned: ofOwner
-    },
-    {
-      part: "runs",
-      table: "lex_runs",
-      columns: ["run_id", "parent_run_id", "agent", "session_id", "user_id", "last_at"],
-      key: ["run_id"],
-      owned: oneOf("run_id", ({ runs }) => runs),
-      isMain: true
-    },
-    {
-      part: "runs",
-      table: "lex_run_events",
-      columns: ["run_id", "seq", "body", "data"],
-      key: ["run_id", "seq"],
-      owned: oneOf("run_id", ({ runs }) => runs)
-    },
-    {
-      part: "approvals",
-      table: "lex_approvals",
-      columns: [
-        ...["id", "run_id", "root_run_id", "session_id", "user_id", "agent", "tool", "requested_at", "expires_at"],
-        ...["body", "data", "settled_at", "settlement"]
-      ],
-      key: ["number"],
-      owned: any(
-        ofUser("user_id"),
-        oneOf("session_id", ({ sessions }) => indexed(sessions))
-      ),
-      isMain: true
-    },
-    {
-      part: "approvals",
-      table: "lex_decisions",
-      columns: ["entry", "scope", "scope_id", "user_id", "agent", "tool", "at", "body", "data"],
-      key: ["entry"],
-      owned: any(
-        ofUser("user_id"),
-        {
-          text: `(scope = 'session' AND ${dialect.oneOf("scope_id")})`,
-          params: ({ sessions }) => [dialect.list(indexed(sessions))]
-        },
-        {
-          text: `(scope = 'run' AND ${dialect.oneOf("scope_id")})`,
-          params: ({ runs }) => [dialect.list(runs)]
-        }
-      )
-    },
-    {
-      part: "audit",
-      table: "lex_audit",
-      columns: ["at", "event_type", "status", "user_id", "agent", "run_id", "model", "body", "data"],
-      key: ["number"],
-      owned: any(
-        ofUser("user_id"),
-        oneOf("run_id", ({ runs }) => runs)
-      ),
-      isMain: true
-    },
-    {
-      part: "costs",
-      table: "lex_ledger_accounts",
-      columns: ["account", "spent_usd", "spent_tokens", "changed_at", "expires_at"],
-      // What is held is settled where it was held.
-      fixed: [
-        ["reserved_usd", 0],
-        ["reserved_tokens", 0]
-      ],
-      key: ["account"],
-      owned: ofAccount,
-      isMain: true
-    },
-    {
-      part: "threads",
-      table: "lex_threads",
-      columns: ["thread_id", "user_id", "revision", "fence"],
-      key: ["thread_id"],
-      owned: ofThread,
-      isMain: true
-    },
-    {
-      part: "threads",
-      table: "lex_checkpoints",
-      columns: ["thread_id", "number", "id", "namespace", "body", "ref", "metadata"],
-      key: ["thread_id", "number"],
-      owned: ofThread
-    },
-    {
-      part: "threads",
-      table: "lex_checkpoint_writes",
-      columns: ["thread_id", "number", "node", "position", "body", "data"],
-      key: ["thread_id", "number", "node"],
-      owned: ofThread
-    },
-    {
-      part: "threads",
-      table: "lex_checkpoint_pieces",
-      columns: ["thread_id", "hash", "body", "data"],
-      key: ["thread_id", "hash"],
-      owned: ofThread
-    },
-    // What is cached says by a hash alone whose it is.
-    { part: "caches", table: "lex_cache", columns: [], key: ["name"], owned: { text: "1 = 1", params: () => [] } }
+    ...tablesOfSessions(conditions),
+    ...tablesOfFacts(conditions),
+    ...tablesOfRuns(conditions),
+    ...tablesOfApprovals(conditions, dialect),
+    ...tablesOfAudit(conditions),
+    ...tablesOfCosts(conditions),
+    ...tablesOfThreads(conditions),
+    cacheTable
   ]
 }
 
 /**
- * The user's sessions, and all that have turns on the way to one of them.
+ * The user's sessions, and all sessions with turns in their lineages.
  *
  * @category queries
  */
@@ -292,7 +335,7 @@ export const sessionsOf = (dialect: Dialect) => {
 }
 
 /**
- * The runs of the user, those in the user's sessions, and the ones that these began.
+ * The runs of the user, the runs in the user's sessions, and their child runs.
  *
  * @category queries
  */
@@ -318,7 +361,7 @@ export const runsOf = (dialect: Dialect) => {
 }
 
 /**
- * The threads of the user, and of `given` those that are nobody's, as their tables have them.
+ * The threads of the user, and those of `given` without an owner, as encoded in their tables.
  *
  * @category queries
  */

@@ -1,69 +1,68 @@
 /**
- * Which backend a URL means: `sqlite:` a file, `postgres://` a server, `redis://` a cache, `memory:` this process.
- * Nothing else is guessed.
+ * Parses database URLs: `sqlite:` names a file, `postgres://` a server, `redis://` a cache, `memory:` this process. Any
+ * other URL is an error.
  *
  * @since 0.1.0
  */
 export * as DatabaseUrl from "./engine/DatabaseUrl.js"
 
 /**
- * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps
- * something.
+ * A whole system as one layer: agents with memory, sessions and governance on one backend, and every port that stores
+ * data.
  *
  * @since 0.1.0
  */
 export * as Lexigram from "./Lexigram.js"
 
 /**
- * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing,
- * however many processes begin at once. A version that was released never changes; what comes later is a version of its
- * own.
+ * Migrates the tables of a database to the version of this code: forward only, each version once and atomically, even
+ * if several processes begin at once. A released version never changes; later changes get a version of their own.
  *
  * @since 0.1.0
  */
 export * as Migrations from "./schema/Migrations.js"
 
 /**
- * Everything that is kept of a user: given out, taken in by another database, erased.
+ * Exports, imports and erases all data of a user.
  *
  * @since 0.1.0
  */
 export * as OwnerData from "./OwnerData.js"
 
 /**
- * How databases fail where no port is asked: when they are opened, migrated, chosen, copied. What a port does over a
- * database fails with the port's own errors.
+ * Errors of databases outside of the ports: opening, migrating, configuring, copying. Ports on a database fail with
+ * their own errors.
  *
  * @since 0.1.0
  */
 export * as PersistenceError from "./engine/PersistenceError.js"
 
 /**
- * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the
- * nearest without looking at all of them.
+ * A `VectorIndex` in Postgres with the extension pgvector (0.8 or later). A graph (HNSW, Malkov and Yashunin 2016)
+ * finds the nearest vectors without comparing all of them.
  *
  * @since 0.1.0
  */
 export * as PgVectorIndex from "./vector/PgVectorIndex.js"
 
 /**
- * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is
- * taken, given back, made or closed: no timer runs for them.
+ * Metrics of connection pools by OpenTelemetry's semantic conventions for databases. They are updated when a connection
+ * is taken, returned, opened or closed; there is no timer.
  *
  * @since 0.1.0
  */
 export * as PoolMetrics from "./postgres/PoolMetrics.js"
 
 /**
- * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time,
- * recovers by itself and tells how it is.
+ * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` on a pool with timeouts, automatic
+ * recovery and metrics.
  *
  * @since 0.1.0
  */
 export * as PostgresClient from "./postgres/PostgresClient.js"
 
 /**
- * A cache in Redis, which many processes share.
+ * A `CacheBackend` in Redis, shared by many processes.
  *
  * @since 0.1.0
  */
@@ -77,14 +76,14 @@ export * as RedisCacheBackend from "./redis/RedisCacheBackend.js"
 export * as RedisClient from "./redis/RedisClient.js"
 
 /**
- * Memory in Redis, which any number of processes may write at once, for one owner too.
+ * A `MemoryStore` in Redis, which any number of processes may write at once, even for one owner.
  *
  * @since 0.1.0
  */
 export * as RedisMemoryStore from "./redis/RedisMemoryStore.js"
 
 /**
- * Rates in Redis: all processes that use one prefix share their limits, and together never pass one.
+ * A `RateLimitStore` in Redis. All processes with one prefix share their limits, which are never exceeded.
  *
  * @since 0.1.0
  */
@@ -98,85 +97,91 @@ export * as RedisRateLimitStore from "./redis/RedisRateLimitStore.js"
 export * as RedisScript from "./redis/RedisScript.js"
 
 /**
- * Sessions, turns and checkpoints in Redis, for any number of processes at once.
+ * A `SessionStore` in Redis for any number of concurrent processes.
  *
  * @since 0.1.0
  */
 export * as RedisSessionStore from "./redis/RedisSessionStore.js"
 
 /**
- * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another
- * one.
+ * An `ApprovalStore` in a database: requests outlive the process that waits for them, and any process can decide.
  *
  * @since 0.1.0
  */
 export * as SqlApprovalStore from "./run/SqlApprovalStore.js"
 
 /**
- * An audit log in a database.
+ * An `AuditLog` in a database.
  *
  * @since 0.1.0
  */
 export * as SqlAuditLog from "./governance/SqlAuditLog.js"
 
 /**
- * A `CacheBackend` in a database: what one process has put there another finds.
+ * A `CacheBackend` in a database, shared by all processes that use it.
  *
  * @since 0.1.0
  */
 export * as SqlCacheBackend from "./run/SqlCacheBackend.js"
 
 /**
- * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed:
- * large fields are kept in pieces that the checkpoints of a thread share.
+ * A `Checkpointer` in a database. A checkpoint holds the whole state of its graph but only takes space for changes:
+ * large fields are stored in pieces that the checkpoints of a thread share.
  *
  * @since 0.1.0
  */
 export * as SqlCheckpointer from "./run/SqlCheckpointer.js"
 
 /**
- * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that
- * works on the same database has the same book: what one holds is gone for all of them, and no limit is passed.
+ * The ledger of costs and tokens in SQLite or Postgres, whichever the `SqlClient` is. All processes on one database
+ * share the ledger: a hold counts for all of them, and limits are never exceeded.
  *
  * @since 0.1.0
  */
 export * as SqlCostLedger from "./governance/SqlCostLedger.js"
 
 /**
- * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the
- * same owner at once.
+ * A `FactStore` in SQLite or Postgres, whichever the `SqlClient` is. Several processes may assert facts of the same
+ * owner at once.
  *
  * @since 0.1.0
  */
 export * as SqlFactStore from "./memory/SqlFactStore.js"
 
 /**
- * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the
- * store's own analyzer reads, ranked as the store in memory ranks. What one process has stored the next call of any
- * other finds; of several that change one owner at the same time none loses anything.
+ * A `MemoryStore` in SQLite or Postgres with full-text search over the words that the store's analyzer reads, ranked
+ * like the store in memory. An entry stored by one process is visible to the next call of any other; concurrent changes
+ * of one owner lose nothing.
  *
  * @since 0.1.0
  */
 export * as SqlMemoryStore from "./memory/SqlMemoryStore.js"
 
 /**
- * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same
- * database share their limits, and together never pass one.
+ * `OwnerData` over the database and the stores in the context.
+ *
+ * @since 0.1.0
+ */
+export * as SqlOwnerData from "./SqlOwnerData.js"
+
+/**
+ * A `RateLimitStore` in SQLite or Postgres, whichever the `SqlClient` is. All processes on one database share their
+ * limits, which are never exceeded.
  *
  * @since 0.1.0
  */
 export * as SqlRateLimitStore from "./governance/SqlRateLimitStore.js"
 
 /**
- * The events of runs in a database.
+ * A `RunLog` in a database.
  *
  * @since 0.1.0
  */
 export * as SqlRunLog from "./run/SqlRunLog.js"
 
 /**
- * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one
- * database: of two that write to one session at once one gets a `SessionConflictError`, and limits hold for all of them
+ * A `SessionStore` in SQLite or Postgres, on the `SqlClient` in context. Any number of processes may share a database:
+ * of two concurrent writers of one session one gets a `SessionConflictError`, and limits apply to all processes
  * together.
  *
  * @since 0.1.0
@@ -184,29 +189,29 @@ export * as SqlRunLog from "./run/SqlRunLog.js"
 export * as SqlSessionStore from "./session/SqlSessionStore.js"
 
 /**
- * Results of skills in a database: `SkillResultCache` over `SqlCacheBackend`, in one layer.
+ * A `SkillResultCache` on a `SqlCacheBackend`, in one layer.
  *
  * @since 0.1.0
  */
 export * as SqlSkillCache from "./run/SqlSkillCache.js"
 
 /**
- * Vectors in SQLite or Postgres, without any extension: exact search in this process.
+ * A `VectorIndex` in SQLite or Postgres without extensions: exact search in this process.
  *
  * @since 0.1.0
  */
 export * as SqlVectorIndex from "./vector/SqlVectorIndex.js"
 
 /**
- * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and
- * failures with each.
+ * SQLite as an `SqlClient` of `@effect/sql`, through `node:sqlite`, `libsql` or `better-sqlite3`, with the same files,
+ * values and failures for each.
  *
  * @since 0.1.0
  */
 export * as SqliteClient from "./sqlite/SqliteClient.js"
 
 /**
- * Vectors in SQLite: exact search, in this process or by the extension `sqlite-vec`.
+ * A `VectorIndex` in SQLite: exact search in this process or with the extension `sqlite-vec`.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Collects the events of runs, and checks what must hold of every run.
+ * Collects the events of runs, and checks the invariants of every run.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,7 @@ import { isTerminal } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 
 /**
- * What a stream brought before it ended, and how it ended.
+ * The events of a stream before its end, and its exit.
  *
  * @since 0.1.0
  * @category models
@@ -24,7 +24,7 @@ export interface Recording<E> {
 }
 
 /**
- * Runs a stream of events to its end, whatever that is.
+ * Runs a stream of events to its end, whatever its exit.
  *
  * @since 0.1.0
  * @category constructors
@@ -37,7 +37,7 @@ export const record = <E, R>(stream: Stream.Stream<AgentEvent, E, R>): Effect.Ef
   })
 
 /**
- * The tags, in order.
+ * The tags in order.
  *
  * @since 0.1.0
  * @category getters
@@ -45,9 +45,8 @@ export const record = <E, R>(stream: Stream.Stream<AgentEvent, E, R>): Effect.Ef
 export const tags = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<Tag> => events.map((event) => event._tag)
 
 /**
- * What is wrong with a complete sequence of events, in words; empty when it is well formed: per run numbers from 0
- * without gaps, a start, exactly one terminal event and nothing after it, and for each tool call exactly one result
- * behind it.
+ * Describes what is wrong with a complete sequence of events; empty if it is well formed: per run consecutive numbers
+ * from 0, a start, exactly one terminal event at the end, and for each tool call exactly one later result.
  *
  * @since 0.1.0
  * @category guards

@@ -1,6 +1,5 @@
 /**
- * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more
- * or for something else.
+ * A scripted model for tests. Its answers are written in advance, and an unexpected request is a defect.
  *
  * @since 0.1.0
  */
@@ -15,7 +14,7 @@ import type { LlmError } from "../llm/model/LlmError.js"
 import * as PartAssembler from "../llm/model/PartAssembler.js"
 
 /**
- * A call of a tool; without an id it gets `call_1`, `call_2`, … in the order of the script.
+ * A tool call. Without an id it gets `call_1`, `call_2`, … in the order of the script.
  *
  * @since 0.1.0
  * @category models
@@ -27,7 +26,7 @@ export interface Call {
 }
 
 /**
- * What the model does when it is asked once.
+ * The answer to one request.
  *
  * @since 0.1.0
  * @category models
@@ -37,23 +36,23 @@ export interface Turn {
   /** Text; a list is streamed piece by piece. */
   readonly text?: string | ReadonlyArray<string> | undefined
   readonly calls?: ReadonlyArray<Call> | undefined
-  /** Exactly these parts instead of the above, `finish` included. */
+  /** Exactly these parts instead of the fields above, `finish` included. */
   readonly parts?: ReadonlyArray<LlmClient.LlmPart> | undefined
   readonly usage?: Usage.Usage | undefined
-  /** Default `tool-calls` with calls, else `stop`. */
+  /** Default: `tool-calls` with calls, otherwise `stop`. */
   readonly finishReason?: LlmClient.FinishReason | undefined
   /** Time before the first part. */
   readonly delay?: Duration.DurationInput | undefined
-  /** Time before each further part, when streamed. */
+  /** Time before each further part of a stream. */
   readonly partDelay?: Duration.DurationInput | undefined
-  /** Fails with this, after the parts that stand before it. */
+  /** Fails with this error after the parts before it. */
   readonly fail?: LlmError | undefined
-  /** What the request must be like; `false` or a thrown error fails the test as a defect. */
+  /** Checks the request; `false` or a thrown error fails the test as a defect. */
   readonly expect?: ((request: LlmClient.LlmRequest) => boolean | void) | undefined
 }
 
 /**
- * A turn, a text, or a function of the request (and of how often the model was asked before).
+ * A turn, a text, or a function of the request and of the number of earlier requests.
  *
  * @since 0.1.0
  * @category models
@@ -64,16 +63,16 @@ export type ScriptItem =
   | ((request: LlmClient.LlmRequest, index: number) => Turn | string | Effect.Effect<Turn | string, LlmError>)
 
 /**
- * The requests a scripted model has got.
+ * Observes the requests of a scripted model.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Observer {
   readonly requests: Effect.Effect<ReadonlyArray<LlmClient.LlmRequest>>
-  /** Turns of the script that nobody asked for yet. */
+  /** Turns of the script that were not requested yet. */
   readonly remaining: Effect.Effect<number>
-  /** Calls that are being answered right now. */
+  /** Requests that are being answered. */
   readonly active: Effect.Effect<number>
 }
 
@@ -111,9 +110,9 @@ const toParts = (turn: Turn, callId: () => string): ReadonlyArray<LlmClient.LlmP
 }
 
 /**
- * A model over a script: a list that is used up in order, or one function that answers everything.
+ * A model with a script: a list that is used in order, or one function that answers every request.
  *
- * A request beyond the list, and one that `expect` refuses, are defects that say which request it was.
+ * A request beyond the list, or one that `expect` rejects, is a defect that names the request.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,48 +1,47 @@
 /**
- * Collects the events of runs, and checks what must hold of every run.
+ * Collects the events of runs, and checks the invariants of every run.
  *
  * @since 0.1.0
  */
 export * as EventRecorder from "./EventRecorder.js"
 
 /**
- * What every `FactStore` must do, for stores of your own: cases that any runner of tests can register.
+ * The contract of `FactStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0
  */
 export * as FactStoreSuite from "./facts/FactStoreSuite.js"
 
 /**
- * What every `MemoryStore` must do, for stores of your own: cases that any runner of tests can register.
+ * The contract of `MemoryStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0
  */
 export * as MemoryStoreSuite from "./memory/MemoryStoreSuite.js"
 
 /**
- * Suites of ports as data: what every backend of a port must do, as cases that any runner of tests can register.
+ * Suites of ports as data: the contract of a port as cases that any test runner can register.
  *
  * @since 0.1.0
  */
 export * as PortSuite from "./suite/PortSuite.js"
 
 /**
- * What every `SessionStore` must do, for stores of your own: cases that any runner of tests can register.
+ * The contract of `SessionStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0
  */
 export * as SessionStoreSuite from "./session/SessionStoreSuite.js"
 
 /**
- * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more
- * or for something else.
+ * A scripted model for tests. Its answers are written in advance, and an unexpected request is a defect.
  *
  * @since 0.1.0
  */
 export * as TestModel from "./TestModel.js"
 
 /**
- * What every `VectorIndex` must do, for indexes of your own: cases that any runner of tests can register.
+ * The contract of `VectorIndex` as cases that any test runner can register, also for custom indexes.
  *
  * @since 0.1.0
  */

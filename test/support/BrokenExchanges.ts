@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import { RunId, SessionId, TurnId } from "../../src/domain/Ids.js"
 import { type Exchange, NewTurn } from "../../src/session/turn/Session.js"
 import type * as SessionStore from "../../src/session/turn/SessionStore.js"
-import { created, session } from "../../src/testing/session/SessionStoreCase.js"
+import { session } from "../../src/testing/session/SessionFixtures.js"
+import { created } from "../../src/testing/session/SessionStoreCase.js"
 
 const exchange = (number: number): Exchange => ({
   sessionId: SessionId.make("s"),

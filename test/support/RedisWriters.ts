@@ -6,7 +6,7 @@ import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import type * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
-import { behind, turnsOf } from "../../src/testing/session/SessionStoreCase.js"
+import { behind, turnsOf } from "../../src/testing/session/SessionFixtures.js"
 
 export const sessionId = SessionId.make("session")
 export const owner = "owner"

@@ -1,11 +1,10 @@
 /**
- * One database for each `SqlClient`, as the stores use it: statements by their text, transactions of our own, and the
- * caller's where it is one of the same client.
+ * The database of a `SqlClient` as the stores use it: statements by their text, and transactions that join a
+ * transaction of the caller on the same client.
  *
- * The transaction that `@effect/sql` keeps in the context does not say which client it is of: a statement for one
- * database would run in that of another. So a transaction in the context counts only if its connection is one of this
- * client's; any other is passed over. What is kept within the caller's transaction is kept when that is, and gone when
- * that is undone.
+ * The transaction that `@effect/sql` keeps in the context does not name its client, so a statement for one database
+ * could run in the transaction of another. Here a transaction in the context counts only if its connection belongs to
+ * this client. Writes within a transaction of the caller are committed or rolled back with it.
  *
  * @internal
  * @since 0.1.0
@@ -37,13 +36,13 @@ export interface Row {
  */
 export interface Insert {
   readonly head: string
-  /** Parameters of a row. */
+  /** Parameters per row. */
   readonly columns: number
   readonly tail: string
 }
 
 /**
- * Statements, each by itself or in one transaction. Their texts come from `Dialect.sql` and are made once.
+ * Runs statements, each by itself or all in one transaction. Their texts come from `Dialect.sql` and are built once.
  *
  * @category models
  */
@@ -56,11 +55,11 @@ export interface Access {
     sql: string,
     params?: ReadonlyArray<Param>
   ) => Effect.Effect<R | undefined, SqlError>
-  /** How many rows it changed. */
+  /** Succeeds with the number of changed rows. */
   readonly run: (sql: string, params?: ReadonlyArray<Param>) => Effect.Effect<number, SqlError>
   /**
-   * Many rows, in as few statements as the database is fast with. All or nothing only in a transaction. How many were
-   * added.
+   * Inserts many rows with as few statements as are fast. Atomic only in a transaction. Succeeds with the number of
+   * added rows.
    */
   readonly insert: (insert: Insert, rows: ReadonlyArray<ReadonlyArray<Param>>) => Effect.Effect<number, SqlError>
 }
@@ -70,8 +69,8 @@ export interface Access {
  */
 export interface TransactionOptions {
   /**
-   * What it writes survives a loss of power when it succeeds, where the database leaves that open (SQLite with
-   * `synchronous` normal). In the caller's transaction that is the caller's business.
+   * Whether a committed write survives a power loss, where the database leaves that open (SQLite with `synchronous`
+   * normal). Ignored in a transaction of the caller.
    */
   readonly durable?: boolean | undefined
 }
@@ -83,9 +82,8 @@ export interface Database extends Access {
   readonly client: SqlClient.SqlClient
   readonly dialect: Dialect.Dialect
   /**
-   * All or nothing. In the caller's transaction it is a part of that: undone alone when it fails, kept when the
-   * caller's is. Otherwise one of its own, tried again when another one was in its way: the body runs once more.
-   * Succeeds only when the database has said that it is kept.
+   * Runs the body atomically. In a transaction of the caller it becomes a savepoint. Otherwise it is a transaction of
+   * its own, and the body runs again after a conflict with another one. Succeeds only after the commit.
    */
   readonly transaction: <A, E, R>(
     body: (tx: Access) => Effect.Effect<A, E, R>,
@@ -104,7 +102,7 @@ export const insertInto = (table: string, columns: ReadonlyArray<string>, tail =
   tail: tail === "" ? "" : ` ${tail}`
 })
 
-/** What drivers say of a statement that was run: `pg` by `rowCount`, those of SQLite by `changes`. */
+/** The number of changed rows: `pg` reports `rowCount`, the SQLite drivers report `changes`. */
 const changesOf = (raw: unknown): number => {
   if (typeof raw !== "object" || raw === null) return 0
   const { changes, rowCount } = raw as { readonly changes?: unknown; readonly rowCount?: unknown }
@@ -115,7 +113,7 @@ const tuple = (columns: number): string => `(${new Array(columns).fill("?").join
 
 const none: ReadonlyArray<Param> = []
 
-/** The statement that inserts so many rows. */
+/** The statement that inserts a number of rows. */
 type InsertText = (insert: Insert, rows: number) => string
 
 const insertTexts = (dialect: Dialect.Dialect): InsertText => {
@@ -135,7 +133,7 @@ const insertTexts = (dialect: Dialect.Dialect): InsertText => {
   }
 }
 
-/** What ours of SQLite have beside what a connection must have: no list for one row. */
+/** An optional member of the SQLite connections: reads one row without building a list. */
 interface WithFirst extends Connection {
   readonly first?:
     | ((sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Row | undefined, SqlError>)
@@ -178,7 +176,7 @@ const accessTo = (
   }
 }
 
-/** How often a transaction begins anew that others were in the way of. */
+/** Attempts of a transaction that conflicts with others. */
 const MAX_ATTEMPTS = 8
 
 const undone = () =>
@@ -187,8 +185,7 @@ const undone = () =>
 const isConflict = (error: unknown): boolean => error instanceof SqlError && SqlFailure.describe(error).isConflict
 
 /**
- * What the connections of one client share with no other: ours name their pool, the clients of `@effect/sql` have a
- * class each.
+ * What only the connections of one client share: ours share their pool, the clients of `@effect/sql` have a class each.
  */
 const originOf = (connection: Connection): object =>
   (connection as { readonly pool?: object }).pool ?? (Object.getPrototypeOf(connection) as object)
@@ -220,7 +217,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
 
   const textOf = insertTexts(dialect)
 
-  /** The caller's connection and how deep its transaction is nested, if it is one of this client's. */
+  /** The caller's connection and the depth of its transaction, if they belong to this client. */
   const callerOf = (fiber: Fiber.RuntimeFiber<any, any>): readonly [Connection, number] | undefined => {
     const found = fiber.currentContext.unsafeMap.get(SqlClient.TransactionConnection.key) as
       | readonly [Connection, number]
@@ -236,7 +233,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
       return direct !== undefined ? f(direct) : Effect.scoped(Effect.flatMap(client.reserve, f))
     })
 
-  /** Ends a transaction as its body has ended. */
+  /** Commits or rolls back, depending on the exit of the body. */
   const settle = <A, E>(
     connection: Connection,
     bounds: Bounds,
@@ -251,7 +248,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
       Effect.exit(connection.executeRaw(bounds.commit, [])),
       (committed): Effect.Effect<A, SqlError> => {
         if (Exit.isFailure(committed)) return undo(committed.cause)
-        // Postgres undoes, and says no more than its name, what is committed after one of its statements failed.
+        // Postgres rolls back a COMMIT after a failed statement without an error; only the command name tells.
         return (committed.value as { readonly command?: unknown } | undefined)?.command === "ROLLBACK"
           ? undo(Cause.fail(undone()))
           : Exit.succeed(exit.value)
@@ -259,7 +256,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     )
   }
 
-  /** To be called where nobody can interrupt. */
+  /** Must be called uninterruptibly. */
   const bracket = <A, E, R>(
     connection: Connection,
     bounds: Bounds,
@@ -298,7 +295,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
         )
       }
       return Effect.flatMap(Scope.make(), (scope) =>
-        // The clients of `@effect/sql` lose a connection when the wait for it is interrupted; ours do not.
+        // The clients of `@effect/sql` lose a connection if the wait for it is interrupted; ours do not.
         (direct === undefined
           ? Scope.extend(client.reserve, scope)
           : restore(Scope.extend(client.reserve, scope))
@@ -344,7 +341,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
 const opened = new WeakMap<SqlClient.SqlClient, Database>()
 
 /**
- * The database of the client in the context. Fails when it cannot be reached.
+ * The database of the client in context. Fails if it cannot be reached.
  *
  * @category constructors
  */

@@ -1,6 +1,6 @@
 /**
- * Which backend a URL means: `sqlite:` a file, `postgres://` a server, `redis://` a cache, `memory:` this process.
- * Nothing else is guessed.
+ * Parses database URLs: `sqlite:` names a file, `postgres://` a server, `redis://` a cache, `memory:` this process. Any
+ * other URL is an error.
  *
  * @since 0.1.0
  */
@@ -10,19 +10,19 @@ import * as Redacted from "effect/Redacted"
 import { PersistenceConfigurationError } from "./PersistenceError.js"
 
 /**
- * `url` is as it was given: it may hold a password.
+ * `url` is redacted because it may hold a password.
  *
  * @since 0.1.0
  * @category models
  */
 export type DatabaseUrl =
   | { readonly _tag: "Memory" }
-  /** `:memory:` is a database in this process that is gone with it. */
+  /** `:memory:` is a database that ends with the process. */
   | { readonly _tag: "Sqlite"; readonly file: string }
   | { readonly _tag: "Postgres"; readonly url: Redacted.Redacted }
   | { readonly _tag: "Redis"; readonly url: Redacted.Redacted }
 
-/** How the URLs begin. */
+/** The schemes of the URLs. */
 const schemes: { readonly [scheme: string]: DatabaseUrl["_tag"] } = {
   memory: "Memory",
   sqlite: "Sqlite",
@@ -35,13 +35,13 @@ const schemes: { readonly [scheme: string]: DatabaseUrl["_tag"] } = {
 
 const known = "`sqlite:` with a file, `postgres://`, `redis://`, `rediss://` or `memory:`"
 
-/** The text of a URL stays out of errors: it may hold a password, also where it is wrong. */
+/** Errors never contain the URL, because even an invalid one may hold a password. */
 const refused = (message: string, hint: string): Either.Either<never, PersistenceConfigurationError> =>
   Either.left(new PersistenceConfigurationError({ message, hint }))
 
 const fileOf = (rest: string): string | undefined => {
   if (rest === ":memory:") return rest
-  // `sqlite:data.db`, `sqlite:/var/data.db`, `sqlite:///var/data.db`; a host is no file.
+  // Accepts `sqlite:data.db`, `sqlite:/var/data.db` and `sqlite:///var/data.db`. A host is an error.
   const path = rest.startsWith("///") ? rest.slice(2) : rest
   if (path === "" || path.startsWith("//") || /[?#\0]/.test(path)) return undefined
   try {
@@ -69,7 +69,7 @@ const sqlite = (scheme: string, text: string): Either.Either<DatabaseUrl, Persis
 
 const server = (tag: "Postgres" | "Redis", text: string): Either.Either<DatabaseUrl, PersistenceConfigurationError> => {
   const parsed = URL.canParse(text) ? new URL(text) : undefined
-  // A socket of Postgres is named behind the host, which is then empty.
+  // For a Postgres socket the host is empty, and a parameter names it.
   return parsed === undefined || (parsed.hostname === "" && !parsed.searchParams.has("host"))
     ? refused(
         `The URL for ${tag} cannot be read`,
@@ -91,7 +91,7 @@ export const parse = (url: string | Redacted.Redacted): Either.Either<DatabaseUr
       return refused(
         scheme === undefined
           ? "The URL of the database does not say which one it is"
-          : // What stands before the colon of a text without a scheme could be anything, a password too.
+          : // Without a scheme, the text before the colon could be anything, including a password.
             "There is no backend for this kind of URL",
         `Begin it with ${known}`
       )

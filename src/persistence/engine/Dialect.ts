@@ -1,16 +1,16 @@
 /**
- * What is written differently for SQLite and for Postgres. Everything else of a statement is the same: `ON CONFLICT`,
+ * The syntax in which SQLite and Postgres differ. The rest of a statement is the same for both: `ON CONFLICT`,
  * `RETURNING`, `LIMIT`, common table expressions.
  *
- * Numbers are kept as doubles, which hold every number of JavaScript: a 64-bit integer would come out of Postgres as a
- * text. Truth is 0 or 1, time is milliseconds since the epoch.
+ * Numbers are stored as doubles, which hold every JavaScript number: Postgres returns 64-bit integers as text. Booleans
+ * are 0 or 1, times are milliseconds since the epoch.
  *
  * @internal
  * @since 0.1.0
  */
 
 /**
- * What a parameter may be. A list only by `Dialect.list`.
+ * A parameter. Lists must come from `Dialect.list`.
  *
  * @category models
  */
@@ -20,15 +20,17 @@ export type Param = string | number | null | Uint8Array | ReadonlyArray<string>
  * @category models
  */
 export interface Types {
-  /** A text that is compared: by `KeyText`, in the order of its bytes. */
+  /** A text that is compared: encoded by `KeyText`, in byte order. */
   readonly key: string
-  /** A text that is only kept. JSON as this, not as a type of the database: that would not keep every string. */
+  /**
+   * A text that is only stored. JSON uses this type, because the JSON types of the databases do not keep every string.
+   */
   readonly text: string
   readonly number: string
   /** Below 2^31: a flag, a kind, a count. */
   readonly integer: string
   readonly bytes: string
-  /** A number of its own for each row, in the order in which they were added by one connection; the primary key. */
+  /** A primary key with a unique number per row, in the order in which one connection added them. */
   readonly serial: string
 }
 
@@ -38,30 +40,29 @@ export interface Types {
 export interface Dialect {
   readonly name: "sqlite" | "postgres"
   readonly types: Types
-  /** A statement with `?` for its parameters, as this database has it. No `?` may stand in it otherwise. */
+  /** Converts a statement with `?` for its parameters. `?` must not occur elsewhere in it. */
   readonly sql: (text: string) => string
   /** Begins a transaction that writes. */
   readonly begin: string
   /**
-   * Behind a `SELECT` in a transaction: nobody else changes these rows until its end. SQLite has one writer at a time
-   * anyway.
+   * Appended to a `SELECT` in a transaction: locks the rows until its end. SQLite has one writer at a time anyway.
    */
   readonly forUpdate: string
-  /** As `forUpdate`, but passes over what somebody else holds. */
+  /** Like `forUpdate`, but skips rows locked by others. */
   readonly forUpdateSkipLocked: string
-  /** That a column is one of the texts of a `list`, which stands as one `?`. */
+  /** A condition that a column is one of the texts of a `list`, which is one `?`. */
   readonly oneOf: (column: string) => string
   readonly list: (texts: ReadonlyArray<string>) => Param
   /**
-   * A statement without rows that waits until no other transaction has locked the same text, given as its parameter;
-   * none in SQLite.
+   * A statement that waits until no other transaction has locked the same text, given as its parameter; `undefined` in
+   * SQLite.
    */
   readonly lock: string | undefined
-  /** Parameters of one statement at most. */
+  /** The most parameters of one statement. */
   readonly maxParams: number
 }
 
-/** What one list of rows in a statement may have, so that there are not too many statements to prepare. */
+/** The most rows of one insert. Limits the number of prepared statements. */
 export const maxRows = 100
 
 const numbered = (text: string): string => {

@@ -1,16 +1,16 @@
 /**
- * Plain values as texts and back, those included that JSON has no form for: numbers that are not finite, big integers,
- * dates, bytes. What is plain JSON is written as that. Absent fields and those that are `undefined` are the same.
+ * Converts plain values to texts and back, including values that JSON lacks: non-finite numbers, big integers, dates,
+ * bytes. Plain JSON values become JSON. Absent and `undefined` fields are the same.
  *
  * @internal
  * @since 0.1.0
  */
 import * as DateTime from "effect/DateTime"
 
-/** Stands before a text that holds more than JSON does; no JSON begins with it. */
+/** Prefix of a text with more than JSON; no JSON begins with it. */
 const mark = "!"
 
-/** A field of this name is ours within such a text, and what was called so has one more sign before it. */
+/** Reserved field name within such a text. A field that has this name gets another sign in front. */
 const own = "$"
 
 const isPlain = (value: object): boolean => {
@@ -26,10 +26,10 @@ const renamed = (fields: object, rename: (key: string) => string, f: (value: unk
 const deeper = (key: string): string => (key.startsWith(own) ? own + key : key)
 const higher = (key: string): string => (key.startsWith(own) ? key.slice(own.length) : key)
 
-/** Deeper than any data is that is worth keeping: what is below is `null`. */
+/** Nesting limit. Deeper values become `null`. */
 const deepest = 1000
 
-/** What contains itself is `null` where it does. */
+/** Cyclic references become `null`. */
 const marked = (value: unknown, above: Set<object>): unknown => {
   switch (typeof value) {
     case "bigint":
@@ -88,7 +88,7 @@ const plain = (value: unknown): string | undefined => {
 
 const isJson = (value: number): boolean => Number.isFinite(value) && !Object.is(value, -0)
 
-/** Whether the JSON of a value that has no `null` in it is all of the value. */
+/** Whether the JSON of a value without `null` is lossless. */
 const isExact = (value: unknown, depth: number): boolean => {
   if (typeof value === "number") return isJson(value)
   if (typeof value !== "object" || value === null) return true
@@ -100,7 +100,7 @@ const isExact = (value: unknown, depth: number): boolean => {
 }
 
 /**
- * Always a text that databases keep as it is.
+ * Returns a text that databases store unchanged.
  *
  * @category conversions
  */
@@ -112,7 +112,7 @@ export const encode = (value: unknown): string => {
 }
 
 /**
- * What `encode` was given. Throws a `SyntaxError` on anything else.
+ * The value given to `encode`. Throws a `SyntaxError` on any other text.
  *
  * @category conversions
  */

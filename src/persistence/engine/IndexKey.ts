@@ -1,6 +1,6 @@
 /**
- * A text of any length as a column of an index, for columns that are only compared for equality: what is longer than an
- * index takes is there by its hash. What the text was stands in the body of the row.
+ * Encodes texts of any length for indexed columns that are only compared for equality. A text too long for an index is
+ * replaced by its hash; the body of the row has the text itself.
  *
  * @internal
  * @since 0.1.0
@@ -8,25 +8,24 @@
 import { createHash } from "node:crypto"
 import * as KeyText from "./KeyText.js"
 
-/** Bytes. An index of Postgres takes 2,700 for all of its columns, of which there are four at most. */
+/** Bytes. A Postgres index holds 2,700 bytes in all of its columns, of which there are at most four. */
 const most = 400
 
-/** A character of a key has so many bytes at most, with all that is written for it. */
+/** The most bytes of one encoded character. */
 const widest = 5
 
-/** Begins as no key does that was encoded: behind the first character there are always others. */
+/** Prefix of hashes. No encoded key begins like this, because the first character is always followed by others. */
 const mark = "\u0001#"
 
 /**
- * Whose something is that no user has, nor nobody: a decision for every user, a run of the system. No key of a user
- * begins so.
+ * The owner of what applies to every user: a decision for all users, a run of the system. No key of a user equals it.
  *
  * @category constants
  */
 export const everybody = "\u0001*"
 
 /**
- * Whose something is that is nobody's, where that is compared like a user. No key of a user begins so.
+ * The owner of what has no user, in columns that are compared. No key of a user equals it.
  *
  * @category constants
  */

@@ -1,16 +1,15 @@
 /**
- * Any string as a text that every database keeps exactly, compares exactly and puts into the order of code units:
- * Postgres takes no NUL, neither takes half a surrogate pair, and both order by code point, which is another order as
- * soon as a text has characters beyond the first plane. Most texts are what they are; only these characters are written
- * otherwise.
+ * Encodes any string as a text that every database stores exactly, compares exactly and sorts by code unit. Postgres
+ * rejects NUL, both databases reject lone surrogates, and both sort by code point, which differs for characters beyond
+ * the basic plane. Most texts stay as they are; only these characters are escaped.
  *
  * @internal
  * @since 0.1.0
  */
 
-/** Below all others: stands before NUL and before itself. */
+/** Sorts below all others: precedes NUL and itself. */
 const LOW = "\u0001"
-/** The last one below the surrogates: stands before itself and before everything above it. */
+/** The last character below the surrogates: precedes itself and everything above it. */
 const HIGH = "\ud7ff"
 const high = 0xd7ff
 
@@ -21,7 +20,7 @@ const specials = /[\u0000\u0001\ud7ff-\uffff]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters it is about
 const escapes = /\u0001([\u0002\u0003])|\ud7ff([\s\S])([\s\S])/g
 
-/** Digits of a number below 2^14, from a space on: none of them is special. */
+/** Base of digits for numbers below 2^14, starting at space: none of them is special. */
 const BASE = 0x20
 const DIGIT = 0x80
 
@@ -33,15 +32,14 @@ const escaped = (character: string): string => {
 }
 
 /**
- * Of two texts the order by code unit is that of what they are made into, and what one begins with is what the other
- * begins with.
+ * Preserves the order by code unit and prefixes.
  *
  * @category conversions
  */
 export const encode = (text: string): string => (special.test(text) ? text.replace(specials, escaped) : text)
 
 /**
- * What `encode` was given.
+ * The text given to `encode`.
  *
  * @category conversions
  */

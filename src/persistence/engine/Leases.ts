@@ -1,7 +1,6 @@
 /**
- * Connections of our own clients for a while, without a scope: a finalizer of a scope costs more than the statements
- * that begin and end a transaction of SQLite. Whoever wraps a client has one without leases, of which `reserve` is
- * asked.
+ * Leases of connections of our own clients without a scope: the finalizer of a scope costs more than the statements
+ * that begin and end a SQLite transaction. A wrapped client has no lender, so its `reserve` is used instead.
  *
  * @internal
  * @since 0.1.0
@@ -15,17 +14,17 @@ import type * as Effect from "effect/Effect"
  * @category models
  */
 export interface Leased extends Connection {
-  /** To be called once; undoes what is not committed. */
+  /** Must be called once. Rolls back what is not committed. */
   readonly release: () => void
 }
 
 /**
- * To be asked where nobody can interrupt.
+ * Must be used uninterruptibly.
  *
  * @category models
  */
 export interface Lender {
-  /** `restore` is for the wait. */
+  /** `restore` makes the wait interruptible. */
   readonly lease: (
     restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   ) => Effect.Effect<Leased, SqlError>

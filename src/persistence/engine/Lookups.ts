@@ -1,7 +1,6 @@
 /**
- * Statements that ask for rows by whichever columns are given: one text for each set of columns, made once. Of several
- * columns the first is looked up in its index, the others are compared: stood in an expression, no index is tried for
- * them.
+ * Statements that select rows by any set of columns, with one text per set. The first column uses its index; the others
+ * are wrapped in an expression so that no other index is considered.
  *
  * @internal
  * @since 0.1.0
@@ -10,8 +9,8 @@ import type { Dialect } from "./Dialect.js"
 import * as IndexKey from "./IndexKey.js"
 
 /**
- * Columns and what must be in them: `null` for nothing, and what is not given may be anything. Those first that fit
- * fewest.
+ * Columns and the values they must have: `null` for NULL, `undefined` for any value. The most selective column comes
+ * first.
  *
  * @category models
  */
@@ -22,12 +21,12 @@ export type Wanted = ReadonlyArray<readonly [column: string, value: string | nul
  */
 export interface Lookup {
   readonly text: string
-  /** For the first parameters of the statement. */
+  /** Values of the first parameters. */
   readonly values: ReadonlyArray<string>
 }
 
 /**
- * `statement` makes the text from the conditions, to which it adds its own.
+ * `statement` builds the text from the conditions and may add its own.
  *
  * @category constructors
  */

@@ -1,7 +1,6 @@
 /**
- * Large texts apart from the rows they belong to: compressed, and once for all equal ones of a scope (a session, a
- * thread, an owner), so that a state that is kept a hundred times costs its place once. A row has either the text or
- * the hash under which it lies here.
+ * Stores large texts apart from their rows, compressed, and only once per scope (a session, a thread, an owner): a
+ * state that is stored a hundred times takes its space once. A row has either the text or its hash.
  *
  * @internal
  * @since 0.1.0
@@ -14,32 +13,32 @@ import type { Access } from "./Database.js"
 import type { Dialect } from "./Dialect.js"
 
 /**
- * Characters of a text that stays in its row.
+ * The most characters of a text that stays in its row.
  *
  * @category constants
  */
 export const maxInline = 8_192
 
-/** More than any text that is kept has: what says it holds more is not unpacked. */
+/** The most bytes to unpack: more than any stored text has. */
 const maxBytes = 2 ** 28
 
-/** Below this compressing is over sooner than another thread could be asked. */
+/** Shorter texts are compressed synchronously, which is faster than another thread. */
 const maxDirect = 65_536
 
 /**
- * A text as a row keeps it: one of both columns is set.
+ * A text in its stored form: either `body` or `ref` is set.
  *
  * @category models
  */
 export interface Packed {
   readonly body: string | null
   readonly ref: string | null
-  /** What has to be put under `ref`. */
+  /** The data to store under `ref`. */
   readonly data?: Uint8Array | undefined
 }
 
 /**
- * What a statement has read of it: the columns `body` of the row and `data` of `join`.
+ * A stored text as read by a statement: the column `body` of the row and `data` of `join`.
  *
  * @category models
  */
@@ -53,7 +52,7 @@ const level = { level: Zlib.constants.Z_BEST_SPEED }
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 32)
 
 /**
- * Before the transaction that keeps it begins: what takes long must not hold others up.
+ * Call it before the transaction, because compressing takes time.
  *
  * @category constructors
  */
@@ -70,7 +69,7 @@ export const pack = (text: string): Effect.Effect<Packed> => {
 }
 
 /**
- * The text again; `undefined` where what it refers to is not there or cannot be read.
+ * The text; `undefined` if its data is missing or unreadable.
  *
  * @category conversions
  */
@@ -89,18 +88,20 @@ export const unpack = ({ body, data }: Kept): string | undefined => {
  */
 export interface Payloads {
   /**
-   * To be put behind the table of a row: `p.data` is what the row refers to, or that of another name than `p`. `scope`
-   * and `ref` are expressions, as `t.session_id`.
+   * A join to append to the table of a row: `p.data`, or `data` of another name, is the data that the row refers to.
+   * `scope` and `ref` are expressions like `t.session_id`.
    */
   readonly join: (scope: string, ref: string, name?: string) => string
-  /** Keeps what rows of the scope refer to; in the transaction that writes these rows, before it does. */
+  /**
+   * Stores the data that rows of the scope refer to. Call it in the transaction that writes these rows, before them.
+   */
   readonly put: (tx: Access, scope: string, packed: ReadonlyArray<Packed>) => Effect.Effect<void, SqlError>
   /**
-   * Removes what no row of the scope refers to any more; in the transaction that deleted rows, behind it. `refs` are
-   * queries with one `?`, the scope, each of which gives a column of hashes without NULL.
+   * Removes data that no row of the scope refers to. Call it in the transaction that deleted rows, after that. `refs`
+   * are queries with the scope as their only parameter, each selecting a column of hashes without NULL.
    */
   readonly sweep: (tx: Access, scope: string, refs: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
-  /** Removes everything of the scope. */
+  /** Removes all data of the scope. */
   readonly clear: (tx: Access, scope: string) => Effect.Effect<void, SqlError>
 }
 
@@ -113,7 +114,7 @@ export const make = (dialect: Dialect): Payloads => {
   )
   const clear = dialect.sql("DELETE FROM lex_payloads WHERE scope = ?")
   const any = dialect.sql("SELECT 1 AS found FROM lex_payloads WHERE scope = ? LIMIT 1")
-  /** So that nobody sweeps what somebody else begins to refer to. */
+  /** Prevents a sweep from removing data that another transaction begins to refer to. */
   const lock = (tx: Access, scope: string): Effect.Effect<unknown, SqlError> =>
     dialect.lock === undefined ? Effect.void : tx.rows(dialect.lock, [`lex_payloads ${scope}`])
   return {

@@ -1,6 +1,6 @@
 /**
- * How databases fail where no port is asked: when they are opened, migrated, chosen, copied. What a port does over a
- * database fails with the port's own errors.
+ * Errors of databases outside of the ports: opening, migrating, configuring, copying. Ports on a database fail with
+ * their own errors.
  *
  * @since 0.1.0
  */
@@ -10,10 +10,10 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 const NAME = "effect-lexigram/persistence/PersistenceError"
 
 /**
- * What went wrong in a database. `unreachable`: no answer, or the connection was cut; it may work when tried again, as
- * may `busy`, where somebody else held a lock for too long. `full`: no room on the disk. `read-only`: it takes no
- * writes. `refused`: wrong user, password or rights. `schema`: a table or a column is not there, or there is another
- * one. `data`: what is kept cannot be read, or what was given cannot be kept. `other`: anything else.
+ * Why a database failed. `unreachable`: no answer, or the connection was cut; a retry may succeed. `busy`: another
+ * transaction held a lock for too long; a retry may succeed. `full`: the disk is full. `read-only`: the database
+ * rejects writes. `refused`: wrong user, password or rights. `schema`: a table or a column is missing or different.
+ * `data`: stored data cannot be read, or given data cannot be stored. `other`: anything else.
  *
  * @since 0.1.0
  * @category schemas
@@ -26,8 +26,7 @@ export const Reason = Schema.Literal("unreachable", "busy", "full", "read-only",
 export type Reason = typeof Reason.Type
 
 /**
- * A database could not be opened, or did not do what it was asked to. `backend` names it: `sqlite`, `postgres`,
- * `redis`.
+ * A database could not be opened, or an operation failed. `backend` names it: `sqlite`, `postgres`, `redis`.
  *
  * @since 0.1.0
  * @category errors
@@ -38,11 +37,11 @@ export class DatabaseError extends ErrorCode.TaggedError<DatabaseError>(`${NAME}
   reason: Reason
 }) {}
 
-/** A host, an address or the path of a socket; whatever else was given for one may hold a password. */
+/** A host, an address or a socket path. Anything else may hold a password. */
 const isHost = (text: string): boolean => /^[\w.:/[\]-]{1,255}$/.test(text)
 
 /**
- * The error with the servers it is about, where it is about the connection to them.
+ * Adds the servers to an error about the connection to them.
  *
  * @since 0.1.0
  * @category conversions
@@ -63,8 +62,8 @@ export const atServers = (
 }
 
 /**
- * The tables could not be brought to the version that this code needs. `found` is the version that the database has,
- * where it is known; `needed` that of the code. A database that is newer than the code (`newer`) is left alone.
+ * The tables could not be migrated to the version of this code. `found` is the version of the database if known,
+ * `needed` that of the code. A database newer than the code (`newer`) is not changed.
  *
  * @since 0.1.0
  * @category errors
@@ -77,7 +76,7 @@ export class MigrationError extends ErrorCode.TaggedError<MigrationError>(`${NAM
 }) {}
 
 /**
- * What was asked for cannot be built: no such backend, a URL that cannot be read, a package that is not installed.
+ * An invalid configuration: an unknown backend, an unreadable URL, a package that is not installed.
  *
  * @since 0.1.0
  * @category errors
@@ -87,8 +86,8 @@ export class PersistenceConfigurationError extends ErrorCode.TaggedError<Persist
 )("PersistenceConfigurationError", ErrorCode.fields("LEX_ERR_DB_102")) {}
 
 /**
- * The data of an owner could not be exported, imported or erased as a whole. Nothing of an import is kept; what was
- * erased stays so, and the erasure can be tried again. `part` is what it failed at.
+ * The data of an owner could not be exported, imported or erased. A failed import changes nothing. A failed erasure is
+ * not undone and can be repeated. `part` is the part that failed.
  *
  * @since 0.1.0
  * @category errors

@@ -1,10 +1,9 @@
 /**
- * Long texts in pieces, cut where their content says so: of two texts that are alike most pieces are the same, wherever
- * one of them was changed, became longer or lost its beginning. A text that is kept many times, as the state of a graph
- * is at each step, takes room for what is new.
+ * Splits long texts into pieces at boundaries that depend on the content: similar texts share most pieces, wherever one
+ * was changed, extended or truncated. A text stored many times, like the state of a graph at each step, only takes
+ * space for its changes.
  *
- * Pieces are named by their hashes. What a text has more than one of becomes a text of these names, which is cut the
- * same way.
+ * Pieces are named by their hashes. If a text has several pieces, their names form a text that is split the same way.
  *
  * @internal
  * @since 0.1.0
@@ -12,24 +11,24 @@
 import { createHash } from "node:crypto"
 
 /**
- * `ref` is what the text is found by: how many times over it is a text of names, and the name of the last one.
+ * `ref` identifies the text: the number of levels of names, and the name of the last piece.
  *
  * @category models
  */
 export interface Rope {
   readonly ref: string
-  /** The name in `ref`: nobody keeps that piece who has not all of the others. */
+  /** The name in `ref`. If this piece is stored, all others are. */
   readonly top: string
-  /** All of them, by name. */
+  /** All pieces by name. */
   readonly pieces: ReadonlyMap<string, string>
 }
 
-/** Characters of a piece: no fewer but in the last one, and no more. */
+/** The fewest characters of a piece, except the last one, and the most. */
 const least = 2048
 const most = 32_768
-/** Between these a piece ends at one of so many places on average. */
+/** A piece ends at one in 2^13 places on average. */
 const bits = 13
-/** What a place looks like depends on so many characters before it. */
+/** A boundary depends on this many characters before it. */
 const reach = 32
 
 /** Characters of a name: 192 bits. */
@@ -37,7 +36,7 @@ const width = 32
 
 const nameOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, width)
 
-/** Numbers without a pattern, the same for ever: other ones would make other pieces. */
+/** Fixed pseudorandom numbers. Other numbers would yield other pieces. */
 const gear: Int32Array = (() => {
   const numbers = new Int32Array(256)
   let state = 0x9e3779b9
@@ -48,7 +47,7 @@ const gear: Int32Array = (() => {
   return numbers
 })()
 
-/** Never between the halves of a character. */
+/** Never splits a surrogate pair. */
 const endOf = (text: string, begin: number): number => {
   const end = Math.min(begin + most, text.length)
   let hash = 0
@@ -104,8 +103,8 @@ const namesIn = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * How texts are put together again: `wanted` are names of pieces; when they are in `known`, ask again. Nothing is
- * wanted any more when all texts are there.
+ * Joins texts. `wanted` names the pieces to add to `known` before the next call. The texts are complete when it is
+ * empty.
  *
  * @category conversions
  */

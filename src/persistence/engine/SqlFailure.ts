@@ -1,6 +1,6 @@
 /**
- * What a failure of a database means, in words that say nothing of what is kept there: the messages of Postgres quote
- * values, so they go no further than this module. A code of SQLite or an SQLSTATE says what it was.
+ * Describes database failures in words that reveal no data: messages of Postgres quote values, so they do not leave
+ * this module. A SQLite code or an SQLSTATE identifies the failure.
  *
  * @internal
  * @since 0.1.0
@@ -13,11 +13,11 @@ import { DatabaseError, type Reason } from "./PersistenceError.js"
  */
 export interface Described {
   readonly reason: Reason
-  /** `SQLITE_BUSY`, `40001`, `ECONNREFUSED`. */
+  /** Like `SQLITE_BUSY`, `40001`, `ECONNREFUSED`. */
   readonly code: string | undefined
   readonly message: string
   readonly hint?: string | undefined
-  /** Two transactions were in each other's way, and this one was undone: the same again may do. */
+  /** Two transactions conflicted and this one was rolled back; a retry may succeed. */
   readonly isConflict: boolean
 }
 
@@ -32,7 +32,7 @@ const messages: { readonly [R in Reason]: readonly [message: string, hint: strin
   other: ["The database failed", undefined]
 }
 
-/** Where a reason has too many causes to be told in the same words. */
+/** Codes that need more specific words than their reason. */
 const byCode: { readonly [code: string]: readonly [message: string, hint: string] } = {
   "53300": [
     "All connections to the database are taken",
@@ -88,7 +88,7 @@ const postgresReasons: ReadonlyArray<readonly [prefix: string, reason: Reason]> 
 
 const conflicts: ReadonlySet<string> = new Set(["40001", "40P01", "SQLITE_BUSY_SNAPSHOT"])
 
-/** The innermost cause with a code; an error that has several of them (one for each address) counts as the first. */
+/** The innermost cause with a code. Of several errors (one per address) the first counts. */
 const codeOf = (error: unknown): { readonly code?: string | undefined; readonly text: string } => {
   let text = ""
   for (let depth = 0, at = error; depth < 5 && typeof at === "object" && at !== null; depth++) {
@@ -135,7 +135,7 @@ export const describe = (error: unknown): Described => {
 }
 
 /**
- * What a port's own error is made of: `new SessionStorageError(SqlFailure.fields(error))`.
+ * The fields of a port's own error: `new SessionStorageError(SqlFailure.fields(error))`.
  *
  * @category conversions
  */

@@ -1,6 +1,6 @@
 /**
- * Texts of statements that differ in parts, which are without line breaks: each is made once. There are as many as
- * there are forms of what is asked, which are few; should somebody ask in ever new forms, the texts begin anew.
+ * Caches statement texts that differ in some parts, which must not contain line breaks. There are few combinations; if
+ * there are too many, the cache is cleared.
  *
  * @internal
  * @since 0.1.0

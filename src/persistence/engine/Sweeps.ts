@@ -1,6 +1,6 @@
 /**
- * How often something that is written is followed by a look at what is too old or too much: by chance, so that it costs
- * the same on average however much there is, and happens however short processes live.
+ * Decides at random how often a write is followed by a sweep of old or surplus rows, so that the average cost does not
+ * depend on the amount of data and short-lived processes sweep too.
  *
  * @internal
  * @since 0.1.0
@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
 /**
- * Runs an effect once in so many times on average; every time for one and less.
+ * Runs an effect once in `times` calls on average; always if `times` is one or less.
  *
  * @category combinators
  */

@@ -1,5 +1,5 @@
 /**
- * How much of what SQLite commits survives a loss of power.
+ * The durability of SQLite commits.
  *
  * @internal
  * @since 0.1.0
@@ -7,14 +7,13 @@
 import * as Ambient from "../../internal/fiber/Ambient.js"
 
 /**
- * SQLite's `synchronous` for a commit: `full` survives a loss of power, `normal` may lose the last commits then, and
- * stays whole.
+ * SQLite's `synchronous` for a commit: `full` survives a power loss; `normal` may lose the last commits but keeps the
+ * file intact.
  */
 export type Level = "normal" | "full"
 
 /**
- * The level of the transactions in scope. It is read when a transaction begins, and by a statement that writes by
- * itself.
+ * The level of the transactions in scope. It is read when a transaction begins, and by single statements that write.
  *
  * @category references
  */

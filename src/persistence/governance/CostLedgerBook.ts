@@ -1,8 +1,8 @@
 /**
- * The statements of `SqlCostLedger`. Names of accounts and holds are as `KeyText` makes them.
+ * The rows of accounts and holds of `SqlCostLedger`. Names of accounts and holds are encoded by `KeyText`.
  *
- * Who changes an account has its row locked, so its holds are only added and given back by one at a time. What is over
- * is passed over while somebody else has it: that one waits for the account, and gives it back then.
+ * A transaction that changes an account locks its row, so only one at a time adds or releases holds of the account.
+ * Expired holds that another transaction has locked are skipped: that one waits for the account and releases them.
  *
  * @internal
  * @since 0.1.0
@@ -10,12 +10,14 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { Amount, Balance } from "../../governance/store/CostLedger.js"
-import * as Database from "../engine/Database.js"
+import type * as Database from "../engine/Database.js"
 import * as Dialect from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
+import * as CostLedgerStatements from "./CostLedgerStatements.js"
+import { MOST } from "./CostLedgerStatements.js"
 
 /**
- * What is held in one account.
+ * A hold in one account.
  *
  * @category models
  */
@@ -47,19 +49,17 @@ interface AccountRow {
 }
 
 /**
- * How accounts stand after they were written.
+ * The balances of accounts after a write.
  *
  * @category models
  */
 export type Standings = ReadonlyMap<string, AccountRow>
 
-/** Where a hold without accounts stands: no name of an account is made into this text. */
+/** Account of a hold without accounts. No account name is encoded like this. */
 const NOWHERE = "\u0001"
 
-/** Behind whatever a name goes on with. */
+/** Sorts after every continuation of a name. */
 const AFTER = "\ue000"
-
-const MOST = Number.MAX_SAFE_INTEGER
 
 const nothing: Amount = { nanoUsd: 0, tokens: 0 }
 
@@ -102,7 +102,7 @@ export interface LockedRow extends HeldRow {
 }
 
 /**
- * How many holds stand in the account.
+ * The number of holds in the account that have not expired.
  *
  * @category getters
  */
@@ -119,7 +119,7 @@ interface Change {
 }
 
 /**
- * What is to be added to accounts.
+ * Amounts to add to accounts.
  *
  * @category models
  */
@@ -172,112 +172,6 @@ export const changes = (): Changes => {
   }
 }
 
-const standing = "account, spent_usd, spent_tokens, reserved_usd, reserved_tokens, holds_until"
-
-/** An account whose time is over counts as one that was never written. */
-const added = (column: string): string => {
-  const total = `(CASE WHEN a.expires_at <= excluded.changed_at THEN 0 ELSE a.${column} END + excluded.${column})`
-  return `${column} = CASE WHEN ${total} > ${MOST} THEN ${MOST} ELSE ${total} END`
-}
-
-const tuple = "(?, ?, ?, ?, ?, ?, ?, ?)"
-
-const upsert = (rows: number, where: string): string => `
-  INSERT INTO lex_ledger_accounts AS a (
-    account, spent_usd, spent_tokens, reserved_usd, reserved_tokens, holds_until, changed_at, expires_at
-  ) VALUES ${new Array(rows).fill(tuple).join(", ")}
-  ON CONFLICT (account) DO UPDATE SET
-    ${added("spent_usd")},
-    ${added("spent_tokens")},
-    reserved_usd = a.reserved_usd + excluded.reserved_usd,
-    reserved_tokens = a.reserved_tokens + excluded.reserved_tokens,
-    holds_until = CASE
-      WHEN excluded.holds_until IS NULL THEN a.holds_until
-      WHEN a.holds_until < excluded.holds_until THEN a.holds_until
-      ELSE excluded.holds_until END,
-    changed_at = excluded.changed_at,
-    expires_at = CASE WHEN a.expires_at > excluded.expires_at THEN a.expires_at ELSE excluded.expires_at END
-  ${where}
-  RETURNING ${standing}`
-
-/** Rows of a sweep at most. */
-const SWEPT = 64
-
-/**
- * The statements by themselves, so that their plans can be looked at.
- *
- * @category constants
- */
-export const statements = (dialect: Dialect.Dialect) => {
-  const { forUpdate, forUpdateSkipLocked, oneOf, sql } = dialect
-  return {
-    write: (rows: number) => sql(upsert(rows, "")),
-    writeAlone: sql(upsert(1, "WHERE a.holds_until IS NULL OR a.holds_until > excluded.changed_at")),
-    remove: sql(
-      "DELETE FROM lex_ledger_holds WHERE hold_id = ? AND expires_at > ? RETURNING hold_id, place, account, usd, tokens"
-    ),
-    renew: sql(
-      `UPDATE lex_ledger_holds SET expires_at = ? WHERE (hold_id, place) IN (
-        SELECT hold_id, place FROM lex_ledger_holds WHERE ${oneOf("hold_id")} AND expires_at > ?${forUpdateSkipLocked}
-      ) RETURNING hold_id, account`
-    ),
-    lockShorter: sql(
-      `SELECT account FROM lex_ledger_accounts WHERE ${oneOf("account")} AND expires_at < ? ORDER BY account${forUpdate}`
-    ),
-    keep: sql(`UPDATE lex_ledger_accounts SET expires_at = ? WHERE ${oneOf("account")}`),
-    removeOver: sql(
-      "DELETE FROM lex_ledger_holds WHERE hold_id = ? AND expires_at <= ? RETURNING hold_id, place, account, usd, tokens"
-    ),
-    removeOverIn: sql(
-      `DELETE FROM lex_ledger_holds WHERE (hold_id, place) IN (
-        SELECT hold_id, place FROM lex_ledger_holds WHERE ${oneOf("account")} AND expires_at <= ?${forUpdateSkipLocked}
-      ) RETURNING account, usd, tokens`
-    ),
-    lower: sql(
-      `UPDATE lex_ledger_accounts SET
-        reserved_usd = reserved_usd - ?,
-        reserved_tokens = reserved_tokens - ?,
-        holds_until = (SELECT MIN(h.expires_at) FROM lex_ledger_holds h WHERE h.account = lex_ledger_accounts.account)
-      WHERE account = ? RETURNING ${standing}`
-    ),
-    read: sql(
-      `SELECT a.account, a.spent_usd, a.spent_tokens,
-        a.reserved_usd - COALESCE(SUM(h.usd), 0) AS reserved_usd,
-        a.reserved_tokens - COALESCE(SUM(h.tokens), 0) AS reserved_tokens
-      FROM lex_ledger_accounts a
-      LEFT JOIN lex_ledger_holds h ON h.account = a.account AND h.expires_at <= ?
-      WHERE a.account = ? AND a.expires_at > ?
-      GROUP BY a.account, a.spent_usd, a.spent_tokens, a.reserved_usd, a.reserved_tokens`
-    ),
-    lockHoldsIn: sql(
-      `SELECT hold_id, place, account, usd, tokens, expires_at FROM lex_ledger_holds
-      WHERE hold_id IN (SELECT hold_id FROM lex_ledger_holds WHERE account = ?)
-      ORDER BY hold_id, place${forUpdate}`
-    ),
-    removeAll: sql(`DELETE FROM lex_ledger_holds WHERE ${oneOf("hold_id")}`),
-    forgetAccount: sql("DELETE FROM lex_ledger_accounts WHERE account = ?"),
-    heldIn: sql("SELECT hold_id FROM lex_ledger_holds WHERE account = ? LIMIT 1"),
-    ofUser: sql(`SELECT ${standing} FROM lex_ledger_accounts WHERE account >= ? AND account < ? ORDER BY account`),
-    accountsOver: sql(
-      `SELECT h.account FROM lex_ledger_holds h JOIN lex_ledger_accounts a ON a.account = h.account
-      WHERE h.expires_at <= ? ORDER BY h.expires_at LIMIT ${SWEPT}${forUpdateSkipLocked}`
-    ),
-    sweepAccounts: sql(
-      `DELETE FROM lex_ledger_accounts WHERE account IN (
-        SELECT a.account FROM lex_ledger_accounts a
-        WHERE a.expires_at <= ? AND NOT EXISTS (SELECT 1 FROM lex_ledger_holds h WHERE h.account = a.account)
-        ORDER BY a.expires_at LIMIT ${SWEPT}${forUpdateSkipLocked}
-      )`
-    )
-  }
-}
-
-const insertHolds = Database.insertInto(
-  "lex_ledger_holds",
-  ["hold_id", "place", "account", "usd", "tokens", "expires_at"],
-  "ON CONFLICT (hold_id, place) DO NOTHING"
-)
-
 const byText = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
   a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
 
@@ -285,7 +179,7 @@ const byText = (a: readonly [string, unknown], b: readonly [string, unknown]): n
  * @category constructors
  */
 export const make = (dialect: Dialect.Dialect) => {
-  const texts = statements(dialect)
+  const texts = CostLedgerStatements.make(dialect)
   const writes = new Map<number, string>()
   const writeOf = (rows: number): string => {
     const text = writes.get(rows) ?? texts.write(rows)
@@ -304,11 +198,11 @@ export const make = (dialect: Dialect.Dialect) => {
     change.expiresAt
   ]
 
-  /** What is over in accounts that are locked. */
+  /** Releases the expired holds in locked accounts. */
   const giveBack = Effect.fnUntraced(function* (tx: Database.Access, accounts: ReadonlyArray<string>, now: number) {
-    const over = yield* tx.rows<HeldRow>(texts.removeOverIn, [dialect.list(accounts), now])
+    const expired = yield* tx.rows<HeldRow>(texts.removeOverIn, [dialect.list(accounts), now])
     const total = changes()
-    total.giveBack(over)
+    total.giveBack(expired)
     const rows: Array<AccountRow> = []
     for (const account of accounts) {
       const change = total.byAccount.get(account)
@@ -320,7 +214,7 @@ export const make = (dialect: Dialect.Dialect) => {
 
   const isOver = (row: AccountRow, now: number): boolean => row.holds_until !== null && Number(row.holds_until) <= now
 
-  /** Locks the accounts, adds to them, and gives back what is over in them. */
+  /** Locks the accounts, applies the changes and releases expired holds. */
   const write = Effect.fnUntraced(function* (
     tx: Database.Access,
     { byAccount }: Changes,
@@ -333,25 +227,25 @@ export const make = (dialect: Dialect.Dialect) => {
       const params = part.flatMap(([account, change]) => paramsOf(account, change, now))
       for (const row of yield* tx.rows<AccountRow>(writeOf(part.length), params)) standings.set(row.account, row)
     }
-    const over = Array.from(standings.values()).filter((row) => isOver(row, now))
-    if (over.length > 0) {
-      const accounts = over.map(({ account }) => account)
+    const expired = Array.from(standings.values()).filter((row) => isOver(row, now))
+    if (expired.length > 0) {
+      const accounts = expired.map(({ account }) => account)
       for (const row of yield* giveBack(tx, accounts, now)) standings.set(row.account, row)
     }
     return standings
   })
 
   return {
-    /** How many rows were added: fewer than `rowsOf` when there is a hold of this id. */
+    /** Succeeds with the number of added rows: fewer than `rowsOf` if the hold exists. */
     open: (tx: Database.Access, open: Open): Effect.Effect<number, SqlError> => {
       const { nanoUsd, tokens } = open.accounts.length === 0 ? nothing : open.amount
       return tx.insert(
-        insertHolds,
+        CostLedgerStatements.insertHolds,
         places(open).map((account, place) => [open.id, place, account, nanoUsd, tokens, open.expiresAt])
       )
     },
     write,
-    /** One statement, which does nothing and gives `undefined` where something is over. */
+    /** Writes with one statement. Does nothing and succeeds with `undefined` if a hold has expired. */
     writeAlone: (
       access: Database.Access,
       { byAccount }: Changes,
@@ -363,8 +257,8 @@ export const make = (dialect: Dialect.Dialect) => {
       )
     },
     /**
-     * How many of the holds stand, until `holdsUntil` now. What somebody else has locked is settled or given back
-     * there. Their accounts are kept as long; `holds_until` of an account is a lower bound and stays.
+     * Extends holds and their accounts to `holdsUntil`. Succeeds with the number of extended holds. Skips holds that
+     * others have locked, who settle or release them. `holds_until` of an account is a lower bound and does not change.
      */
     renew: Effect.fnUntraced(function* (
       tx: Database.Access,
@@ -379,17 +273,17 @@ export const make = (dialect: Dialect.Dialect) => {
       }
       return new Set(rows.map(({ hold_id }) => hold_id)).size
     }),
-    /** The rows of a hold that stands. */
+    /** Deletes and returns the rows of a hold that has not expired. */
     remove: (tx: Database.Access, id: string, now: number) => tx.rows<HeldRow>(texts.remove, [id, now]),
-    /** Those of one whose time is over. */
+    /** Deletes and returns the rows of an expired hold. */
     removeOver: (tx: Database.Access, id: string, now: number) => tx.rows<HeldRow>(texts.removeOver, [id, now]),
-    /** All rows of the holds of the account, those that are over as well. */
+    /** Locks all rows of the holds in the account, including expired ones. */
     lockHoldsIn: (tx: Database.Access, account: string) => tx.rows<LockedRow>(texts.lockHoldsIn, [account]),
     removeAll: (tx: Database.Access, rows: ReadonlyArray<HeldRow>) =>
       tx.run(texts.removeAll, [dialect.list(Array.from(new Set(rows.map(({ hold_id }) => hold_id))))]),
     /**
-     * The account. False if something is held in it, whose rows are not locked: waiting for them could be waiting for
-     * each other.
+     * Deletes the account. Succeeds with false if it has a hold whose rows are not locked: locking them now could
+     * deadlock.
      */
     forget: (tx: Database.Access, account: string) =>
       Effect.zipRight(
@@ -401,8 +295,7 @@ export const make = (dialect: Dialect.Dialect) => {
         balanceOf(row === undefined ? new Map() : new Map([[account, row]]), account)
       ),
     /**
-     * The accounts of a user's months, those that are over as well. `CostLedger.close` erases one, with what is held in
-     * it.
+     * The monthly accounts of a user, including expired ones. `CostLedger.close` deletes an account and its holds.
      */
     ofUser: (access: Database.Access, userId: string) => {
       const prefix = `user:${userId}:`
@@ -413,14 +306,17 @@ export const make = (dialect: Dialect.Dialect) => {
             account: KeyText.decode(row.account),
             ...balanceOf(new Map([[row.account, row]]), row.account)
           }))
-          // Another user may be called as this one and go on with a colon.
+          // The id of another user may begin with this id and a colon.
           .filter(({ account }) => /^\d{4}-\d{2}$/.test(account.slice(prefix.length)))
       )
     },
-    /** Some of what is over. To be done last: it waits for nobody, and nobody may wait for it while it does. */
+    /**
+     * Removes some expired holds and accounts. Must be the last step of a transaction, because it locks rows out of
+     * order.
+     */
     sweep: Effect.fnUntraced(function* (tx: Database.Access, now: number) {
-      const over = yield* tx.rows<{ readonly account: string }>(texts.accountsOver, [now])
-      if (over.length > 0) yield* giveBack(tx, Array.from(new Set(over.map(({ account }) => account))), now)
+      const expired = yield* tx.rows<{ readonly account: string }>(texts.accountsOver, [now])
+      if (expired.length > 0) yield* giveBack(tx, Array.from(new Set(expired.map(({ account }) => account))), now)
       yield* tx.run(texts.sweepAccounts, [now])
     })
   }

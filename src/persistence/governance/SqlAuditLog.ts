@@ -1,5 +1,5 @@
 /**
- * An audit log in a database.
+ * An `AuditLog` in a database.
  *
  * @since 0.1.0
  */
@@ -29,15 +29,15 @@ import type { MigrationFailure } from "../schema/Migrations.js"
  * @category models
  */
 export interface Options {
-  /** How long events are kept; forever unless set. What is older goes a few at a time, as new ones are written. */
+  /** How long events are kept. Writes delete a few older events at a time. Default: forever. */
   readonly retain?: Duration.DurationInput | undefined
-  /** How long a run waits for an event to be written; default 5 seconds. */
+  /** How long a run waits for an event to be written. Default: 5 seconds. */
   readonly patience?: Duration.DurationInput | undefined
 }
 
-/** Events in one statement at most. */
+/** The most events in one statement. */
 const page = 500
-/** Once in so many events those too old are dropped, more of them than were written since. */
+/** One of this many writes deletes old events, and deletes more than the others add. */
 const dropEvery = 16
 const dropped = 64
 
@@ -56,7 +56,7 @@ const unreadable = (): GovernancePersistenceError =>
 
 const decode = Schema.decodeUnknownOption(AuditLog.AuditEvent, { onExcessProperty: "preserve" })
 
-/** `undefined` for one of a kind that this version does not know. */
+/** `undefined` for an event of a type that this version does not know. */
 const eventOf = (row: EventRow): Effect.Effect<AuditLog.AuditEvent | undefined, GovernancePersistenceError> => {
   const text = Payloads.unpack(row)
   if (text === undefined) return Effect.fail(unreadable())
@@ -67,7 +67,7 @@ const eventOf = (row: EventRow): Effect.Effect<AuditLog.AuditEvent | undefined, 
 
 const placeOf = (row: EventRow): Place => ({ at: Number(row.at), number: Number(row.number) })
 
-/** The newest first. */
+/** Newest first. */
 const byPlace = (a: EventRow, b: EventRow): number => b.at - a.at || Number(b.number) - Number(a.number)
 
 const wanted = (filter: AuditLog.StoreFilter): Lookups.Wanted => [
@@ -89,8 +89,7 @@ const reader = (database: Database) => {
   )
 
   /**
-   * A page of what comes behind a place; with several types and nothing else to look up, the first of a page of each
-   * type.
+   * A page after a position. With several types and no other indexed filter, the first events of a page per type.
    */
   const pageOf = (
     filter: AuditLog.StoreFilter,
@@ -182,9 +181,8 @@ const build = (migrate: boolean, options: Options | undefined) =>
   )
 
 /**
- * Over the `SqlClient`, whose database has its tables already. Events are read by the time of their clocks, those of
- * one millisecond in the order they were written; events of a kind that a newer version of the library has written are
- * passed over.
+ * Requires a database with the tables of this version. Events are ordered by the times of their clocks, then by the
+ * order in which they were written. Reading skips types written by a newer version of the library.
  *
  * @since 0.1.0
  * @category constructors
@@ -194,7 +192,7 @@ export const make = (
 ): Effect.Effect<AuditLog.Service, MigrationFailure, SqlClient.SqlClient> => build(false, options)
 
 /**
- * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ * Fails with `MigrationError` (`absent`) if the database lacks the tables.
  *
  * @since 0.1.0
  * @category layers

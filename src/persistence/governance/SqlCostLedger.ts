@@ -1,10 +1,10 @@
 /**
- * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that
- * works on the same database has the same book: what one holds is gone for all of them, and no limit is passed.
+ * The ledger of costs and tokens in SQLite or Postgres, whichever the `SqlClient` is. All processes on one database
+ * share the ledger: a hold counts for all of them, and limits are never exceeded.
  *
- * An operation is one transaction. It locks the rows of its hold first and its accounts then, in one order, so that no
- * two wait for each other. A hold whose process died stands until it was to be renewed; what was given back or booked
- * counts once, however often it is tried.
+ * An operation is one transaction. It locks the rows of its hold first and then its accounts, always in the same order,
+ * so that no two deadlock. The hold of a process that died lasts until its renewal is overdue. Releases and settlements
+ * count once, however often they are repeated.
  *
  * @since 0.1.0
  */
@@ -29,18 +29,17 @@ import * as Book from "./CostLedgerBook.js"
  */
 export interface Options {
   /**
-   * How long an account is kept after it was last written. `CostLedger.SPEND_TTL` unless set; no shorter than
-   * `holdTtl`.
+   * How long an account is kept after its last write. Default: `CostLedger.SPEND_TTL`; at least `holdTtl`.
    */
   readonly spendTtl?: Duration.DurationInput | undefined
-  /** How long a hold stands that is not renewed. `CostLedger.HOLD_TTL` unless set. */
+  /** How long a hold lasts without a renewal. Default: `CostLedger.HOLD_TTL`. */
   readonly holdTtl?: Duration.DurationInput | undefined
 }
 
-/** Every so many operations that write look for what is over: more goes than comes. */
+/** One of this many writes removes expired rows, and removes more than the others add. */
 const SWEEP_EVERY = 16
 
-/** Somebody else held something more in the account each time only if the database is at fault. */
+/** More attempts to close an account than concurrent holds can defeat. */
 const MAX_ATTEMPTS = 16
 
 const refused = (error: SqlError): GovernancePersistenceError =>
@@ -48,8 +47,8 @@ const refused = (error: SqlError): GovernancePersistenceError =>
 
 const changedTooOften = () =>
   new GovernancePersistenceError({
-    message: "Others held something more in the account each time it was to be closed",
-    hint: "Close an account when nothing is held in it any more; try again"
+    message: "New holds were made in the account on every attempt to close it",
+    hint: "Stop making holds in the account, then try again"
   })
 
 const held: CostLedger.HoldResult = { _tag: "Held" }
@@ -61,7 +60,7 @@ const bounded = ({ nanoUsd, tokens }: CostLedger.Amount): CostLedger.Amount => (
   tokens: Math.min(tokens, Number.MAX_SAFE_INTEGER)
 })
 
-/** The first account that has no room, as they stand with the hold. */
+/** The first account whose limit the hold exceeds. */
 const excess = (hold: CostLedger.Hold, amount: CostLedger.Amount, standing: Book.Standings) => {
   for (const { account, limit } of hold.accounts) {
     if (limit === undefined) continue
@@ -78,7 +77,7 @@ const excess = (hold: CostLedger.Hold, amount: CostLedger.Amount, standing: Book
 }
 
 /**
- * Fails if the database cannot be reached or has not our tables.
+ * Fails if the database cannot be reached or lacks the tables.
  *
  * @since 0.1.0
  * @category constructors
@@ -86,9 +85,10 @@ const excess = (hold: CostLedger.Hold, amount: CostLedger.Amount, standing: Book
 export const make = (
   options?: Options | undefined
 ): Effect.Effect<CostLedger.Service, MigrationFailure, SqlClient.SqlClient> =>
-  Effect.map(MigrationRun.open({ migrate: false }), (database) => overDatabase(database, options))
+  Effect.map(MigrationRun.open({ migrate: false }), (database) => makeService(database, options))
 
-const overDatabase = (database: Database.Database, options: Options | undefined): CostLedger.Service => {
+/** What the operations of one ledger share. */
+const makeSteps = (database: Database.Database, options: Options | undefined) => {
   const holdTtl = Duration.toMillis(options?.holdTtl ?? CostLedger.HOLD_TTL)
   const spendTtl = Math.max(holdTtl, Duration.toMillis(options?.spendTtl ?? CostLedger.SPEND_TTL))
   const book = Book.make(database.dialect)
@@ -101,7 +101,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
       return book.sweep(tx, now)
     })
 
-  /** One step. What the body fails with that is no `SqlError` leaves nothing behind. */
+  /** Runs an operation in a transaction, which any failure rolls back. */
   const step = <A, E = never>(body: (tx: Database.Access, now: number) => Effect.Effect<A, E | SqlError>) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       sinceSweep++
@@ -110,7 +110,21 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
       )
     })
 
-  const hold: CostLedger.Service["hold"] = (request) => {
+  /** Counts a write, unless a sweep is due with it. */
+  const countAlone = (): boolean => {
+    if (sinceSweep >= SWEEP_EVERY - 1) return false
+    sinceSweep++
+    return true
+  }
+
+  return { database, holdTtl, spendTtl, book, step, countAlone }
+}
+
+type Steps = ReturnType<typeof makeSteps>
+
+const makeHold =
+  ({ book, holdTtl, spendTtl, step }: Steps): CostLedger.Service["hold"] =>
+  (request) => {
     const id = KeyText.encode(request.id)
     const accounts = Array.from(new Set(request.accounts.map(({ account }) => KeyText.encode(account))))
     const amount = bounded(request.amount)
@@ -121,9 +135,9 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
         const changes = Book.changes()
         let added = yield* book.open(tx, open)
         if (added < Book.rowsOf(open)) {
-          const over = yield* book.removeOver(tx, id, now)
-          if (over.length === 0) return yield* Effect.fail(held)
-          changes.giveBack(over)
+          const expired = yield* book.removeOver(tx, id, now)
+          if (expired.length === 0) return yield* Effect.fail(held)
+          changes.giveBack(expired)
           added += yield* book.open(tx, open)
           if (added < Book.rowsOf(open)) return yield* Effect.fail(held)
         }
@@ -139,6 +153,75 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
     )
   }
 
+const bookings = (accounts: ReadonlyArray<string>, booked: CostLedger.Amount, standings: Book.Standings) =>
+  accounts.map(
+    (account): CostLedger.Booking => ({
+      account: KeyText.decode(account),
+      booked,
+      balance: Book.balanceOf(standings, account)
+    })
+  )
+
+const makeBook = ({ book, countAlone, database, spendTtl, step }: Steps): CostLedger.Service["book"] => {
+  const bookAll = (accounts: ReadonlyArray<string>, given: CostLedger.Amount) =>
+    step(
+      Effect.fnUntraced(function* (tx, now) {
+        const changes = Book.changes()
+        changes.spend(accounts, bounded(given), now + spendTtl)
+        return bookings(accounts, given, yield* book.write(tx, changes, now))
+      })
+    )
+
+  /** One account without expired holds takes a single statement and no transaction. */
+  const bookOne = (account: string, given: CostLedger.Amount) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (!countAlone()) return bookAll([account], given)
+      const changes = Book.changes()
+      changes.spend([account], bounded(given), now + spendTtl)
+      return Effect.flatMap(book.writeAlone(database, changes, now), (standings) =>
+        standings === undefined ? bookAll([account], given) : Effect.succeed(bookings([account], given, standings))
+      )
+    })
+
+  return (accounts, amount) => {
+    const keys = accounts.map(KeyText.encode)
+    const [only] = keys
+    return Effect.mapError(
+      only !== undefined && keys.length === 1 ? bookOne(only, amount) : bookAll(keys, amount),
+      refused
+    )
+  }
+}
+
+const makeClose = ({ book, step }: Steps): CostLedger.Service["close"] => {
+  const closeOnce = (account: string) =>
+    step<number, "again">(
+      Effect.fnUntraced(function* (tx, now) {
+        const shared = yield* book.lockHoldsIn(tx, account)
+        if (shared.length > 0) {
+          const changes = Book.changes()
+          changes.giveBack(shared)
+          yield* book.removeAll(tx, shared)
+          yield* book.write(tx, changes, now)
+        }
+        if (yield* book.forget(tx, account)) return Book.holdsIn(shared, account, now)
+        return yield* Effect.fail("again" as const)
+      })
+    )
+
+  const close = (account: string, attempt = 1): Effect.Effect<number, GovernancePersistenceError> =>
+    Effect.catchAll(closeOnce(account), (stopped) => {
+      if (stopped !== "again") return Effect.fail(refused(stopped))
+      return attempt < MAX_ATTEMPTS ? close(account, attempt + 1) : Effect.fail(changedTooOften())
+    })
+
+  return (account) => close(KeyText.encode(account))
+}
+
+const makeService = (database: Database.Database, options: Options | undefined): CostLedger.Service => {
+  const steps = makeSteps(database, options)
+  const { book, holdTtl, spendTtl, step } = steps
+
   const renew: CostLedger.Service["renew"] = (ids) =>
     ids.length === 0
       ? Effect.succeed(0)
@@ -146,15 +229,6 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
           step((tx, now) => book.renew(tx, ids.map(KeyText.encode), { now, holdsUntil: now + holdTtl })),
           refused
         )
-
-  const bookings = (accounts: ReadonlyArray<string>, booked: CostLedger.Amount, standings: Book.Standings) =>
-    accounts.map(
-      (account): CostLedger.Booking => ({
-        account: KeyText.decode(account),
-        booked,
-        balance: Book.balanceOf(standings, account)
-      })
-    )
 
   const settle: CostLedger.Service["settle"] = (id, given) =>
     step(
@@ -181,74 +255,25 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
       })
     ).pipe(Effect.mapError(refused))
 
-  const bookAll = (accounts: ReadonlyArray<string>, given: CostLedger.Amount) =>
-    step(
-      Effect.fnUntraced(function* (tx, now) {
-        const changes = Book.changes()
-        changes.spend(accounts, bounded(given), now + spendTtl)
-        return bookings(accounts, given, yield* book.write(tx, changes, now))
-      })
-    )
-
-  /** One account with no hold that is over is one statement, and needs no transaction. */
-  const bookOne = (account: string, given: CostLedger.Amount) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (sinceSweep >= SWEEP_EVERY - 1) return bookAll([account], given)
-      sinceSweep++
-      const changes = Book.changes()
-      changes.spend([account], bounded(given), now + spendTtl)
-      return Effect.flatMap(book.writeAlone(database, changes, now), (standings) =>
-        standings === undefined ? bookAll([account], given) : Effect.succeed(bookings([account], given, standings))
-      )
-    })
-
-  const closeOnce = (account: string) =>
-    step<number, "again">(
-      Effect.fnUntraced(function* (tx, now) {
-        const shared = yield* book.lockHoldsIn(tx, account)
-        if (shared.length > 0) {
-          const changes = Book.changes()
-          changes.giveBack(shared)
-          yield* book.removeAll(tx, shared)
-          yield* book.write(tx, changes, now)
-        }
-        if (yield* book.forget(tx, account)) return Book.holdsIn(shared, account, now)
-        return yield* Effect.fail("again" as const)
-      })
-    )
-
-  const close = (account: string, attempt = 1): Effect.Effect<number, GovernancePersistenceError> =>
-    Effect.catchAll(closeOnce(account), (stopped) => {
-      if (stopped !== "again") return Effect.fail(refused(stopped))
-      return attempt < MAX_ATTEMPTS ? close(account, attempt + 1) : Effect.fail(changedTooOften())
-    })
-
   return {
     backend: database.dialect.name,
     isPersistent: true,
     holdTtl: Duration.millis(holdTtl),
-    hold,
+    hold: makeHold(steps),
     renew,
     settle,
     release,
-    book: (accounts, amount) => {
-      const keys = accounts.map(KeyText.encode)
-      const [only] = keys
-      return Effect.mapError(
-        only !== undefined && keys.length === 1 ? bookOne(only, amount) : bookAll(keys, amount),
-        refused
-      )
-    },
+    book: makeBook(steps),
     read: (account) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         Effect.mapError(book.read(database, KeyText.encode(account), now), refused)
       ),
-    close: (account) => close(KeyText.encode(account))
+    close: makeClose(steps)
   }
 }
 
 /**
- * Over a database that has our tables.
+ * Requires a database with the tables of this version.
  *
  * @since 0.1.0
  * @category layers
@@ -259,7 +284,7 @@ export const layer = (
   Layer.effect(CostLedger.CostLedger, make(options))
 
 /**
- * As `layer`, and makes the tables first.
+ * Like `layer`, but migrates the database first.
  *
  * @since 0.1.0
  * @category layers
@@ -269,5 +294,5 @@ export const layerMigrated = (
 ): Layer.Layer<CostLedger.CostLedger, MigrationFailure, SqlClient.SqlClient> =>
   Layer.effect(
     CostLedger.CostLedger,
-    Effect.map(MigrationRun.open({ migrate: true }), (database) => overDatabase(database, options))
+    Effect.map(MigrationRun.open({ migrate: true }), (database) => makeService(database, options))
   )

@@ -1,10 +1,10 @@
 /**
- * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same
- * database share their limits, and together never pass one.
+ * A `RateLimitStore` in SQLite or Postgres, whichever the `SqlClient` is. All processes on one database share their
+ * limits, which are never exceeded.
  *
- * A take is one transaction, which has its key locked. Windows of up to a minute are exact to the millisecond, longer
- * ones have 3,600 slots, as in memory. Time is that of the process that takes (Effect's `Clock`): where the clocks of
- * two differ, what was taken counts from the later one, so that a limit holds, and is given back as much later.
+ * A take is one transaction that locks its key. Windows of up to a minute are exact to the millisecond, longer ones
+ * have 3,600 slots, like in memory. Time is that of the process that takes (Effect's `Clock`): if two clocks differ, an
+ * amount counts from the later one, so the limit holds and the amount is returned later.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,7 @@ import type { MigrationFailure } from "../schema/Migrations.js"
 import * as SqlRates from "./SqlRates.js"
 
 /**
- * Fails if the database cannot be reached or has not our tables.
+ * Fails if the database cannot be reached or lacks the tables.
  *
  * @since 0.1.0
  * @category constructors
@@ -28,7 +28,7 @@ export const make: Effect.Effect<RateLimitStore.Service, MigrationFailure, SqlCl
 )
 
 /**
- * Over a database that has our tables.
+ * Requires a database with the tables of this version.
  *
  * @since 0.1.0
  * @category layers
@@ -39,7 +39,7 @@ export const layer: Layer.Layer<RateLimitStore.RateLimitStore, MigrationFailure,
 )
 
 /**
- * As `layer`, and makes the tables first.
+ * Like `layer`, but migrates the database first.
  *
  * @since 0.1.0
  * @category layers

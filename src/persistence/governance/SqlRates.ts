@@ -1,5 +1,5 @@
 /**
- * What keys took, in a database. Who changes the slots of a key has its row locked.
+ * The amounts taken per key, in a database. A transaction that changes the slots of a key locks its row.
  *
  * @internal
  * @since 0.1.0
@@ -14,16 +14,16 @@ import type { Dialect } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 
-/** Up to here a window is exact to the millisecond. */
+/** Windows up to this length are exact to the millisecond. */
 const EXACT_MS = 60_000
-/** Slots of a window that is longer. */
+/** Slots of a longer window. */
 const SLOTS = 3600
 
-/** After so many takes some of the keys that hold nothing go: more than came. */
+/** One of this many takes removes empty keys, and removes more than the others add. */
 const SWEEP_EVERY = 16
 const SWEPT = 64
 
-/** Slots that are read at first, and then, by somebody who is told to wait. */
+/** Slots that are read first, and then per page, for a caller that must wait. */
 const FIRST_PAGE = 16
 const NEXT_PAGE = 1024
 
@@ -39,15 +39,12 @@ interface Slot {
 }
 
 /**
- * The statements by themselves, so that their plans can be looked at.
+ * Exported so that tests can check the query plans.
  *
  * @category constants
  */
 export const statements = ({ forUpdate, forUpdateSkipLocked, oneOf, sql }: Dialect) => ({
-  /**
-   * Locks the key as well. What leaves later than all others says when this leaves, should the clock have been set
-   * back.
-   */
+  /** Also locks the key. If the clock was set back, the amount leaves with the slot that leaves last. */
   take: sql(
     `INSERT INTO lex_rates AS r (rate_key, total, leaves_from, leaves_by) VALUES (?, ?, ?, ?)
     ON CONFLICT (rate_key) DO UPDATE SET
@@ -92,15 +89,14 @@ export const statements = ({ forUpdate, forUpdateSkipLocked, oneOf, sql }: Diale
 const refused = (error: SqlError): GovernancePersistenceError =>
   new GovernancePersistenceError(SqlFailure.fields(error))
 
-/** Whole, so that `at` and the length of the window give it again. */
+/** An integer, so that `at` can be computed from it and the length of the window. */
 const leavesOf = (now: number, windowMs: number): number => {
   const slotMs = windowMs <= EXACT_MS ? 1 : Math.ceil(windowMs / SLOTS)
   return Math.ceil(Math.ceil(now / slotMs) * slotMs + windowMs)
 }
 
 /**
- * Removes keys, whatever they hold: `rpm:user:` and `tpm:user:` with the id of a user behind them are what governance
- * counts for that user.
+ * Removes keys with their amounts. Governance counts a user under `rpm:user:<id>` and `tpm:user:<id>`.
  *
  * @category combinators
  */
@@ -118,14 +114,14 @@ export const make = (database: Database.Database): RateLimitStore.Service => {
   const texts = statements(dialect)
   let sinceSweep = 0
 
-  /** To be done last: it waits for nobody, and nobody may wait for it while it does. */
+  /** Must be the last step of a transaction, because it locks rows out of order. */
   const sweep = Effect.fnUntraced(function* (tx: Database.Access, now: number) {
     sinceSweep = 0
     const gone = yield* tx.rows<{ readonly rate_key: string }>(texts.sweep, [now])
     if (gone.length > 0) yield* tx.run(texts.sweepSlots, [dialect.list(gone.map(({ rate_key }) => rate_key))])
   })
 
-  /** Milliseconds until so much has left. */
+  /** Milliseconds until the amount has left. */
   const wait = Effect.fnUntraced(function* (tx: Database.Access, key: string, now: number, amount: number) {
     let left = amount
     let after = now
@@ -148,7 +144,7 @@ export const make = (database: Database.Database): RateLimitStore.Service => {
           (retryAfterMs): RateLimitStore.TakeResult => ({ allowed: false, current, retryAfterMs })
         )
 
-  /** Fails with a refusal that leaves nothing behind. */
+  /** Fails with a refusal, which rolls back. */
   const take = Effect.fnUntraced(function* (
     tx: Database.Access,
     request: RateLimitStore.Take & { readonly limit: number },
@@ -168,7 +164,7 @@ export const make = (database: Database.Database): RateLimitStore.Service => {
     const isAllowed = current + amount <= limit
     if (isAllowed) yield* tx.run(texts.put, [key, leavesAt, amount])
     else if (!isPassing) return yield* Effect.flatMap(refusal(tx, key, now, current, amount, limit), Effect.fail)
-    // What has left is not to be looked at again by the next one who is refused.
+    // Records what has left, so that the next refused caller does not read it again.
     if (isPassing) yield* tx.run(texts.count, [isAllowed ? current + amount : current, key])
     if (sinceSweep >= SWEEP_EVERY) yield* sweep(tx, now)
     return isAllowed

@@ -1,10 +1,10 @@
 /**
- * Scores of entries from the lists of their words, without knowing of each entry more than that.
+ * Scores entries from the lists of their words alone.
  *
- * How long an entry is stands in its row where the lists do not tell it, and rows cost more than lists. But an entry
- * has at least as many words as were found in it, and a shorter one scores higher: that bounds its score (as in Turtle
- * and Flood, "Query Evaluation: Strategies and Optimizations", 1995). Rows are asked for from the highest bound on,
- * until none that is left can be among the best.
+ * The length of an entry is in its row unless the lists have it, and reading rows costs more than lists. But an entry
+ * has at least as many words as were found in it, and shorter entries score higher: that bounds its score (as in Turtle
+ * and Flood, "Query Evaluation: Strategies and Optimizations", 1995). Rows are read from the highest bound on, until no
+ * remaining entry can be among the best.
  *
  * @internal
  * @since 0.1.0
@@ -24,15 +24,15 @@ export interface Weighed extends Omit<List, "place"> {
  */
 export interface Ranking {
   /**
-   * The next `count` entries by their bounds, or more when there are others with about the bound of the last; none with
-   * a bound below `least`. Empty when all were given.
+   * The next `count` entries by their bounds, or more if others have about the same bound as the last; none with a
+   * bound below `least`. Empty at the end.
    */
   readonly next: (count: number, least: number) => ReadonlyArray<number>
-  /** The scores of entries with these lengths, added up in the order of the lists. */
+  /** Scores of entries with these lengths, summed in the order of the lists. */
   readonly scores: (serials: ReadonlyArray<number>, lengths: ReadonlyArray<number>) => Float64Array
 }
 
-/** Serials of a page are near each other, as those of one owner mostly are. */
+/** Serials in one page are close together, as those of one owner usually are. */
 const PAGE = 64
 
 const none: Int32Array = new Int32Array(0)
@@ -44,7 +44,7 @@ class Slots {
   private number = -1
   private page = none
 
-  /** -1: none. */
+  /** -1 if there is none. */
   of(serial: number): number {
     this.turn(serial)
     return (this.page[serial % PAGE] ?? 0) - 1
@@ -69,7 +69,7 @@ class Slots {
   }
 }
 
-/** Bounds are told apart by so many steps when the highest are looked for. */
+/** Resolution of bounds in the search for the highest. */
 const LEVELS = 1024
 
 /**
@@ -84,7 +84,7 @@ export const make = (lists: ReadonlyArray<Weighed>, average: number): Ranking =>
   })
   const size = slots.serials.length
 
-  /** What each slot has of all words where it is so long; nothing where that is 0. */
+  /** The total of each slot over all words, where it has a length; zero otherwise. */
   const summed = (lengths: Float64Array): Float64Array => {
     const sums = new Float64Array(size)
     for (const { at, times, weight } of placed) {
@@ -110,7 +110,7 @@ export const make = (lists: ReadonlyArray<Weighed>, average: number): Ranking =>
   const levelOf = (bound: number): number => Math.floor((bound / highest) * (LEVELS - 1))
   const levels = new Int32Array(LEVELS)
   for (const bound of bounds) levels[levelOf(bound)]!++
-  /** What is on this level and above was given. */
+  /** Entries at or above this level were returned. */
   let level = LEVELS
 
   return {

@@ -1,6 +1,6 @@
 /**
- * Facts as rows of a database, and the statements that read them. Texts that are compared or put into order are as
- * `KeyText` makes them.
+ * Converts facts to rows and back, and builds the statements that read them. Texts that are compared or sorted are
+ * encoded by `KeyText`.
  *
  * @internal
  * @since 0.1.0
@@ -73,7 +73,7 @@ export const toRow = (ownerId: string, kept: Kept): FactRow => ({
 })
 
 /**
- * The parameters of `put` for a fact of so many terms.
+ * The parameters of `put` for a fact with this number of terms.
  *
  * @category conversions
  */
@@ -109,7 +109,7 @@ export const put: Database.Insert = Database.insertInto(
     .join(", ")}`
 )
 
-/** Behind whatever a key goes on with. */
+/** Sorts after every continuation of a key. */
 const AFTER = "\ue000"
 
 const longest = (words: string): string =>
@@ -118,8 +118,8 @@ const longest = (words: string): string =>
 const position = "f.doubt, f.age, f.id"
 
 /**
- * The same in the eyes of nobody but the planner, which shall not walk through all facts of an owner to find those of a
- * subject in order.
+ * The same order, but the plus signs keep the planner from scanning all facts of an owner to find those of a subject in
+ * order.
  */
 const foundFirst = "+f.doubt, +f.age, f.id"
 
@@ -128,7 +128,7 @@ interface Condition {
   readonly params: ReadonlyArray<Param>
 }
 
-/** What a fact must be, in as many texts as there are sets of restrictions. */
+/** The conditions of a selection. Each combination of restrictions has its own text. */
 const conditionOf = (dialect: Dialect, ownerKey: string, selection: RowSelection): Condition => {
   const { at, includeClosed, minConfidence, objectKey, predicateKey, subjectPrefix, subjects, words } = selection
   const sql: Array<string> = ["f.owner_id = ?", "f.valid_from <= ?", "f.confidence >= ?"]
@@ -167,11 +167,11 @@ export interface Statement {
   readonly params: ReadonlyArray<Param>
 }
 
-/** How many terms a search has, rounded up, so that there are three texts and not 64. */
+/** Numbers of search terms, rounded up, so that there are three statements instead of 64. */
 const sizes = [4, 16, 64]
 
 /**
- * A term of a search and what it weighs.
+ * A search term and its weight.
  *
  * @category models
  */
@@ -180,10 +180,10 @@ export interface Weighted {
   readonly weight: number
 }
 
-/** No term is made into this text. */
+/** No term is encoded like this. */
 const NO_TERM = "\u0001"
 
-/** As in `LexicalIndex`. */
+/** Same as in `LexicalIndex`. */
 const K1 = 1.2
 const B = 0.75
 
@@ -262,8 +262,8 @@ export const makeStatements = (dialect: Dialect) => {
     },
 
     /**
-     * The best by BM25 over all facts of the owner: `weighted` has the terms and their weights. SQLite takes the tables
-     * of a `CROSS JOIN` in their order: terms first.
+     * The best facts of the owner by BM25. `weighted` has the terms and their weights. SQLite joins the tables of a
+     * `CROSS JOIN` in order: terms first.
      */
     lexical: (
       ownerKey: string,

@@ -1,8 +1,8 @@
 /**
- * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the
- * same owner at once.
+ * A `FactStore` in SQLite or Postgres, whichever the `SqlClient` is. Several processes may assert facts of the same
+ * owner at once.
  *
- * A search by words ranks by BM25 as the store in memory does, with the same analyzer, so that both find the same.
+ * Full-text search ranks by BM25 with the same analyzer as the store in memory, so both return the same facts.
  *
  * @since 0.1.0
  */
@@ -23,17 +23,17 @@ import * as SqlFactBackend from "./SqlFactBackend.js"
  */
 export interface Options extends DefaultFactStore.Options {
   /**
-   * How facts and questions become terms. `TextAnalyzer.english` unless set. All stores of a database should have the
-   * same: the facts of an owner are analysed anew when one of another name comes to them.
+   * Turns facts and questions into terms. All stores of a database should use the same analyzer, because a store with
+   * another one analyzes the facts of an owner again. Default: `TextAnalyzer.english`.
    */
   readonly analyzer?: TextAnalyzer.TextAnalyzer | undefined
 }
 
-const overDatabase = (database: Database.Database, options: Options | undefined): FactStore.Service =>
+const makeService = (database: Database.Database, options: Options | undefined): FactStore.Service =>
   DefaultFactStore.fromBackend(SqlFactBackend.make(database, options?.analyzer ?? TextAnalyzer.english), options)
 
 /**
- * Fails if the database cannot be reached or has not our tables.
+ * Fails if the database cannot be reached or lacks the tables.
  *
  * @since 0.1.0
  * @category constructors
@@ -41,10 +41,10 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 export const make = (
   options?: Options | undefined
 ): Effect.Effect<FactStore.Service, MigrationFailure, SqlClient.SqlClient> =>
-  Effect.map(MigrationRun.open({ migrate: false }), (database) => overDatabase(database, options))
+  Effect.map(MigrationRun.open({ migrate: false }), (database) => makeService(database, options))
 
 /**
- * Over a database that has our tables.
+ * Requires a database with the tables of this version.
  *
  * @since 0.1.0
  * @category layers
@@ -55,7 +55,7 @@ export const layer = (
   Layer.effect(FactStore.FactStore, make(options))
 
 /**
- * As `layer`, and makes the tables first.
+ * Like `layer`, but migrates the database first.
  *
  * @since 0.1.0
  * @category layers
@@ -65,5 +65,5 @@ export const layerMigrated = (
 ): Layer.Layer<FactStore.FactStore, MigrationFailure, SqlClient.SqlClient> =>
   Layer.effect(
     FactStore.FactStore,
-    Effect.map(MigrationRun.open({ migrate: true }), (database) => overDatabase(database, options))
+    Effect.map(MigrationRun.open({ migrate: true }), (database) => makeService(database, options))
   )

@@ -1,6 +1,6 @@
 /**
- * What facts are found by: the terms of their texts, with how often they stand there, and the whole words of their
- * subjects and objects.
+ * The terms by which facts are found: those of their texts with frequencies, and the whole words of their subjects and
+ * objects.
  *
  * @internal
  * @since 0.1.0
@@ -13,10 +13,10 @@ import type { Dialect, Param } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
 import type { Weighted } from "./SqlFactRows.js"
 
-/** Of a question as of the memory in this process. */
+/** The most terms of a question, like in memory. */
 const maxQueryTerms = 64
 
-/** Facts that are read at once when all of an owner's are analysed anew. */
+/** Facts per page when all facts of an owner are analyzed again. */
 const pageSize = 256
 
 /**
@@ -34,7 +34,7 @@ interface Analyzed {
 const insert = Database.insertInto("lex_fact_terms", ["owner_id", "kind", "term", "fact_id", "frequency"])
 
 /**
- * The statements by themselves, so that their plans can be looked at.
+ * Exported so that tests can check the query plans.
  *
  * @category constants
  */
@@ -54,7 +54,7 @@ export const statements = ({ oneOf, sql }: Dialect) => ({
 })
 
 /**
- * What a search by words weighs its terms with. None if no fact has any of them.
+ * The weighted terms of a search. `undefined` if no fact has any of them.
  *
  * @category models
  */
@@ -86,8 +86,8 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
     new Set(`${subjectWords}${objectWords}`.split(" ").filter((word) => word !== ""))
 
   /**
-   * Analyses all facts of the owner again: another analyzer made their terms. In a transaction. Gives how many terms
-   * they have.
+   * Analyzes all facts of the owner again after a change of the analyzer, in a transaction. Succeeds with the number of
+   * their terms.
    */
   const renew = Effect.fnUntraced(function* (tx: Database.Access, ownerKey: string) {
     // Locks the owner.
@@ -123,7 +123,7 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
     name: analyzer.name,
     renew,
 
-    /** The terms of facts, and how many each fact has. */
+    /** The terms of facts, and their number per fact. */
     of: (ownerKey: string, facts: ReadonlyArray<Said>) => {
       const rows: Array<ReadonlyArray<Param>> = []
       const lengths = new Map<string, number>()
@@ -144,7 +144,7 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
 
     clear: (tx: Database.Access, ownerKey: string) => tx.run(texts.clear, [ownerKey]),
 
-    /** As `LexicalIndex` weighs terms: idf ln(1 + (N - n + 0.5) / (n + 0.5)). */
+    /** Weighs terms like `LexicalIndex`: idf ln(1 + (N - n + 0.5) / (n + 0.5)). */
     question: Effect.fnUntraced(function* (database: Database.Database, ownerKey: string, text: string) {
       const terms = Array.from(new Set(queryTerms(analyzer, text)), KeyText.encode).slice(0, maxQueryTerms)
       if (terms.length === 0) return undefined

@@ -1,10 +1,10 @@
 /**
- * Full text of a database as lists of which entry has which word how often: what BM25 needs, and nothing of how the
- * database would rank by itself. That knows the words of all owners or no rarity at all; here each word begins with the
- * number of its owner, so that a list has the entries of one owner only, and how many there are is how many it has.
+ * Uses the full text of a database as lists of which entry has which word how often: what BM25 needs. The ranking of
+ * the database itself would mix all owners or ignore rarity. Here each word is prefixed with the number of its owner,
+ * so that a list has the entries of one owner, and its length is the document frequency.
  *
- * A list comes as one JSON text: a row for each entry would take ten times as long. FTS5 tells every place of a word.
- * Postgres keeps which words an entry has, and how often only of those that it has more than once.
+ * A list is read as one JSON text, because a row per entry takes ten times as long. FTS5 returns every position of a
+ * word. Postgres stores the words of an entry, and frequencies only of those that occur more than once.
  *
  * @internal
  * @since 0.1.0
@@ -15,14 +15,14 @@ import { insertInto } from "../engine/Database.js"
 import type { Dialect, Param } from "../engine/Dialect.js"
 
 /**
- * Bytes of the words of one entry in Postgres, which takes up to 2^20: of a longer text the words that it begins with
- * are found.
+ * The most bytes of the words of one entry in Postgres, which allows 2^20. Only the first words of a longer text are
+ * found.
  *
  * @category constants
  */
 export const maxBytes = 900_000
 
-/** Characters of a word that is kept as it is. */
+/** The most characters of a word that is stored as it is. */
 const maxWord = 200
 
 const simple = /^[a-z0-9\u00ad-\ud7fe]*$/
@@ -30,35 +30,35 @@ const special = /[^a-z0-9\u00ad-\ud7fe]/g
 
 const escaped = (character: string): string => `\u00ac${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
-/** Of letters, digits and characters beyond ASCII alone, so that no database sees anything in it than one word. */
+/** Only letters, digits and non-ASCII characters, so that every database sees one word. */
 const plain = (term: string): string => {
   if (term.length > maxWord) return `\u00acl${createHash("sha256").update(term, "utf16le").digest("hex")}`
   return simple.test(term) ? term : term.replace(special, escaped)
 }
 
 /**
- * What is looked for in the lists.
+ * The list entry of a term.
  *
  * @category conversions
  */
 export const wordOf = (owner: number, term: string): string => `${owner}x${plain(term)}`
 
 /**
- * The same for what filters ask for.
+ * The list entry of an attribute.
  *
  * @category conversions
  */
 export const attributeOf = (owner: number, word: string): string => `${owner}a${word}`
 
 /**
- * What an entry is found by.
+ * The words by which an entry is found.
  *
  * @category models
  */
 export interface Words {
-  /** With how often each occurs. */
+  /** Terms with their frequencies. */
   readonly terms: ReadonlyMap<string, number>
-  /** All occurrences of all terms. */
+  /** Occurrences of all terms. */
   readonly length: number
   /** Words of attributes. */
   readonly attributes: ReadonlyArray<string>
@@ -77,21 +77,21 @@ export const words = (terms: ReadonlyArray<string>, attributes: ReadonlyArray<st
 }
 
 /**
- * How a database keeps and reads the lists. What is read is for the entries `m` of one owner.
+ * Stores and reads the lists. Reads are restricted to the entries `m` of one owner.
  *
  * @category models
  */
 export interface FullText {
   readonly insert: Insert
   readonly row: (serial: number, owner: number, words: Words) => ReadonlyArray<Param>
-  /** Removes those in the `list` of serials that is its parameter. */
+  /** Removes the entries in the `list` of serials that is its parameter. */
   readonly remove: string
-  /** As `m.serial`, what has one of the words, up to a number: `params` gives the parameters. */
+  /** Selects as `m.serial` up to a number of entries that have one of the words; `params` builds the parameters. */
   readonly having: {
     readonly sql: string
     readonly params: (words: ReadonlyArray<string>, limit: number) => Array<Param>
   }
-  /** The lists of words, expired entries among them, by the place of the word. */
+  /** The lists of words by place, including expired entries. */
   readonly lists: string
   readonly listsParams: (words: ReadonlyArray<string>) => Array<Param>
   readonly listOf: (row: Row) => List
@@ -103,18 +103,18 @@ export interface FullText {
  * @category models
  */
 export interface List {
-  /** From 0. */
+  /** Starts at 0. */
   readonly place: number
-  /** Each once. */
+  /** Each entry once. */
   readonly serials: ReadonlyArray<number>
-  /** How often it stands in each of them. */
+  /** Frequency in each entry. */
   readonly times: ArrayLike<number>
-  /** Of each of them, where the lists tell them. */
+  /** Length of each entry, if the lists have it. */
   readonly lengths: ReadonlyArray<number> | undefined
 }
 
 /**
- * Those of a list that are not among others.
+ * The list without some entries.
  *
  * @category combinators
  */
@@ -129,7 +129,7 @@ export const without = ({ lengths, place, serials, times }: List, others: Readon
 }
 
 /**
- * All values of a column of integers as one JSON text.
+ * All values of an integer column as one JSON text.
  *
  * @category conversions
  */
@@ -139,13 +139,13 @@ export const jsonOf =
     name === "sqlite" ? `json_group_array(${column})${filter}` : `array_to_json(array_agg(${column})${filter})::text`
 
 /**
- * Of such a text, or of none.
+ * The numbers of such a text, or none.
  *
  * @category conversions
  */
 export const numbers = (json: unknown): ReadonlyArray<number> => (typeof json === "string" ? JSON.parse(json) : [])
 
-/** As often as the word stands in it an entry is named, one time after the other. */
+/** An entry is repeated once per occurrence of the word, consecutively. */
 const counted = (named: ReadonlyArray<number>): Omit<List, "place"> => {
   const serials: Array<number> = []
   const times = new Uint32Array(named.length)

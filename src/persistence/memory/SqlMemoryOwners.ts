@@ -1,6 +1,7 @@
 /**
  * Rows of memory owners. A change of entries locks the row of their owner first: concurrent writers of one owner wait
- * for each other, in whatever processes they run, so the totals that search needs stay right and no two writers deadlock.
+ * for each other, in whatever processes they run, so the totals that search needs stay right and no two writers
+ * deadlock.
  *
  * @internal
  * @since 0.1.0

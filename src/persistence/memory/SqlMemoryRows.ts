@@ -1,6 +1,6 @@
 /**
- * Entries of memory as rows: what is selected and ordered by in columns, everything else as one JSON text, vectors as
- * the bytes of their numbers. What is large is compressed, and read only with the entry it belongs to.
+ * Converts memory entries to rows and back: columns for selection and order, one JSON text for everything else, vectors
+ * as the bytes of their numbers. Large texts are compressed, and read only with their entry.
  *
  * @internal
  * @since 0.1.0
@@ -19,7 +19,7 @@ import * as SqlFullText from "./SqlFullText.js"
 import * as SqlSelection from "./SqlSelection.js"
 
 /**
- * An entry on its way into its rows.
+ * An entry ready to be written.
  *
  * @category models
  */
@@ -30,11 +30,11 @@ export interface Prepared {
   readonly words: SqlFullText.Words
 }
 
-/** Attributes by which an entry can be looked for; of one with more it is said that it may have any. */
+/** The most attributes by which an entry can be found. An entry with more is marked as having any. */
 const maxAttributes = 64
 
 /**
- * Stands with every entry that has more attributes than are looked for.
+ * Marks entries with more attributes than are indexed.
  *
  * @category constants
  */
@@ -44,7 +44,7 @@ const attributeWords = (attributes: ReadonlyArray<string>): ReadonlyArray<string
   attributes.length > maxAttributes ? [anyAttribute] : Array.from(new Set(attributes.map(SqlSelection.wordOf)))
 
 /**
- * What full text has of an entry.
+ * The words of an entry for full text.
  *
  * @category conversions
  */
@@ -55,7 +55,7 @@ export const wordsOf = (
 ): SqlFullText.Words => SqlFullText.words(analyzer.analyze(content), attributeWords(attributes))
 
 /**
- * Takes its time with large entries: before the transaction that stores it.
+ * Call it before the transaction, because large entries take time.
  *
  * @category constructors
  */
@@ -90,7 +90,7 @@ export const columns: ReadonlyArray<string> = [
 ]
 
 /**
- * How often and when an entry was recalled.
+ * Access count and time of an entry.
  *
  * @category models
  */
@@ -103,7 +103,7 @@ const higher = (a: number | null | undefined, b: number | null | undefined): num
   a === null || a === undefined ? (b ?? null) : b === null || b === undefined ? a : Math.max(a, b)
 
 /**
- * The row of `columns`; of the access figures the higher ones stay.
+ * The row of `columns`. The higher of the access figures are kept.
  *
  * @category conversions
  */
@@ -139,7 +139,7 @@ const numbersOf = (bytes: Uint8Array): ReadonlyArray<number> => {
 }
 
 /**
- * The row of its body: serial, text, compressed text, vector.
+ * The row of the body: serial, text, compressed text, vector.
  *
  * @category conversions
  */
@@ -151,7 +151,7 @@ export const bodyRow = (serial: number, { body, entry }: Prepared): ReadonlyArra
 ]
 
 /**
- * What `decode` reads, of the tables `m` and `b`.
+ * The columns that `decode` reads, of the tables `m` and `b`.
  *
  * @category constants
  */
@@ -198,7 +198,7 @@ const bodyOf = (found: Row): Body | undefined => {
 export const contentOf = (found: Row): string | undefined => bodyOf(found)?.content
 
 /**
- * The entry; `undefined` where what the rows hold is none.
+ * `undefined` if the rows do not hold a valid entry.
  *
  * @category conversions
  */
@@ -225,7 +225,7 @@ export const decode = (ownerId: string, found: Row): MemoryEntry | undefined => 
 }
 
 /**
- * Numbers of rows as one parameter.
+ * Serials as one parameter.
  *
  * @category conversions
  */
@@ -233,7 +233,7 @@ export const serials = ({ name }: Dialect, all: ReadonlyArray<number>): Param =>
   name === "sqlite" ? JSON.stringify(all) : `{${all.join(",")}}`
 
 /**
- * That a column is one of them.
+ * A condition that a column is one of them.
  *
  * @category conversions
  */

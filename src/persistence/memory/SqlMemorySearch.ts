@@ -1,11 +1,11 @@
 /**
- * The best entries for a text, by the same BM25 as in memory, to the last digit of the scores. From the database come
- * the lists of which entries have each word, which tell how many have it; scores are made here (`ListRanking`), and of
- * rows only those are read that can be among the best.
+ * Finds the best entries for a text with the same BM25 as in memory, to the last digit of the scores. The database
+ * returns the lists of the words, whose lengths are the document frequencies; scores are computed here (`ListRanking`),
+ * and only rows that can be among the best are read.
  *
- * A list costs 0.3 µs for each entry that has the word in SQLite, in this process, and 0.7 µs in Postgres, mostly in
- * the server. Four words that each stand in half of 100,000 entries take 70 ms there and 160 here, and rare words next
- * to nothing.
+ * A list costs 0.3 µs per entry in SQLite, in this process, and 0.7 µs in Postgres, mostly in the server. Four words
+ * that each occur in half of 100,000 entries take 70 ms in SQLite and 160 ms in Postgres; rare words take almost no
+ * time.
  *
  * @internal
  * @since 0.1.0
@@ -29,7 +29,7 @@ import * as SqlSelection from "./SqlSelection.js"
 export interface Found {
   readonly hits: ReadonlyArray<{ readonly serial: number; readonly score: number }>
   readonly ceiling: number
-  /** An entry was gone before its row was read: what took its place may be missing. */
+  /** An entry was deleted before its row was read, so its replacement may be missing. */
   readonly isStale: boolean
 }
 
@@ -52,7 +52,7 @@ interface Scored {
   readonly score: number
 }
 
-/** Rows that are read at first; each time more as long as too few of them are selected. */
+/** Rows read first. The number grows while too few of them are selected. */
 const FIRST = 1_000
 const GROWTH = 8
 
@@ -79,7 +79,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
       " ORDER BY m.timestamp DESC, m.id DESC LIMIT ?"
   )
 
-  /** Those whose rows are selected and may be among the best, with their scores. */
+  /** Selected entries that may be among the best, with their scores. */
   const candidates = Effect.fnUntraced(function* (
     db: Database.Access,
     ranking: ListRanking.Ranking,
@@ -109,7 +109,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
     }
   })
 
-  /** The best of the candidates: equal ones newest first. */
+  /** The best candidates; equal scores are sorted newest first. */
   const ranked = Effect.fnUntraced(function* (db: Database.Access, found: ReadonlyArray<Scored>, limit: number) {
     const last = found.reduce((least, { score }) => Math.min(least, score), Number.POSITIVE_INFINITY)
     const above = found.length <= limit ? found : found.filter(({ score }) => score > last)
@@ -126,7 +126,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
         const serial = Number(row["serial"])
         return { serial, score: scores.get(serial) as number }
       })
-      // Sorting leaves what is equal as it was.
+      // Sorting is stable.
       hits.push(...inOrder.sort((a, b) => b.score - a.score))
     }
     return hits
@@ -147,7 +147,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
       .map((list) => {
         const kept = dead.size === 0 ? list : SqlFullText.without(list, dead)
         const holders = kept.serials.length
-        // Somebody may have stored more since the owner was read.
+        // Entries may have been added since the owner was read.
         return { ...kept, weight: LexicalIndex.idf(Math.max(live, holders), holders) }
       })
     const ceiling = weighed.reduce((sum, { weight }) => sum + weight * (LexicalIndex.K1 + 1), 0)

@@ -1,11 +1,10 @@
 /**
- * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the
- * store's own analyzer reads, ranked as the store in memory ranks. What one process has stored the next call of any
- * other finds; of several that change one owner at the same time none loses anything.
+ * A `MemoryStore` in SQLite or Postgres with full-text search over the words that the store's analyzer reads, ranked
+ * like the store in memory. An entry stored by one process is visible to the next call of any other; concurrent changes
+ * of one owner lose nothing.
  *
- * Contents are kept as they are. In Postgres an entry is found by the words it begins with, as far as they come to
- * 900,000 bytes without repetitions. An owner whose entries were read by another analyzer is read anew by the next
- * search or change.
+ * Contents are stored unchanged. In Postgres an entry is found by its first words, up to 900,000 bytes without
+ * repetitions. If another analyzer read the entries of an owner, the next search or change analyzes them again.
  *
  * @since 0.1.0
  */
@@ -27,7 +26,7 @@ import * as SqlMemoryBackend from "./SqlMemoryBackend.js"
  * @category models
  */
 export interface BackendOptions {
-  /** How words are read; `TextAnalyzer.english` unless set. */
+  /** Default: `TextAnalyzer.english`. */
   readonly analyzer?: TextAnalyzer.TextAnalyzer | undefined
 }
 
@@ -63,7 +62,7 @@ export const make = (
   Effect.map(makeBackend(options), (backend) => DefaultMemoryStore.fromBackend(backend, options))
 
 /**
- * Over a database that has the tables of this version; a `MigrationError` where it has not.
+ * Requires a database with the tables of this version; fails with a `MigrationError` otherwise.
  *
  * @since 0.1.0
  * @category layers
@@ -72,7 +71,7 @@ export const layer = (options?: Options): Layer.Layer<MemoryStore.MemoryStore, M
   Layer.effect(MemoryStore.MemoryStore, make(options))
 
 /**
- * Brings the database to this version first.
+ * Migrates the database first.
  *
  * @since 0.1.0
  * @category layers
@@ -86,8 +85,8 @@ export const layerMigrated = (
   )
 
 /**
- * As `layer`, found by their words and by their vectors, which `PgVectorIndex`, `SqliteVectorIndex` or `SqlVectorIndex`
- * keeps.
+ * Like `layer`, but entries are also found by their vectors, which `PgVectorIndex`, `SqliteVectorIndex` or
+ * `SqlVectorIndex` stores.
  *
  * @since 0.1.0
  * @category layers

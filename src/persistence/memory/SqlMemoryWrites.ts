@@ -41,7 +41,9 @@ export interface Writes {
     change: Replacement,
     now: number
   ) => Effect.Effect<number, SqlError | StorageError>
-  /** Like `apply`, but changes nothing and succeeds with `undefined` unless `holds` is true while the owner is locked. */
+  /**
+   * Like `apply`, but changes nothing and succeeds with `undefined` unless `holds` is true while the owner is locked.
+   */
   readonly applyIf: (
     holds: Effect.Effect<boolean, SqlError | StorageError>,
     tx: Database.Access,

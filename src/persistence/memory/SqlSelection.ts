@@ -1,10 +1,10 @@
 /**
- * A selection of entries as conditions of SQL, which hold exactly where `Selection.predicate` does.
+ * Translates a selection of entries to SQL conditions that hold exactly when `Selection.predicate` does.
  *
- * The metadata that filters can ask for, scalars and lists of them, stand beside the entry as a JSON list of texts
- * `key=value`. How they are written makes SQL exact and simple: they have no quotes inside, so that an equal value is
- * found as a part of the whole list, and their order as texts is that of numbers and, by code unit, of texts, so that a
- * range of values is a range of these.
+ * Metadata that filters can test, scalars and lists of them, is stored beside the entry as a JSON list of texts
+ * `key=value`. Their encoding makes SQL exact and simple: they contain no quotes, so that an equal value is a substring
+ * of the whole list, and they sort like numbers and, by code unit, like texts, so that a range of values is a range of
+ * texts.
  *
  * @internal
  * @since 0.1.0
@@ -15,7 +15,7 @@ import type { Dialect, Param } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
 
 /**
- * What is put behind other conditions, for the table of entries named `m`: each begins with ` AND `.
+ * Conditions to append to others, for the table of entries named `m`. Each begins with ` AND `.
  *
  * @category models
  */
@@ -62,13 +62,13 @@ const scalar = (value: unknown): string | undefined => {
   }
 }
 
-/** What can be equal to no condition, but is there. */
+/** A value that equals no condition but exists. */
 const other = "o"
 
 const attributeOf = (key: string, value: Selections.Scalar): string => `${keyed(key)}=${scalar(value)}`
 
 /**
- * What filters can ask for.
+ * The attributes that filters can test.
  *
  * @category conversions
  */
@@ -85,22 +85,22 @@ export const attributesOf = (metadata: Readonly<Record<string, unknown>>): Reado
 }
 
 /**
- * As the column has them.
+ * The form of the column.
  *
  * @category encoding
  */
 export const encode = (attributes: ReadonlyArray<string>): string => JSON.stringify(attributes)
 
 /**
- * A word that whatever has the attribute has in its full text, and little else.
+ * A full-text word of every entry with the attribute, and of few others.
  *
  * @category conversions
  */
 export const wordOf = (attribute: string): string => createHash("sha1").update(attribute).digest("hex").slice(0, 10)
 
 /**
- * Words of which each entry of the selection has at least one, where a filter asks for certain values. They say where
- * it may pay to look: what has none of them need not be looked at.
+ * Words of which each selected entry has at least one, if a filter tests certain values. Entries with none of them can
+ * be skipped.
  *
  * @category getters
  */
@@ -119,13 +119,13 @@ const nothing = "1 = 0"
 type Add = (sql: string, ...params: ReadonlyArray<Param>) => void
 
 interface Language {
-  /** That the attributes have the parameter in them. */
+  /** Whether the attributes contain the parameter. */
   readonly contains: string
-  /** That they have one of the list which is the parameter. */
+  /** Whether they contain one of the list that is the parameter. */
   readonly containsOne: string
-  /** A row for each attribute, as `a.value`. */
+  /** A row per attribute, as `a.value`. */
   readonly each: string
-  /** As each of them is compared. */
+  /** The compared form of each attribute. */
   readonly value: string
 }
 
@@ -201,7 +201,9 @@ const isWithin = (language: Language, key: string, range: Selections.Range, add:
 
 const ROW = "(CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"
 
-/** The number of rows is a power of two, the last one repeated: so there are few different statements. */
+/**
+ * Rounds the number of rows up to a power of two by repeating the last one, so that there are few different statements.
+ */
 const padded = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => {
   const size = 2 ** Math.ceil(Math.log2(items.length))
   return Array.from({ length: size }, (_, at) => items[Math.min(at, items.length - 1)] as A)

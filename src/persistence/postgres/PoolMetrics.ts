@@ -1,6 +1,6 @@
 /**
- * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is
- * taken, given back, made or closed: no timer runs for them.
+ * Metrics of connection pools by OpenTelemetry's semantic conventions for databases. They are updated when a connection
+ * is taken, returned, opened or closed; there is no timer.
  *
  * @since 0.1.0
  */
@@ -17,42 +17,42 @@ import * as MetricLabel from "effect/MetricLabel"
  */
 export const METRIC_CONNECTION_COUNT = "db.client.connection.count"
 /**
- * Gauge of the connections that a pool may have at most.
+ * Gauge of the most connections of a pool.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_CONNECTION_MAX = "db.client.connection.max"
 /**
- * Gauge of those who wait for a connection.
+ * Gauge of the requests that wait for a connection.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_CONNECTION_PENDING = "db.client.connection.pending_requests"
 /**
- * Histogram of the seconds until a connection was had.
+ * Histogram of the seconds until a connection was obtained.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_CONNECTION_WAIT_TIME = "db.client.connection.wait_time"
 /**
- * Counter of those who waited for a connection in vain.
+ * Counter of requests that timed out waiting for a connection.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_CONNECTION_TIMEOUTS = "db.client.connection.timeouts"
 /**
- * Label that names the pool.
+ * Label with the name of the pool.
  *
  * @since 0.1.0
  * @category constants
  */
 export const LABEL_POOL_NAME = "db.client.connection.pool.name"
 /**
- * Label of the state of connections.
+ * Label with the state of connections.
  *
  * @since 0.1.0
  * @category constants
@@ -60,17 +60,17 @@ export const LABEL_POOL_NAME = "db.client.connection.pool.name"
 export const LABEL_STATE = "db.client.connection.state"
 
 /**
- * A pool at one moment.
+ * The state of a pool.
  *
  * @since 0.1.0
  * @category models
  */
 export interface PoolFigures {
-  /** Connections that are there: `idle` and `used` together, and those that are being made. */
+  /** All connections: idle, used, and being opened. */
   readonly size: number
   readonly idle: number
   readonly used: number
-  /** Those who wait for a connection. */
+  /** Requests that wait for a connection. */
   readonly waiting: number
   readonly max: number
 }

@@ -1,9 +1,9 @@
 /**
- * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time,
- * recovers by itself and tells how it is.
+ * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` on a pool with timeouts, automatic
+ * recovery and metrics.
  *
- * It needs the packages `pg`, `@effect/sql` and `@effect/sql-pg`. Whatever the options leave out is taken from the
- * environment variables of Postgres (`PGHOST`, `PGUSER`, …), as `pg` does.
+ * Requires the packages `pg`, `@effect/sql` and `@effect/sql-pg`. Missing options are read from the environment
+ * variables of Postgres (`PGHOST`, `PGUSER`, …), like in `pg`.
  *
  * @since 0.1.0
  */
@@ -36,14 +36,14 @@ export interface Options extends PostgresSettings.Options {}
  * @category models
  */
 export interface Service {
-  /** The pool at this moment. */
+  /** The current state of the pool. */
   readonly pool: Effect.Effect<PoolFigures>
-  /** Succeeds when the server answers a statement in time. */
+  /** Succeeds if the server answers a statement in time. */
   readonly health: Effect.Effect<void, DatabaseError>
 }
 
 /**
- * What there is to know of the pool behind the `SqlClient`.
+ * State of the pool under the `SqlClient`.
  *
  * @since 0.1.0
  * @category tags
@@ -78,7 +78,7 @@ const modules = Effect.tryPromise({
   }
 })
 
-/** Another process may make it at the same time. */
+/** Another process may create it at the same time. */
 const schemaMade = (client: SqlClient.SqlClient, schema: string) =>
   client`create schema if not exists ${client(schema)}`.pipe(
     Effect.catchAll((error) => {
@@ -90,7 +90,7 @@ const schemaMade = (client: SqlClient.SqlClient, schema: string) =>
 const withSchema = (client: SqlClient.SqlClient, { createSchema, schema }: PostgresSettings.Settings) =>
   Effect.gen(function* () {
     if (schema === undefined) return
-    // Making one needs a right, also where it is there already.
+    // Creating a schema requires a right even if it exists.
     const found = yield* client`select 1 from pg_namespace where nspname = ${schema}`
     if (found.length > 0) return
     if (createSchema) return yield* schemaMade(client, schema)
@@ -129,7 +129,7 @@ const services = (
       Context.add(SqlClient.SqlClient, client),
       Context.add(PostgresClient, {
         pool: Effect.sync(pool.figures),
-        // By a connection of its own, whatever transaction the caller is in.
+        // Uses its own connection, whatever transaction the caller is in.
         health: Effect.scoped(Effect.flatMap(pool.reserve, (lease) => pool.query(lease, { text: "select 1" }))).pipe(
           Effect.mapError(toDatabaseError),
           Effect.asVoid
@@ -139,8 +139,8 @@ const services = (
   })
 
 /**
- * Connects, and fails if that cannot be done. The scope closes every connection. After the server was away, or
- * connections were cut, the pool makes new ones.
+ * Connects; fails if that is not possible. The scope closes every connection. After an outage or a cut connection the
+ * pool opens new ones.
  *
  * @since 0.1.0
  * @category layers
@@ -156,8 +156,8 @@ export const layerConfig = (options: Config.Config.Wrap<Options>): Layer.Layer<S
   Layer.unwrapEffect(Effect.map(Config.unwrap(options), layer))
 
 /**
- * A transaction whose statements may each take another time than `queryTimeout`; `Duration.infinity` is no limit.
- * Within a transaction it holds from here to the end of that.
+ * Runs an effect, usually a transaction, whose statements have another time limit than `queryTimeout`;
+ * `Duration.infinity` is no limit. Within a transaction it applies from here to the end of the transaction.
  *
  * @since 0.1.0
  * @category combinators

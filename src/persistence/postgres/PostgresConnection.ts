@@ -1,6 +1,6 @@
 /**
- * The client of `@effect/sql-pg` over our pool: it knows the transaction that is its own from that of another client,
- * fails where a commit fails, and can be interrupted while it waits.
+ * The client of `@effect/sql-pg` on our pool: it tells its own transactions from those of other clients, reports failed
+ * commits, and is interruptible while it waits.
  *
  * @internal
  * @since 0.1.0
@@ -24,7 +24,7 @@ import { end as endClient } from "./PostgresWire.js"
 const leases = new WeakMap<object, PostgresPool.Lease>()
 
 /**
- * The lease of a connection that was reserved, if it is one of ours.
+ * The lease of a reserved connection, if it is one of ours.
  *
  * @category accessors
  */
@@ -39,7 +39,7 @@ const undone = () =>
   new SqlError({ message: "The transaction was undone: a statement of it had failed", cause: undefined })
 
 /**
- * A connection of its own for each stream of notifications, which fails when that is lost, and closes it when it ends.
+ * Opens a connection per stream of notifications. The stream fails if the connection is lost, and closes it at its end.
  */
 const listening =
   (pg: Library, settings: Settings) =>
@@ -80,7 +80,7 @@ export const make = (
 ): Effect.Effect<PgModule.PgClient, SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function* () {
     const base = yield* modules.sqlPg.fromPool({ acquire: Effect.succeed(pool.pg) })
-    // Streams by cursors are those of the package; its connections are made of a client of `pg`.
+    // Streams use the cursors of the package, whose connections wrap a client of `pg`.
     const Cursors = yield* Effect.scoped(
       Effect.map(base.reserve, ({ constructor }) => constructor as new (client: Pg.PoolClient) => Connection)
     )
@@ -92,7 +92,7 @@ export const make = (
         )
       )
 
-    // A class for each client: by it a client knows its own connections.
+    // A class per client, by which a client recognizes its connections.
     class PostgresConnection implements Connection {
       readonly #lease: PostgresPool.Lease | undefined
       constructor(lease: PostgresPool.Lease | undefined) {
@@ -143,7 +143,7 @@ export const make = (
     })
 
     const execute = (connection: Connection, text: string) => connection.executeRaw(text, [])
-    // Where it fails the connection is lost, and the transaction with it.
+    // If this fails, the connection is lost, and the transaction with it.
     const rollback = (connection: Connection) => Effect.ignore(execute(connection, "ROLLBACK"))
     const withTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
       Effect.uninterruptibleMask((restore) =>
@@ -159,7 +159,7 @@ export const make = (
             savepoint: (connection, id) => execute(connection, `SAVEPOINT lex_sql_${id}`),
             commit: (connection) =>
               execute(connection, "COMMIT").pipe(
-                // What is committed after one of its statements failed is undone without an error.
+                // Postgres rolls back a COMMIT after a failed statement without an error.
                 Effect.filterOrFail((raw) => (raw as Pg.QueryResult).command !== "ROLLBACK", undone),
                 Effect.catchAll((error) => {
                   failure = error
@@ -206,11 +206,11 @@ export const make = (
       { ...common, ...statements },
       {
         withTransaction,
-        // By which `Database` runs a statement of its own without reserving a connection for it.
+        // Lets `Database` run single statements without reserving a connection.
         connection: direct,
         [modules.sqlPg.TypeId]: modules.sqlPg.TypeId,
         config: base.config,
-        // A list would be taken for one of Postgres, and a text for JSON already.
+        // `pg` would convert a list to a Postgres array and treat a text as JSON.
         json: (value: unknown) => base.json(JSON.stringify(value)),
         listen: listening(modules.pg, settings),
         notify: (channel: string, payload: string) =>

@@ -1,7 +1,6 @@
 /**
- * Cursors that close in whatever state they are. Those of `pg-cursor` wait for a server that will never answer when the
- * connection is lost, or has answered already when the statement failed, and for the end of a statement that nobody
- * wants any more.
+ * Cursors that close in any state. Those of `pg-cursor` wait forever if the connection is lost or the statement has
+ * already failed, and until the end of a statement whose rows are no longer wanted.
  *
  * @internal
  * @since 0.1.0
@@ -14,12 +13,12 @@ interface Cursor {
   readonly state: "initialized" | "submitted" | "idle" | "busy" | "done" | "error"
 }
 
-/** What a connection can do for a cursor that is to be closed. */
+/** What a connection does for a cursor that is being closed. */
 export interface Closing {
   readonly isLost: () => boolean
-  /** Calls back when the connection is lost, until it is released. */
+  /** Calls back when the connection is lost, until released. */
   readonly onLost: (listener: () => void) => () => void
-  /** Has the server stop what it does; the promise comes when it was told. */
+  /** Asks the server to cancel the statement; resolves when it has received the request. */
   readonly cancel: () => Promise<void>
 }
 
@@ -35,7 +34,7 @@ const closed = (cursor: Cursor, close: () => Promise<void>, isReading: boolean, 
       resolve()
     }
     const finish = () => {
-      // After a failure the server has dropped it.
+      // After a failure the server has dropped the cursor.
       if (cursor.state === "error" || cursor.state === "done") done()
       else close().then(done, done)
     }
@@ -44,7 +43,7 @@ const closed = (cursor: Cursor, close: () => Promise<void>, isReading: boolean, 
   })
 
 /**
- * The client as it is handed to who makes cursors.
+ * The client for the constructor of cursors.
  *
  * @category constructors
  */
@@ -53,7 +52,7 @@ export const clientFor = (client: Pg.PoolClient, closing: Closing): Pg.PoolClien
     query: (cursor: Cursor & Pg.Submittable) => {
       const close = cursor.close.bind(cursor)
       const read = cursor.read.bind(cursor)
-      // Its state does not tell: it is `idle` while the first rows are waited for.
+      // The state of the cursor does not tell: it is `idle` while the first rows are awaited.
       let isReading = false
       cursor.read = (rows, callback) => {
         isReading = true

@@ -1,5 +1,5 @@
 /**
- * Why a connection to Postgres could not be had, without the names that its messages quote.
+ * Describes why a connection to Postgres failed, without the names that its messages quote.
  *
  * @internal
  * @since 0.1.0
@@ -57,12 +57,12 @@ const own = (error: unknown): Meaning | undefined => {
   return undefined
 }
 
-/** What stands for a pool that had no connection to give in time. */
+/** The error of a pool without a free connection. */
 export const exhausted: Error = Object.assign(new Error("no connection of the pool became free in time"), {
   code: "53300"
 })
 
-/** What stands for a client that its scope has closed. */
+/** The error of a client whose scope has ended. */
 export const closed: Error = new Error("the client was closed")
 
 /**

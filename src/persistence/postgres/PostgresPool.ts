@@ -1,8 +1,9 @@
 /**
- * A pool of Postgres connections with exclusive leases. Waits are interruptible and time out, an interrupted statement is
- * canceled on the server, and a connection in an unknown state is not reused.
+ * A pool of Postgres connections with exclusive leases. Waits are interruptible and time out, an interrupted statement
+ * is canceled on the server, and a connection in an unknown state is not reused.
  *
- * Timeouts are those of `pg` and its sockets, not of Effect's `Clock`, because a network does not stop with a test clock.
+ * Timeouts are those of `pg` and its sockets, not of Effect's `Clock`, because a network does not stop with a test
+ * clock.
  *
  * @internal
  * @since 0.1.0
@@ -47,7 +48,7 @@ export interface PostgresPool {
 
 const failed = (message: string, cause: unknown) => Effect.fail(new SqlError({ message, cause }))
 
-/** The pool of `pg` and what is counted of it. */
+/** The pool of `pg` and its counters. */
 interface State {
   readonly pg: Pg.Pool
   readonly settings: Settings

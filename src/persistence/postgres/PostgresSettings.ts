@@ -1,5 +1,5 @@
 /**
- * The options of a `PostgresClient`, checked and in the words of `pg`.
+ * Validates the options of a `PostgresClient` and converts them to those of `pg`.
  *
  * @internal
  * @since 0.1.0
@@ -29,7 +29,9 @@ export interface Options {
   readonly password?: Redacted.Redacted | undefined
   /** `true`: TLS that verifies the certificate. */
   readonly ssl?: boolean | ConnectionOptions | undefined
-  /** Schema of the tables; `public` follows it in the search path. Default: the search path of the user on the server. */
+  /**
+   * Schema of the tables; `public` follows it in the search path. Default: the search path of the user on the server.
+   */
   readonly schema?: string | undefined
   /** Creates `schema` if it does not exist; otherwise a missing schema is an error. Default: true. */
   readonly createSchema?: boolean | undefined
@@ -61,7 +63,7 @@ export interface Options {
 }
 
 /**
- * What is used of `pg`.
+ * The parts of `pg` that are used.
  *
  * @category models
  */
@@ -76,20 +78,20 @@ export interface Settings {
   readonly minConnections: number
   readonly schema: string | undefined
   readonly createSchema: boolean
-  /** Run once on each new connection; empty if there is nothing to set. */
+  /** Statements to run once on each new connection; may be empty. */
   readonly session: string
-  /** After which a statement without an answer is given up, with its connection. 0: never. */
+  /** Time until a statement without an answer is abandoned with its connection. 0: never. */
   readonly queryTimeoutMillis: number
   readonly closeTimeoutMillis: number
 }
 
 /**
- * The server gives up first, and the connection stays; whoever hears nothing from it gives up this much later, and
- * closes it.
+ * Milliseconds after the time limit of the server until the client closes a silent connection. Normally the server
+ * cancels the statement and the connection stays open.
  */
 export const grace = 1_000
 
-/** What `pg` keeps of a URL and its query string, its own environment variables included. */
+/** What `pg` reads from a URL, its query string and its environment variables. */
 interface Parsed extends Pg.ClientConfig {
   readonly client_encoding?: string
 }
@@ -103,7 +105,7 @@ const count = (field: string, value: number, least: number) =>
     ? Effect.succeed(value)
     : Effect.fail(wrong(`\`${field}\` is no whole number from ${least} on`, `Give \`${field}\` such a number`))
 
-/** In whole milliseconds; `Infinity` is no limit, which Postgres and `pg` write as 0. */
+/** In whole milliseconds. `Infinity` is no limit, which Postgres and `pg` write as 0. */
 const millis = (field: string, value: Duration.DurationInput) => {
   const time = Duration.toMillis(value)
   if (time === Infinity) return Effect.succeed(0)
@@ -121,7 +123,7 @@ const parse = (pg: Library, options: Options): Effect.Effect<Parsed, Persistence
         return yield* wrong("The URL is none of Postgres", "Begin it with `postgres://` or `postgresql://`")
       }
     }
-    // A client reads its parameters when it is made; it connects when it is told to.
+    // A client parses its parameters when constructed, but does not connect yet.
     const { connectionParameters } = yield* Effect.try({
       try: () =>
         new pg.Client({
@@ -153,7 +155,7 @@ export const resolve = (pg: Library, options: Options): Effect.Effect<Settings, 
       return yield* wrong("`schema` is no name of a schema", "Give a name of 1 to 63 bytes")
     }
 
-    /** What the URL says of a setting stands, unless an option says it. */
+    /** An option overrides the URL. */
     const inUrl = (setting: string) =>
       typeof parsed.options === "string" && parsed.options.toLowerCase().includes(setting)
     const setting = (

@@ -27,8 +27,8 @@ export interface Address {
  */
 export interface Given {
   /**
-   * `redis://user:password@host:port/0`, or `rediss://` for TLS. A list names nodes of one cluster; the first URL has the
-   * user and the password.
+   * `redis://user:password@host:port/0`, or `rediss://` for TLS. A list names nodes of one cluster; the first URL has
+   * the user and the password.
    */
   readonly url?: Redacted.Redacted<string> | ReadonlyArray<Redacted.Redacted<string>> | undefined
   /** Default: `localhost`. Cannot be combined with `url`, nor can `port`, `username`, `password`, `db` and `tls`. */

@@ -1,10 +1,10 @@
 /**
- * A cache in Redis, which many processes share.
+ * A `CacheBackend` in Redis, shared by many processes.
  *
- * An entry is a text: when it expires by Effect's `Clock`, and the value. So it lives exactly as long as its time to
- * live. Redis is told to remove it a minute after that, to clean up. Without a time to live it stays until it is
- * deleted or evicted: give a Redis that is only a cache `maxmemory` and `maxmemory-policy allkeys-lru`, and one that
- * keeps sessions or memory too `volatile-lru`, so that only what expires is evicted.
+ * An entry is a text of its expiry by Effect's `Clock` and its value, so it lives exactly as long as its TTL. Redis
+ * removes it a minute later. Without a TTL it stays until it is deleted or evicted: give a Redis that is only a cache
+ * `maxmemory` and `maxmemory-policy allkeys-lru`, and one that also keeps sessions or memory `volatile-lru`, so that
+ * only expiring keys are evicted.
  *
  * @since 0.1.0
  */
@@ -25,14 +25,14 @@ import * as RedisText from "./RedisText.js"
  * @category models
  */
 export interface Options {
-  /** Stands before every key; `lexigram-cache:` unless set. Caches with one prefix are one cache. */
+  /** Prefix of every key. Caches with the same prefix are one cache. Default: `lexigram-cache:`. */
   readonly prefix?: string | undefined
 }
 
-/** Clocks of machines differ, and what removes is that of the server. */
+/** The clocks of machines differ, and Redis expires keys by its own. */
 const MARGIN_MS = 60_000
 
-/** Longer is for ever: Redis refuses times that are too large. */
+/** Longer TTLs never expire, because Redis rejects such times. */
 const MAX_TTL_MS = 1e14
 
 const prefixOf = (options: Options | undefined): string => KeyText.encode(options?.prefix ?? "lexigram-cache:")
@@ -40,7 +40,7 @@ const prefixOf = (options: Options | undefined): string => KeyText.encode(option
 const encode = (value: string, expiresAt: number): string =>
   `${Number.isFinite(expiresAt) ? expiresAt : "-"}${RedisText.isWellFormed(value) ? `\n${value}` : `!\n${KeyText.encode(value)}`}`
 
-/** `undefined` for what this module did not write. */
+/** `undefined` for a text that this module did not write. */
 const decode = (text: string): { readonly value: string; readonly expiresAt: number } | undefined => {
   const head = /^(?:-|(-?\d{1,16}(?:\.\d{1,20})?))(!?)\n/.exec(text)
   if (head === null) return undefined
@@ -95,8 +95,8 @@ export const layer = (options?: Options | undefined): Layer.Layer<CacheBackend, 
   Layer.effect(CacheBackend, make(options))
 
 /**
- * Deletes every entry of a cache, and gives how many there were. What is written meanwhile may stay. It looks at every
- * key of the server, page by page: for maintenance, not for every day.
+ * Deletes all entries of a cache and succeeds with their number. Concurrent writes may remain. The server scans all of
+ * its keys: use it for maintenance only.
  *
  * @since 0.1.0
  * @category combinators

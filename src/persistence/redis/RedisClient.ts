@@ -29,7 +29,8 @@ export interface Service {
    */
   readonly command: (name: string, ...args: ReadonlyArray<Argument>) => Effect.Effect<unknown, DatabaseError>
   /**
-   * Runs a script. Its text is sent only to a server that does not know it yet. In a cluster all keys must be in one slot.
+   * Runs a script. Its text is sent only to a server that does not know it yet. In a cluster all keys must be in one
+   * slot.
    */
   readonly evaluate: (
     script: Script,
@@ -61,8 +62,8 @@ export class RedisClient extends Context.Tag("effect-lexigram/persistence/RedisC
 export interface Options extends RedisConnection.Options {}
 
 /**
- * Connects; fails if the server does not answer or refuses the connection. The scope closes the connection. Requires the
- * package `ioredis`.
+ * Connects; fails if the server does not answer or refuses the connection. The scope closes the connection. Requires
+ * the package `ioredis`.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,13 +1,12 @@
 /**
- * What an error of Redis or of `ioredis` means, in words without contents: those errors carry the command with all that
- * was given to it.
+ * Describes errors of Redis and `ioredis` without their contents: those errors carry the command with its arguments.
  *
  * @internal
  * @since 0.1.0
  */
 import { DatabaseError, type Reason } from "../engine/PersistenceError.js"
 
-/** What the answer of a server that refuses begins with. */
+/** Prefixes of error replies. */
 const replies: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ["NOAUTH", "refused"],
   ["WRONGPASS", "refused"],
@@ -51,7 +50,7 @@ export const isMissingScript = (error: unknown): boolean =>
   error instanceof Error && error.name === "ReplyError" && error.message.startsWith("NOSCRIPT")
 
 /**
- * Whether the command was never sent, because there is no connection.
+ * Whether the command was never sent, because there was no connection.
  *
  * @category getters
  */
@@ -85,7 +84,7 @@ export const of = (reason: Reason): DatabaseError => {
  * @category constructors
  */
 export const fromError = (error: unknown): DatabaseError => {
-  // Of a cluster that could not be reached: what the last of its nodes said.
+  // If a cluster cannot be reached, the error of its last node.
   const last = (error as { readonly lastNodeError?: unknown } | null)?.lastNodeError
   return of(reasonOf(last ?? error))
 }

@@ -1,21 +1,21 @@
 /**
- * What `RedisMemoryStore` does in Redis: one script a method, each of them one step.
+ * Scripts of `RedisMemoryStore`, one per method. Each runs as one step.
  *
- * Owners lie in buckets, of which each has a tag: the only key a script is given, and what all its keys begin with.
- * Behind it, with names as `KeyText` writes them:
+ * Owners are spread over buckets. The tag of a bucket is the only key of a script, and the prefix of all of its keys.
+ * Names are encoded by `KeyText`:
  *
- * - `:owners` those that have entries; `:soonest` those that have entries which expire, by the first of them;
- * - `:e:owner` the texts of entries, without what counts their accesses; `:f:owner` that, as `count time`; `:x:owner`
- *   when they expire;
- * - `:m:owner` how often the owner was changed (`r`), and when last (`t`), to the microsecond; `:g:owner` the last
- *   changes: when, and which entries, or `*` for too many.
+ * - `:owners` owners with entries; `:soonest` owners with expiring entries, by their first expiry;
+ * - `:e:owner` texts of entries without access figures; `:f:owner` access figures as `count time`; `:x:owner`
+ *   expiry times;
+ * - `:m:owner` the number of changes of the owner (`r`), and the time of the last one (`t`) in microseconds; `:g:owner`
+ *   the last changes: their times and entries, or `*` for too many.
  *
  * @internal
  * @since 0.1.0
  */
 import * as RedisScript from "./RedisScript.js"
 
-/** Changes that are known, and entries of one that are named. */
+/** The most changes that are recorded, and the most entries recorded of one change. */
 const CHANGES = 512
 const NAMED = 100
 
@@ -79,16 +79,16 @@ local function higher(a, b)
 end
 `
 
-const over = (body: string) => RedisScript.make(common + body)
+const makeScript = (body: string) => RedisScript.make(common + body)
 
 /**
- * Owner; now; how many are deleted, and how many are gone without being counted; how often and when last the owner was
- * changed where nothing else may have changed, or nothing; their ids; of each entry its id, text, when it expires,
- * how often and when last it was accessed. Gives how many of the deleted there were, or -1 where the owner was changed.
+ * Arguments: owner; now; number of deleted ids, and of ids that are removed without being counted; expected number and
+ * time of changes, or empty; the ids; per entry its id, text, expiry, access count and last access. Returns the number
+ * of deleted entries, or -1 if the owner has changed.
  *
  * @category constants
  */
-export const apply = over(`
+export const apply = makeScript(`
 local owner, now = ARGV[1], tonumber(ARGV[2])
 local counted, dropped = tonumber(ARGV[3]), tonumber(ARGV[4])
 local entries, expiries = of("e", owner), of("x", owner)
@@ -132,11 +132,11 @@ return deleted
 `)
 
 /**
- * Owner; now; when; ids, each as often as it was accessed.
+ * Arguments: owner; now; time; ids, each repeated per access.
  *
  * @category constants
  */
-export const recordAccess = over(`
+export const recordAccess = makeScript(`
 local owner, now = ARGV[1], tonumber(ARGV[2])
 local changed, seen = {}, {}
 for at = 4, #ARGV do
@@ -154,12 +154,12 @@ return #changed
 `)
 
 /**
- * Owner; how often it was changed and when last, as far as the process knows. Gives nothing new, what has changed (id,
- * text, figures), or that all has to be read.
+ * Arguments: owner; number and time of the last change that the process knows. Returns that nothing is new, the changed
+ * entries (id, text, figures), or that all must be read.
  *
  * @category constants
  */
-export const changes = over(`
+export const changes = makeScript(`
 local owner = ARGV[1]
 local now = call("hmget", of("m", owner), "r", "t")
 if not now[1] then return {"none"} end
@@ -191,22 +191,22 @@ return {"some", now[1], now[2], some}
 `)
 
 /**
- * Owner; now. Gives how many entries there were.
+ * Arguments: owner; now. Returns the number of entries.
  *
  * @category constants
  */
-export const clear = over(`
+export const clear = makeScript(`
 local count = alive(ARGV[1], ARGV[2])
 wipe(ARGV[1])
 return count
 `)
 
 /**
- * Now. Removes of one owner a thousand of what has expired; -1: there is nothing more.
+ * Arguments: now. Removes up to a thousand expired entries of one owner; returns -1 if there are none.
  *
  * @category constants
  */
-export const expire = over(`
+export const expire = makeScript(`
 local owner = call("zrangebyscore", soonest, "-inf", ARGV[1], "limit", 0, 1)[1]
 if not owner then return -1 end
 local count = purge(owner, ARGV[1], 1000)
@@ -215,11 +215,11 @@ return count
 `)
 
 /**
- * Now; the name they come behind (empty: none); how many.
+ * Arguments: now; the name after which the list begins (empty: none); the most names.
  *
  * @category constants
  */
-export const listOwners = over(`
+export const listOwners = makeScript(`
 local from, limit = ARGV[2] == "" and "-" or "(" .. ARGV[2], tonumber(ARGV[3])
 local found = {}
 while #found < limit do

@@ -1,6 +1,6 @@
 /**
- * What a process knows of owners in Redis: their entries, decoded and in the indexes that a store in memory has, and
- * how far it knows them.
+ * Cached owners of a process: their entries, decoded and indexed like in a store in memory, and the last change that
+ * the process knows.
  *
  * @internal
  * @since 0.1.0
@@ -15,13 +15,13 @@ import type { TextAnalyzer } from "../../memory/text/TextAnalyzer.js"
 import * as KeyText from "../engine/KeyText.js"
 
 /**
- * The text of an entry, without what counts its accesses.
+ * The text of an entry without its access figures.
  *
  * @category encoding
  */
 export const encode = ({ accessCount: _, lastAccessedAt: __, ...entry }: MemoryEntry): string => JSON.stringify(entry)
 
-/** `undefined` for what is no entry of the owner. */
+/** `undefined` if the text is not an entry of the owner. */
 const decode = (ownerId: string, text: string, figures: string | null): MemoryEntry | undefined => {
   const [count, last] = figures === null ? ["", ""] : figures.split(" ")
   let value: unknown
@@ -42,12 +42,12 @@ const decode = (ownerId: string, text: string, figures: string | null): MemoryEn
  */
 export class State {
   readonly decoded: CacheDecoded
-  /** How often the owner had been changed, and when last. */
+  /** The number of changes of the owner, and the time of the last one. */
   revision = ""
   changedAt = ""
-  /** Entries that could not be read. */
+  /** The number of entries that could not be read. */
   unreadable = 0
-  /** Entries it was counted with. */
+  /** The number of entries when the state was last counted. */
   counted = 0
 
   constructor(
@@ -58,7 +58,7 @@ export class State {
     this.decoded = new CacheDecoded(ownerId, room, analyzer)
   }
 
-  /** Without a text: it is gone. */
+  /** Without a text, the entry was removed. */
   put(name: string, text: string | null, figures: string | null): void {
     const entry = text === null ? undefined : decode(this.ownerId, text, figures)
     if (text !== null && entry === undefined) this.unreadable++
@@ -66,7 +66,7 @@ export class State {
     else this.decoded.put(entry)
   }
 
-  /** Replies may be looked at in another order than they came in: what is older than what is known says nothing new. */
+  /** Replies may be processed out of order: an older one is ignored. */
   take(revision: string, changedAt: string, some: ReadonlyArray<string | null>): void {
     if (Number(revision) <= Number(this.revision)) return
     for (let at = 0; at < some.length; at += 3) {
@@ -78,7 +78,7 @@ export class State {
 }
 
 /**
- * The states of owners, the one that was used last at the end.
+ * States of owners. The most recently used one is the last.
  *
  * @category models
  */
@@ -92,7 +92,7 @@ export class Ready {
     return this.states.get(ownerId)
   }
 
-  /** The state that was used just now. */
+  /** Adds the state as the most recently used one. */
   set(state: State): void {
     this.delete(state.ownerId)
     this.states.set(state.ownerId, state)

@@ -1,17 +1,17 @@
 /**
- * Memory in Redis, which any number of processes may write at once, for one owner too.
+ * A `MemoryStore` in Redis, which any number of processes may write at once, even for one owner.
  *
- * Every change is one script. Each process keeps the entries of the owners it works for decoded and indexed, and asks
- * Redis before each read whether somebody has changed them since: then it reads what has changed, or all of it where
- * that was too much. So what is found is what a store in memory finds, and a read costs one short round trip. The first
- * read of an owner reads all of its entries.
+ * Every change is one script. Each process caches the entries of its owners, decoded and indexed, and asks Redis before
+ * each read for changes since: then it reads the changed entries, or all of them if there are too many. So a search
+ * finds what a store in memory would find, and a read costs one short round trip. The first read of an owner reads all
+ * of its entries.
  *
- * Entries expire by Effect's `Clock`; a change of the owner and `expire` remove what has. Redis itself removes nothing,
- * so it must not evict (`maxmemory-policy noeviction` or `volatile-lru`), and what is durable is what its append-only
- * file makes durable (`appendfsync`).
+ * Entries expire by Effect's `Clock`; a change of the owner and `expire` remove expired ones. Redis itself removes
+ * nothing, so it must not evict (`maxmemory-policy noeviction` or `volatile-lru`). Durability is that of its
+ * append-only file (`appendfsync`).
  *
- * In a cluster all of an owner lies on one node, and owners are spread over sixteen slots by their names. Move these to
- * other nodes only while nobody writes.
+ * In a cluster all data of an owner is on one node, and owners are spread over sixteen slots by their names. Move these
+ * slots only while nobody writes.
  *
  * @since 0.1.0
  */
@@ -44,17 +44,15 @@ import * as RedisText from "./RedisText.js"
  */
 export interface BackendOptions {
   /**
-   * What all keys begin with, in braces; `lexigram-memory` unless set. Stores of different prefixes have nothing in
-   * common.
+   * Hash tag that begins all keys. Stores with different prefixes are independent. Default: `lexigram-memory`.
    */
   readonly prefix?: string | undefined
   /**
-   * Entries of all owners that a process keeps ready to be searched; 100,000 unless set. The owners that were used
-   * least recently make room, and are read again when they are used again. The owner that was used last is always
-   * ready.
+   * The most entries of all owners that a process caches. The least recently used owners are evicted, and read again
+   * when needed; the most recently used owner always stays. Default: 100,000.
    */
   readonly maxReady?: number | undefined
-  /** How words are read; `TextAnalyzer.english` unless set. */
+  /** Default: `TextAnalyzer.english`. */
   readonly analyzer?: TextAnalyzer.TextAnalyzer | undefined
 }
 
@@ -66,10 +64,10 @@ export interface Options extends DefaultMemoryStore.Options, BackendOptions {}
 
 const BUCKETS = 16
 const PAGE = 500
-/** Times an owner may change, by more than is told, while all of it is read. */
+/** How often an owner may change by more than is recorded while all of it is read. */
 const MAX_READS = 8
 
-/** By code unit (Fowler, Noll and Vo, 32 bits): it decides where an owner lies, and never changes. */
+/** By code unit (Fowler, Noll and Vo, 32 bits). It determines where an owner is stored and must never change. */
 const bucketOf = (ownerId: string): number => {
   let hash = 0x811c9dc5
   for (let at = 0; at < ownerId.length; at++) hash = Math.imul(hash ^ ownerId.charCodeAt(at), 0x01000193)
@@ -307,7 +305,7 @@ export const make = (options?: Options | undefined): Effect.Effect<MemoryStore.S
   Effect.map(makeBackend(options), (backend) => DefaultMemoryStore.fromBackend(backend, options))
 
 /**
- * Entries in Redis, found by their words; each lives 30 days unless `ttl` says otherwise.
+ * Entries in Redis with full-text search. An entry lives 30 days unless `ttl` is set.
  *
  * @since 0.1.0
  * @category layers

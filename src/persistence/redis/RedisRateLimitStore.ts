@@ -1,13 +1,13 @@
 /**
- * Rates in Redis: all processes that use one prefix share their limits, and together never pass one.
+ * A `RateLimitStore` in Redis. All processes with one prefix share their limits, which are never exceeded.
  *
- * A take is one script. Windows of up to a minute are exact to the millisecond, longer ones have 3,600 slots, as in
- * memory. Redis removes what a key took a minute after all of it has left its window, so nothing has to be cleaned up.
- * Time is that of the process that takes (Effect's `Clock`): where the clocks of two differ, what was taken counts from
- * the later one, so that a limit holds, and is given back as much later.
+ * A take is one script. Windows of up to a minute are exact to the millisecond, longer ones have 3,600 slots, like in
+ * memory. Redis removes the data of a key a minute after it has left its window. Time is that of the process that takes
+ * (Effect's `Clock`): if two clocks differ, an amount counts from the later one, so the limit holds and the amount is
+ * returned later.
  *
- * A key's data lies in one slot of a cluster, and different keys are spread over all of it. Do not let this Redis evict
- * (`maxmemory-policy noeviction`): a limit that is evicted is forgotten.
+ * The data of a key is in one slot of a cluster, and keys are spread over all slots. This Redis must not evict
+ * (`maxmemory-policy noeviction`), because an evicted limit is forgotten.
  *
  * @since 0.1.0
  */
@@ -27,7 +27,7 @@ import * as RedisText from "./RedisText.js"
  * @category models
  */
 export interface Options {
-  /** Stands before every key; `lexigram-rates` unless set. */
+  /** Prefix of every key. Default: `lexigram-rates`. */
   readonly prefix?: string | undefined
 }
 
@@ -36,8 +36,8 @@ const SLOTS = 3600
 const MARGIN_MS = 60_000
 
 /**
- * `KEYS[1]` has the slots by their time, `KEYS[2]` what each holds, and in `t` all of them. What has left the window is
- * forgotten before anything else is looked at.
+ * `KEYS[1]` has the slots by time, `KEYS[2]` the amount of each and in `t` the total. Removes what has left the window
+ * before anything else.
  */
 const passing = `
 local slots, amounts, now, window = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -153,8 +153,8 @@ export const layer = (options?: Options | undefined): Layer.Layer<RateLimitStore
   Layer.effect(RateLimitStore, make(options))
 
 /**
- * Deletes what was taken under a key, as when a user is erased; it would go by itself once it has left its window.
- * Whether there was anything.
+ * Deletes the amounts of a key, for example when a user is erased; otherwise they expire when they leave their window.
+ * Succeeds with whether there were any.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,19 +1,19 @@
 /**
  * Layout of sessions in Redis, and the Lua functions that the scripts of `RedisSessionStore` share.
  *
- * All keys begin with the tag of the store, which is the only key a script is given. Behind it, with ids as `KeyText`
- * writes them:
+ * All keys begin with the tag of the store, which is the only key of a script. Ids are encoded by `KeyText`:
  *
- * - `:s:id` a session: `j` as it was last written as a whole, `v` what turns have changed since, `st` status, `t`
- *   updated, `rev` revision, `c` created, `u` user, `p` parent, `r` root, `b` the turn of another session it began
- *   with;
- * - `:i:order:status:scope` sessions by time: of all, of a user, of a parent, of a root;
- * - `:t:id` the turns a session wrote, each with its parent before its text;
- * - `:x:id` how often each of them is needed by other sessions; `:o:id` those whose parent is in another session;
- * - `:n:id` of a deleted session: how often each turn that stays is needed, by its own turns too;
- * - `:e:id` the open exchanges of a session by run, each with its owner before its text; `:g:owner` those of an owner;
- *   `:w` leases by their end;
- * - `:c:id` a checkpoint; `:k:kind:id` those of a session by revision; `:m:into from` those of its merges.
+ * - `:s:id` a session: `j` as last written completely, `v` what turns have changed since, `st` status, `t` time of the
+ *   last update, `rev` revision, `c` creation time, `u` user, `p` parent, `r` root, `b` the turn of another session
+ *   that
+ *   it began at;
+ * - `:i:order:status:scope` sessions by time: all, of a user, of a parent, of a root;
+ * - `:t:id` the turns that a session wrote, each with its parent before its text;
+ * - `:x:id` how often other sessions need each of them; `:o:id` turns whose parent is in another session;
+ * - `:n:id` of a deleted session: how often each remaining turn is needed, including by its own turns;
+ * - `:e:id` the open exchanges of a session by run, each with its owner before its text; `:g:owner` exchanges of an
+ *   owner; `:w` leases by their end;
+ * - `:c:id` a checkpoint; `:k:kind:id` checkpoints of a session by revision; `:m:into from` checkpoints of its merges.
  *
  * @internal
  * @since 0.1.0

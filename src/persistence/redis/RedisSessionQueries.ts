@@ -7,8 +7,8 @@
 import { makeScript } from "./RedisSessionLua.js"
 
 /**
- * Session and id of the head; how many at most; session and id of what they come behind; how many, and how many bytes,
- * at once. Gives the texts, newest first, and where to go on.
+ * Arguments: session and id of the head; the most turns; session and id of the turn before the window; the most turns
+ * and bytes per reply. Returns the texts, newest first, and the turn to continue with.
  *
  * @category constants
  */
@@ -31,8 +31,8 @@ return {found}
 `)
 
 /**
- * Order, scope, root or nothing, then what has to be: user, parent, root (empty: any); the place it goes on behind; how
- * many are given, and how many are looked at; statuses. Gives sessions, and where to go on.
+ * Arguments: order; scope; root or empty; required user, parent and root (empty: any); the position to continue after;
+ * the most sessions to return and to examine; statuses. Returns sessions, and the position to continue after.
  *
  * @category constants
  */
@@ -79,7 +79,7 @@ return {given, found[#found][2], found[#found][1]}
 `)
 
 /**
- * Until when; the place it goes on behind; how many.
+ * Arguments: latest update; the position to continue after; the most sessions.
  *
  * @category constants
  */
@@ -95,7 +95,7 @@ return given
 `)
 
 /**
- * Id; a revision they are below (empty: any); how many; kinds.
+ * Arguments: id; exclusive upper bound of revisions (empty: none); the most checkpoints; kinds.
  *
  * @category constants
  */
@@ -112,7 +112,7 @@ return given
 `)
 
 /**
- * The session merged into, and the other.
+ * Arguments: the session merged into; the merged session.
  *
  * @category constants
  */

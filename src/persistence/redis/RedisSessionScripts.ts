@@ -7,7 +7,8 @@
 import { makeScript } from "./RedisSessionLua.js"
 
 /**
- * Id; the session; session and turn of its head (empty: none); limits of the user and of the parent; the checkpoint.
+ * Arguments: id; the session; session and id of its head (empty: none); limits of the user and of the parent; the
+ * checkpoint.
  *
  * @category constants
  */
@@ -31,7 +32,7 @@ return {"done"}
 `)
 
 /**
- * Id; the session; the revision it was made from; limits; the checkpoint.
+ * Arguments: id; the session; the revision it is based on; limits; the checkpoint.
  *
  * @category constants
  */
@@ -56,9 +57,9 @@ return {"done"}
 `)
 
 /**
- * Id; the session, its text empty where only its place differs, and the text of that; the revision it was made from;
- * the checkpoint; the run whose exchange is closed (empty: none); of each turn its id, session and id of its parent,
- * and text.
+ * Arguments: id; the session, whose text is empty if only its place differs; the text of the place; the revision it is
+ * based on; the checkpoint; the run whose exchange is closed (empty: none); per turn its id, session and id of its
+ * parent, and text.
  *
  * @category constants
  */
@@ -110,7 +111,7 @@ return {"done"}
 `)
 
 /**
- * Id; run; owner (empty: none); text.
+ * Arguments: id; run; owner (empty: none); text.
  *
  * @category constants
  */
@@ -127,7 +128,7 @@ return {"done"}
 `)
 
 /**
- * Id; run.
+ * Arguments: id; run.
  *
  * @category constants
  */
@@ -136,7 +137,7 @@ return close(ARGV[1], ARGV[2])
 `)
 
 /**
- * Until when; when; how many.
+ * Arguments: latest update; now; the most sessions.
  *
  * @category constants
  */
@@ -158,7 +159,7 @@ return given
 `)
 
 /**
- * Id.
+ * Arguments: id.
  *
  * @category constants
  */
@@ -167,7 +168,7 @@ return forget(ARGV[1])
 `)
 
 /**
- * Id.
+ * Arguments: id.
  *
  * @category constants
  */
@@ -237,8 +238,8 @@ return 1
 `)
 
 /**
- * Until when leases have ended; how many exchanges, and how many leases, are looked at. Gives the texts, and whether
- * there is more to look at.
+ * Arguments: latest end of leases; the most exchanges and leases to examine. Returns the texts, and whether there is
+ * more to examine.
  *
  * @category constants
  */

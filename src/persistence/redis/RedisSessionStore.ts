@@ -1,23 +1,22 @@
 /**
- * Sessions, turns and checkpoints in Redis, for any number of processes at once.
+ * A `SessionStore` in Redis for any number of concurrent processes.
  *
- * Each method that writes is one script: it compares the revision, counts the limits and writes in one step, so that no
- * writer passes over another, and nothing half is ever seen, by a replica or after a crash neither. What a turn costs
- * does not grow with the conversation; a window is read by pages of up to 500 turns, each in one round trip. The one
- * step whose length follows the data is `delete`, where branches need some of the turns: it looks at each turn that
- * stays and each that goes, some microseconds a turn in which Redis does nothing else. Without branches it is a handful
- * of commands, whatever the number of turns.
+ * Each writing method is one script that compares the revision, checks the limits and writes in one step. So concurrent
+ * writers do not overwrite each other, and partial writes are never visible, not even on a replica or after a crash.
+ * The cost of a turn does not grow with the conversation; a window is read in pages of up to 500 turns, each in one
+ * round trip. Only the duration of `delete` grows with the data: if branches need some of the turns, it visits every
+ * turn, some microseconds each, during which Redis does nothing else. Without branches it takes a handful of commands
+ * for any number of turns.
  *
- * **Durability is that of the server.** With `appendonly yes` and `appendfsync always` a write that succeeded outlives
- * a crash; with `everysec`, the default of the append-only file, the last second may be lost; without the file all
- * since the last snapshot. A replica that takes over may lack what was written last: `min-replicas-to-write` narrows
- * that. Nothing here expires by itself, so the server must not evict (`maxmemory-policy noeviction` or `volatile-lru`).
+ * **Durability is that of the server.** With `appendonly yes` and `appendfsync always` a successful write survives a
+ * crash; with `everysec`, the default of the append-only file, the last second may be lost; without the file,
+ * everything since the last snapshot. A replica that takes over may lack the latest writes: `min-replicas-to-write`
+ * limits that. No key expires, so the server must not evict (`maxmemory-policy noeviction` or `volatile-lru`).
  *
- * **In a cluster** all keys of a store carry one hash tag, its prefix: they lie on one node, because a session, its
- * branches, the limits of its user and the lists belong together. To spread sessions over the nodes, give each tenant,
- * or each of a number of groups of users, a store with a prefix of its own. Move such a slot to another node only while
- * nobody writes: until all of its keys have moved, a script finds some of them on neither side, and fails or takes them
- * for absent.
+ * **In a cluster** all keys of a store have one hash tag, its prefix: they are on one node, because a session, its
+ * branches, the limits of its user and the lists belong together. To spread sessions over the nodes, give each tenant
+ * or each group of users a store with its own prefix. Move such a slot only while nobody writes: until all of its keys
+ * have moved, a script finds some of them on neither node, and fails or considers them absent.
  *
  * @since 0.1.0
  */
@@ -61,13 +60,12 @@ import * as RedisText from "./RedisText.js"
  */
 export interface Options {
   /**
-   * What all keys begin with, in braces; `lexigram-sessions` unless set. Stores of different prefixes have nothing in
-   * common.
+   * Hash tag that begins all keys. Stores with different prefixes are independent. Default: `lexigram-sessions`.
    */
   readonly prefix?: string | undefined
 }
 
-/** Sessions, and places that are looked at, in one round trip. */
+/** Sessions returned, and positions examined, per round trip. */
 const PAGE = 200
 const TURNS_PAGE = 500
 const BYTES_PAGE = 4_000_000

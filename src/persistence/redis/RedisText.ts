@@ -1,5 +1,5 @@
 /**
- * Names in Redis.
+ * Key names in Redis.
  *
  * @internal
  * @since 0.1.0
@@ -7,7 +7,7 @@
 import * as KeyText from "../engine/KeyText.js"
 
 /**
- * Whether UTF-8 keeps the text as it is.
+ * Whether UTF-8 preserves the text.
  *
  * @category guards
  */
@@ -16,7 +16,7 @@ export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(te
 const percent = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
 /**
- * A name in braces: all keys that begin with it lie in one slot of a cluster, whatever comes behind.
+ * A name in braces: all keys that begin with it are in one slot of a cluster.
  *
  * @category encoding
  */

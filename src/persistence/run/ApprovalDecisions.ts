@@ -1,5 +1,5 @@
 /**
- * What a `SqlApprovalStore` remembers for requests to come.
+ * Remembered decisions of a `SqlApprovalStore`.
  *
  * @internal
  * @since 0.1.0
@@ -19,10 +19,10 @@ import * as Payloads from "../engine/Payloads.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 import * as Sweeps from "../engine/Sweeps.js"
 
-/** Decisions in one statement at most. */
+/** The most decisions in one statement. */
 const page = 500
 
-/** How many more than the most there are, as a part of it, before those too many are forgotten. */
+/** Surplus decisions are deleted once they exceed this fraction of the limit. */
 const slack = 8
 
 const defaultMost = 10_000
@@ -37,7 +37,7 @@ const statements = ({ dialect }: Database) => ({
       tool = excluded.tool, at = excluded.at, body = excluded.body, data = excluded.data`
   ),
   recall: dialect.sql(`SELECT entry, at, body, data FROM lex_decisions WHERE ${dialect.oneOf("entry")}`),
-  /** The newest of those that are too many. */
+  /** The newest surplus decision. */
   edge: dialect.sql("SELECT at, entry FROM lex_decisions ORDER BY at DESC, entry DESC LIMIT 1 OFFSET ?"),
   evict: dialect.sql(
     `WITH old AS MATERIALIZED (

@@ -1,8 +1,8 @@
 /**
- * Checkpoints as rows: what is large in them in pieces that the checkpoints of a thread share.
+ * Stores checkpoints as rows, with large parts in pieces that the checkpoints of a thread share.
  *
- * A state is written as its JSON, part by part: each large field by itself, so that a change of another one leaves it
- * what it was.
+ * A state is written as JSON part by part, with each large field by itself, so that a change of one field leaves the
+ * others unchanged.
  *
  * @internal
  * @since 0.1.0
@@ -17,16 +17,16 @@ import * as Database from "../engine/Database.js"
 import * as Payloads from "../engine/Payloads.js"
 import * as Rope from "../engine/Rope.js"
 
-/** Characters of a field that stands with the small ones. */
+/** The most characters of a field that is stored with the small ones. */
 const maxSmall = 1024
-/** Characters of all small fields between two large ones, and of a row. */
+/** The most characters of the small fields between two large ones, and of a row. */
 const maxInline = 4096
-/** Below this compressing gains nothing. */
+/** Shorter texts are not worth compressing. */
 const maxPlain = 512
-/** Names of pieces in one statement at most. */
+/** The most piece names in one statement. */
 const page = 500
 
-/** A part of the JSON of a state: as it is, or by the ref of a rope. */
+/** A part of the JSON of a state: the text itself, or the ref of a rope. */
 type Part = string | readonly [ref: string]
 
 type Body = readonly [rest: Omit<Checkpoint, "state" | "metadata">, parts: ReadonlyArray<Part>]
@@ -62,7 +62,7 @@ const attempt = <A>(f: () => A): A | undefined => {
 const isPart = (part: unknown): part is Part =>
   typeof part === "string" || (Array.isArray(part) && part.length === 1 && typeof part[0] === "string")
 
-/** Throws where it is none. */
+/** Throws if the text is not a body. */
 const bodyOf = (text: string): Body => {
   const body: unknown = JSON.parse(text)
   if (Array.isArray(body) && Predicate.isReadonlyRecord(body[0]) && Array.isArray(body[1]) && body[1].every(isPart)) {
@@ -72,7 +72,7 @@ const bodyOf = (text: string): Body => {
 }
 
 /**
- * Of a checkpoint; throws where it is none.
+ * Throws if the text is not the metadata of a checkpoint.
  *
  * @category conversions
  */
@@ -143,13 +143,13 @@ const packed = (hash: string, text: string): Piece =>
   text.length <= maxPlain ? [hash, text, null] : [hash, null, Zlib.deflateRawSync(text, level)]
 
 /**
- * What has to be added for a checkpoint, as a first look at the database says, and what it relies on.
+ * The pieces to add for a checkpoint, and the stored pieces that it relies on.
  *
  * @category models
  */
 export interface Plan {
   readonly missing: ReadonlyArray<Piece>
-  /** Pieces that were there. */
+  /** Pieces that are already stored. */
   readonly there: ReadonlySet<string>
 }
 
@@ -157,9 +157,9 @@ export interface Plan {
  * @category models
  */
 export interface CheckpointPieces {
-  /** Before the transaction: compressing takes its time. */
+  /** Call it before the transaction, because compressing takes time. */
   readonly plan: (thread: string, ropes: ReadonlyArray<Rope.Rope>) => Effect.Effect<Plan, SqlError>
-  /** In the transaction, while the thread is locked. */
+  /** Call it in the transaction, while the thread is locked. */
   readonly put: (
     tx: Database.Access,
     thread: string,
@@ -167,7 +167,7 @@ export interface CheckpointPieces {
     plan: Plan
   ) => Effect.Effect<void, SqlError>
   /**
-   * `undefined` where something is not there or no JSON: the thread was deleted meanwhile, or what is kept is broken.
+   * `undefined` if something is missing or not JSON: the thread was deleted concurrently, or the data is corrupt.
    */
   readonly read: (
     thread: string,
@@ -257,7 +257,7 @@ export const make = (database: Database.Database): CheckpointPieces => {
       const still = yield* present(tx, thread, plan.there)
       const gone: Array<Piece> = []
       if (still.size < plan.there.size) {
-        // Deleted since, all of the thread.
+        // The thread was deleted in the meantime with all of its pieces.
         for (const { pieces } of ropes) for (const [hash, text] of pieces) gone.push(packed(hash, text))
       }
       yield* tx.insert(

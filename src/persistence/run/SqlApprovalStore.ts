@@ -1,6 +1,5 @@
 /**
- * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another
- * one.
+ * An `ApprovalStore` in a database: requests outlive the process that waits for them, and any process can decide.
  *
  * @since 0.1.0
  */
@@ -30,11 +29,13 @@ import * as ApprovalDecisions from "./ApprovalDecisions.js"
  * @category models
  */
 export interface Options {
-  /** Decisions that are remembered, about; default 10,000, infinity for as many as there are. The oldest go first. */
+  /**
+   * Approximate limit of remembered decisions. The oldest are deleted first. Default: 10,000; infinity for no limit.
+   */
   readonly maxRemembered?: number | undefined
 }
 
-/** Requests in one statement at most. */
+/** The most requests in one statement. */
 const page = 500
 
 type RequestRow = Payloads.Kept & {
@@ -102,7 +103,7 @@ const one = (
     row === undefined ? Effect.succeed(Option.none()) : Effect.map(recordOf(row), Option.some)
   )
 
-/** By pages, from the first one on, until there are so many. */
+/** Reads page by page until there are enough. */
 const list = Effect.fnUntraced(function* <R extends RequestRow>(
   limit: number,
   place: (row: R) => readonly [at: number, number: number],
@@ -121,7 +122,7 @@ const list = Effect.fnUntraced(function* <R extends RequestRow>(
   return found
 })
 
-/** Whether it was this call that settled it. */
+/** Whether this call settled the request. */
 const by =
   (settled: boolean) =>
   (
@@ -131,7 +132,7 @@ const by =
     settled
   })
 
-const over = (database: Database, options: Options | undefined): ApprovalStore.Service => {
+const makeService = (database: Database, options: Options | undefined): ApprovalStore.Service => {
   const sql = statements(database)
   const find = (id: string) => one(database, sql.get, [IndexKey.of(id)])
 
@@ -144,7 +145,7 @@ const over = (database: Database, options: Options | undefined): ApprovalStore.S
       return Effect.flatMap(
         find(record.request.id),
         Option.match({
-          // Withdrawn in between.
+          // Withdrawn in the meantime.
           onNone: () => add(record, params),
           onSome: (there) => Effect.succeed({ record: there, added: false })
         })
@@ -213,10 +214,10 @@ const over = (database: Database, options: Options | undefined): ApprovalStore.S
 }
 
 const build = (migrate: boolean, options: Options | undefined) =>
-  Effect.map(MigrationRun.open({ migrate }), (database) => over(database, options))
+  Effect.map(MigrationRun.open({ migrate }), (database) => makeService(database, options))
 
 /**
- * Over the `SqlClient`, whose database has its tables already. Of several processes that decide at once one does.
+ * Requires a database with the tables of this version. If several processes decide at once, one of them succeeds.
  *
  * @since 0.1.0
  * @category constructors
@@ -226,7 +227,7 @@ export const make = (
 ): Effect.Effect<ApprovalStore.Service, MigrationFailure, SqlClient.SqlClient> => build(false, options)
 
 /**
- * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ * Fails with `MigrationError` (`absent`) if the database lacks the tables.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * A `CacheBackend` in a database: what one process has put there another finds.
+ * A `CacheBackend` in a database, shared by all processes that use it.
  *
  * @since 0.1.0
  */
@@ -25,11 +25,11 @@ import type { MigrationFailure } from "../schema/Migrations.js"
  * @category models
  */
 export interface Options {
-  /** Caches of different names in one database know nothing of each other; default `default`. */
+  /** Caches with different names in one database are independent. Default: `default`. */
   readonly name?: string | undefined
   /**
-   * Entries at most; default 100,000, infinity for as many as there are. Those go first that were used least recently.
-   * Now and then there are about an eighth more for a while.
+   * The most entries. The least recently used are deleted first, and there may be about an eighth more for a while.
+   * Default: 100,000; infinity for no limit.
    */
   readonly capacity?: number | undefined
 }
@@ -40,18 +40,15 @@ export interface Options {
  */
 export const defaults = { name: "default", capacity: 100_000 } as const
 
-/**
- * A look at an entry counts as a use of it this long after the last one: reading writes no more often than that.
- * Milliseconds.
- */
+/** Minimum time in milliseconds between two recorded uses of an entry, so that reads rarely write. */
 const useEvery = 60_000
 
-/** So many entries are removed at once at most. */
+/** The most entries removed at once. */
 const batch = 1000
-/** Once in so many writes entries that have expired are removed, more of them than were written since. */
+/** One of this many writes removes expired entries, and removes more than the others add. */
 const expireEvery = 16
 const expiredBatch = 64
-/** How many more than the capacity there are, as a part of it, before those too many are removed. */
+/** Surplus entries are removed once they exceed this fraction of the capacity. */
 const slack = 8
 
 type Entry = Payloads.Kept & { readonly used_at: number }
@@ -72,7 +69,7 @@ const statements = ({ dialect }: Database) => ({
       SELECT name, entry FROM lex_cache WHERE expires_at <= ? ORDER BY expires_at LIMIT ${expiredBatch}${dialect.forUpdateSkipLocked}
     ) DELETE FROM lex_cache WHERE (name, entry) IN (SELECT name, entry FROM old)`
   ),
-  /** The newest of those that are too many. */
+  /** The newest surplus entry. */
   edge: dialect.sql(
     "SELECT used_at, entry FROM lex_cache WHERE name = ? ORDER BY used_at DESC, entry DESC LIMIT 1 OFFSET ?"
   ),
@@ -101,7 +98,7 @@ const valueOf = (entry: Entry): string | undefined => {
   }
 }
 
-const over = (database: Database, options: Options | undefined): CacheBackend.Service => {
+const makeService = (database: Database, options: Options | undefined): CacheBackend.Service => {
   const name = IndexKey.of(options?.name ?? defaults.name)
   const capacity = count(options?.capacity, defaults.capacity, 0)
   const sql = statements(database)
@@ -156,11 +153,11 @@ const over = (database: Database, options: Options | undefined): CacheBackend.Se
 }
 
 const build = (migrate: boolean, options: Options | undefined) =>
-  Effect.map(MigrationRun.open({ migrate }), (database) => over(database, options))
+  Effect.map(MigrationRun.open({ migrate }), (database) => makeService(database, options))
 
 /**
- * Over the `SqlClient`, whose database has its tables already. Values are compressed where they are large. Within the
- * caller's transaction on the same client it is a part of that.
+ * Requires a database with the tables of this version. Large values are compressed. Joins a transaction of the caller
+ * on the same client.
  *
  * @since 0.1.0
  * @category constructors
@@ -170,7 +167,7 @@ export const make = (
 ): Effect.Effect<CacheBackend.Service, MigrationFailure, SqlClient.SqlClient> => build(false, options)
 
 /**
- * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ * Fails with `MigrationError` (`absent`) if the database lacks the tables.
  *
  * @since 0.1.0
  * @category layers

@@ -1,6 +1,6 @@
 /**
- * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed:
- * large fields are kept in pieces that the checkpoints of a thread share.
+ * A `Checkpointer` in a database. A checkpoint holds the whole state of its graph but only takes space for changes:
+ * large fields are stored in pieces that the checkpoints of a thread share.
  *
  * @since 0.1.0
  */
@@ -22,14 +22,14 @@ import * as MigrationRun from "../schema/MigrationRun.js"
 import type { MigrationFailure } from "../schema/Migrations.js"
 import * as CheckpointPieces from "./CheckpointPieces.js"
 
-/** Checkpoints in one statement at most. */
+/** The most checkpoints in one statement. */
 const page = 50
 
 type WritesRow = Payloads.Kept
 
 type Row = CheckpointPieces.CheckpointRow
 
-/** That a thread is there for whoever asks: a user, nobody, or the system (`everybody`). */
+/** Whether the caller may access a thread: a user, nobody, or the system (`everybody`). */
 const allowed = `? IN (COALESCE(lex_threads.user_id, '${IndexKey.nobody}'), '${IndexKey.everybody}')`
 
 const askerOf = (access: Checkpointer.Access | undefined): Effect.Effect<string> => {
@@ -37,7 +37,7 @@ const askerOf = (access: Checkpointer.Access | undefined): Effect.Effect<string>
   return Effect.map(SystemAccess.isGranted, (granted) => (granted ? IndexKey.everybody : IndexKey.nobody))
 }
 
-/** A thread, and who asks for it. */
+/** A thread, and who accesses it. */
 type Place = readonly [thread: string, asker: string]
 
 const placeOf = (threadId: string, access: Checkpointer.Access | undefined): Effect.Effect<Place> =>
@@ -93,7 +93,7 @@ const attempt = <A>(read: () => A): A | undefined => {
 }
 
 /**
- * The test of a metadata text: by the texts that equal values have. What is broken is passed on to whoever reads it.
+ * Tests the text of metadata by the canonical texts of its values. Invalid metadata passes, so that reading it fails.
  */
 const accepting = (filter: Checkpointer.ListOptions["filter"]): ((metadata: string) => boolean) => {
   if (filter === undefined) return () => true
@@ -117,7 +117,7 @@ const nodeWritesOf = (row: WritesRow): Checkpointer.NodeWrites | undefined => {
     : undefined
 }
 
-const over = (database: Database): Checkpointer.Service => {
+const makeService = (database: Database): Checkpointer.Service => {
   const sql = statements(database)
   const pieces = CheckpointPieces.make(database)
 
@@ -139,7 +139,7 @@ const over = (database: Database): Checkpointer.Service => {
     return Option.some<Checkpointer.Saved>({ checkpoint, writes })
   })
 
-  /** Again where something was deleted while it was read: the second time nobody else changes the thread. */
+  /** Reads again if something was deleted meanwhile; the second time the thread is locked. */
   const consistently = <A, E>(
     operation: Operation,
     place: Place,
@@ -182,7 +182,7 @@ const over = (database: Database): Checkpointer.Service => {
         return Effect.flatMap(pieces.plan(thread, ropes), (plan) =>
           database.transaction(
             Effect.fnUntraced(function* (tx) {
-              // From here on nobody else changes the thread.
+              // Locks the thread.
               const owner = IndexKey.orNull(access?.userId)
               const counted = yield* tx.first<{ readonly revision: number }>(sql.count, [thread, owner, asker])
               if (counted === undefined) return yield* Checkpointer.taken()
@@ -240,7 +240,7 @@ const over = (database: Database): Checkpointer.Service => {
         database.transaction(
           (tx) =>
             Effect.flatMap(tx.first(sql.lock, place), (there) =>
-              // What is not there cannot be locked: whoever begins it now has begun it afterwards.
+              // A missing thread cannot be locked. One that is created now counts as created after the delete.
               there === undefined
                 ? Effect.void
                 : Effect.forEach(sql.deletes, (text) => tx.run(text, [place[0]]), { discard: true })
@@ -251,10 +251,10 @@ const over = (database: Database): Checkpointer.Service => {
   }
 }
 
-const build = (migrate: boolean) => Effect.map(MigrationRun.open({ migrate }), over)
+const build = (migrate: boolean) => Effect.map(MigrationRun.open({ migrate }), makeService)
 
 /**
- * Over the `SqlClient`, whose database has its tables already. What was put is there after a loss of power.
+ * Requires a database with the tables of this version. A checkpoint that was put survives a power loss.
  *
  * @since 0.1.0
  * @category constructors
@@ -262,7 +262,7 @@ const build = (migrate: boolean) => Effect.map(MigrationRun.open({ migrate }), o
 export const make: Effect.Effect<Checkpointer.Service, MigrationFailure, SqlClient.SqlClient> = build(false)
 
 /**
- * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ * Fails with `MigrationError` (`absent`) if the database lacks the tables.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * The events of runs in a database.
+ * A `RunLog` in a database.
  *
  * @since 0.1.0
  */
@@ -32,8 +32,8 @@ import type { MigrationFailure } from "../schema/Migrations.js"
  */
 export interface Options {
   /**
-   * How long a run is kept after its last event, to within an hour; default 90 days, infinity for ever. What is older
-   * goes a little at a time, as new events are written.
+   * How long a run is kept after its last event, accurate to an hour. Writes delete a few old runs at a time. Default:
+   * 90 days; infinity to keep all.
    */
   readonly retain?: Duration.DurationInput | undefined
 }
@@ -44,11 +44,11 @@ export interface Options {
  */
 export const defaults = { retain: Duration.days(90) } as const
 
-/** Events in one statement at most. */
+/** The most events in one statement. */
 const page = 500
-/** When a run last had an event is written no more often than this. Milliseconds. */
+/** Minimum time in milliseconds between two updates of a run's last event time. */
 const seenEvery = 3_600_000
-/** Once in so many writes some of what is too old is dropped. */
+/** One of this many writes deletes old runs. */
 const dropEvery = 16
 const droppedRuns = 16
 const droppedEvents = 2000
@@ -95,7 +95,7 @@ type EventRow = Payloads.Kept & { readonly seq: number }
 const failure = (operation: RunLog.RunLogError["operation"]) => (error: SqlError) =>
   new RunLog.RunLogError({ ...SqlFailure.fields(error), operation })
 
-/** What is told of a run in some of its events. */
+/** What some events of a run say about it. */
 interface Told {
   readonly parentRunId: string | undefined
   readonly agent: string
@@ -105,7 +105,7 @@ interface Told {
   lastAt: number
 }
 
-/** Those that began others stand before them. */
+/** Parent runs come before their children. */
 const runsOf = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyMap<RunId, Told> => {
   const runs = new Map<RunId, Told>()
   for (const event of events) {
@@ -127,7 +127,7 @@ const runsOf = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyMap<RunId
 const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Param> => {
   const parent = IndexKey.orNull(told.parentRunId)
   const { agent, lastAt, sessionId, system, userId } = told
-  // What the system began for no user is no user's, nor nobody's.
+  // A run that the system began without a user belongs neither to a user nor to nobody.
   const least = system === true ? IndexKey.everybody : null
   const owners = [IndexKey.orNull(sessionId), parent, IndexKey.orNull(userId), parent, least]
   return [IndexKey.of(runId), parent, IndexKey.of(agent), ...owners, lastAt]
@@ -149,7 +149,7 @@ const rowsOf = Effect.fnUntraced(function* (events: ReadonlyArray<AgentEvent.Age
 
 const decode = Schema.decodeUnknownOption(AgentEvent.AgentEvent, { onExcessProperty: "preserve" })
 
-/** Nothing for an event that this version of the library does not know. */
+/** `None` for an event that this version of the library does not know. */
 const eventOf = (row: EventRow): Effect.Effect<Option.Option<AgentEvent.AgentEvent>, RunLog.RunLogError> => {
   const unreadable = () =>
     new RunLog.RunLogError({
@@ -170,11 +170,11 @@ const passedOver = (events: number): Effect.Effect<void> =>
         { module: "SqlRunLog" }
       )
 
-const over = (database: Database.Database, options: Options | undefined): RunLog.Service => {
+const makeService = (database: Database.Database, options: Options | undefined): RunLog.Service => {
   const sql = statements(database)
   const retain = Duration.toMillis(options?.retain ?? defaults.retain)
 
-  /** Some of the runs whose last event is so old; of a run with many events, some of these. */
+  /** Deletes some runs whose last event is older, and only some events of a long run. */
   const drop = (before: number): Effect.Effect<void, SqlError> =>
     database.transaction(
       Effect.fnUntraced(function* (tx) {
@@ -240,12 +240,11 @@ const over = (database: Database.Database, options: Options | undefined): RunLog
 }
 
 const build = (migrate: boolean, options: Options | undefined) =>
-  Effect.map(MigrationRun.open({ migrate }), (database) => over(database, options))
+  Effect.map(MigrationRun.open({ migrate }), (database) => makeService(database, options))
 
 /**
- * Over the `SqlClient`, whose database has its tables already. Events that a newer version of the library has written
- * are passed over when they are read, with a warning in the log; one that is there and cannot be read is a
- * `RunLogError` that names its `seq`.
+ * Requires a database with the tables of this version. Reading skips events written by a newer version of the library
+ * and logs a warning. An unreadable event fails with a `RunLogError` that names its `seq`.
  *
  * @since 0.1.0
  * @category constructors
@@ -255,7 +254,7 @@ export const make = (
 ): Effect.Effect<RunLog.Service, MigrationFailure, SqlClient.SqlClient> => build(false, options)
 
 /**
- * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ * Fails with `MigrationError` (`absent`) if the database lacks the tables.
  *
  * @since 0.1.0
  * @category layers

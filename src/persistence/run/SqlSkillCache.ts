@@ -1,5 +1,5 @@
 /**
- * Results of skills in a database: `SkillResultCache` over `SqlCacheBackend`, in one layer.
+ * A `SkillResultCache` on a `SqlCacheBackend`, in one layer.
  *
  * @since 0.1.0
  */
@@ -16,17 +16,17 @@ import * as SqlCacheBackend from "./SqlCacheBackend.js"
  * @category models
  */
 export interface Options extends SkillResultBackend.Options {
-  /** Results at most; default 100,000. Those go first that were used least recently. */
+  /** The most results. The least recently used are deleted first. Default: 100,000. */
   readonly capacity?: number | undefined
 }
 
-/** A cache of its own: what else is cached does not push results out. */
+/** A separate cache, so that other entries do not evict results. */
 const name = "skills"
 
 const within = (options: Options | undefined): SqlCacheBackend.Options => ({ name, capacity: options?.capacity })
 
 /**
- * Over the `SqlClient`, whose database has its tables already.
+ * Requires a database with the tables of this version.
  *
  * @since 0.1.0
  * @category constructors
@@ -37,7 +37,7 @@ export const make = (
   Effect.map(SqlCacheBackend.make(within(options)), (backend) => SkillResultBackend.make(backend, options))
 
 /**
- * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ * Fails with `MigrationError` (`absent`) if the database lacks the tables.
  *
  * @since 0.1.0
  * @category layers

@@ -7,8 +7,8 @@
 import type { Dialect } from "../engine/Dialect.js"
 
 /**
- * What belongs to a user, a session or a run is found by `user_id`, `session_id`, `run_id` and `root_run_id`; of what
- * is remembered, by `scope` (`user`, `session`, `run`) and `scope_id`.
+ * Rows of a user, a session or a run are found by `user_id`, `session_id`, `run_id` and `root_run_id`; remembered
+ * decisions by `scope` (`user`, `session`, `run`) and `scope_id`.
  *
  * @category schemas
  */
@@ -60,7 +60,8 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
 ]
 
 /**
- * Whose requests a decision answers: `user_id`. Those before were for any user, and are asked for again.
+ * `user_id` is the user whose requests a decision answers. Earlier decisions applied to any user and are requested
+ * again.
  *
  * @category schemas
  */

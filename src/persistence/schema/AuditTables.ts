@@ -6,11 +6,11 @@
  */
 import type { Dialect } from "../engine/Dialect.js"
 
-/** Each has an index in the order of the log. */
+/** Columns with an index in the order of the log. */
 const anchors = ["run_id", "user_id", "agent", "model", "status", "event_type"] as const
 
 /**
- * What belongs to a user is found by `user_id`, to a run by `run_id`; a body is the event.
+ * Events of a user are found by `user_id`, of a run by `run_id`. The body is the event.
  *
  * @category schemas
  */

@@ -7,8 +7,7 @@
 import type { Dialect } from "../engine/Dialect.js"
 
 /**
- * `name` is that of the cache. Nothing says whose an entry is: what is to be forgotten of somebody is forgotten with
- * the whole cache.
+ * `name` is the name of the cache. Entries do not record their owners, so erasing an owner clears the whole cache.
  *
  * @category schemas
  */

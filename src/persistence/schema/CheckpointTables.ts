@@ -7,8 +7,8 @@
 import type { Dialect } from "../engine/Dialect.js"
 
 /**
- * All of a thread is found by `thread_id`. `revision` of a thread is the number of its last checkpoint. Pieces are
- * shared by the checkpoints of a thread and go with it.
+ * Rows of a thread are found by `thread_id`. The `revision` of a thread is the number of its last checkpoint. Its
+ * checkpoints share pieces, which are deleted with the thread.
  *
  * @category schemas
  */
@@ -49,7 +49,7 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
 ]
 
 /**
- * Whose a thread is: `user_id`. Those before are nobody's.
+ * `user_id` is the owner of a thread. Earlier threads have no owner.
  *
  * @category schemas
  */

@@ -1,9 +1,8 @@
 /**
- * Where `SqlCostLedger` keeps its book.
+ * Tables of `SqlCostLedger`.
  *
- * An account has what its holds come to, so that nothing is added up when it is asked for. A hold has a row for each of
- * its accounts, with its amount in each: whoever has an account locked gives back what is over in it, and needs no
- * other account for that.
+ * An account has the total of its holds, so that reads need no sum. A hold has a row with its amount for each of its
+ * accounts: a transaction that has locked an account can release its expired holds without locking other accounts.
  *
  * @internal
  * @since 0.1.0
@@ -14,7 +13,7 @@ import type { Dialect } from "../engine/Dialect.js"
  * @category schemas
  */
 export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
-  // `holds_until`: none of its holds is over before; NULL without holds.
+  // `holds_until`: no hold expires before this time; NULL without holds.
   `CREATE TABLE lex_ledger_accounts (
     account ${types.key} PRIMARY KEY,
     spent_usd ${types.number} NOT NULL,

@@ -1,6 +1,5 @@
 /**
- * Where `SqlFactStore` keeps facts: a row for each owner that has any, one for each fact, and those that find facts by
- * what they say.
+ * Tables of `SqlFactStore`: a row per owner with facts, a row per fact, and rows to find facts by their text.
  *
  * @internal
  * @since 0.1.0
@@ -11,7 +10,7 @@ import type { Dialect } from "../engine/Dialect.js"
  * @category schemas
  */
 export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
-  // How many facts there are and how many terms all of them have, for the weight of a term; and what made the terms.
+  // The number of facts and of all their terms, for the weight of a term, and the analyzer that made the terms.
   `CREATE TABLE lex_fact_owners (
     owner_id ${types.key} PRIMARY KEY,
     revision ${types.number} NOT NULL,
@@ -19,8 +18,8 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
     terms ${types.number} NOT NULL,
     analyzer ${types.text} NOT NULL
   )`,
-  // `doubt` and `age` are less than nothing: ascending in both and by id is the order of answers, which a page can
-  // begin within.
+  // `doubt` and `age` are negated, so that answers are in ascending order of both and the id, and a page can begin
+  // anywhere.
   `CREATE TABLE lex_facts (
     owner_id ${types.key} NOT NULL,
     id ${types.key} NOT NULL,
@@ -43,7 +42,7 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
   )`,
   "CREATE INDEX lex_facts_position ON lex_facts (owner_id, doubt, age, id)",
   "CREATE INDEX lex_facts_subject ON lex_facts (owner_id, subject_key, predicate_key, valid_from)",
-  // `kind` 0: a term of the text, and how often. 1: a whole word of the subject or the object.
+  // `kind` 0: a term of the text and its frequency. 1: a whole word of the subject or the object.
   `CREATE TABLE lex_fact_terms (
     owner_id ${types.key} NOT NULL,
     kind ${types.integer} NOT NULL,

@@ -1,11 +1,11 @@
 /**
- * The tables of the entries of memory. Owners have a number, so that no index repeats their names and none of its rows
- * outgrows what Postgres lets into an index. What is selected and ordered by stands in narrow rows, apart from the
- * contents: a search looks at many and reads few.
+ * Tables of memory entries. Owners have a number, so that indexes do not repeat their names and no key exceeds the
+ * limit of Postgres. Columns for selection and order are in narrow rows apart from the contents, because a search
+ * examines many rows and reads few contents.
  *
- * The words are full text of the database: FTS5 without a copy of the text, and a `tsvector` with a GIN index. Both
- * only keep lists of which word stands in which entry how often; the words themselves come from a `TextAnalyzer`, each
- * with the number of its owner before it.
+ * Words use the full text of the database: FTS5 without a copy of the text, and a `tsvector` with a GIN index. Both
+ * only store which word occurs in which entry how often. The words come from a `TextAnalyzer`, each prefixed with the
+ * number of its owner.
  *
  * @internal
  * @since 0.1.0
@@ -13,11 +13,11 @@
 import type { Dialect } from "../engine/Dialect.js"
 
 const words: { readonly [D in Dialect["name"]]: (dialect: Dialect) => ReadonlyArray<string> } = {
-  // Only ASCII letters and digits and what is not ASCII are parts of words: `SqlFullText` makes no others.
+  // Tokens consist of ASCII letters, digits and non-ASCII characters. `SqlFullText` makes no others.
   sqlite: () => [
     "CREATE VIRTUAL TABLE lex_memory_words USING fts5(words, content = '', contentless_delete = 1, tokenize = 'ascii')",
-    // What was deleted stays in the lists until they are merged: by default so soon that deleting much takes ten times
-    // as long.
+    // Deleted rows stay in the lists until a merge. With the default, merges are so frequent that large deletes take
+    // ten times as long.
     "INSERT INTO lex_memory_words (lex_memory_words, rank) VALUES ('deletemerge', 40)",
     "CREATE VIRTUAL TABLE lex_memory_places USING fts5vocab(lex_memory_words, instance)"
   ],
@@ -29,7 +29,7 @@ const words: { readonly [D in Dialect["name"]]: (dialect: Dialect) => ReadonlyAr
       words TSVECTOR NOT NULL,
       often JSONB
     )`,
-    // A list of what is not yet in its place would be read by each search, whosever words are on it.
+    // A pending list would be read by every search of every owner.
     "CREATE INDEX lex_memory_words_by_word ON lex_memory_words USING GIN (words) WITH (fastupdate = off)"
   ]
 }
@@ -65,8 +65,8 @@ export const tables = (dialect: Dialect): ReadonlyArray<string> => {
     )`,
     "CREATE UNIQUE INDEX lex_memories_by_id ON lex_memories (owner, id)",
     "CREATE INDEX lex_memories_by_time ON lex_memories (owner, timestamp, id)",
-    // Beside the id of a session another one could be too long for an index of Postgres, which sorts the few of one
-    // time by itself.
+    // With the id of the session, a further column could exceed the key limit of Postgres, which sorts the few entries
+    // of one time itself.
     `CREATE INDEX lex_memories_by_session ON lex_memories (owner, session_id, timestamp${dialect.name === "sqlite" ? ", id" : ""})`,
     "CREATE INDEX lex_memories_by_expiry ON lex_memories (owner, expires_at)",
     `CREATE TABLE lex_memory_bodies (

@@ -1,5 +1,5 @@
 /**
- * Migrations, and how they are run.
+ * The migrations, and their execution.
  *
  * @internal
  * @since 0.1.0
@@ -17,10 +17,10 @@ import * as CheckpointTables from "./CheckpointTables.js"
 import * as SessionTables from "./SessionTables.js"
 import * as Tables from "./Tables.js"
 
-/** How it fails. */
+/** Errors of a migration. */
 export type MigrationFailure = DatabaseError | MigrationError | PersistenceConfigurationError
 
-/** From which version to which. */
+/** The versions before and after. */
 export interface Migrated {
   readonly from: number
   readonly to: number
@@ -36,7 +36,7 @@ export interface Migration {
 }
 
 /**
- * In ascending order, from 1 on without a gap.
+ * In ascending order without gaps, starting at 1.
  *
  * @category constants
  */
@@ -89,7 +89,7 @@ const failed = (found: number, needed: number, error: SqlError): MigrationError 
 const versionOf = (tx: Database.Access, table: string): Effect.Effect<number, SqlError> =>
   Effect.map(tx.first(`SELECT MAX(version) AS version FROM ${table}`), (row) => Number(row?.version ?? 0))
 
-/** As `run`, with these migrations in place of ours, of which `table` keeps the versions. */
+/** Like `run`, with other migrations, whose versions `table` records. */
 export const runAll = (
   database: Database.Database,
   all: ReadonlyArray<Migration>,
@@ -106,7 +106,7 @@ export const runAll = (
   return database
     .transaction(
       Effect.fnUntraced(function* (tx) {
-        // Held to the end; SQLite has begun as the only writer.
+        // Held until the end. In SQLite the transaction is the only writer anyway.
         if (dialect.lock !== undefined) yield* tx.rows(dialect.lock, [table])
         yield* tx.run(create)
         const from = yield* versionOf(tx, table)
@@ -126,7 +126,7 @@ export const runAll = (
     .pipe(Effect.catchTag("SqlError", (error) => Effect.fail(SqlFailure.toDatabaseError(dialect.name)(error))))
 }
 
-/** Clients whose database was seen to have the tables of this code. */
+/** Clients whose database is known to have the tables of this version. */
 const seen = new WeakSet<SqlClient.SqlClient>()
 
 /**
@@ -135,7 +135,7 @@ const seen = new WeakSet<SqlClient.SqlClient>()
 export const migrate = (database: Database.Database): Effect.Effect<Migrated, DatabaseError | MigrationError> =>
   Effect.tap(runAll(database, migrations), () => Effect.sync(() => seen.add(database.client)))
 
-/** Succeeds if these migrations, and no others, have been run. */
+/** Succeeds if exactly these migrations have been run. */
 export const checkAll = (
   database: Database.Database,
   all: ReadonlyArray<Migration>,
@@ -155,7 +155,7 @@ export const checkAll = (
   )
 
 /**
- * Succeeds if it has exactly the tables that this code needs.
+ * Succeeds if the database has exactly the tables of this version.
  *
  * @category constructors
  */
@@ -163,7 +163,7 @@ export const check = (database: Database.Database): Effect.Effect<void, Database
   Effect.tap(checkAll(database, migrations), () => Effect.sync(() => seen.add(database.client)))
 
 /**
- * What a store is built over: the database, once it is known to have its tables.
+ * Opens the database for a store after checking or migrating its tables.
  *
  * @category constructors
  */

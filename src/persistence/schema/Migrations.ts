@@ -1,7 +1,6 @@
 /**
- * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing,
- * however many processes begin at once. A version that was released never changes; what comes later is a version of its
- * own.
+ * Migrates the tables of a database to the version of this code: forward only, each version once and atomically, even
+ * if several processes begin at once. A released version never changes; later changes get a version of their own.
  *
  * @since 0.1.0
  */
@@ -19,7 +18,7 @@ import * as MigrationRun from "./MigrationRun.js"
 export type MigrationFailure = DatabaseError | MigrationError | PersistenceConfigurationError
 
 /**
- * What was done: both are the same when there was nothing to do. 0 is a database without our tables.
+ * The versions before and after, which are equal if there was nothing to do. 0 is a database without tables.
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +29,7 @@ export interface Migrated {
 }
 
 /**
- * The version that this code needs.
+ * The version of this code.
  *
  * @since 0.1.0
  * @category constants
@@ -38,8 +37,8 @@ export interface Migrated {
 export const version: number = MigrationRun.migrations.length
 
 /**
- * Migrates the database of the `SqlClient`. Of several processes one does it, the others wait and find nothing to do. A
- * database that is newer than the code is a `MigrationError` and stays as it is.
+ * Migrates the database of the `SqlClient`. If several processes do so, one migrates and the others wait. A database
+ * newer than the code fails with a `MigrationError` and is not changed.
  *
  * @since 0.1.0
  * @category constructors
@@ -50,7 +49,7 @@ export const run: Effect.Effect<Migrated, MigrationFailure, SqlClient.SqlClient>
 )
 
 /**
- * Succeeds if the database has exactly the version that this code needs; changes nothing.
+ * Succeeds if the database has exactly the version of this code; changes nothing.
  *
  * @since 0.1.0
  * @category constructors

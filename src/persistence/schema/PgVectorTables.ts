@@ -1,8 +1,8 @@
 /**
  * The table of pgvector, with versions of its own: a database without the extension has all other tables.
  *
- * All vectors stand in one table, whatever their model and length, and each space has an index of its own: a graph of
- * vectors that can be compared, and of no others.
+ * One table holds all vectors, whatever their model and length. Each space has its own index, a graph of only the
+ * vectors that are comparable.
  *
  * @internal
  * @since 0.1.0
@@ -64,7 +64,7 @@ const extension = (
     if (row === undefined && create) {
       yield* Effect.catchTag(created, "SqlError", (error) => {
         const { code } = SqlFailure.describe(error)
-        // 0A000: not available on this server; 58P01: a file of it is not there.
+        // 0A000: not available on this server; 58P01: one of its files is missing.
         if (code === "0A000" || code === "58P01") return Effect.fail(missing)
         return Effect.fail(code === "42501" ? forbidden : toError(error))
       })

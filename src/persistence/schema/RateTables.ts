@@ -1,6 +1,6 @@
 /**
- * Where `SqlRateLimitStore` keeps what was taken: a row for each key with what its window holds, and a slot for each
- * moment at which something leaves it.
+ * Tables of `SqlRateLimitStore`: a row per key with the amount in its window, and a slot per time at which some of it
+ * leaves.
  *
  * @internal
  * @since 0.1.0
@@ -11,7 +11,7 @@ import type { Dialect } from "../engine/Dialect.js"
  * @category schemas
  */
 export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
-  // `leaves_from`: nothing leaves before. `leaves_by`: all has left then.
+  // `leaves_from`: nothing leaves before. `leaves_by`: everything has left by then.
   `CREATE TABLE lex_rates (
     rate_key ${types.key} PRIMARY KEY,
     total ${types.number} NOT NULL,

@@ -7,8 +7,8 @@
 import type { Dialect } from "../engine/Dialect.js"
 
 /**
- * Whose the events of a run are stands in `lex_runs`: `user_id` and `session_id`, which runs below another take over
- * from it as far as they were known then; `parent_run_id` leads to the rest.
+ * `lex_runs` has the owner of a run's events: `user_id` and `session_id`, which child runs inherit as far as known when
+ * they began; `parent_run_id` leads to the rest.
  *
  * @category schemas
  */

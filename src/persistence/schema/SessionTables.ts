@@ -1,14 +1,13 @@
 /**
- * The tables of sessions.
+ * Tables of sessions.
  *
- * What every turn changes of a session is a narrow row (`lex_sessions`); what may be large and seldom changes lies
- * apart from it (`lex_session_states`), so that a turn does not write it again. A session that is deleted while
- * branches need some of its turns stays as a row without contents (`status` 4) until these go too: its id is taken as
- * long.
+ * The fields that every turn changes are in a narrow row (`lex_sessions`); large, rarely changed fields are apart
+ * (`lex_session_states`), so that a turn does not rewrite them. A session deleted while branches need some of its turns
+ * remains as a row without contents (`status` 4) until these turns are deleted too; its id stays taken until then.
  *
- * Turns are numbered by the session that writes them (`place`). Those written one behind the other, each the parent of
- * the next, are a run (`run` is the place of its first one), so that a window of turns is a range of places; the first
- * one of a run knows where its parent lies.
+ * Turns are numbered by the session that writes them (`place`). Consecutive turns, each the parent of the next, form a
+ * run (`run` is the place of its first turn), so that a window of turns is a range of places. The first turn of a run
+ * has the place of its parent.
  *
  * @internal
  * @since 0.1.0
@@ -16,14 +15,14 @@
 import type { Dialect } from "../engine/Dialect.js"
 
 /**
- * The statuses of sessions by their codes; behind them that of what is left of a deleted one.
+ * Codes of the session statuses; the next code marks the remains of a deleted session.
  *
  * @category constants
  */
 export const statuses = ["active", "suspended", "closed", "expired"] as const
 
 /**
- * Below this a session is live.
+ * Statuses below this code are live.
  *
  * @category constants
  */
@@ -35,7 +34,7 @@ export const ended = 2
 export const deleted = 4
 
 /**
- * The kinds of checkpoints by their codes; those of the first two may have to make room.
+ * Codes of the checkpoint kinds. The first two kinds may be trimmed.
  *
  * @category constants
  */
@@ -124,8 +123,7 @@ export const tables = ({ types: { integer, key, number, text } }: Dialect): Read
 ]
 
 /**
- * Of the second version: what runs were asked and have not answered yet, beside the turns, and until when the processes
- * that answer are there.
+ * Tables of the second version: open exchanges, and the leases of the processes that answer them.
  *
  * @category schemas
  */

@@ -1,9 +1,9 @@
 /**
- * The tables of the first version, all of them: a database has those of every store, used or not, so that its version
- * is one number.
+ * All tables of the first version. A database has the tables of every store, used or not, so that its version is one
+ * number.
  *
- * Columns named `fence` are for a writer that owns a row for a while, as an entity of a cluster does: it counts up with
- * every new owner, and what an earlier one still writes is refused. Those named `revision` count the changes of a row,
+ * Columns named `fence` are for a writer that owns a row for a while, like an entity of a cluster: the number grows
+ * with every new owner, and writes of earlier owners are rejected. Columns named `revision` count the changes of a row,
  * for compare-and-set.
  *
  * @internal

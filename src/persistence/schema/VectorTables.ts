@@ -1,9 +1,9 @@
 /**
- * The tables of vectors.
+ * Tables of vectors.
  *
- * Vectors of one model and length are a space: a row of `lex_vector_indexes`. An index has one that is active, and
- * while it goes over to another model a second one that is being filled. Numbers of spaces are never used again, so
- * that a process that did not hear of the change writes nowhere.
+ * Vectors of one model and length form a space: a row of `lex_vector_indexes`. An index has one active space, and
+ * during a change of the model a second one that is being filled. Ids of spaces are never reused, so a process that
+ * missed the change cannot write into another space.
  *
  * @internal
  * @since 0.1.0
@@ -11,8 +11,8 @@
 import type { Dialect } from "../engine/Dialect.js"
 
 /**
- * Columns of a row of vectors, whatever the vector is kept as. `tags` are equalities that a selection can ask for,
- * `beginning` is `Selection.beginning`.
+ * Columns of a vector row except the vector. `tags` are equality conditions of selections, `beginning` is
+ * `Selection.beginning`.
  *
  * @category constants
  */
@@ -32,7 +32,7 @@ export const columns = [
 ] as const
 
 /**
- * A table of vectors and its indexes. One is by revision: for readers that catch up, and to count without reading
+ * A vector table and its indexes. The index by revision serves readers that catch up, and counts without reading
  * vectors.
  *
  * @category schemas
@@ -76,7 +76,7 @@ export const tables = (dialect: Dialect): ReadonlyArray<string> => {
       claimed_until ${types.number},
       UNIQUE (kind, name, model, dimensions)
     )`,
-    // Bound to its space: nothing can be written into one that is gone.
+    // Refers to its space, so that nothing is written into a deleted one.
     `CREATE TABLE lex_vector_owners (
       space_id ${types.integer} NOT NULL REFERENCES lex_vector_indexes (id),
       owner_id ${types.key} NOT NULL,

@@ -1,7 +1,7 @@
 /**
- * Sessions and turns as JSON text and back, at the price of JSON: the schema costs ten times as much, and nearly every
- * session and every turn is a plain one. Only what is not is put to the schema. No test here lets anything pass that
- * the schema would refuse or change.
+ * Encodes sessions and turns as JSON without their schemas, which cost ten times as much. Nearly every session and turn
+ * is plain JSON; the others go through the schema. The checks here accept nothing that the schema would reject or
+ * change.
  *
  * @internal
  * @since 0.1.0
@@ -42,7 +42,7 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every(each)
 
-/** Has these fields, may have those, and no others. */
+/** Requires some fields, allows others, and rejects the rest. */
 const struct = (
   required: { readonly [key: string]: Check },
   optional: { readonly [key: string]: Check } = {}
@@ -67,7 +67,7 @@ const isRef = struct({ sessionId: isId, turnId: isId })
 const isToolCall = struct({ id: isText, name: isText, params: isAnything }, { result: isAnything, isFailure: isFlag })
 
 /**
- * A turn that stands in its text as it is.
+ * A turn whose JSON is the turn itself.
  *
  * @category predicates
  */
@@ -117,7 +117,7 @@ const isSession = struct(
 )
 
 /**
- * What a turn changes of a session can be kept as it is.
+ * Whether the fields that a turn changes in a session can be stored unchanged.
  *
  * @category predicates
  */
@@ -132,7 +132,7 @@ export const isMoved = (session: Session): boolean =>
 
 const isPlace = struct(place, { head: isRef, checkpointId: isId })
 
-const over = <A>(isPlain: Check, codec: SessionCodec.Codec<A>): SessionCodec.Codec<A> => ({
+const makeCodec = <A>(isPlain: Check, codec: SessionCodec.Codec<A>): SessionCodec.Codec<A> => ({
   encode: (value) => {
     if (!isPlain(value)) return codec.encode(value)
     try {
@@ -155,19 +155,19 @@ const over = <A>(isPlain: Check, codec: SessionCodec.Codec<A>): SessionCodec.Cod
 /**
  * @category constants
  */
-export const session: SessionCodec.Codec<Session> = over(isSession, SessionCodec.session)
+export const session: SessionCodec.Codec<Session> = makeCodec(isSession, SessionCodec.session)
 
 /**
  * @category constants
  */
-export const turn: SessionCodec.Codec<SessionTurn> = over(isTurn, SessionCodec.turn)
+export const turn: SessionCodec.Codec<SessionTurn> = makeCodec(isTurn, SessionCodec.turn)
 
 const { checkpointId, depth, head, totalCost, totalTokens } = SessionCodec.sessionFields
 
-const placed = over(isPlace, SessionCodec.of(Schema.Struct({ head, depth, totalTokens, totalCost, checkpointId })))
+const placed = makeCodec(isPlace, SessionCodec.of(Schema.Struct({ head, depth, totalTokens, totalCost, checkpointId })))
 
 /**
- * What turns change of a session; its revision and time are fields of their own.
+ * The fields of a session that turns change, without its revision and time, which are stored separately.
  *
  * @category encoding
  */

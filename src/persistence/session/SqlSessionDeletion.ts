@@ -1,6 +1,6 @@
 /**
- * Deletes sessions, and of their turns all but those that lie on the way to a branch; these go with the last of the
- * branches.
+ * Deletes sessions with all of their turns except those in the lineage of a branch, which are deleted with the last
+ * such branch.
  *
  * @internal
  * @since 0.1.0
@@ -15,11 +15,11 @@ import * as Rows from "./SqlSessionRows.js"
 import type { Statements } from "./SqlSessionStatements.js"
 import { treeLock } from "./SqlSessionSteps.js"
 
-/** Turns that one statement deletes: SQLite lets nobody else run meanwhile. */
+/** Turns that one statement deletes. SQLite blocks other work meanwhile. */
 const CHUNK = 2_000
 
 interface Interval {
-  /** Both are not in it. */
+  /** Exclusive bounds. */
   readonly above: number
   readonly below: number
 }
@@ -34,7 +34,7 @@ export const make = (
   const { dialect } = database
   const { payloads } = statements
 
-  /** Gives how many turns stay, in runs. */
+  /** Succeeds with the number of runs that have remaining turns. */
   const thin = Effect.fnUntraced(function* (tx: Access, id: string, turns: number) {
     const needed = yield* tx.rows(statements.needed, [id, id, id, id, id])
     const gone: Array<Interval> = []
@@ -53,8 +53,8 @@ export const make = (
   })
 
   /**
-   * What is left of deleted sessions, from one that is needed less up to the first that is still there. Always from a
-   * branch to what it begins with, so that no two wait for each other.
+   * Removes what deleted sessions no longer need, from a session to the sessions that it branched from, up to the first
+   * one that exists. The order from a branch to its origin prevents deadlocks.
    */
   const prune = Effect.fnUntraced(function* (tx: Access, from: string | null) {
     let id = from

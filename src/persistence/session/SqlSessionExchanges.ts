@@ -1,5 +1,5 @@
 /**
- * What runs were asked in sessions and have not answered yet, and the leases of the processes that answer.
+ * Stores open exchanges of sessions, and the leases of the processes that answer them.
  *
  * @internal
  * @since 0.1.0
@@ -19,7 +19,7 @@ import type { Statements } from "./SqlSessionStatements.js"
 type Failure = SessionConflictError | SessionStorageError | SqlError
 
 /**
- * As the methods of the port.
+ * The exchange methods of the port.
  *
  * @category models
  */
@@ -64,7 +64,7 @@ export const make = (database: Database, statements: Statements): Exchanges => (
   orphans: Effect.fnUntraced(function* ({ at, limit }) {
     const room = statements.count(limit)
     const found: Array<Exchange> = []
-    /** Gives whether the owner has any open. */
+    /** Whether the owner has an open exchange. */
     const ofOwner = Effect.fnUntraced(function* (owner: string) {
       for (let after = ["", ""]; ; ) {
         const asked = room - found.length
@@ -76,7 +76,7 @@ export const make = (database: Database, statements: Statements): Exchanges => (
         after = [String(last["session_id"]), String(last["run_id"])]
       }
     })
-    // A page of leases at a time: those that own nothing are forgotten.
+    // Reads leases page by page and deletes those without exchanges.
     for (let place: readonly [number, string] = [-Number.MAX_VALUE, ""]; found.length < room; ) {
       const owners = yield* database.rows(statements.endedLeases, [at, ...place, room])
       for (const { owner_id: owner } of owners) {

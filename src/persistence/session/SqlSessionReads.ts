@@ -1,5 +1,5 @@
 /**
- * Reads sessions, turns and checkpoints: each call is one statement.
+ * Reads sessions, turns and checkpoints. Each call is one statement.
  *
  * @internal
  * @since 0.1.0
@@ -21,7 +21,7 @@ type Failing<F> = F extends (...args: infer A) => Effect.Effect<infer B, infer E
   : never
 
 /**
- * As the methods of the port that read.
+ * The reading methods of the port.
  *
  * @category models
  */

@@ -1,8 +1,8 @@
 /**
- * Sessions, turns and checkpoints as rows and back.
+ * Converts sessions, turns and checkpoints to rows and back.
  *
- * The small state of a session is written by itself and in the same words as that of its checkpoints, so that a large
- * one is kept once for all of them.
+ * The state of a session is stored separately and in the same form as that of its checkpoints, so that equal large
+ * states are stored once.
  *
  * @internal
  * @since 0.1.0
@@ -51,19 +51,19 @@ const {
 
 const place = { head, depth, totalTokens, totalCost }
 const moving = { ...place, updatedAt, revision, checkpointId }
-/** As it stands in the text: a schema of records loses a field that is named `__proto__`. */
+/** Keeps the value as it is: a schema of records loses a field named `__proto__`. */
 const Data = Schema.declare((value): value is { readonly [key: string]: unknown } => Predicate.isReadonlyRecord(value))
-/** These are always written, so that another text is not taken for one where all is left out. */
+/** These fields are always written, so that no state is an empty text. */
 const state = { activeSkills, activeTools, cuts, systemPrompt, metadata: Data, variables: Data }
 const lineage = Schema.Array(Session.Ancestor)
 
 const Moving = Schema.Struct(moving)
 const Standing = Schema.Struct({ ...moving, id, createdAt, status })
 const State = Schema.Struct(state)
-/** Of a session, beside its columns. */
+/** The fields of a session that are not columns. */
 const Profile = Schema.Struct({ userId, parentSessionId, rootSessionId, branchName, lineage })
 const WholeState = Schema.Struct({ ...state, ...place, status })
-/** Of a checkpoint: all but the state that sessions have in common with it. */
+/** The fields of a checkpoint without the state that it shares with sessions. */
 const Facts = Schema.Struct({
   ...Session.SessionCheckpoint.fields,
   state: Schema.Struct({ ...place, status }),
@@ -78,7 +78,7 @@ const facts = SessionCodec.of(Facts)
 const checkMoving = Schema.encodeSync(Moving)
 const checkStanding = Schema.encodeSync(Standing)
 
-/** JSON would have written null for what is not finite. */
+/** JSON would write null for a non-finite number. */
 const checked = <A extends { readonly totalCost: number }>(check: (value: A) => unknown, value: A): Encoded<void> =>
   Effect.try({
     try: () => {
@@ -88,13 +88,13 @@ const checked = <A extends { readonly totalCost: number }>(check: (value: A) => 
     catch: () => Refusals.notJson
   })
 
-/** JSON knows no negative zero. */
+/** JSON has no negative zero. */
 const plain = (value: number): number => value + 0
 
 const keyOrNull = (text: string | undefined): string | null => (text === undefined ? null : KeyText.encode(text))
 
 /**
- * Of nobody: the empty text, which is no id.
+ * Without a user it is the empty text, which is not an id.
  *
  * @category conversions
  */
@@ -102,14 +102,14 @@ export const userKey = (user: string | null | undefined): string =>
   user === undefined || user === null ? "" : KeyText.encode(user)
 
 /**
- * Scopes of large texts: those of turns go with the turns, which may stay longer than their session.
+ * Scopes of large texts. Those of turns are deleted with the turns, which may outlive their session.
  *
  * @category constants
  */
 export const scopes = { turns: "lex_session_turns ", states: "lex_session_states " } as const
 
 /**
- * What a turn changes, in the order of `Statements.moving`.
+ * The fields that a turn changes, in the order of `Statements.moving`.
  *
  * @category conversions
  */
@@ -145,7 +145,7 @@ export const checkMoved = (session: Session.Session): Encoded<void> =>
   PlainSession.isMoved(session) ? Effect.void : checked(checkMoving, session)
 
 /**
- * What lies apart from the columns of a session.
+ * The texts of a session beside its columns.
  *
  * @category models
  */
@@ -167,7 +167,7 @@ const packed = <A>(codec: SessionCodec.Codec<A>, value: A): Encoded<Payloads.Pac
   Effect.flatMap(codec.encode(value), Payloads.pack)
 
 /**
- * Fails where something of the session could not be read again.
+ * Fails if a part of the session could not be read back.
  *
  * @category conversions
  */
@@ -181,7 +181,7 @@ export const sessionRest = (session: Session.Session): Encoded<Rest> =>
   )
 
 /**
- * A turn as it is written.
+ * A turn ready to be written.
  *
  * @category models
  */
@@ -202,7 +202,7 @@ export const turnRow = (turn: Session.SessionTurn): Encoded<TurnRow> =>
   }))
 
 /**
- * A checkpoint as it is written.
+ * A checkpoint ready to be written.
  *
  * @category models
  */
@@ -230,7 +230,7 @@ export const checkpointRow = (checkpoint: Session.SessionCheckpoint): Encoded<Ch
     ]
   }))
 
-/** The columns that a text is read from: itself, or what it refers to. */
+/** Reads a text from its column, or from the data that it refers to. */
 const read = <A>(codec: Codec<A>, row: Row, body: string, data: string): Decoded<A> => {
   const text = Payloads.unpack({ body: row[body], data: row[data] })
   return text === undefined ? Either.left(SessionCodec.unreadable(codec.name)) : codec.decode(text)
@@ -241,7 +241,7 @@ interface Codec<A> {
   readonly decode: (text: string) => Decoded<A>
 }
 
-/** What cannot be read is told by its table: ids are of users. */
+/** Errors name the table only, because ids are user data. */
 const named = <A, I>(
   schema: Schema.Schema<A, I>,
   name: string,
@@ -260,7 +260,7 @@ const named = <A, I>(
         return Either.left(SessionCodec.unreadable(name))
       }
       if (isPlain(value)) return Either.right(value as A)
-      // What we have written needs no default, and is five times as fast to check as to decode.
+      // Data written by this version needs no defaults, and checking is five times as fast as decoding.
       return Either.orElse(whole(value), () => Either.mapLeft(decode(value), () => SessionCodec.unreadable(name)))
     }
   }

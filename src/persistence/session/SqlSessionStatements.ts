@@ -115,7 +115,7 @@ const sessionStatements = ({ dialect }: Database, { sessionColumns, states }: Pr
     loadAll: sql(`SELECT ${sessionColumns} FROM lex_sessions s ${states} WHERE ${dialect.oneOf("s.id")}`),
     standing: sql("SELECT status, revision FROM lex_sessions WHERE id = ?"),
     standingForUpdate: sql(`SELECT status, revision, user_id FROM lex_sessions WHERE id = ?${dialect.forUpdate}`),
-    /** With the place it begins at, and whether something large is kept of it. */
+    /** Includes the position it branches from, and whether it has large texts. */
     insert: sql(insertSession(["base_session", "base_run", "base_place", "is_heavy"])),
     insertState: sql(`INSERT INTO lex_session_states (session_id, body, ref, state, state_ref) VALUES (${values(5)})`),
     setState: sql("UPDATE lex_session_states SET body = ?, ref = ?, state = ?, state_ref = ? WHERE session_id = ?"),
@@ -144,7 +144,7 @@ const exchangeStatements = ({ dialect }: Database) => {
     deleteExchanges: sql("DELETE FROM lex_session_exchanges WHERE session_id = ?"),
     lease: sql(`INSERT INTO lex_session_leases (owner_id, until) VALUES (?, ?)
       ON CONFLICT (owner_id) DO UPDATE SET until = excluded.until`),
-    /** One that never had a lease has none that lasts. */
+    /** An owner without a lease gets one that has ended. */
     owner: sql("INSERT INTO lex_session_leases (owner_id, until) VALUES (?, 0) ON CONFLICT (owner_id) DO NOTHING"),
     endedLeases: sql(`SELECT until, owner_id FROM lex_session_leases WHERE until <= ? AND (until, owner_id) > (?, ?)
       ORDER BY until, owner_id LIMIT ?`),
@@ -169,7 +169,7 @@ const turnInsert = [
 
 const turnStatements = ({ dialect }: Database, { turnColumns, turnPayloads }: Projections) => {
   const { sql } = dialect
-  /** From the head back: a run, then the one that its first turn has its parent in, until there are enough turns. */
+  /** Reads back from the head: a run, then the run with the parent of its first turn, until there are enough turns. */
   const window = (hasSince: boolean): string => {
     const mark = (of: string): string =>
       hasSince
@@ -242,15 +242,12 @@ const deletionStatements = ({ dialect }: Database) => {
     deleteCheckpoints: sql("DELETE FROM lex_session_checkpoints WHERE session_id = ?"),
     deleteState: sql("DELETE FROM lex_session_states WHERE session_id = ?"),
     deleteSession: sql("DELETE FROM lex_sessions WHERE id = ?"),
-    /** What is left has no owner, and stands in no list. */
+    /** The remaining row has no owner and is in no list. */
     bury: sql(`UPDATE lex_sessions SET status = ${SessionTables.deleted}, user_id = '', parent_id = NULL, root_id = '',
       created_at = 0, updated_at = 0, head_session = NULL, head_turn = NULL, depth = 0, total_tokens = 0,
       total_cost = 0, checkpoint_id = NULL, revision = revision + 1 WHERE id = ?`),
     deleteTurns: sql("DELETE FROM lex_session_turns WHERE session_id = ? AND place > ? AND place < ?"),
-    /**
-     * Of each run of a session the last place that lies on the way to where another session begins, or to a turn of
-     * another one.
-     */
+    /** The last place of each run of a session that is in the lineage of another session's origin or turn. */
     needed: sql(`WITH RECURSIVE need (run, place) AS (
         SELECT run, place FROM (
           SELECT base_run AS run, MAX(base_place) AS place FROM lex_sessions
@@ -289,7 +286,8 @@ const makeList =
     const { after, parentSessionId, rootSessionId, userId } = options
     const isInTree = parentSessionId !== undefined || rootSessionId !== undefined
     const time = options.order === "updated" ? "updated_at" : "created_at"
-    // Of one tree there are few, and there is no index of them by this time: none of another may be taken for it.
+    // A tree has few sessions and no index by this time. The expression keeps the planner from using an unrelated
+    // index.
     const by = isInTree && time === "updated_at" ? "updated_at + 0" : time
     const filters: Array<string> = []
     const params: Array<Param> = []

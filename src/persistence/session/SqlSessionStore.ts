@@ -1,11 +1,11 @@
 /**
- * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one
- * database: of two that write to one session at once one gets a `SessionConflictError`, and limits hold for all of them
+ * A `SessionStore` in SQLite or Postgres, on the `SqlClient` in context. Any number of processes may share a database:
+ * of two concurrent writers of one session one gets a `SessionConflictError`, and limits apply to all processes
  * together.
  *
- * A turn is a row of its own and never written again. What a turn writes grows neither with the conversation nor with
- * what the session holds beside it; a window of turns is read by one statement that looks at these turns alone. Of a
- * session's checkpoints equal large states are kept once.
+ * A turn is a row of its own and is never rewritten. The cost of a turn grows neither with the conversation nor with
+ * the state of the session. One statement reads a window of turns and examines only these turns. Equal large states of
+ * a session's checkpoints are stored once.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ const stored = <A, E, R>(
     Effect.fail(new SessionStorageError(SqlFailure.fields(error)))
   ) as Effect.Effect<A, Exclude<E, SqlError> | SessionStorageError, R>
 
-const over = (database: Database): SessionStore.Service => {
+const makeService = (database: Database): SessionStore.Service => {
   const statements = SqlSessionStatements.make(database)
   const reads = SqlSessionReads.make(database, statements)
   const writes = SqlSessionWrites.make(database, statements)
@@ -64,14 +64,14 @@ const over = (database: Database): SessionStore.Service => {
 }
 
 /**
- * Fails with `MigrationError` (`absent`) on a database that has not our tables.
+ * Fails with `MigrationError` (`absent`) if the database lacks the tables.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const make: Effect.Effect<SessionStore.Service, MigrationFailure, SqlClient.SqlClient> = Effect.map(
   MigrationRun.open({ migrate: false }),
-  over
+  makeService
 )
 
 /**
@@ -84,10 +84,10 @@ export const layer: Layer.Layer<SessionStore.SessionStore, MigrationFailure, Sql
 )
 
 /**
- * Brings the tables of the database to the version of this code first.
+ * Migrates the database first.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layerMigrated: Layer.Layer<SessionStore.SessionStore, MigrationFailure, SqlClient.SqlClient> =
-  Layer.effect(SessionStore.SessionStore, Effect.map(MigrationRun.open({ migrate: true }), over))
+  Layer.effect(SessionStore.SessionStore, Effect.map(MigrationRun.open({ migrate: true }), makeService))

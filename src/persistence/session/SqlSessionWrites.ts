@@ -1,6 +1,6 @@
 /**
- * Writes sessions, turns and checkpoints. Each call is one transaction, which locks the rows that it depends on before it
- * reads them.
+ * Writes sessions, turns and checkpoints. Each call is one transaction, which locks the rows that it depends on before
+ * it reads them.
  *
  * @internal
  * @since 0.1.0

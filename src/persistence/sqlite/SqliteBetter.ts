@@ -1,5 +1,5 @@
 /**
- * SQLite by `better-sqlite3`.
+ * The driver for `better-sqlite3`.
  *
  * @internal
  * @since 0.1.0
@@ -83,7 +83,7 @@ class Prepared implements SqliteDriver.Prepared {
 }
 
 export const load = async (): Promise<SqliteDriver.Driver> => {
-  // A peer that need not be there, nor its types.
+  // An optional peer: neither the package nor its types may be installed.
   const specifier: string = "better-sqlite3"
   const module = (await import(specifier)) as Module
   return {
@@ -91,7 +91,7 @@ export const load = async (): Promise<SqliteDriver.Driver> => {
     closesWhole: true,
     open: ({ extensions, file, readonly }) => {
       const database = new module.default(file, { readonly, timeout: 0 })
-      // Others may write on the connection of a stream.
+      // Allows other writes on the connection while a stream is open.
       database.unsafeMode(true)
       for (const path of extensions) database.loadExtension(path)
       return {

@@ -1,5 +1,5 @@
 /**
- * Waiting for a lock that another process holds: by trying again, so that all other work goes on meanwhile.
+ * Waits for a lock held by another process by retrying, without blocking the event loop.
  *
  * @internal
  * @since 0.1.0
@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as SqliteFailure from "./SqliteFailure.js"
 
-/** Another process goes by the time of the machine, whatever the clock of this fiber is. */
+/** Other processes run on system time, whatever the clock of this fiber is. */
 const machine = Clock.make()
 
 /**
@@ -19,8 +19,8 @@ const machine = Clock.make()
 export const now = (): number => machine.unsafeCurrentTimeMillis()
 
 /**
- * Milliseconds: pauses grow up to the first; who has waited for so long looks more often than others, so that nobody is
- * left behind.
+ * Milliseconds. Pauses grow up to the first value; a fiber that has waited for a while retries more often than others,
+ * so that none starves.
  */
 const MAX_PAUSE = 25
 const LONG_WAIT = 500
@@ -56,8 +56,8 @@ const again = <A>(attempt: () => A, from: number, millis: number, count: number)
   )
 
 /**
- * What is tried holds nothing after it has failed. A failure for another reason ends it at once. `millis` from when
- * `since` says, which is asked where there is something to wait for: from then on unless given; 0 tries once.
+ * Retries while the database is busy; any other failure ends it. `attempt` must hold nothing after a failure. The limit
+ * of `millis` counts from `since`, which is read on the first wait; by default from then on. 0 tries once.
  *
  * @category combinators
  */
@@ -69,13 +69,13 @@ export const retry = <A>(attempt: () => A, millis: number, since: () => number =
     })
   )
 
-/** Milliseconds that a process which is not alone goes on writing, and after which it takes itself to be alone. */
+/** Milliseconds that a process with competitors keeps writing, and after which it considers itself alone. */
 const SPELL = 20
 const MEMORY = 1000
 
 /**
- * A process that writes all the time would leave others only the moments between two transactions. One that has found
- * another one in its way lately stands back for a moment now and then.
+ * A process that writes all the time would leave others only the gaps between its transactions. One that met another
+ * process lately pauses briefly now and then.
  *
  * @category models
  */

@@ -1,15 +1,15 @@
 /**
- * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and
- * failures with each.
+ * SQLite as an `SqlClient` of `@effect/sql`, through `node:sqlite`, `libsql` or `better-sqlite3`, with the same files,
+ * values and failures for each.
  *
- * Transactions begin immediate, and wait for their turn in the order in which they came; statements by themselves and
- * streams go on meanwhile. Whoever waits for a lock of another process does not stop this one, and can be interrupted.
- * Durations of waits are those of the machine, not of Effect's `Clock`.
+ * Transactions begin immediate and wait for their turn in order; single statements and streams continue meanwhile.
+ * Waiting for a lock of another process does not block this one and is interruptible. Waits are measured in system
+ * time, not by Effect's `Clock`.
  *
- * Texts are kept as UTF-8: half a surrogate pair comes back as U+FFFD; `libsql`, and `node:sqlite` before Node 24, give
- * a text with NUL only up to that. Files that `libsql` had open are closed about a second after the client, by a
- * collection of garbage: its version 0.5 has no other end for statements. `DROP` and `VACUUM` fail with `SQLITE_LOCKED`
- * in a database in memory while a stream of it is open.
+ * Texts are stored as UTF-8: a lone surrogate comes back as U+FFFD; `libsql`, and `node:sqlite` before Node 24, return
+ * a text only up to its first NUL. Files that `libsql` had open are closed about a second after the client, by a
+ * garbage collection, because its version 0.5 cannot finalize statements otherwise. In a database in memory, `DROP` and
+ * `VACUUM` fail with `SQLITE_LOCKED` while a stream of it is open.
  *
  * @since 0.1.0
  */
@@ -48,8 +48,8 @@ import * as SqliteTransaction from "./SqliteTransaction.js"
 export type Driver = SqliteDriver.Name
 
 /**
- * `normal`: what was committed survives the end of the process, and the file stays whole, but a loss of power may take
- * the last transactions. `full`: they survive that, too; each waits for the disk.
+ * `normal`: commits survive the end of the process and the file stays intact, but a power loss may lose the last
+ * transactions. `full`: they survive a power loss too; each commit waits for the disk.
  *
  * @since 0.1.0
  * @category models
@@ -64,24 +64,25 @@ export interface Options {
   /** A path, a `file:` URL without a query, or `:memory:` for a database that ends with the client. */
   readonly file: string
   /**
-   * `auto`: `node:sqlite` from Node 22 on, else `libsql`. A driver that is not there is a failure, never another one.
+   * `auto` selects `node:sqlite` from Node 22 on and `libsql` before. A missing driver is an error; there is no
+   * fallback.
    */
   readonly driver?: Driver | "auto" | undefined
-  /** How long to wait for locks of other processes. 5 seconds; 0 does not wait. */
+  /** Time limit for locks of other processes; 0 does not wait. Default: 5 seconds. */
   readonly busyTimeout?: Duration.DurationInput | undefined
-  /** `normal`. */
+  /** Default: `normal`. */
   readonly synchronous?: SynchronousLevel | undefined
-  /** Statements to keep prepared on each connection. 256. */
+  /** Prepared statements per connection. Default: 256. */
   readonly statementCache?: number | undefined
-  /** The file must be there; nothing is written to it. */
+  /** Opens an existing file without writing to it. Default: false. */
   readonly readonly?: boolean | undefined
-  /** Makes the folders that the file is to be in. Off. */
+  /** Creates the directories of the file. Default: false. */
   readonly createDirectories?: boolean | undefined
-  /** The file grows to so many pages (of 4 kB) at most; what needs more fails as on a full disk. */
+  /** The most pages (of 4 kB) of the file. Beyond that, writes fail as on a full disk. */
   readonly maxPages?: number | undefined
   /**
-   * To load into each connection: `sqlite-vec`, which must be installed (npm install sqlite-vec), or paths of
-   * libraries. None.
+   * Extensions to load into each connection: `sqlite-vec`, which must be installed (npm install sqlite-vec), or paths
+   * of libraries. Default: none.
    */
   readonly extensions?: ReadonlyArray<string> | undefined
 }
@@ -94,18 +95,17 @@ export interface Service extends SqlClient.SqlClient {
   readonly driver: Driver
   /** An absolute path, or `:memory:`. */
   readonly file: string
-  /** For statements that are in no transaction: needs no scope and makes no spans. */
+  /** Runs statements outside of transactions, without a scope and without spans. */
   readonly connection: Connection
-  /** Succeeds if the database answers and is one. */
+  /** Succeeds if the file is a database and it answers. */
   readonly health: Effect.Effect<void, DatabaseError>
   /**
-   * Copies what is committed into a new file, which must not be there; other connections and processes write on. This
-   * process does nothing else while SQLite copies, about a second for 200 MB.
+   * Copies the committed data into a new file, whose path must be free. Other connections and processes keep writing.
+   * This process is blocked while SQLite copies, about a second for 200 MB.
    */
   readonly backup: (path: string) => Effect.Effect<void, DatabaseError>
   /**
-   * Moves what the write-ahead log has into the file and empties the log. Waits for those who read or write as for a
-   * lock.
+   * Moves the write-ahead log into the file and truncates the log. Waits for readers and writers as for a lock.
    */
   readonly checkpoint: Effect.Effect<void, DatabaseError>
 }
@@ -117,8 +117,8 @@ export interface Service extends SqlClient.SqlClient {
 export class SqliteClient extends Context.Tag("effect-lexigram/persistence/SqliteClient")<SqliteClient, Service>() {}
 
 /**
- * How safe what is written in here is: read when a transaction begins, and by each statement that writes by itself.
- * `undefined`: as the client was opened. Costs nothing while it stays the same.
+ * The durability of writes in scope: read when a transaction begins, and by each single statement that writes.
+ * `undefined` uses the level of the client. Costs nothing while it does not change.
  *
  * @since 0.1.0
  * @category references
@@ -130,7 +130,7 @@ const toDatabaseError = SqlFailure.toDatabaseError("sqlite")
 const invalid = (message: string, hint: string): PersistenceConfigurationError =>
   new PersistenceConfigurationError({ message, hint })
 
-/** As a path of its own, so that no driver takes it for something else: `libsql` opens `http:` by network. */
+/** Resolves the path, so that no driver interprets it: `libsql` would open `http:` over the network. */
 const pathOf = (file: string): Effect.Effect<string, PersistenceConfigurationError> => {
   if (file === ":memory:") return Effect.succeed(file)
   if (file === "" || file.includes("\0"))
@@ -217,7 +217,7 @@ const present: DatabaseError = new DatabaseError({
 const uncopied = (): DatabaseError =>
   new DatabaseError({ backend: "sqlite", reason: "unreachable", message: "The copy of the database cannot be written" })
 
-/** Under a name of its own until it is whole and on the disk. */
+/** Writes to a temporary name until the copy is complete and synced. */
 const backup =
   (pool: SqlitePool.Pool) =>
   (path: string): Effect.Effect<void, DatabaseError> => {
@@ -235,7 +235,7 @@ const backup =
         } finally {
           await file.close()
         }
-        // Fails where something is; a rename would replace it.
+        // Fails if the path is taken; a rename would replace the file.
         await Fs.link(part, target)
       },
       catch: (error) => ((error as { readonly code?: unknown }).code === "EEXIST" ? present : uncopied())
@@ -270,7 +270,7 @@ export const make = (
       compiler,
       spanAttributes: attributes
     })
-    // A transaction of another database is none for these statements.
+    // Ignores a transaction of another database.
     const acquirer = Effect.withFiberRuntime<Connection, SqlError>((fiber) =>
       Effect.succeed(pool.leaseOf(fiber.currentContext)?.[0] ?? pool.direct)
     )

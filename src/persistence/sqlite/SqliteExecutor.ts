@@ -39,7 +39,7 @@ export interface Host {
   readonly courtesy: SqliteBusy.Courtesy
   readonly main: Session
   readonly leaseOf: (context: Context.Context<never>) => readonly [connection: Connection, depth: number] | undefined
-  /** Runs at once, or after the event loop had its turn. */
+  /** Runs at once, or after a turn of the event loop. */
   readonly inTurn: <A, E>(isAhead: boolean, next: () => Effect.Effect<A, E>) => Effect.Effect<A, E>
   /** Records that a write of this process succeeded. */
   readonly free: () => void

@@ -1,5 +1,5 @@
 /**
- * Libraries that SQLite loads, by the names of the packages that bring them or by their paths.
+ * Resolves SQLite extensions from package names or paths.
  *
  * @internal
  * @since 0.1.0
@@ -19,7 +19,7 @@ const pathOf = (extension: string): Effect.Effect<string, PersistenceConfigurati
   extension === "sqlite-vec"
     ? Effect.tryPromise({
         try: async () => {
-          // A peer that need not be there.
+          // An optional peer.
           const specifier: string = "sqlite-vec"
           return ((await import(specifier)) as SqliteVec).getLoadablePath()
         },
@@ -32,7 +32,7 @@ const pathOf = (extension: string): Effect.Effect<string, PersistenceConfigurati
     : Effect.succeed(extension)
 
 /**
- * The paths of the extensions, each of which can be loaded.
+ * The paths of the extensions. Fails if one cannot be loaded.
  *
  * @category constructors
  */

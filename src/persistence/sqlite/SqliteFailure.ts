@@ -1,6 +1,5 @@
 /**
- * What the drivers of SQLite fail with, in one form: the code has SQLite's own name, and no parameter stands in the
- * message.
+ * Failures of the SQLite drivers in one form: with SQLite's own code, and without parameters in the message.
  *
  * @internal
  * @since 0.1.0
@@ -41,9 +40,9 @@ const nameOf = (code: number): string => {
  */
 export class SqliteFailure extends Error {
   override readonly name = "SqliteFailure"
-  /** `SQLITE_CONSTRAINT_UNIQUE`. */
+  /** Like `SQLITE_CONSTRAINT_UNIQUE`. */
   readonly code: string
-  /** A part of it was done: it must not be tried again. */
+  /** Part of the work was done, so it must not be retried. */
   readonly isPartial: boolean
   constructor(code: string, message: string, isPartial = false) {
     super(message)
@@ -53,7 +52,7 @@ export class SqliteFailure extends Error {
 }
 
 /**
- * Full-text queries come back in messages, and they are parameters: `fts5: syntax error near "…"`, `no such column: …`.
+ * Messages quote full-text queries, which are parameters: `fts5: syntax error near "…"`, `no such column: …`.
  */
 const withoutParams = (message: string, params: ReadonlyArray<unknown>): string => {
   const texts = params.filter((param): param is string => typeof param === "string")
@@ -69,7 +68,7 @@ const withoutParams = (message: string, params: ReadonlyArray<unknown>): string 
 }
 
 /**
- * From what a driver has thrown. `fallback` is the code of what has none.
+ * Converts what a driver has thrown. `fallback` is the code of an error without one.
  *
  * @category conversions
  */
@@ -106,7 +105,7 @@ const find = (error: unknown): SqliteFailure | undefined => {
 }
 
 /**
- * The code of an `SqlError`, of its cause or of anything else with one, whatever the driver: `SQLITE_FULL`,
+ * The code of an `SqlError`, of its cause or of any other error with one, for every driver: `SQLITE_FULL`,
  * `SQLITE_CONSTRAINT_UNIQUE`.
  *
  * @category accessors
@@ -114,7 +113,7 @@ const find = (error: unknown): SqliteFailure | undefined => {
 export const codeOf = (error: unknown): string | undefined => find(error)?.code
 
 /**
- * Somebody else holds a lock, and nothing was done.
+ * Whether another process held a lock and nothing was done.
  *
  * @category predicates
  */

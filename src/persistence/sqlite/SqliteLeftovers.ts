@@ -1,8 +1,7 @@
 /**
- * Files that a driver keeps open after it closed their connection, until its statements are collected as garbage:
- * nothing else finalizes the statements of `libsql` 0.5. One collection stands for all connections that were closed
- * since the last one, and collections take a small part of the time, however often connections are closed and however
- * large the heap is.
+ * Files that `libsql` 0.5 keeps open after their connection was closed, until garbage collection finalizes its
+ * statements. One collection serves all connections closed since the last one, and collections take a small share of
+ * the time, however many connections are closed and however large the heap is.
  *
  * @internal
  * @since 0.1.0
@@ -10,16 +9,16 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
-/** Milliseconds from the first closing to the collection. */
+/** Milliseconds from the first close to the collection. */
 const patience = 1000
 
-/** A collection that took a time is followed by none for so many times as long. */
+/** After a collection, the next one waits at least this many times its duration. */
 const rest = 20
 
-/** So many connections are not waited with: each of them holds up to three files. */
+/** This many closed connections trigger a collection: each holds up to three files. */
 const most = 100
 
-/** What a process is asked for. */
+/** What is needed of the process. */
 export interface Machine {
   readonly now: () => number
   /** Calls later, without keeping the process alive. */
@@ -32,7 +31,7 @@ export interface Machine {
  * @category models
  */
 export interface Leftovers {
-  /** A connection is closed. The value is what goes when its statements go. */
+  /** Records that a connection was closed. The value is garbage when its statements are. */
   readonly closed: (pin: object) => void
 }
 
@@ -41,7 +40,7 @@ export interface Leftovers {
  * @category constructors
  */
 export const make = ({ collect, later, now }: Machine): Leftovers => {
-  /** Closed and not collected. */
+  /** Closed connections that are not collected yet. */
   let open = 0
   let sinceLast = 0
   let notBefore = Number.NEGATIVE_INFINITY
@@ -70,7 +69,7 @@ export const make = ({ collect, later, now }: Machine): Leftovers => {
 
 const absent = (): void => undefined
 
-/** The collector of the engine; does nothing where it cannot be reached. */
+/** The garbage collector of the engine; does nothing if it is not accessible. */
 const collector = (): (() => void) => {
   try {
     setFlagsFromString("--expose-gc")
@@ -83,7 +82,7 @@ const collector = (): (() => void) => {
 
 let known: (() => void) | undefined
 
-/** Those of this process. */
+/** The leftovers of this process. */
 export const ofProcess: Leftovers = make({
   now: () => performance.now(),
   later: (millis, call) => void setTimeout(call, millis).unref(),

@@ -1,6 +1,6 @@
 /**
- * SQLite by `libsql`, which never resets a statement that another one was in the way of, and has no end for rows that
- * nobody wants any more. Until a statement that writes is reset, no other one of its connection is committed.
+ * The driver for `libsql`, which never resets a statement that failed because of a lock, and cannot close unfinished
+ * rows. Until a statement that writes is reset, its connection commits no other one.
  *
  * @internal
  * @since 0.1.0
@@ -41,7 +41,7 @@ const drain = (rows: Iterator<unknown>): void => {
   try {
     while (rows.next().done !== true);
   } catch {
-    // It was interrupted, which is what ends it.
+    // The interruption ends it.
   }
 }
 
@@ -83,8 +83,8 @@ class Prepared implements SqliteDriver.Prepared {
     return rows.length === 0 ? [] : toRows(rows, this.columns())
   }
   first(params: ReadonlyArray<Bindable>): Row | undefined {
-    // One of its own: behind a list without rows the next single row would be missing, and behind an error it would be
-    // that error again.
+    // Uses a separate statement: after a list without rows the next single row would be missing, and after an error it
+    // would be the same error again.
     const statement = this.single ?? this.handle.statement(this.sql)
     this.single = undefined
     const row = this.guarded(params, () => statement.get(params), statement)
@@ -131,7 +131,7 @@ class Handle implements SqliteDriver.Handle {
   private readonly live = new Set<Iterator<unknown>>()
   private readonly unwanted = new Set<Iterator<unknown>>()
   private readonly isFile: boolean
-  /** As old as the statements, and garbage when they are. */
+  /** Becomes garbage together with the statements. */
   private pin: object | undefined = {}
   constructor(database: Database, isFile: boolean) {
     this.database = database
@@ -169,8 +169,7 @@ class Handle implements SqliteDriver.Handle {
     this.sweep()
   }
   /**
-   * An interruption reaches all statements of the connection that are not over: it waits for those that are still
-   * wanted.
+   * An interruption reaches all running statements of the connection, so it waits until no wanted one is running.
    */
   private sweep(): void {
     if (this.live.size > 0 || this.unwanted.size === 0) return
@@ -179,8 +178,8 @@ class Handle implements SqliteDriver.Handle {
     this.unwanted.clear()
   }
   /**
-   * What begins while an interrupted statement is not over is interrupted before its first step, and an interrupted
-   * statement is reset: so this one begins again without doing anything.
+   * A statement that begins while an interrupted one is running is interrupted before its first step, and an
+   * interrupted statement is reset. So this resets the statement without doing anything else.
    */
   reset(statement: Statement, params: ReadonlyArray<Bindable>): void {
     const open = this.database.prepare("SELECT 1 UNION ALL SELECT 2")

@@ -1,5 +1,5 @@
 /**
- * SQLite by `node:sqlite`.
+ * The driver for `node:sqlite`.
  *
  * @internal
  * @since 0.1.0
@@ -54,8 +54,8 @@ class Prepared implements SqliteDriver.Prepared {
     this.isReader = this.columns.length > 0
   }
   /**
-   * Before Node 24, the first rows after the tables were changed have as many values as there were columns before. True
-   * if they are to be read again.
+   * Before Node 24, the first rows after a schema change have as many values as the old columns. Returns true if they
+   * must be read again.
    */
   private isStale(): boolean {
     if (this.traits?.hasStar !== true) return false
@@ -114,9 +114,9 @@ class Prepared implements SqliteDriver.Prepared {
   }
 }
 
-/** `undefined` where it cannot give rows as lists: before Node 22.16. */
+/** `undefined` if the version cannot return rows as lists: before Node 22.16. */
 export const load = async (): Promise<SqliteDriver.Driver | undefined> => {
-  // Node 20 has no such module, nor its types.
+  // Node 20 has neither the module nor its types.
   const specifier: string = "node:sqlite"
   const module = (await import(specifier)) as Module
   if (!("setReturnArrays" in module.StatementSync.prototype)) return undefined
@@ -127,7 +127,7 @@ export const load = async (): Promise<SqliteDriver.Driver | undefined> => {
       const allowExtension = extensions.length > 0
       const database = new module.DatabaseSync(file, { readOnly: readonly, allowExtension })
       for (const path of extensions) database.loadExtension(path)
-      // No statement loads any other.
+      // Prevents statements from loading others.
       if (allowExtension) database.enableLoadExtension(false)
       return {
         prepare: (sql, traits) => new Prepared(database.prepare(sql), traits),

@@ -1,6 +1,6 @@
 /**
- * One open connection to SQLite: its settings, its prepared statements, and values as they are to be. Everything here
- * is synchronous and throws `SqliteFailure`s.
+ * One open connection to SQLite with its settings and prepared statements. All methods are synchronous and throw
+ * `SqliteFailure`s.
  *
  * @internal
  * @since 0.1.0
@@ -13,7 +13,7 @@ import * as SqliteText from "./SqliteText.js"
 import * as SqliteValues from "./SqliteValues.js"
 
 /**
- * What connections to one file have in common.
+ * What all connections to one file share.
  *
  * @category models
  */
@@ -25,7 +25,7 @@ export interface Shared {
   readonly statementCache: number
   readonly maxPages: number | undefined
   readonly extensions: ReadonlyArray<string>
-  /** Counts up when tables change: statements that were prepared before may have other columns now. */
+  /** Grows when the schema changes: statements prepared before may have other columns now. */
   schema: number
 }
 
@@ -46,7 +46,7 @@ export class Session {
   readonly handle: SqliteDriver.Handle
   private readonly shared: Shared
   private readonly known = new Map<string, Known>()
-  /** And whether they belong to the lease in which they were opened. */
+  /** Maps each cursor to whether it belongs to the lease in which it was opened. */
   private readonly cursors = new Map<SqliteDriver.Cursor, boolean>()
   private schema: number
   private level: Level
@@ -65,8 +65,8 @@ export class Session {
   }
 
   /**
-   * To be called once, again when somebody was in its way. `isReader`: it never writes. Waiting for locks is not left
-   * to SQLite: it would stop all other work of the process.
+   * Call it once, and again after a lock. `isReader` forbids writes. SQLite must not wait for locks itself, because
+   * that would block the process.
    */
   configure(isReader: boolean): void {
     this.guarded(none, () => {
@@ -75,7 +75,7 @@ export class Session {
       this.handle.exec(`PRAGMA foreign_keys = ON; PRAGMA synchronous = ${this.level}`)
       if (maxPages !== undefined) this.handle.exec(`PRAGMA max_page_count = ${maxPages}`)
       if (isReader) this.handle.exec("PRAGMA query_only = ON")
-      // The first that needs the file: it may not be there, or be something else.
+      // The first statement that needs the file: it may be missing or not a database.
       const mode = this.pragma("journal_mode")
       if (file === ":memory:" || readonly || mode === "wal") return
       const now = this.pragma("journal_mode = WAL")
@@ -84,12 +84,12 @@ export class Session {
     })
   }
 
-  /** The first value that a pragma gives. */
+  /** The first value that a pragma returns. */
   pragma(text: string): unknown {
     return this.guarded(none, () => this.handle.prepare(`PRAGMA ${text}`).values(none)[0]?.[0])
   }
 
-  /** As it was at the last preparation of the text; asks nobody. */
+  /** As of the last preparation of the text. */
   isRead(sql: string): boolean {
     const known = this.known.get(sql)
     return known === undefined ? SqliteText.scan(sql).isRead : known.shape.isRead
@@ -105,7 +105,7 @@ export class Session {
     })
   }
 
-  /** Rows, or what was changed. */
+  /** The first row. A statement without rows is run. */
   first(sql: string, params: ReadonlyArray<unknown>, level: Level | undefined): any {
     const { known, bound } = this.ready(sql, params, level)
     if (known === undefined) return undefined
@@ -132,14 +132,14 @@ export class Session {
     })
   }
 
-  /** One statement that is not kept, or several without parameters, of which the rows are not given. */
+  /** Runs one statement without caching it, or several without parameters and rows. */
   unprepared(sql: string, params: ReadonlyArray<unknown>, level: Level | undefined): ReadonlyArray<any> {
     this.open()
     const shape = SqliteText.scan(sql)
     if (shape.transaction !== undefined && this.leasedAt === undefined) {
       throw misuse("Transactions are those of withTransaction, or of a connection of their own from reserve")
     }
-    // SQLite has undone it when there was no room or no memory.
+    // SQLite has already rolled back if the disk or memory was full.
     if (shape.transaction === "rollback" && !this.handle.isInTransaction()) return none
     if (shape.transaction === "rollback" && this.shared.schema !== this.leasedAt) this.forget()
     if (!shape.isRead) this.synchronize(level)
@@ -159,7 +159,7 @@ export class Session {
     })
   }
 
-  /** Its statement is its own. */
+  /** The cursor has its own statement. */
   cursor(sql: string, params: ReadonlyArray<unknown>): SqliteDriver.Cursor {
     this.open()
     const shape = SqliteText.scan(sql)
@@ -187,19 +187,19 @@ export class Session {
     return cursor
   }
 
-  /** It belongs to one fiber for a while: transactions may last from one statement to the next. */
+  /** Gives the connection to one fiber: transactions may now span statements. */
   lease(): void {
     this.leasedAt = this.shared.schema
   }
 
-  /** Undoes what is not committed. */
+  /** Rolls back what is not committed. */
   giveBack(): void {
     const from = this.leasedAt
     this.leasedAt = undefined
     for (const [cursor, isLeased] of this.cursors) if (isLeased) cursor.close()
     if (!this.isInTransaction()) return
     this.guarded(none, () => this.handle.exec("ROLLBACK"))
-    // Tables that it made are gone.
+    // Tables created in the transaction are gone.
     if (this.shared.schema !== from) this.forget()
   }
 
@@ -219,7 +219,7 @@ export class Session {
     this.guarded(none, () => this.handle.close())
   }
 
-  /** What was prepared before is prepared anew, on all connections. */
+  /** Prepares all statements again, on all connections. */
   forget(): void {
     this.shared.schema++
   }
@@ -231,7 +231,7 @@ export class Session {
     this.known.clear()
   }
 
-  /** What comes after its first statement cannot wait for a lock: so that must be free before. */
+  /** Statements after the first one cannot wait for a lock, so it is acquired before. */
   private script(sql: string): void {
     if (!this.handle.isInTransaction() && !this.shared.readonly) {
       this.guarded(none, () => this.handle.exec("BEGIN IMMEDIATE; ROLLBACK"))
@@ -248,7 +248,7 @@ export class Session {
     try {
       this.guarded(none, () => this.handle.exec(sql))
     } finally {
-      // Several statements may have been run in part, and have begun what they did not end.
+      // A script may have failed halfway and left a transaction open.
       if (changesSchema) this.forget()
       if (this.leasedAt === undefined && this.handle.isInTransaction()) this.handle.exec("ROLLBACK")
     }

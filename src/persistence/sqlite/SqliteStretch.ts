@@ -1,6 +1,6 @@
 /**
- * Bounds how long statements, which are synchronous, hold the event loop: after a millisecond the next one waits until
- * timers and sockets had their turn, and fibers that wait go on in the order in which they came.
+ * Limits how long synchronous statements block the event loop: after a millisecond the next one waits for a turn of
+ * timers and sockets, and waiting fibers continue in order.
  *
  * @internal
  * @since 0.1.0
@@ -13,8 +13,8 @@ import * as NextTurn from "../../internal/fiber/NextTurn.js"
  */
 export interface Stretch {
   /**
-   * The next statement has to wait. Also true while others wait, unless `isAhead`: somebody who holds what they wait
-   * for.
+   * Whether the next statement must wait. Also true while others wait, unless `isAhead`: the caller holds what they
+   * wait for.
    */
   readonly isOver: (isAhead: boolean) => boolean
   /** Waits for a turn of the event loop. */
@@ -22,12 +22,12 @@ export interface Stretch {
 }
 
 /**
- * Milliseconds: a timer of 10 is late by a twentieth at most on average, and a turn of the loop costs a hundredth of
+ * Milliseconds. A timer of 10 ms is late by a twentieth on average at most, and a turn of the loop costs a hundredth of
  * this.
  */
 const LONGEST = 1
 
-/** Fibers that go on within one turn of the event loop, one statement each. */
+/** Fibers that continue in one turn of the event loop, with one statement each. */
 const TOGETHER = 8
 
 /**

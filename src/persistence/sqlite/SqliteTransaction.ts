@@ -1,6 +1,5 @@
 /**
- * Transactions of a pool of connections to SQLite. A transaction that cannot be committed is a failure with a type, and
- * undone.
+ * Transactions on a SQLite pool. A transaction that cannot be committed is rolled back and fails with a typed error.
  *
  * @internal
  * @since 0.1.0
@@ -28,7 +27,7 @@ export const reserve = (pool: SqlitePool.Pool): Effect.Effect<Connection, SqlErr
 interface Bounds {
   readonly begin: string
   readonly commit: string
-  /** Undoes it whatever was done before. */
+  /** Works in any state of the transaction. */
   readonly rollback: string
 }
 
@@ -64,7 +63,7 @@ export const withTransaction =
             const run = (sql: string) => connection.executeUnprepared(sql, [], undefined)
             const undo = Effect.suspend(() => {
               happened("rollback")
-              // What cannot be undone now is undone when the connection is given back.
+              // If this fails, the release of the connection rolls back.
               return Effect.ignore(run(bounds.rollback))
             })
             const body = Effect.locally(

@@ -1,5 +1,5 @@
 /**
- * One at a time, in the order in which they came. The semaphore of Effect lets a fiber that comes back at once take
+ * A fair mutex: turns are given in the order of the calls. Effect's semaphore lets a fiber that returns at once take
  * every turn.
  *
  * @internal
@@ -8,14 +8,14 @@
 import * as Effect from "effect/Effect"
 
 /**
- * A turn that was asked for.
+ * A requested turn.
  *
  * @category models
  */
 export interface Turn {
-  /** Succeeds when it has come. */
+  /** Completes when it is this turn. */
   readonly come: () => Effect.Effect<void>
-  /** Gives it to the next one; before it has come, gives up waiting. Only the first call counts. */
+  /** Passes the turn on, or gives up waiting for it. Only the first call counts. */
   readonly end: () => void
 }
 
@@ -23,12 +23,12 @@ export interface Turn {
  * @category models
  */
 export interface Turns {
-  /** Somebody has the turn. */
+  /** Whether a turn is taken. */
   readonly isTaken: () => boolean
   readonly waiting: () => number
-  /** The place in the line is that of this call. Whoever calls it must end it. */
+  /** Requests a turn, whose place in the line is that of this call. The caller must end it. */
   readonly ask: () => Turn
-  /** Waits where its caller can be interrupted. */
+  /** Waits interruptibly if the caller is interruptible. */
   readonly withTurn: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Values on their way into SQLite and out of it, the same for all drivers: an integer is kept as one, and what comes
- * out is a number where that is exact, else a bigint.
+ * Converts values to and from SQLite, the same for all drivers: integers are stored as integers, and read as numbers if
+ * exact, otherwise as bigints.
  *
  * @internal
  * @since 0.1.0
@@ -27,7 +27,7 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Of a memory that is not empty: the address of one that is becomes NULL. */
+/** A slice of allocated memory: a buffer without memory would be bound as NULL. */
 const noBytes = Buffer.alloc(1).subarray(0, 0)
 
 const jsonOf = (value: object): string | undefined => {
@@ -57,9 +57,9 @@ const bindable = (value: unknown): Bindable => {
     case "string":
       return value
     case "number":
-      // The drivers bind every number as a float, which a column without a type would keep: `1.0`.
+      // The drivers bind every number as a float, which a column without a type would store as `1.0`.
       if (Number.isSafeInteger(value)) return Object.is(value, -0) ? value : BigInt(value)
-      // Kept as NULL.
+      // SQLite would store NULL.
       if (Number.isNaN(value)) throw refused("NaN")
       return value
     case "bigint":
@@ -77,7 +77,7 @@ const bindable = (value: unknown): Bindable => {
 }
 
 /**
- * Throws a `SqliteFailure` at what cannot be bound.
+ * Throws a `SqliteFailure` for values that cannot be bound.
  *
  * @category conversions
  */
@@ -103,7 +103,7 @@ export const read = (value: unknown): unknown => {
 }
 
 /**
- * In place.
+ * Converts in place.
  *
  * @category conversions
  */
@@ -113,7 +113,7 @@ export const readAll = (rows: Array<Array<unknown>>): Array<Array<unknown>> => {
 }
 
 /**
- * A column named `__proto__` is a column like any other.
+ * Keeps a column named `__proto__` as an ordinary property.
  *
  * @category conversions
  */

@@ -1,10 +1,10 @@
 /**
- * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the
- * nearest without looking at all of them.
+ * A `VectorIndex` in Postgres with the extension pgvector (0.8 or later). A graph (HNSW, Malkov and Yashunin 2016)
+ * finds the nearest vectors without comparing all of them.
  *
- * An owner of few vectors is searched exactly: all of them are compared. Of the others the graph gives the nearest of
- * everybody, and goes on until enough are the owner's and selected; where it gives too few, all that is selected of the
- * owner is compared. What the graph gave is ordered by the exact cosine.
+ * For an owner with few vectors the search is exact and compares all of them. For others the graph returns the nearest
+ * vectors of all owners, and continues until enough belong to the owner and the selection; if it returns too few, all
+ * selected vectors of the owner are compared. Results of the graph are ordered by the exact cosine.
  *
  * @since 0.1.0
  */
@@ -31,23 +31,26 @@ import * as VectorSpaces from "./VectorSpaces.js"
  * @category models
  */
 export interface Options {
-  /** Of this index among those of the database; `memory` unless set. */
+  /** Name of the index in the database. Default: `memory`. */
   readonly name?: string | undefined
   /**
-   * Of the numbers in the graph; `single` (32 bits) unless set, up to 2,000 dimensions. `half` (16 bits) makes it half
-   * as large and takes up to 4,000; vectors are kept, and compared in the end, with 32 bits.
+   * Precision of the graph. `single` (32 bits) allows up to 2,000 dimensions; `half` (16 bits) halves its size and
+   * allows up to 4,000. Vectors are stored and finally compared with 32 bits. Default: `single`.
    */
   readonly precision?: "single" | "half" | undefined
-  /** Owners with fewer vectors are searched without the graph; 5,000 unless set. */
+  /** Owners with fewer vectors are searched without the graph. Default: 5,000. */
   readonly exactBelow?: number | undefined
-  /** Candidates that the graph holds while it searches, 1 to 1,000: more find more, and take longer. 100 unless set. */
+  /**
+   * Candidates that the graph keeps during a search, 1 to 1,000. More candidates find more and take longer. Default:
+   * 100.
+   */
   readonly efSearch?: number | undefined
-  /** Vectors at most, of everybody, that the graph goes through for one search; 20,000 unless set. */
+  /** The most vectors of all owners that the graph visits per search. Default: 20,000. */
   readonly maxScanTuples?: number | undefined
   /**
-   * When the database holds vectors of another model or length. `fail` (unless set): the layer is not built. `reembed`:
-   * the index begins anew beside them, and `VectorReembedding` makes their vectors again; searches find what there is
-   * of the new model. An index without a vector takes any model.
+   * What to do if the database holds vectors of another model or length. `fail`: the layer fails. `reembed`: a new
+   * index starts beside the old one, `VectorReembedding` fills it, and searches find the vectors of the new model so
+   * far. An empty index accepts any model. Default: `fail`.
    */
   readonly onModelChange?: OnModelChange | undefined
 }
@@ -61,7 +64,7 @@ export interface MakeOptions extends Options {
   readonly dimensions: number
 }
 
-/** What an index of pgvector takes. */
+/** Limits of an index of pgvector. */
 const most = { single: 2_000, half: 4_000 } as const
 
 const types = {
@@ -96,7 +99,7 @@ const open = (
     prepared: (tx, id) => {
       const index = VectorSpaces.indexOf({ table, id }, precision)
       const create = `CREATE INDEX ${index} ON ${table} USING hnsw ((vector::${type}(${dimensions})) ${operators}) WHERE space_id = ${id}`
-      // Asked first: to create it if it is not there would wait for everybody who writes.
+      // Checked first, because CREATE INDEX IF NOT EXISTS waits for all writers.
       return Effect.flatMap(tx.first("SELECT to_regclass($1)::text AS name", [index]), (row) =>
         row?.name === null ? Effect.asVoid(tx.run(create)) : Effect.void
       )
@@ -105,7 +108,7 @@ const open = (
 }
 
 /**
- * An index for the vectors of a model, of which it has its own when the database has none of this name.
+ * An index for the vectors of a model. If the database has no index of this name, it belongs to this model.
  *
  * @since 0.1.0
  * @category constructors
@@ -146,8 +149,9 @@ const builtLayer = (
   )
 
 /**
- * The index over a database that was migrated, by `layerMigrated` of this index too, for the vectors of the embedder. A
- * `MemorySystemError` where it holds those of another model, a `PersistenceConfigurationError` without pgvector.
+ * The index in a migrated database (see `layerMigrated`), for the vectors of the embedder. Fails with a
+ * `MemorySystemError` if it holds vectors of another model, and with a `PersistenceConfigurationError` without
+ * pgvector.
  *
  * @since 0.1.0
  * @category layers
@@ -158,7 +162,7 @@ export const layer = (
   builtLayer(options, false)
 
 /**
- * As `layer`, and migrates the database first: creates the extension, where its user may, and the table.
+ * Like `layer`, but first migrates the database, creates the extension if the user may, and creates the table.
  *
  * ```ts
  * import { PgVectorIndex } from "effect-lexigram/persistence"

@@ -1,5 +1,5 @@
 /**
- * How pgvector is asked.
+ * Searches vectors with pgvector.
  *
  * @internal
  * @since 0.1.0
@@ -31,7 +31,7 @@ export interface Options {
 }
 
 /**
- * Statements, whose conditions are one of a bounded number of texts.
+ * Statements, whose conditions have a bounded number of texts.
  *
  * @category constructors
  */
@@ -55,7 +55,7 @@ export const statements = (
     }
   }
   return {
-    // Of normalised vectors the inner product is the cosine, 0 with a vector of zeros; no graph knows this distance.
+    // For normalized vectors the inner product is the cosine; it is 0 for a zero vector. No graph uses this distance.
     exact: kept(
       (conditions) =>
         `SELECT ${columns}, 0 - (v.vector <#> ?::vector) AS similarity FROM ${table} v
@@ -72,7 +72,7 @@ export const statements = (
 }
 
 /**
- * For the transaction that searches.
+ * Settings for the transaction of a search.
  *
  * @category constants
  */
@@ -87,7 +87,7 @@ export const make = (database: Database, options: Options): Service["search"] =>
   const { dialect } = database
   const sql = statements(database, options)
   const most = Math.min(exactBelow, VectorCandidates.all - 1)
-  // An owner of few is told by reading that few.
+  // Detects an owner with few vectors by reading that many.
   const few = dialect.sql(
     `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${space.table} WHERE space_id = ? AND owner_id = ? LIMIT ${most + 1}) counted`
   )
@@ -106,9 +106,9 @@ export const make = (database: Database, options: Options): Service["search"] =>
       const text = textOf(query)
       const bounds = [owner, now, ...conditions.params]
       const count = yield* rows.guarded(database.first(few, [space.id, owner]))
-      // A vector of zeros is in no graph of cosines, and finds nothing in it.
+      // A graph of cosines does not contain zero vectors and finds nothing for one.
       if (Number(count?.n) > most && query.some((x) => x !== 0)) {
-        // Some more, so that equally near ones are ordered among each other.
+        // A few more, so that equally near candidates can be ordered.
         const candidates = Math.min(VectorCandidates.all, 2 * wanted + 16)
         const found = yield* rows.guarded(
           database.transaction((tx) =>

@@ -1,5 +1,5 @@
 /**
- * Vectors as bytes, over the table that SQLite and Postgres have alike.
+ * Stores vectors as bytes in the table that SQLite and Postgres share.
  *
  * @internal
  * @since 0.1.0
@@ -37,8 +37,8 @@ export interface PlainVectors {
 }
 
 /**
- * The vector as it lies in memory: floats of 32 bits, the lowest byte first on every machine that Node runs on but IBM
- * Z. One of zeros is a single byte: some drivers take none for NULL.
+ * The bytes of a vector in memory: 32-bit floats, little-endian on every platform of Node except IBM Z. A zero vector
+ * is a single byte, because some drivers bind an empty buffer as NULL.
  *
  * @category conversions
  */

@@ -1,9 +1,8 @@
 /**
- * Vectors in SQLite or Postgres, without any extension: exact search in this process.
+ * A `VectorIndex` in SQLite or Postgres without extensions: exact search in this process.
  *
- * The vectors of an owner are read when the first search needs them and kept, those of owners that were asked for last,
- * until they take `cacheBytes`. What other processes write is seen by the next search: it reads what is new. An owner
- * with more than fits is read anew by every search.
+ * The vectors of an owner are read by the first search and cached, least recently used owners being evicted beyond
+ * `cacheBytes`. The next search reads what other processes wrote. An owner that does not fit is read by every search.
  *
  * @since 0.1.0
  */
@@ -24,16 +23,16 @@ import type { OnModelChange } from "./VectorSpaces.js"
  * @category models
  */
 export interface Options {
-  /** Of this index among those of the database; `memory` unless set. */
+  /** Name of the index in the database. Default: `memory`. */
   readonly name?: string | undefined
   /**
-   * Bytes of vectors that are kept in this process; 512 MiB unless set. 0: none, every search reads all of its owner.
+   * The most bytes of cached vectors. With 0, every search reads all vectors of its owner. Default: 512 MiB.
    */
   readonly cacheBytes?: number | undefined
   /**
-   * When the database holds vectors of another model or length. `fail` (unless set): the layer is not built. `reembed`:
-   * the index begins anew beside them, and `VectorReembedding` makes their vectors again; searches find what there is
-   * of the new model. An index without a vector takes any model.
+   * What to do if the database holds vectors of another model or length. `fail`: the layer fails. `reembed`: a new
+   * index starts beside the old one, `VectorReembedding` fills it, and searches find the vectors of the new model so
+   * far. An empty index accepts any model. Default: `fail`.
    */
   readonly onModelChange?: OnModelChange | undefined
 }
@@ -48,7 +47,7 @@ export interface MakeOptions extends Options {
 }
 
 /**
- * An index for the vectors of a model, of which it has its own when the database has none of this name.
+ * An index for the vectors of a model. If the database has no index of this name, it belongs to this model.
  *
  * @since 0.1.0
  * @category constructors
@@ -69,8 +68,8 @@ const built = (
   )
 
 /**
- * The index over a database that was migrated, for the vectors of the embedder. A `MemorySystemError` where it holds
- * those of another model.
+ * The index in a migrated database, for the vectors of the embedder. Fails with a `MemorySystemError` if it holds
+ * vectors of another model.
  *
  * @since 0.1.0
  * @category layers
@@ -81,7 +80,7 @@ export const layer = (
   Layer.effect(VectorIndex, built(options, false))
 
 /**
- * As `layer`, and migrates the database first.
+ * Like `layer`, but migrates the database first.
  *
  * @since 0.1.0
  * @category layers

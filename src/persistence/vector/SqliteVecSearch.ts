@@ -1,9 +1,8 @@
 /**
- * How `sqlite-vec` is asked: by its function of two vectors over rows as they are, so that every selection can be asked
- * for, and no second copy is kept in step.
+ * Searches vectors with the distance function of `sqlite-vec` over ordinary rows, so that every selection is possible
+ * and no second copy must be kept in sync.
  *
- * SQLite works in this thread. An owner of many vectors is searched in stretches of revisions, and the event loop has
- * its turn in between.
+ * SQLite runs in this thread. A search of many vectors is split by revisions, and yields to the event loop in between.
  *
  * @internal
  * @since 0.1.0
@@ -22,7 +21,7 @@ import type { VectorRows } from "./VectorRows.js"
 import * as VectorSelection from "./VectorSelection.js"
 import type { Space } from "./VectorSpaces.js"
 
-/** Numbers that SQLite compares between two turns of the event loop; some ten milliseconds. */
+/** Numbers that SQLite compares between two turns of the event loop: some ten milliseconds. */
 const WORK = 2_000_000
 
 /**
@@ -37,7 +36,7 @@ export const make = (
   const end = `SELECT revision, id FROM ${space.table} WHERE space_id = ? AND owner_id = ? AND (revision, id) > (?, ?)
     ORDER BY revision, id LIMIT 1 OFFSET ${stretch - 1}`
   const texts = new Map<string, string>()
-  // One of zeros is kept as one byte, and is as far from everything as what stands at a right angle to it.
+  // A zero vector is stored as one byte, and its cosine with every vector is 0.
   const nearest = (conditions: string, isZero: boolean): string => {
     const distance = isZero
       ? "CASE WHEN ? IS NULL THEN 1 ELSE 0 END"
@@ -52,7 +51,7 @@ export const make = (
     texts.set(key, text)
     return text
   }
-  // Vectors have length 1, so that their distance tells the cosine.
+  // Vectors have length 1, so the cosine follows from their distance.
   const measured = (row: Row, isZero: boolean): Row => ({
     ...row,
     similarity: isZero || row.length === 1 ? 0 : 1 - row.distance ** 2 / 2

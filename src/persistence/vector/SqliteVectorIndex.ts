@@ -1,13 +1,13 @@
 /**
- * Vectors in SQLite: exact search, in this process or by the extension `sqlite-vec`.
+ * A `VectorIndex` in SQLite: exact search in this process or with the extension `sqlite-vec`.
  *
- * `scan`, as `SqlVectorIndex`: the vectors of owners that were asked for last are kept in this process, and a search
- * lets others in while it compares. `sqlite-vec`: none are kept, and SQLite reads and compares them for every search,
- * some thousand at a time. Both are over the same table: an index can be opened either way.
+ * `scan` works like `SqlVectorIndex`: the vectors of recently searched owners are cached in this process, and a search
+ * yields to others while it compares. `sqlite-vec` caches nothing: SQLite reads and compares the vectors for every
+ * search, some thousand at a time. Both use the same table, so an index can be opened either way.
  *
- * Among 100,000 vectors of 384 numbers of one owner a scan takes some 40 ms, the first one, which reads them, about two
- * seconds, and they take 170 MB of this process. `sqlite-vec` takes about a quarter of a second each time, as every row
- * is read and compared: it is for owners of up to some ten thousand, or where memory is short.
+ * For 100,000 vectors of 384 numbers of one owner a scan takes some 40 ms, the first one, which reads them, about two
+ * seconds, and they take 170 MB of this process. `sqlite-vec` takes about a quarter of a second each time, because
+ * every row is read and compared: use it for owners of up to some ten thousand vectors, or if memory is scarce.
  *
  * @since 0.1.0
  */
@@ -32,8 +32,8 @@ import * as VectorFilling from "./VectorFilling.js"
  */
 export interface Options extends SqlVectorIndex.Options {
   /**
-   * `scan` unless set. `sqlite-vec` needs a client that has loaded it: `SqliteClient.layer({ extensions: ["sqlite-vec"]
-   * })`. It keeps nothing, so that `cacheBytes` is of no account.
+   * `sqlite-vec` needs a client with the extension: `SqliteClient.layer({ extensions: ["sqlite-vec"] })`. It ignores
+   * `cacheBytes`. Default: `scan`.
    */
   readonly search?: "scan" | "sqlite-vec" | undefined
 }
@@ -60,7 +60,7 @@ const isLoaded = (database: Database): Effect.Effect<void, PersistenceConfigurat
   )
 
 /**
- * An index for the vectors of a model, of which it has its own when the database has none of this name.
+ * An index for the vectors of a model. If the database has no index of this name, it belongs to this model.
  *
  * @since 0.1.0
  * @category constructors
@@ -96,8 +96,8 @@ const builtLayer = (
   )
 
 /**
- * The index over a database that was migrated, for the vectors of the embedder. A `MemorySystemError` where it holds
- * those of another model.
+ * The index in a migrated database, for the vectors of the embedder. Fails with a `MemorySystemError` if it holds
+ * vectors of another model.
  *
  * ```ts
  * import { SqliteClient, SqliteVectorIndex } from "effect-lexigram/persistence"
@@ -115,7 +115,7 @@ export const layer = (
   builtLayer(options, false)
 
 /**
- * As `layer`, and migrates the database first.
+ * Like `layer`, but migrates the database first.
  *
  * @since 0.1.0
  * @category layers

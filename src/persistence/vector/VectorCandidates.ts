@@ -1,5 +1,5 @@
 /**
- * What a database found near, and what of it is selected.
+ * Candidates that a database found, and the selected ones among them.
  *
  * @internal
  * @since 0.1.0
@@ -12,17 +12,17 @@ import type { Row } from "../engine/Database.js"
 import * as KeyText from "../engine/KeyText.js"
 
 /**
- * More than any owner has.
+ * More vectors than any owner has.
  *
  * @category constants
  */
 export const all = 2 ** 31 - 1
 
-/** What is asked for at least when much of it may not be selected. */
+/** The fewest candidates if the selection may reject many. */
 const some = 256
 
 /**
- * Columns that make an item.
+ * Columns of an item.
  *
  * @category constants
  */
@@ -32,7 +32,7 @@ export const columns = (row: string): string =>
 const empty: Selectable["metadata"] = Object.freeze({})
 
 /**
- * What a selection looks at.
+ * The fields that a selection reads.
  *
  * @category conversions
  */
@@ -48,7 +48,7 @@ export const item = (row: Row): Selectable & { readonly id: EntryId; readonly ex
 type Accepts = ((item: Selectable) => boolean) | undefined
 
 /**
- * Rows with their `similarity`, nearest first, without those that are not selected.
+ * Rows with their `similarity`, nearest first, that are selected.
  *
  * @category conversions
  */
@@ -63,7 +63,7 @@ export const selected = (rows: ReadonlyArray<Row>, accepts: Accepts): ReadonlyAr
 }
 
 /**
- * Asks for more as long as too few of what was found are selected.
+ * Requests more candidates while too few are selected.
  *
  * @category combinators
  */
@@ -83,7 +83,7 @@ export const until = <E, R>(
 }
 
 /**
- * The nearest of what was found in several goes, which has each id once or as it was found last.
+ * The nearest of several results, each id once, in its last version.
  *
  * @category combinators
  */

@@ -1,6 +1,6 @@
 /**
- * Everything that indexes of vectors have of an owner, whatever their names, models and kinds. There is nothing to be
- * exported: vectors are made from texts, which stand with the entries.
+ * Erases all vectors of an owner, in indexes of any name, model and kind. Vectors are not exported, because they are
+ * derived from texts.
  *
  * @internal
  * @since 0.1.0
@@ -12,8 +12,8 @@ import * as KeyText from "../engine/KeyText.js"
 import * as PgVectorTables from "../schema/PgVectorTables.js"
 
 /**
- * In a transaction. Gives how many vectors there were. Other processes, which may keep some in memory, find none from
- * then on.
+ * Runs in a transaction and succeeds with the number of vectors. Afterwards other processes find none, even if they
+ * cached some.
  *
  * @category combinators
  */
@@ -38,7 +38,7 @@ export const erase = ({ dialect }: Pick<Database, "dialect">) => {
         if (row?.name !== null) count += yield* tx.run(graph, [owner])
       }
       yield* tx.run(owners, [owner])
-      // Embedding again that has come as far as this owner begins from the first, and finds what has been done.
+      // An embedding run that has reached this owner starts over and skips what has been done.
       for (const { id, position } of yield* tx.rows("SELECT id, position FROM lex_vector_indexes ORDER BY id")) {
         if (position !== null && JSON.parse(position).owner === ownerId) yield* tx.run(begin, [Number(id)])
       }

@@ -1,5 +1,5 @@
 /**
- * What stands behind an index of a database, for those that fill it anew.
+ * Access to the rows of an index in a database, for filling it with vectors of another model.
  *
  * @internal
  * @since 0.1.0
@@ -34,7 +34,7 @@ export const service = (filling: Filling, own: Pick<Service, "name" | "search">)
 }
 
 /**
- * Undefined of an index of another kind.
+ * `undefined` for an index that is not in a database.
  *
  * @category getters
  */

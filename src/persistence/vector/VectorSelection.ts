@@ -1,9 +1,9 @@
 /**
- * As much of a selection as both databases decide exactly as `Selection.predicate` does. What they leave is decided by
- * that, over what they found.
+ * The part of a selection that both databases decide exactly like `Selection.predicate`, which decides the rest on the
+ * rows found.
  *
- * Equalities of the metadata are tags of a row: key and value as JSON, so that equal tags are equal scalars, and no
- * string is beyond a database. A row with more than fits has a tag that fits every question.
+ * Equality conditions on metadata use tags of a row: key and value as JSON, so that equal tags are equal scalars and
+ * databases can store every string. A row with too many tags has a tag that matches every condition.
  *
  * @internal
  * @since 0.1.0
@@ -14,7 +14,7 @@ import * as KeyText from "../engine/KeyText.js"
 
 const MAX_TAGS = 64
 const MAX_LENGTH = 256
-/** Conditions on the metadata in one statement, so that there are not too many statements. */
+/** The most conditions on metadata in one statement, to limit the number of statements. */
 const MAX_FILTERS = 4
 const ANY = "*"
 
@@ -46,7 +46,7 @@ export const tags = ({ metadata }: Pick<Selectable, "metadata">): ReadonlyArray<
   return [...found]
 }
 
-/** The tags of which a row must have one, if that is what the condition says. */
+/** The tags of which a row must have one, if the condition is an equality. */
 const wanted = (key: string, condition: Condition): ReadonlyArray<string> | undefined => {
   const values =
     typeof condition !== "object" ? [condition] : condition !== null && "in" in condition ? condition.in : undefined
@@ -55,7 +55,7 @@ const wanted = (key: string, condition: Condition): ReadonlyArray<string> | unde
   return found.every((tag) => tag !== undefined) ? [...found, ANY] : undefined
 }
 
-/** That an item lies in one of the stretches, however many there are: they are one parameter. */
+/** Whether an item is in one of the intervals, which are one parameter. */
 const stretch = {
   sqlite: (row: string) =>
     `EXISTS (SELECT 1 FROM json_each(?) way WHERE json_extract(way.value, '$.s') = ${row}.session_id
@@ -70,10 +70,10 @@ const stretch = {
  * @category models
  */
 export interface Conditions {
-  /** Begins with ` AND` for each; one of a bounded number of texts. */
+  /** Each condition begins with ` AND`. The number of texts is bounded. */
   readonly sql: string
   readonly params: ReadonlyArray<Param>
-  /** Many rows that they let through may not be selected. A few may at any time. */
+  /** Whether many of the rows may not be selected. A few may never be. */
   readonly isPartial: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * Which vectors an index holds, and what is done when the embedder is another one than that which made them.
+ * The spaces of an index: which vectors it holds, and what happens if the embedder differs from the one that made them.
  *
  * @internal
  * @since 0.1.0
@@ -14,13 +14,13 @@ import type { DatabaseError } from "../engine/PersistenceError.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 
 /**
- * What the vectors of a space are made by, and where.
+ * The model and the index of a space.
  *
  * @category models
  */
 export interface Identity {
   readonly kind: "plain" | "pgvector"
-  /** Of the table that has its vectors. */
+  /** The table of its vectors. */
   readonly table: string
   readonly name: string
   readonly model: string
@@ -35,15 +35,15 @@ export interface Space extends Identity {
 }
 
 /**
- * What an index is called unless it has a name.
+ * The default name of an index.
  *
  * @category constants
  */
 export const defaultName = "memory"
 
 /**
- * What a layer does when the database holds vectors of another model: it is not built, or the index begins anew with
- * its own and is filled by `VectorReembedding`.
+ * What a layer does if the database holds vectors of another model: it fails, or starts a new space that
+ * `VectorReembedding` fills.
  *
  * @category models
  */
@@ -56,7 +56,7 @@ export const open = (
   database: Database,
   options: Identity & {
     readonly onModelChange: OnModelChange
-    /** In the transaction that opens the space, new or not. */
+    /** Runs in the transaction that opens the space, new or not. */
     readonly prepared?: ((tx: Access, id: number) => Effect.Effect<void, SqlError>) | undefined
   }
 ): Effect.Effect<Space, DatabaseError | MemorySystemError> => {
@@ -90,7 +90,7 @@ export const open = (
               hint: 'Use the embedder that made them, another `name` for these, or `onModelChange: "reembed"` to have them made again'
             })
           }
-          // Those that are being filled may be of this model.
+          // A space that is being filled may be of this model.
           yield* Effect.forEach(rows, (row) => removed(tx, Number(row.id)), { discard: true })
         }
         const now = yield* Clock.currentTimeMillis
@@ -109,7 +109,7 @@ export const open = (
 }
 
 /**
- * Removes a space with everything in it. Who writes into it waits, and is then told that it is gone.
+ * Removes a space with its vectors. Concurrent writers wait and then fail.
  *
  * @category combinators
  */
@@ -131,7 +131,7 @@ export const remove = ({ dialect }: Pick<Database, "dialect">, table: string) =>
 }
 
 /**
- * The index of pgvector for the vectors of one space; other tables have none.
+ * The pgvector index of one space; other tables have none.
  *
  * @category getters
  */

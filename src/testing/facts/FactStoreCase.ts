@@ -1,5 +1,5 @@
 /**
- * What the cases of `FactStoreSuite` are made of.
+ * Building blocks of the cases of `FactStoreSuite`.
  *
  * @since 0.1.0
  * @internal
@@ -14,8 +14,7 @@ import type * as PortSuite from "../suite/PortSuite.js"
 import { Mismatch } from "../suite/SuiteAssert.js"
 
 /**
- * One promise and how it is tried. It expects a store that is empty and a `TestClock` that stands at `epoch`, and moves
- * that clock.
+ * One promise of the port and its test. It requires an empty store and a `TestClock` at `epoch`, which it moves.
  *
  * @since 0.1.0
  * @category models
@@ -23,7 +22,7 @@ import { Mismatch } from "../suite/SuiteAssert.js"
 export type Case = PortSuite.Case<FactStore.FactStore>
 
 /**
- * What time it is when a case begins, in milliseconds since the epoch.
+ * The time at which a case begins, in milliseconds since the epoch.
  *
  * @since 0.1.0
  * @category constants
@@ -40,7 +39,7 @@ export const make = (
 ): Case => ({ name, test: Effect.flatMap(FactStore.FactStore, (store) => Effect.gen(() => body(store))) })
 
 /**
- * Of Anna, sure by 0.9, since `epoch`.
+ * A fact about Anna with confidence 0.9, valid since `epoch`.
  *
  * @since 0.1.0
  * @category constructors
@@ -55,7 +54,7 @@ export const fact = (predicate: string, object: string, more?: Partial<NewFact>)
 })
 
 /**
- * Where Anna lives, from so many milliseconds after `epoch`.
+ * Where Anna lives, from some milliseconds after `epoch` on.
  *
  * @since 0.1.0
  * @category constructors
@@ -70,7 +69,7 @@ export const lives = (object: string, after: number, more?: Partial<NewFact>): N
 export const sources = (...ids: ReadonlyArray<string>): ReadonlyArray<EntryId> => ids.map((id) => EntryId.make(id))
 
 /**
- * A fact that must be there.
+ * The fact; fails if there is none.
  *
  * @since 0.1.0
  * @category getters
@@ -81,7 +80,7 @@ export const some = (fact: Option.Option<Fact> | undefined, what: string): Fact 
 }
 
 /**
- * Says one thing and gives it as it is kept.
+ * Asserts one fact and returns it as stored.
  *
  * @since 0.1.0
  * @category accessors
@@ -90,7 +89,7 @@ export const tell = (store: FactStore.Service, told: NewFact, ownerId = "ann") =
   Effect.map(store.assert(ownerId, [told]), ([kept]) => some(kept, `"${told.object}" is kept`))
 
 /**
- * Whatever held or holds.
+ * Selects every fact, valid or not.
  *
  * @since 0.1.0
  * @category constants
@@ -104,7 +103,7 @@ export const ever: FactStore.FactQuery = { includeClosed: true, at: Number.MAX_S
 export const objects = (facts: ReadonlyArray<Fact>): ReadonlyArray<string> => facts.map(({ object }) => object)
 
 /**
- * What held when, in the order of time; times count from `epoch`.
+ * What was valid when, in order of time. Times count from `epoch`.
  *
  * @since 0.1.0
  * @category getters
@@ -120,7 +119,7 @@ export const timeline = (facts: ReadonlyArray<Fact>): ReadonlyArray<string> => {
 }
 
 /**
- * Names that are dangerous somewhere: in keys, paths, patterns, SQL, objects.
+ * Names that are dangerous in keys, paths, patterns, SQL or objects.
  *
  * @since 0.1.0
  * @category constants

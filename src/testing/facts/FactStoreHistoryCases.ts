@@ -1,5 +1,5 @@
 /**
- * What facts do to each other.
+ * Cases: assertions close, replace and extend earlier facts.
  *
  * @since 0.1.0
  * @internal
@@ -27,7 +27,7 @@ const history = (store: FactStore.Service, ownerId = "ann") => Effect.map(store.
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("what is said comes out as it went in, with what was left out", function* (store) {
+  make("returns a fact unchanged, with defaults for omitted fields", function* (store) {
     yield* TestClock.adjust(7)
     const now = yield* Clock.currentTimeMillis
     const least = yield* tell(store, { subject: "Bob", predicate: "likes", object: "tea" })
@@ -61,7 +61,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(JSON.stringify(kept.metadata), JSON.stringify(told.metadata), "its metadata")
     equal(some(yield* store.get("ann", kept.id), "it is there"), kept, "the fact as it is kept")
   }),
-  make("the same triple in another case and with other spaces stays one fact", function* (store) {
+  make("the same triple in another case or with other spaces is one fact", function* (store) {
     const first = yield* tell(store, lives("New  York", 5, { confidence: 0.6, sources: sources("e1") }))
     const second = yield* tell(store, {
       ...lives(" new york", 9, { confidence: 0.9, sources: sources("e2") }),
@@ -75,7 +75,7 @@ export const cases: ReadonlyArray<Case> = [
     sameMembers(third.sources, ["e1", "e2", "e3"], "its sources")
     equal(yield* history(store), ["New  York 5-"], "its time")
   }),
-  make("the same sources that say it again change nothing", function* (store) {
+  make("the same assertion by the same sources changes nothing", function* (store) {
     const first = yield* tell(store, lives("Paris", 0, { sources: sources("e1", "e2") }))
     const lower = yield* store.updateConfidence("ann", first.id, 0.2)
     equal(lower.confidence, 0.2, "what was set")
@@ -84,7 +84,7 @@ export const cases: ReadonlyArray<Case> = [
     const surer = yield* tell(store, lives("Paris", 0, { sources: sources("e3") }))
     equal(surer.confidence, 0.9, "said by another one")
   }),
-  make("another object of a predicate that has one at a time closes the fact before", function* (store) {
+  make("another object of a single-valued predicate closes the previous fact", function* (store) {
     const first = yield* tell(store, lives("Paris", 0))
     const second = yield* tell(store, lives("Rome", 10))
     holds(second.validTo === undefined, "the new one is open", second)
@@ -99,7 +99,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* tell(store, lives("Paris", 0))
     sameMembers(objects(yield* store.query("ann", { at: epoch })), ["tea", "coffee", "Paris"], "what holds")
   }),
-  make("a fact that replaces closes every other object", function* (store) {
+  make("a replacing fact closes every other object", function* (store) {
     yield* tell(store, fact("likes", "tea"))
     yield* tell(store, fact("likes", "coffee", { validFrom: epoch + 1 }))
     yield* tell(store, fact("likes", "water", { validFrom: epoch + 5, replaces: true }))
@@ -111,14 +111,14 @@ export const cases: ReadonlyArray<Case> = [
       "what held when"
     )
   }),
-  make("what is told late ends where the next one begins", function* (store) {
+  make("a late fact ends where the next one begins", function* (store) {
     yield* tell(store, lives("Rome", 10))
     yield* tell(store, lives("Oslo", 20))
     const late = yield* tell(store, lives("Paris", 0))
     equal(late.validTo, epoch + 10, "it is given as it is kept")
     equal(yield* history(store), ["Paris 0-10 by Rome", "Rome 10-20 by Oslo", "Oslo 20-"], "what held when")
   }),
-  make("what is told late parts what was said before and after it", function* (store) {
+  make("a late fact splits an interval around it", function* (store) {
     yield* tell(store, lives("Paris", 0, { confidence: 0.6, sources: sources("e1") }))
     yield* tell(store, lives("Paris", 10, { confidence: 0.8, sources: sources("e2") }))
     yield* tell(store, lives("Rome", 5))
@@ -129,21 +129,21 @@ export const cases: ReadonlyArray<Case> = [
     equal([before?.confidence, before?.sources], [0.6, ["e1"]], "what was said before")
     equal([after?.confidence, after?.sources], [0.8, ["e2"]], "what was said after")
   }),
-  make("a fact that ended at an instant is not closed again by what begins at it", function* (store) {
+  make("a fact that begins when another ended does not close it again", function* (store) {
     const first = yield* tell(store, lives("Paris", 0, { sources: sources("e1") }))
     const closed = yield* store.close("ann", first.id, epoch + 10)
     yield* tell(store, lives("Rome", 10))
     equal(some(yield* store.get("ann", first.id), "the ended one stays"), closed, "as it was closed")
     equal(yield* history(store), ["Paris 0-10", "Rome 10-"], "what held when")
   }),
-  make("what is said again at the instant at which it ended holds anew", function* (store) {
+  make("a fact asserted again at its end is valid again", function* (store) {
     const first = yield* tell(store, lives("Paris", 0, { sources: sources("e1") }))
     yield* store.close("ann", first.id, epoch + 10)
     const again = yield* tell(store, lives("Paris", 10, { sources: sources("e1") }))
     holds(again.id !== first.id, "it is another fact", again)
     equal(yield* history(store), ["Paris 0-10", "Paris 10-"], "what held when")
   }),
-  make("a source that repeats what lost its only instant changes nothing", function* (store) {
+  make("repeating a fact that lost its only instant changes nothing", function* (store) {
     yield* tell(store, lives("Paris", 10, { sources: sources("e1") }))
     yield* tell(store, lives("Rome", 10, { sources: sources("e2") }))
     const before = yield* history(store)
@@ -162,14 +162,14 @@ export const cases: ReadonlyArray<Case> = [
       equal(yield* history(store, ownerId), expected, `told in the order ${names}`)
     }
   }),
-  make("of two from the same time the one told later holds", function* (store) {
+  make("the later assertion wins between facts of the same time", function* (store) {
     yield* store.assert("ann", [lives("Paris", 0), lives("Rome", 0)])
     equal(objects(yield* store.query("ann", { at: epoch })), ["Rome"], "told at once")
     yield* tell(store, lives("Oslo", 0))
     equal(objects(yield* store.query("ann", { at: epoch })), ["Oslo"], "told one by one")
     equal((yield* store.query("ann", ever)).length, 3, "none is lost")
   }),
-  make("what one call says is kept whole or not at all", function* (store) {
+  make("stores all facts of a call or none", function* (store) {
     const refused: ReadonlyArray<Partial<Record<keyof NewFact, unknown>>> = [
       { subject: "" },
       { subject: " \n\u200b" },
@@ -200,7 +200,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* store.count("ann", ever), 0, "what is kept")
     equal(yield* store.assert("ann", []), [], "nothing is nothing")
   }),
-  make("beyond the limit of a subject the least sure open facts go", function* (store) {
+  make("removes the least certain open facts beyond the limit of a subject", function* (store) {
     const limit = { maxFactsPerEntity: 2 }
     yield* store.assert("ann", [lives("Paris", 0), lives("Rome", 1), fact("likes", "tea", { confidence: 0.5 })], limit)
     const [kept] = yield* store.assert("ann", [fact("likes", "coffee", { confidence: 0.7 })], limit)
@@ -215,7 +215,7 @@ export const cases: ReadonlyArray<Case> = [
       "closed ones and those of others do not count; of equally sure ones the older goes"
     )
   }),
-  make("a fact that is said without end stays small", function* (store) {
+  make("a fact asserted endlessly stays small", function* (store) {
     for (let index = 0; index < 80; index++) {
       yield* store.assert("ann", [lives("Paris", index, { sources: sources(`e${index}`) })])
     }
@@ -228,7 +228,7 @@ export const cases: ReadonlyArray<Case> = [
       "the newest sources"
     )
   }),
-  make("a fact that is closed by hand ends and stays", function* (store) {
+  make("a fact closed by hand ends but stays stored", function* (store) {
     const first = yield* tell(store, lives("Paris", 0))
     yield* TestClock.adjust(50)
     const closed = yield* store.close("ann", first.id)
@@ -243,7 +243,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(error._tag, "MemoryStoreError", "an id that is not there")
     equal((yield* failure(store.close("ann", first.id, Number.NaN), "no time"))._tag, "MemoryStoreError", "no time")
   }),
-  make("what is taken back ends, its history stays, and nothing else goes", function* (store) {
+  make("a retracted fact ends, and nothing else changes", function* (store) {
     const first = yield* tell(store, lives("Paris", 0, { sources: sources("e1") }))
     yield* tell(store, fact("likes", "tea"))
     yield* tell(store, fact("likes", "coffee"))
@@ -275,7 +275,7 @@ export const cases: ReadonlyArray<Case> = [
       "said again later it holds again"
     )
   }),
-  make("what is taken back twice, or by the same sources, is taken back once", function* (store) {
+  make("a repeated retraction has no effect", function* (store) {
     const gone = lives("Paris", 10, { retracted: true, sources: sources("e2") })
     yield* store.assert("ann", [lives("Paris", 0, { sources: sources("e1") }), gone])
     const before = yield* store.query("ann", ever)
@@ -285,7 +285,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* tell(store, { ...gone, sources: sources("e3") })
     equal(yield* history(store), ["Paris 0-10"], "told by another one")
   }),
-  make("what is taken back has the same history in whatever order it is told", function* (store) {
+  make("retractions give the same history in any order", function* (store) {
     const told = [lives("Paris", 0), lives("Paris", 10, { retracted: true }), lives("Rome", 20), lives("Paris", 30)]
     const expected = ["Paris 0-10", "Rome 20-30 by Paris", "Paris 30-"]
     for (const [index, order] of permutations(told).entries()) {
@@ -316,7 +316,7 @@ export const cases: ReadonlyArray<Case> = [
       }
     }
   ),
-  make("two who say things at once lose nothing", function* (store) {
+  make("concurrent assertions lose nothing", function* (store) {
     const told = Array.from({ length: 40 }, (_, index) => index)
     yield* Effect.forEach(
       told,

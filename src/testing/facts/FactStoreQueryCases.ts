@@ -1,5 +1,5 @@
 /**
- * What is found, changed and removed.
+ * Cases: queries, changes and removals of facts.
  *
  * @since 0.1.0
  * @internal
@@ -22,7 +22,7 @@ const at = { at: epoch + 1000 }
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("subjects are found by how they begin, whatever the case", function* (store) {
+  make("finds subjects by prefix in any case", function* (store) {
     for (const subject of ["Anna", "ANNA Smith", "Bob", "Hannah", "An"]) {
       yield* tell(store, { ...fact("likes", subject), subject })
     }
@@ -66,7 +66,7 @@ export const cases: ReadonlyArray<Case> = [
     sameMembers(yield* found({ minConfidence: 0.5, predicate: "likes" }), ["tea"], "all of it")
     equal(yield* store.count("ann", { ...at, predicate: "likes" }), 2, "the count")
   }),
-  make("a fact holds from its beginning until its end, without it", function* (store) {
+  make("a fact is valid from its beginning until before its end", function* (store) {
     yield* store.assert("ann", [lives("Paris", 10), lives("Rome", 20)])
     const then = (after: number, includeClosed?: boolean) =>
       Effect.map(store.query("ann", { at: epoch + after, includeClosed }), objects)
@@ -172,7 +172,7 @@ export const cases: ReadonlyArray<Case> = [
     sameMembers(objects(left), ["Rome", "Paris"], "what is left")
     equal(left.find(({ object }) => object === "Rome")?.validTo, epoch + 2, "what it closed stays closed")
   }),
-  make("no call sees or touches what belongs to somebody else", function* (store) {
+  make("no call sees or changes data of another owner", function* (store) {
     const ids: Array<FactId> = []
     for (const [index, ownerId] of hostile.entries()) {
       ids.push((yield* tell(store, lives(`place ${index}`, 0), ownerId)).id)
@@ -201,7 +201,7 @@ export const cases: ReadonlyArray<Case> = [
     const [place] = yield* store.query("aa", ever)
     equal(place?.validTo, undefined, "their facts too")
   }),
-  make("an owner without a name is refused", function* (store) {
+  make("rejects an owner without a name", function* (store) {
     for (const ownerId of ["", "x".repeat(257)]) {
       const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
         store.assert(ownerId, [lives("Paris", 0)]),
@@ -223,7 +223,7 @@ export const cases: ReadonlyArray<Case> = [
     }
     equal(yield* owners(store.owners), [], "nobody has facts")
   }),
-  make("it is healthy", function* (store) {
+  make("reports health", function* (store) {
     yield* store.health
   })
 ]

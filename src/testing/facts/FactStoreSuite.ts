@@ -1,5 +1,5 @@
 /**
- * What every `FactStore` must do, for stores of your own: cases that any runner of tests can register.
+ * The contract of `FactStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0
  */
@@ -12,8 +12,7 @@ import * as Query from "./FactStoreQueryCases.js"
 import * as Way from "./FactStoreWayCases.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
- * was expected.
+ * One promise of the port and its test: a broken promise fails, or dies with an error that says what was expected.
  *
  * @since 0.1.0
  * @category models
@@ -21,7 +20,7 @@ import * as Way from "./FactStoreWayCases.js"
 export type Case = FactStoreCase.Case
 
 /**
- * All cases. Each wants an empty store with the standard options, and time that it can move: see `check`.
+ * All cases. Each requires an empty store with the default options and a clock that it can move: see `check`.
  *
  * @since 0.1.0
  * @category constants
@@ -31,8 +30,8 @@ export const cases: ReadonlyArray<Case> = [...History.cases, ...Query.cases, ...
 const suite = PortSuite.make<FactStore>(cases, { epoch })
 
 /**
- * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
- * builds must be empty.
+ * Runs one case on a store of its own: the layer is built for it under a `TestClock` and released afterwards. The layer
+ * must build an empty store.
  *
  * @example
  * ```ts
@@ -55,7 +54,7 @@ const suite = PortSuite.make<FactStore>(cases, { epoch })
 export const check: PortSuite.Check<FactStore> = suite.check
 
 /**
- * Every case, one after the other. A case that does not hold is an outcome, not a failure.
+ * Runs every case in sequence. A broken promise is an outcome, not a failure.
  *
  * @since 0.1.0
  * @category combinators

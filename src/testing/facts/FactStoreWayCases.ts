@@ -1,5 +1,5 @@
 /**
- * What branches of a session know.
+ * Cases: the facts of a session branch.
  *
  * @since 0.1.0
  * @internal
@@ -26,7 +26,7 @@ const inSession = (sessionId: string, object: string, after: number, more?: Part
 
 const now = epoch + 1000
 
-/** The trunk, of which a branch left at 20, and which was taken back from 60 to 30. */
+/** The trunk. A branch left it at 20, and it was restored from 60 to 30. */
 const trunk: FactStore.Lineage = {
   tree,
   lineage: [
@@ -51,7 +51,7 @@ const known = (store: FactStore.Service, way: FactStore.Lineage, query: FactStor
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("a branch knows what was said on the way to it, and what belongs to no tree", function* (store) {
+  make("a branch knows the facts of its lineage and those of no tree", function* (store) {
     yield* store.assert("ann", [
       fact("likes", "tea", { origins: [said("trunk", 10)] }),
       fact("likes", "milk", { origins: [said("trunk", 25)] }),
@@ -66,7 +66,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(objects(yield* known(store, branch)).toSorted(), ["bread", "soup", "tea", "water"], "the branch")
     equal(yield* store.onLineage("ann", [], trunk), [], "nothing")
   }),
-  make("what was read from several things together is known where all of them are", function* (store) {
+  make("knows a fact with several sources where all of them are known", function* (store) {
     yield* store.assert("ann", [
       fact("likes", "tea", { origins: [said("trunk", 10), said("branch", 30)] }),
       fact("likes", "milk", { origins: [said("trunk", 10), said("trunk", 70)] }),
@@ -94,7 +94,7 @@ export const cases: ReadonlyArray<Case> = [
       equal(yield* view({ ...trunk, lineage: [] }), [[0.3, 60]], "what was said in no session")
     }
   ),
-  make("what another branch was told closes nothing", function* (store) {
+  make("a fact of another branch closes nothing", function* (store) {
     yield* tell(store, inSession("trunk", "Paris", 10))
     yield* tell(store, inSession("branch", "Rome", 30))
     equal(timeline(yield* known(store, branch)), ["Rome 30-"], "the branch")
@@ -106,7 +106,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(timeline(yield* known(store, branch)), ["Rome 30-"], "the branch nevertheless")
     equal(timeline(yield* known(store, trunk, ever)), ["Paris 10-70 by Bonn", "Bonn 70-"], "what the trunk knew before")
   }),
-  make("what was left behind closes nothing, however often", function* (store) {
+  make("abandoned facts close nothing, however often they are repeated", function* (store) {
     yield* tell(store, inSession("trunk", "Paris", 10))
     yield* tell(store, inSession("trunk", "Rome", 40))
     yield* tell(store, inSession("trunk", "Bonn", 45))
@@ -118,7 +118,7 @@ export const cases: ReadonlyArray<Case> = [
     const oslo = yield* store.query("ann", { ...ever, object: "Oslo" })
     equal(yield* store.onLineage("ann", oslo, trunk), [], "what is closed itself")
   }),
-  make("what ended by somebody's word has ended on every branch", function* (store) {
+  make("a fact that was closed by hand is closed on every branch", function* (store) {
     const paris = yield* tell(store, inSession("trunk", "Paris", 10))
     yield* store.close("ann", paris.id, epoch + 20)
     const rome = yield* tell(store, inSession("branch", "Rome", 30))
@@ -126,7 +126,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.close("ann", rome.id, epoch + 40)
     equal(timeline(yield* known(store, branch)), [], "the branch")
   }),
-  make("of another owner nothing is known on any way", function* (store) {
+  make("facts of another owner are invisible in every lineage", function* (store) {
     const kept = yield* tell(store, inSession("trunk", "Paris", 10))
     yield* tell(store, inSession("trunk", "Rome", 10), "bob")
     equal(yield* store.onLineage("bob", [kept], trunk), [], "a fact of somebody else")

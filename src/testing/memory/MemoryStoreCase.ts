@@ -1,5 +1,5 @@
 /**
- * What the cases of `MemoryStoreSuite` are made of.
+ * Building blocks of the cases of `MemoryStoreSuite`.
  *
  * @since 0.1.0
  * @internal
@@ -17,8 +17,7 @@ import type * as PortSuite from "../suite/PortSuite.js"
 import { equal } from "../suite/SuiteAssert.js"
 
 /**
- * One promise and how it is tried. It expects a store that is empty and a `TestClock` that stands at `epoch`, and moves
- * that clock.
+ * One promise of the port and its test. It requires an empty store and a `TestClock` at `epoch`, which it moves.
  *
  * @since 0.1.0
  * @category models
@@ -26,7 +25,7 @@ import { equal } from "../suite/SuiteAssert.js"
 export type Case = PortSuite.Case<MemoryStore.MemoryStore>
 
 /**
- * What time it is when a case begins, in milliseconds since the epoch.
+ * The time at which a case begins, in milliseconds since the epoch.
  *
  * @since 0.1.0
  * @category constants
@@ -53,7 +52,7 @@ export interface Fields extends Partial<Omit<MemoryEntry, "id" | "sessionId" | "
 }
 
 /**
- * An entry of `ann`, said at `epoch`, with no content. Bounds are not checked.
+ * An entry of `ann` at `epoch`, without content. Limits are not checked.
  *
  * @since 0.1.0
  * @category constructors
@@ -101,7 +100,7 @@ export const found = (results: ReadonlyArray<MemorySearchResult>): ReadonlyArray
   results.map((one) => one.entry.id)
 
 /**
- * Everything of an owner that is selected, oldest first.
+ * All selected entries of an owner, oldest first.
  *
  * @since 0.1.0
  * @category getters
@@ -110,8 +109,8 @@ export const streamed = (store: MemoryStore.Service, ownerId: string, selection?
   Effect.map(Stream.runCollect(store.stream(ownerId, selection)), Chunk.toReadonlyArray)
 
 /**
- * Throws unless these are the same entries in the same order. A store may let everything expire some time; then entries
- * that had no time of their own come with that one.
+ * Throws unless these are the same entries in the same order. A store may have a default TTL; then entries without an
+ * expiry have that one.
  *
  * @since 0.1.0
  * @category assertions
@@ -128,7 +127,7 @@ export const equalEntries = (
   )
 
 /**
- * The same of one.
+ * Like `equalEntries`, for one entry.
  *
  * @since 0.1.0
  * @category assertions
@@ -154,8 +153,8 @@ export const only = {
 } as const
 
 /**
- * A query of `ann` for up to 100 results of any relevance, by relevance alone: nothing is left to the configuration of
- * the store.
+ * A query of `ann` for up to 100 results of any relevance, by relevance alone, independent of the configuration of the
+ * store.
  *
  * @since 0.1.0
  * @category constructors
@@ -170,7 +169,7 @@ export const query = (text: string, fields: Partial<MemoryQuery> = {}): MemoryQu
 })
 
 /**
- * Results that have at least one word of the query, by relevance alone.
+ * A query for results with at least one word of the text, by relevance alone.
  *
  * @since 0.1.0
  * @category constructors
@@ -179,7 +178,7 @@ export const matching = (text: string, fields: Partial<MemoryQuery> = {}): Memor
   query(text, { minRelevance: 1e-6, ...fields })
 
 /**
- * An entry with something in every field but its expiry and its access figures.
+ * An entry with a value in every field except its expiry and access figures.
  *
  * @since 0.1.0
  * @category constructors
@@ -207,7 +206,7 @@ export const full = (id: string, fields: Fields = {}): MemoryEntry =>
 export const hour = 3_600_000
 
 /**
- * Entries with these contents under the ids `e0`, `e1`, …, each an hour younger than the one before it.
+ * Entries with these contents under the ids `e0`, `e1`, …, each an hour younger than the previous one.
  *
  * @since 0.1.0
  * @category constructors
@@ -216,7 +215,7 @@ export const contents = (...texts: ReadonlyArray<string>): ReadonlyArray<MemoryE
   texts.map((content, at) => entry(`e${at}`, { content, timestamp: epoch - (texts.length - at) * hour }))
 
 /**
- * Names that are dangerous somewhere: in keys, paths, patterns, SQL, objects.
+ * Names that are dangerous in keys, paths, patterns, SQL or objects.
  *
  * @since 0.1.0
  * @category constants
@@ -250,7 +249,7 @@ export const hostileIds: ReadonlyArray<string> = [
 ]
 
 /**
- * The same of owners, which may have any character.
+ * Dangerous names of owners, which may contain any character.
  *
  * @since 0.1.0
  * @category constants

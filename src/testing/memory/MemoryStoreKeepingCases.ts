@@ -1,5 +1,5 @@
 /**
- * That what is stored is there, as it was, until it is replaced, deleted or expired.
+ * Cases: a stored entry stays unchanged until it is replaced, deleted or expired.
  *
  * @since 0.1.0
  * @internal
@@ -70,7 +70,7 @@ const badFields: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
 const bad = badFields.map(([what, fields]) => [what, { ...entry("bad"), ...fields } as MemoryEntry] as const)
 
 const keeping: ReadonlyArray<Case> = [
-  make("what was never stored is not there", function* (store) {
+  make("finds nothing that was never stored", function* (store) {
     yield* store.store(entry("other", { content: "words" }))
     equalEntry(yield* got(store, "a"), undefined, "get of an unknown id")
     equalEntry(yield* got(store, "other", "bob"), undefined, "get of an unknown owner")
@@ -89,7 +89,7 @@ const keeping: ReadonlyArray<Case> = [
     equal(yield* store.expire, 0, "expire")
     equalEntry(yield* got(store, "other"), entry("other", { content: "words" }), "the only entry")
   }),
-  make("an entry comes out as it went in", function* (store) {
+  make("returns an entry unchanged", function* (store) {
     for (const one of varied) yield* store.store(one)
     for (const one of varied) equalEntry(yield* got(store, one.id), one, `get of ${one.id}`)
     equalEntries(
@@ -105,18 +105,18 @@ const keeping: ReadonlyArray<Case> = [
     equalEntries(byId(yield* store.getRecent({ ownerId: "ann", n: 100 })), byId(varied), "getRecent")
     equalEntries(byId((yield* store.retrieve(query(""))).map((one) => one.entry)), byId(varied), "retrieve")
   }),
-  make("storeMany keeps entries as store does", function* (store) {
+  make("storeMany stores entries like store", function* (store) {
     yield* store.storeMany(varied)
     for (const one of varied) equalEntry(yield* got(store, one.id), one, `get of ${one.id}`)
   }),
-  make("a content of 200,000 characters comes out as it went in and is found", function* (store) {
+  make("returns and finds a content of 200,000 characters", function* (store) {
     const content = `needle ${"hay and straw ".repeat(14_285)}`
     yield* store.store(entry("long", { content }))
     yield* store.store(entry("short", { content: "hay" }))
     equal((yield* got(store, "long"))?.content === content, true, "the content is the same")
     equal(found(yield* store.retrieve(matching("needle"))), ["long"], "what is found by the first word")
   }),
-  make("half a surrogate pair costs at most itself", function* (store) {
+  make("a lone surrogate damages nothing else", function* (store) {
     const content = "walnut \ud83d hazel \udc00 oak"
     yield* store.store(entry("half", { content }))
     const kept = (yield* got(store, "half"))?.content
@@ -127,7 +127,7 @@ const keeping: ReadonlyArray<Case> = [
     )
     equal(found(yield* store.retrieve(matching("hazel"))), ["half"], "what is found by a word beside it")
   }),
-  make("getMany gives what exists, in the order of the ids", function* (store) {
+  make("getMany returns existing entries in the order of the ids", function* (store) {
     yield* store.storeMany(["a", "b", "c", "d"].map((id, at) => entry(id, { timestamp: epoch + at })))
     equal(idsOf(yield* store.getMany("ann", entryIds("d", "x", "a", "c"))), ["d", "a", "c"], "ids")
   }),
@@ -153,7 +153,7 @@ const keeping: ReadonlyArray<Case> = [
     yield* store.store(entry("c", { timestamp: epoch - 10 }))
     equal(idsOf(yield* streamed(store, "ann")), ["c", "a", "b"], "with an earlier time")
   }),
-  make("of two entries with one id in one call the last counts", function* (store) {
+  make("the last of two entries with one id in one call wins", function* (store) {
     yield* store.storeMany([
       entry("a", { content: "first" }),
       entry("b"),
@@ -172,7 +172,7 @@ const keeping: ReadonlyArray<Case> = [
     equal(yield* store.apply("bob", { delete: [], store: [] }), 0, "a change of empty lists")
     equalEntries(yield* streamed(store, "ann"), [entry("a")], "entries")
   }),
-  make("an entry out of bounds is refused, and nothing of the call is stored", function* (store) {
+  make("rejects an entry beyond the limits and stores nothing of the call", function* (store) {
     yield* store.store(entry("kept", { content: "kept" }))
     for (const [what, broken] of bad) {
       const calls = [
@@ -199,7 +199,7 @@ const keeping: ReadonlyArray<Case> = [
     }
     equal(idsOf(yield* streamed(store, "ann")), ["kept"], "entries at the end")
   }),
-  make("deleting gives true once, and the entry is gone from everywhere", function* (store) {
+  make("deleting returns true once and removes the entry everywhere", function* (store) {
     yield* store.storeMany([entry("a", { content: "zebra", metadata: { k: 1 } }), entry("b", { content: "lion" })])
     equal(yield* store.delete("ann", entryId("a")), true, "the first time")
     equal(yield* store.delete("ann", entryId("a")), false, "the second time")
@@ -213,7 +213,7 @@ const keeping: ReadonlyArray<Case> = [
     yield* store.store(entry("a", { content: "again" }))
     equal(found(yield* store.retrieve(matching("again"))), ["a"], "what is stored under the id later")
   }),
-  make("apply deletes and stores in one step", function* (store) {
+  make("apply deletes and stores atomically", function* (store) {
     yield* store.storeMany(["a", "b", "c"].map((id) => entry(id, { content: `old ${id}` })))
     const deleted = yield* store.apply("ann", {
       delete: entryIds("a", "b", "unknown"),
@@ -269,7 +269,7 @@ const keeping: ReadonlyArray<Case> = [
       if (forgotten) equal(Option.isNone(summed), true, "a summary of what was forgotten")
     }
   }),
-  make("clear removes everything of one owner and gives how many there were", function* (store) {
+  make("clear removes everything of one owner and returns the count", function* (store) {
     yield* store.storeMany(["a", "b", "c"].map((id) => entry(id, { content: "zebra" })))
     yield* store.store(entry("a", { ownerId: "bob" }))
     equal(yield* store.clear("ann"), 3, "the first time")
@@ -283,7 +283,7 @@ const keeping: ReadonlyArray<Case> = [
     equal(yield* store.count("ann"), 1, "count after something was stored again")
     equal(found(yield* store.retrieve(query("zebra lion"))), ["a"], "results after something was stored again")
   }),
-  make("every write is seen by the very next call", function* (store) {
+  make("every write is visible to the next call", function* (store) {
     for (let round = 0; round < 25; round++) {
       const id = `e${round}`
       yield* store.store(entry(id, { content: `word${round}`, timestamp: epoch + round }))
@@ -297,14 +297,14 @@ const keeping: ReadonlyArray<Case> = [
       equal(found(yield* store.retrieve(matching(`word${round}`))), [], "retrieve")
     }
   }),
-  make("it answers when it is asked whether it is well", function* (store) {
+  make("reports health", function* (store) {
     yield* store.health
     holds(store.name.length > 0, "the store has a name", store.name)
   })
 ]
 
 const accesses: ReadonlyArray<Case> = [
-  make("an access counts what exists, at its time, and changes nothing else", function* (store) {
+  make("records accesses of existing entries only", function* (store) {
     yield* store.storeMany([full("a"), full("b"), full("c")])
     yield* store.recordAccess("ann", entryIds("a", "unknown", "b"))
     yield* TestClock.adjust("1 minute")
@@ -322,13 +322,13 @@ const accesses: ReadonlyArray<Case> = [
     const counts = (yield* store.retrieve(query("full"))).map((one) => [one.entry.id, one.entry.accessCount])
     equal(Object.fromEntries(counts), { a: 1, b: 2, c: undefined }, "the counts in results")
   }),
-  make("retrieving counts no access", function* (store) {
+  make("retrieving does not count as access", function* (store) {
     yield* store.store(entry("a", { content: "zebra" }))
     yield* store.retrieve(query("zebra"))
     yield* store.getRecent({ ownerId: "ann", n: 1 })
     equalEntry(yield* got(store, "a"), entry("a", { content: "zebra" }), "the entry")
   }),
-  make("of an entry that is stored again the higher access figures stay", function* (store) {
+  make("keeps the higher access figures of an entry that is stored again", function* (store) {
     const figures = Effect.map(got(store, "a"), (one) => [one?.accessCount, one?.lastAccessedAt])
     yield* store.store(entry("a"))
     yield* store.recordAccess("ann", entryIds("a"))

@@ -1,5 +1,5 @@
 /**
- * Random operations on a store and on a simple model of it, which must agree after each.
+ * Cases: a store agrees with a simple model after random operations.
  *
  * @since 0.1.0
  * @internal
@@ -28,7 +28,7 @@ import {
   streamed
 } from "./MemoryStoreCase.js"
 
-/** Written again from the words of the contract, not from the code it shall be compared with. */
+/** Written from the contract, not from the code under test. */
 const scalarFits = (value: unknown, wanted: Scalar): boolean =>
   wanted === null ? (value ?? null) === null : value === wanted
 
@@ -84,7 +84,7 @@ type Operation =
   | { readonly do: "wait"; readonly millis: number }
   | { readonly do: "read"; readonly ownerId: string; readonly n: number; readonly selection: Selection }
 
-/** How long a scenario may be, in steps of time; entries live from before it until after it. */
+/** Steps of time in a scenario; entries live from before it until after it. */
 const span = 50
 
 const id = FastCheck.constantFrom("a", "b", "c", "d", "e", "f", "a:b", "__proto__")
@@ -140,7 +140,7 @@ const lineage = FastCheck.array(
   { maxLength: 3 }
 )
 
-/** Mostly one restriction alone: all of them together leave nothing to compare. */
+/** Mostly single restrictions, because all of them together select nothing. */
 const selection = FastCheck.oneof(
   FastCheck.record({ filters }),
   FastCheck.record({ timeRange }),
@@ -197,7 +197,7 @@ const operation = FastCheck.oneof(
 const byPosition = (a: MemoryEntry, b: MemoryEntry): number =>
   a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
-/** Entries by owner and id, and nothing clever. */
+/** Entries by owner and id in plain maps. */
 class Model {
   private readonly owners = new Map<string, Map<string, MemoryEntry>>()
 
@@ -240,17 +240,12 @@ class Model {
   }
 }
 
-/** Of two entries with one id in one call the first is as if it had not been given. */
+/** In one call, the last of several entries with one id wins. */
 const lastOfEach = (entries: ReadonlyArray<MemoryEntry>): Iterable<MemoryEntry> =>
   new Map(entries.map((one) => [JSON.stringify([one.ownerId, one.id]), one])).values()
 
-const scenario = Effect.fnUntraced(function* (
-  store: MemoryStore.Service,
-  name: string,
-  operations: ReadonlyArray<Operation>
-) {
-  const model = new Model()
-  const begin = yield* TestClock.currentTimeMillis
+/** Moves the entries and selections of operations to the names and the time of one scenario. */
+const makePlacement = (name: string, begin: number) => {
   const named = (ownerId: string) => `${name} ${ownerId}`
   const placed = (one: MemoryEntry, ownerId = one.ownerId): MemoryEntry => {
     const range = one.metadata["timeRange"] as { readonly start: number } | undefined
@@ -279,66 +274,81 @@ const scenario = Effect.fnUntraced(function* (
           }))
         })
   })
-  for (const [at, one] of operations.entries()) {
-    const now = yield* TestClock.currentTimeMillis
-    const what = `operation ${at} (${one.do})`
-    switch (one.do) {
-      case "store": {
-        yield* store.store(placed(one.entry))
-        model.store(placed(one.entry), now)
-        break
-      }
-      case "storeMany": {
-        const many = one.entries.map((each) => placed(each))
-        yield* store.storeMany(many)
-        for (const each of lastOfEach(many)) model.store(each, now)
-        break
-      }
-      case "apply": {
-        const many = one.entries.map((each) => placed(each, "one"))
-        const removed = yield* store.apply(named("one"), {
-          delete: one.remove.map((each) => EntryId.make(each)),
-          store: many
-        })
-        equal(removed, one.remove.filter((each) => model.remove(named("one"), each, now)).length, `${what}: deletions`)
-        for (const each of lastOfEach(many)) model.store(each, now)
-        break
-      }
-      case "delete": {
-        const existed = yield* store.delete(named(one.ownerId), EntryId.make(one.id))
-        equal(existed, model.remove(named(one.ownerId), one.id, now), what)
-        break
-      }
-      case "clear": {
-        equal(yield* store.clear(named(one.ownerId)), model.clear(named(one.ownerId), now), what)
-        break
-      }
-      case "access": {
-        yield* store.recordAccess(
-          named(one.ownerId),
-          one.ids.map((each) => EntryId.make(each))
-        )
-        for (const each of one.ids) model.access(named(one.ownerId), each, now)
-        break
-      }
-      case "wait": {
-        yield* TestClock.adjust(one.millis)
-        break
-      }
-      case "read": {
-        const ownerId = named(one.ownerId)
-        const selection = placedIn(one.selection)
-        const expected = model.all(ownerId, now).filter((each) => fits(each, selection))
-        equalEntries(yield* streamed(store, ownerId, selection), expected, `${what}: stream`)
-        equal(yield* store.count(ownerId, selection), expected.length, `${what}: count`)
-        const newest = [...expected].reverse().slice(0, one.n)
-        equalEntries(yield* store.getRecent({ ownerId, n: one.n, selection }), newest, `${what}: getRecent`)
-        const results = yield* store.retrieve(query("", { ...selection, ownerId }))
-        sameMembers(found(results), idsOf(expected), `${what}: retrieve`)
-        break
-      }
+  return { named, placed, placedIn }
+}
+
+/** A store, and the model that it must agree with. */
+interface Subject {
+  readonly store: MemoryStore.Service
+  readonly model: Model
+  readonly placement: ReturnType<typeof makePlacement>
+}
+
+const perform = Effect.fnUntraced(function* (
+  { model, placement: { named, placed, placedIn }, store }: Subject,
+  one: Operation,
+  what: string
+) {
+  const now = yield* TestClock.currentTimeMillis
+  switch (one.do) {
+    case "store": {
+      yield* store.store(placed(one.entry))
+      model.store(placed(one.entry), now)
+      break
+    }
+    case "storeMany": {
+      const many = one.entries.map((each) => placed(each))
+      yield* store.storeMany(many)
+      for (const each of lastOfEach(many)) model.store(each, now)
+      break
+    }
+    case "apply": {
+      const many = one.entries.map((each) => placed(each, "one"))
+      const removed = yield* store.apply(named("one"), {
+        delete: one.remove.map((each) => EntryId.make(each)),
+        store: many
+      })
+      equal(removed, one.remove.filter((each) => model.remove(named("one"), each, now)).length, `${what}: deletions`)
+      for (const each of lastOfEach(many)) model.store(each, now)
+      break
+    }
+    case "delete": {
+      const existed = yield* store.delete(named(one.ownerId), EntryId.make(one.id))
+      equal(existed, model.remove(named(one.ownerId), one.id, now), what)
+      break
+    }
+    case "clear": {
+      equal(yield* store.clear(named(one.ownerId)), model.clear(named(one.ownerId), now), what)
+      break
+    }
+    case "access": {
+      yield* store.recordAccess(
+        named(one.ownerId),
+        one.ids.map((each) => EntryId.make(each))
+      )
+      for (const each of one.ids) model.access(named(one.ownerId), each, now)
+      break
+    }
+    case "wait": {
+      yield* TestClock.adjust(one.millis)
+      break
+    }
+    case "read": {
+      const ownerId = named(one.ownerId)
+      const selection = placedIn(one.selection)
+      const expected = model.all(ownerId, now).filter((each) => fits(each, selection))
+      equalEntries(yield* streamed(store, ownerId, selection), expected, `${what}: stream`)
+      equal(yield* store.count(ownerId, selection), expected.length, `${what}: count`)
+      const newest = [...expected].reverse().slice(0, one.n)
+      equalEntries(yield* store.getRecent({ ownerId, n: one.n, selection }), newest, `${what}: getRecent`)
+      const results = yield* store.retrieve(query("", { ...selection, ownerId }))
+      sameMembers(found(results), idsOf(expected), `${what}: retrieve`)
+      break
     }
   }
+})
+
+const agreeAtEnd = Effect.fnUntraced(function* ({ model, placement: { named }, store }: Subject) {
   const now = yield* TestClock.currentTimeMillis
   for (const ownerId of [named("one"), named("two")]) {
     const expected = model.all(ownerId, now)
@@ -352,16 +362,27 @@ const scenario = Effect.fnUntraced(function* (
   }
 })
 
+const scenario = Effect.fnUntraced(function* (
+  store: MemoryStore.Service,
+  name: string,
+  operations: ReadonlyArray<Operation>
+) {
+  const placement = makePlacement(name, yield* TestClock.currentTimeMillis)
+  const subject: Subject = { store, model: new Model(), placement }
+  for (const [at, one] of operations.entries()) yield* perform(subject, one, `operation ${at} (${one.do})`)
+  yield* agreeAtEnd(subject)
+})
+
 /**
  * @since 0.1.0
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("whatever is done to it, it is what a simple model is", function* (store) {
+  make("agrees with a simple model after any sequence of operations", function* (store) {
     const runtime = yield* Effect.runtime<never>()
     const seed = yield* Random.nextIntBetween(0, 2 ** 31 - 1)
     let scenarios = 0
-    // Its failure says the seed and the shortest sequence of operations that fails.
+    // A failure names the seed and the shortest failing sequence of operations.
     yield* Effect.promise((signal) =>
       FastCheck.assert(
         FastCheck.asyncProperty(

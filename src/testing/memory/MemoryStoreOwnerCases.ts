@@ -1,5 +1,5 @@
 /**
- * That no call sees or touches anything of another owner.
+ * Cases: no call sees or changes anything of another owner.
  *
  * @since 0.1.0
  * @internal
@@ -59,7 +59,7 @@ const untouched = (store: MemoryStore.Service, but: string) =>
 
 const chosen = hostileOwners.map((owner, index) => ({ owner, index }))
 
-/** Those with the most that look like them; each change is checked against everybody. */
+/** The owners with the most similar names; each change is checked against all owners. */
 const likest = ["a", "A", "a:b", "a%", "a_b", "a/b", "__proto__", "x".repeat(256), "a\u0000"]
 const changing = chosen.filter(({ owner }) => likest.includes(owner))
 
@@ -117,7 +117,7 @@ export const cases: ReadonlyArray<Case> = [
   reads("retrieve with neighbours", (store, owner) =>
     store.retrieve(matching("common", { ownerId: owner, topK: 1, neighbours: 5 }))
   ),
-  make("count counts nothing of another owner", function* (store) {
+  make("count ignores other owners", function* (store) {
     yield* everybody(store)
     for (const { index, owner } of chosen) {
       equal(yield* store.count(owner), 3, `count of ${JSON.stringify(owner)}`)
@@ -126,7 +126,7 @@ export const cases: ReadonlyArray<Case> = [
     }
     equal(yield* store.count("nobody"), 0, "count of an owner without entries")
   }),
-  make("no words of another owner are found", function* (store) {
+  make("does not find words of another owner", function* (store) {
     yield* everybody(store)
     for (const { index, owner } of chosen) {
       const other = (index + 1) % hostileOwners.length
@@ -142,7 +142,7 @@ export const cases: ReadonlyArray<Case> = [
       )
     }
   }),
-  make("what others store changes no relevance", function* (store) {
+  make("entries of other owners do not affect relevance", function* (store) {
     const words = ["red lamp", "red red chair", "blue lamp", "green table with a lamp"]
     yield* store.storeMany(words.map((content, at) => entry(`e${at}`, { content })))
     const relevance = Effect.map(store.retrieve(query("red lamp")), (results) =>
@@ -169,7 +169,7 @@ export const cases: ReadonlyArray<Case> = [
     Effect.map(store.clear(owner), (count) => equal(count, 3, `entries cleared of ${JSON.stringify(owner)}`))
   ),
   changes("recordAccess", (store, owner) => store.recordAccess(owner, entryIds(...shared))),
-  make("an entry of another owner is refused by apply, and nothing of the change is done", function* (store) {
+  make("apply rejects an entry of another owner and changes nothing", function* (store) {
     yield* store.store(entry("a"))
     yield* store.store(entry("a", { ownerId: "bob", content: "of bob" }))
     for (const ownerId of ["bob", "ANN", "ann "]) {
@@ -182,12 +182,12 @@ export const cases: ReadonlyArray<Case> = [
     equal(idsOf(yield* streamed(store, "ann")), ["a"], "entries of ann")
     equal(idsOf(yield* streamed(store, "bob")), ["a"], "entries of bob")
   }),
-  make("storeMany gives each owner its own", function* (store) {
+  make("storeMany stores entries of several owners", function* (store) {
     const entries = hostileOwners.flatMap((owner, index) => ofOwner(owner, index))
     yield* store.storeMany([...entries.filter((_, at) => at % 2 === 0), ...entries.filter((_, at) => at % 2 === 1)])
     yield* untouched(store, "")
   }),
-  make("ids that look alike are entries of their own", function* (store) {
+  make("keeps similar ids apart", function* (store) {
     const entries = hostileIds.map((id, at) => entry(id, { content: `number${at}`, timestamp: epoch + at }))
     for (const one of entries) yield* store.store(one)
     equalEntries(yield* streamed(store, "ann"), entries, "all entries")
@@ -209,7 +209,7 @@ export const cases: ReadonlyArray<Case> = [
       )
     }
   }),
-  make("owner and id are never read as one", function* (store) {
+  make("does not confuse owner and id", function* (store) {
     const pairs = [
       ["a", "b:c"],
       ["a:b", "c"],

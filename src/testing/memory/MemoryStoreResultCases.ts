@@ -1,5 +1,5 @@
 /**
- * That results come with their neighbours, and differ as much as they were asked to.
+ * Cases: results come with their neighbors and are as diverse as requested.
  *
  * @since 0.1.0
  * @internal
@@ -19,7 +19,7 @@ const talk = (sessionId: string | undefined, from: number, ...texts: ReadonlyArr
     })
   )
 
-/** Three talks at the same time, so that by time alone entries of one stand between those of another. */
+/** Three sessions at the same time, so that their entries interleave by time. */
 const talks = [
   ...talk("s", 0, "hello", "good morning", "the zebra escaped", "oh no", "call the zoo", "bye"),
   ...talk("t", 5, "other hello", "other morning", "other talk", "other answer"),
@@ -29,7 +29,7 @@ const talks = [
 const beside = (results: ReadonlyArray<MemorySearchResult>) => results.filter((one) => one.neighbourOf !== undefined)
 
 const surroundings: ReadonlyArray<Case> = [
-  make("neighbours are those of the same session, right before and after a result", function* (store) {
+  make("neighbors are the adjacent entries of the same session", function* (store) {
     yield* store.storeMany(talks)
     for (const [neighbours, expected] of [
       [0, []],
@@ -48,11 +48,11 @@ const surroundings: ReadonlyArray<Case> = [
     }
     equal(found(beside(yield* store.retrieve(matching("zebra")))), [], "neighbours nobody asked for")
   }),
-  make("an entry without a session has no neighbours", function* (store) {
+  make("an entry without a session has no neighbors", function* (store) {
     yield* store.storeMany(talks)
     equal(found(yield* store.retrieve(matching("giraffe", { neighbours: 3 }))), ["none1"], "results")
   }),
-  make("neighbours do not count for topK, and nothing comes twice", function* (store) {
+  make("neighbors do not count for topK, and nothing is returned twice", function* (store) {
     yield* store.storeMany(talk("s", 0, "zebra", "zebra again", "lion", "giraffe", "lion", "zebra there", "lion"))
     const results = yield* store.retrieve(matching("zebra", { neighbours: 1, topK: 2 }))
     equal(results.filter((one) => one.neighbourOf === undefined).length, 2, "what was found itself")
@@ -66,7 +66,7 @@ const surroundings: ReadonlyArray<Case> = [
       "what was found itself is nobody's neighbour"
     )
   }),
-  make("neighbours are what is selected, and not what has expired", function* (store) {
+  make("neighbors are selected and not expired", function* (store) {
     yield* store.storeMany(talks)
     yield* store.store(
       entry("s3", {
@@ -83,7 +83,7 @@ const surroundings: ReadonlyArray<Case> = [
     const left = yield* store.retrieve(matching("zebra", { neighbours: 1 }))
     sameMembers(found(beside(left)), ["s1", "s4"], "neighbours when one has expired")
   }),
-  make("diversity brings up what is different", function* (store) {
+  make("diversity ranks different entries higher", function* (store) {
     yield* store.storeMany(
       contents(
         "zebra zebra stripes",
@@ -101,7 +101,7 @@ const surroundings: ReadonlyArray<Case> = [
     const all = found(yield* store.retrieve(matching("zebra stripes", { diversity: 0.9 })))
     sameMembers(all, ["e0", "e1", "e2", "e3"], "all results with diversity")
   }),
-  make("of results that say the same only the best stays when doubles are suppressed", function* (store) {
+  make("suppressing duplicates keeps the best of equal results", function* (store) {
     yield* store.storeMany([
       entry("double", { content: "the zebra escaped from the zoo today", importance: 0.1 }),
       entry("best", { content: "The zebra escaped from the zoo today!", importance: 0.9 }),

@@ -1,5 +1,5 @@
 /**
- * That a query finds what it should, in the order it should, and says truly how.
+ * Cases: a query finds the right entries in the right order with the right scores.
  *
  * @since 0.1.0
  * @internal
@@ -105,7 +105,7 @@ const words: ReadonlyArray<Case> = [
     yield* store.storeMany(contents(`${talk.repeat(20)} zebra ${talk.repeat(20)}`, "zebra", "lion", "giraffe"))
     equal(found(yield* store.retrieve(matching("zebra"))), ["e1", "e0"], "results")
   }),
-  make("what has no word of the query has no relevance, and stays unless some is asked for", function* (store) {
+  make("an entry without query words has no relevance and stays unless a minimum is set", function* (store) {
     yield* store.storeMany(contents("zebra", "lion", "giraffe"))
     const results = yield* store.retrieve(query("zebra"))
     equal(
@@ -130,7 +130,7 @@ const words: ReadonlyArray<Case> = [
     )
     equal(found(yield* store.retrieve(matching("elephant"))), [], "without a match, when some relevance is asked for")
   }),
-  make("an old entry is found by its words behind a thousand newer ones", function* (store) {
+  make("finds an old entry by its words among a thousand newer ones", function* (store) {
     const newer = Array.from({ length: 1000 }, (_, at) => entry(`n${at}`, { content: `ordinary talk ${at}` }))
     yield* store.store(entry("old", { content: "the passphrase is xylophone", timestamp: epoch - 20 * 24 * hour }))
     yield* store.storeMany(newer)
@@ -139,7 +139,7 @@ const words: ReadonlyArray<Case> = [
     const ids = found(yield* store.retrieve(query("xylophone", { topK: 5, ...weighed })))
     holds(ids.includes("old"), "it is among the best five by the usual weights", ids)
   }),
-  make("whatever the query is made of, it is taken as words", function* (store) {
+  make("treats any query as plain words", function* (store) {
     yield* store.storeMany(contents("zebra and lion", "giraffe"))
     const texts = [
       " ",
@@ -177,7 +177,7 @@ const words: ReadonlyArray<Case> = [
 ]
 
 /**
- * Every entry has a different place by each part: `old` is the most important, `new` the newest, `match` the most
+ * Every entry has a different rank by each part: `old` is the most important, `new` the newest, `match` the most
  * relevant.
  */
 const threefold = [
@@ -213,7 +213,7 @@ const scores: ReadonlyArray<Case> = [
     const halves = yield* scoresOf(store, { recencyWeight: 0.5, importanceWeight: 0.25, relevanceWeight: 0.25 })
     equal(halves, ones, "scores with half the weights")
   }),
-  make("scores are 0 to 1 and descend, and results say where they come from", function* (store) {
+  make("scores are between 0 and 1 and descend, and results name their store", function* (store) {
     yield* store.storeMany([
       ...threefold,
       entry("future", { content: "zebra", timestamp: epoch + 1000 * hour, importance: 1 }),
@@ -278,7 +278,7 @@ const scores: ReadonlyArray<Case> = [
     equal(found(yield* store.retrieve(query("", only.relevance))), ["new", "match", "old"], "results by nothing")
     equal(found(yield* store.retrieve(matching(""))), [], "results of some relevance")
   }),
-  make("the least relevance is put to the relevance, not to the score", function* (store) {
+  make("applies the minimum to the relevance, not to the score", function* (store) {
     yield* store.storeMany([
       entry("weighty", { content: "lion", importance: 1, timestamp: epoch }),
       entry("faint", { content: "zebra", importance: 0, timestamp: epoch - 20 * 24 * hour }),
@@ -307,14 +307,14 @@ const scores: ReadonlyArray<Case> = [
       "between both"
     )
   }),
-  make("topK is how many results there are at most", function* (store) {
+  make("returns at most topK results", function* (store) {
     yield* store.storeMany(Array.from({ length: 30 }, (_, at) => entry(`e${at}`, { content: "zebra" })))
     for (const topK of [0, 1, 7, 30]) {
       equal((yield* store.retrieve(query("zebra", { topK }))).length, topK, `results for topK ${topK}`)
     }
     equal((yield* store.retrieve(query("", { topK: 3 }))).length, 3, "results without words")
   }),
-  make("pages join to the whole without a repetition", function* (store) {
+  make("pages together contain everything once", function* (store) {
     yield* store.storeMany(
       Array.from({ length: 60 }, (_, at) =>
         entry(`e${at}`, {
@@ -337,7 +337,7 @@ const scores: ReadonlyArray<Case> = [
       }
     }
   }),
-  make("an explanation is given when asked for, and adds up to the score", function* (store) {
+  make("explains the score on request", function* (store) {
     yield* store.storeMany(threefold)
     const plain = yield* store.retrieve(query("zebra"))
     equal(

@@ -1,81 +1,15 @@
 /**
- * That entries come in their order, and that a selection means the same wherever it is given.
+ * Cases: a selection means the same in every method that takes one.
  *
  * @since 0.1.0
  * @internal
  */
-import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
-import * as TestClock from "effect/TestClock"
 import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
 import type { Selection } from "../../memory/entry/Selection.js"
 import type * as MemoryStore from "../../memory/search/MemoryStore.js"
 import { equal, sameMembers } from "../suite/SuiteAssert.js"
 import { type Case, entry, epoch, found, idsOf, make, matching, query, sessionId, streamed } from "./MemoryStoreCase.js"
-
-const order: ReadonlyArray<Case> = [
-  make("the newest come first, and of equal times the greater id", function* (store) {
-    const ids = ["b", "Z", "a", "é", "a1", "a10", "a2", "_", "日本", "0"]
-    yield* store.storeMany([...ids.map((id) => entry(id)), entry("old", { timestamp: epoch - 1 })])
-    yield* store.store(entry("new", { timestamp: epoch + 0.5 }))
-    const ascending = ["old", "0", "Z", "_", "a", "a1", "a10", "a2", "b", "é", "日本", "new"]
-    equal(idsOf(yield* streamed(store, "ann")), ascending, "stream, oldest first")
-    equal(idsOf(yield* store.getRecent({ ownerId: "ann", n: 100 })), [...ascending].reverse(), "getRecent")
-    equal(idsOf(yield* store.getRecent({ ownerId: "ann", n: 4 })), ["new", "日本", "é", "b"], "the newest four")
-  }),
-  make("getRecent gives as many as are asked for and there", function* (store) {
-    yield* store.storeMany(Array.from({ length: 7 }, (_, at) => entry(`e${at}`, { timestamp: epoch + at })))
-    for (const [n, expected] of [
-      [0, []],
-      [1, ["e6"]],
-      [3, ["e6", "e5", "e4"]],
-      [7, ["e6", "e5", "e4", "e3", "e2", "e1", "e0"]],
-      [1000, ["e6", "e5", "e4", "e3", "e2", "e1", "e0"]]
-    ] as const) {
-      equal(idsOf(yield* store.getRecent({ ownerId: "ann", n })), expected, `the newest ${n}`)
-    }
-  }),
-  make("the newest of what is selected are found behind many others", function* (store) {
-    const at = (index: number): MemoryEntry =>
-      entry(`e${index}`, { timestamp: epoch + index, role: index < 3 ? "tool" : "user" })
-    yield* store.storeMany(Array.from({ length: 700 }, (_, index) => at(index)))
-    const selection = { roles: ["tool"] } as const
-    equal(idsOf(yield* store.getRecent({ ownerId: "ann", n: 2, selection })), ["e2", "e1"], "getRecent")
-    equal(idsOf(yield* streamed(store, "ann", selection)), ["e0", "e1", "e2"], "stream")
-    equal(yield* store.count("ann", selection), 3, "count")
-  }),
-  make("a stream gives everything once, oldest first, over many pages", function* (store) {
-    // Seven entries of each time, so that pages end between equal times.
-    const entries = Array.from({ length: 1050 }, (_, at) =>
-      entry(`e${String(at).padStart(4, "0")}`, {
-        timestamp: epoch + Math.floor(at / 7),
-        role: at % 2 ? "user" : "tool"
-      })
-    )
-    yield* store.storeMany([...entries].reverse())
-    equal(idsOf(yield* streamed(store, "ann")), idsOf(entries), "all")
-    const half = entries.filter((one) => one.role === "tool")
-    equal(idsOf(yield* streamed(store, "ann", { roles: ["tool"] })), idsOf(half), "what is selected")
-    const few = yield* Stream.runCollect(Stream.take(store.stream("ann"), 3))
-    equal(idsOf(Chunk.toReadonlyArray(few)), ["e0000", "e0001", "e0002"], "the first three")
-    equal(idsOf(yield* store.getRecent({ ownerId: "ann", n: 1050 })), [...idsOf(entries)].reverse(), "the newest 1050")
-  }),
-  make("owners are given each once, ascending, over many pages", function* (store) {
-    const owners = Effect.map(Stream.runCollect(store.owners), Chunk.toReadonlyArray)
-    equal(yield* owners, [], "owners of an empty store")
-    const names = Array.from({ length: 520 }, (_, at) => `owner ${String(at).padStart(3, "0")}`)
-    yield* store.storeMany(names.flatMap((ownerId) => [entry("a", { ownerId }), entry("b", { ownerId })]))
-    yield* store.storeMany(["Z", "__proto__", "é", "a:b", "a"].map((ownerId) => entry("a", { ownerId })))
-    yield* store.store(entry("a", { ownerId: "mortal", expiresAt: epoch + 1000 }))
-    equal(yield* owners, ["Z", "__proto__", "a", "a:b", "mortal", ...names, "é"], "owners")
-    yield* TestClock.adjust("1 second")
-    yield* store.clear("a:b")
-    yield* store.delete("a", entry("a").id)
-    yield* store.delete("owner 000", entry("a").id)
-    equal(yield* owners, ["Z", "__proto__", ...names, "é"], "owners after some have nothing left")
-  })
-]
 
 const metadataOf = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>
 
@@ -104,7 +38,7 @@ const values: Readonly<Record<string, unknown>> = {
 
 const quoted = `a'b"c\`d`
 
-/** Their ids say what is under the key `v`. */
+/** Their ids name the value of the key `v`. */
 const ofValues: ReadonlyArray<MemoryEntry> = [
   ...Object.entries(values).map(([id, v]) => entry(id, { metadata: { v } })),
   entry("absent"),
@@ -115,7 +49,7 @@ const everythingBut = (...ids: ReadonlyArray<string>) => idsOf(ofValues).filter(
 
 type Table = ReadonlyArray<readonly [string, Selection, ReadonlyArray<string>]>
 
-/** A selection means the same to everything that takes one. */
+/** Checks a selection with every method that takes one. */
 const selects = (store: MemoryStore.Service, what: string, selection: Selection, expected: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     sameMembers(idsOf(yield* store.getRecent({ ownerId: "ann", n: 100, selection })), expected, `getRecent: ${what}`)
@@ -386,7 +320,7 @@ const places: ReadonlyArray<Case> = [
     ["a filter against a role", { filters: { type: "summary" }, roles: ["tool"] }, []],
     ["two filters, one of which fails", { filters: { type: "summary", other: 1 } }, []]
   ]),
-  make("a selection is the same after an entry was stored again", function* (store) {
+  make("a selection reflects an entry that was stored again", function* (store) {
     yield* store.storeMany(ofValues.map((one) => ({ ...one, content: "common" })))
     yield* store.storeMany(ofValues.map((one) => ({ ...one, content: "common", metadata: { v: "apple" } })))
     yield* selects(store, "the value all have now", filter("apple"), idsOf(ofValues))
@@ -400,4 +334,4 @@ const places: ReadonlyArray<Case> = [
  * @since 0.1.0
  * @category constants
  */
-export const cases: ReadonlyArray<Case> = [...order, ...filters, ...places]
+export const cases: ReadonlyArray<Case> = [...filters, ...places]

@@ -1,5 +1,5 @@
 /**
- * What every `MemoryStore` must do, for stores of your own: cases that any runner of tests can register.
+ * The contract of `MemoryStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0
  */
@@ -9,6 +9,7 @@ import type * as MemoryStoreCase from "./MemoryStoreCase.js"
 import { epoch } from "./MemoryStoreCase.js"
 import * as Keeping from "./MemoryStoreKeepingCases.js"
 import * as Model from "./MemoryStoreModelCase.js"
+import * as Orders from "./MemoryStoreOrderCases.js"
 import * as Owners from "./MemoryStoreOwnerCases.js"
 import * as Results from "./MemoryStoreResultCases.js"
 import * as Search from "./MemoryStoreSearchCases.js"
@@ -16,8 +17,7 @@ import * as Selections from "./MemoryStoreSelectionCases.js"
 import * as Times from "./MemoryStoreTimeCases.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
- * was expected.
+ * One promise of the port and its test: a broken promise fails, or dies with an error that says what was expected.
  *
  * @since 0.1.0
  * @category models
@@ -25,7 +25,7 @@ import * as Times from "./MemoryStoreTimeCases.js"
 export type Case = MemoryStoreCase.Case
 
 /**
- * All cases. Each wants an empty store, and time that it can move: see `check`.
+ * All cases. Each requires an empty store and a clock that it can move: see `check`.
  *
  * @since 0.1.0
  * @category constants
@@ -34,6 +34,7 @@ export const cases: ReadonlyArray<Case> = [
   ...Owners.cases,
   ...Keeping.cases,
   ...Times.cases,
+  ...Orders.cases,
   ...Selections.cases,
   ...Search.cases,
   ...Results.cases,
@@ -43,8 +44,8 @@ export const cases: ReadonlyArray<Case> = [
 const suite = PortSuite.make<MemoryStore>(cases, { epoch })
 
 /**
- * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
- * builds must be empty; what expires must expire by `Clock`.
+ * Runs one case on a store of its own: the layer is built for it under a `TestClock` and released afterwards. The layer
+ * must build an empty store whose entries expire by `Clock`.
  *
  * @example
  * ```ts
@@ -67,7 +68,7 @@ const suite = PortSuite.make<MemoryStore>(cases, { epoch })
 export const check: PortSuite.Check<MemoryStore> = suite.check
 
 /**
- * Every case, one after the other. A case that does not hold is an outcome, not a failure.
+ * Runs every case in sequence. A broken promise is an outcome, not a failure.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,5 +1,5 @@
 /**
- * That what has expired is as if it were not there, and that fibers at once do as fibers one after the other.
+ * Cases: expired entries are invisible, and concurrent fibers have the same effect as sequential ones.
  *
  * @since 0.1.0
  * @internal
@@ -29,7 +29,7 @@ const got = (store: MemoryStore.Service, id: string) => Effect.map(store.get("an
 const mortal = (id: string, expiresAt: number, fields = {}) => entry(id, { content: "zebra", expiresAt, ...fields })
 
 const expiry: ReadonlyArray<Case> = [
-  make("an entry is there until its time has come and is gone from then on", function* (store) {
+  make("an entry exists until its expiry", function* (store) {
     yield* store.storeMany([mortal("a", epoch + 1000), entry("b", { content: "lion" })])
     yield* store.store(mortal("a", epoch + 1000, { ownerId: "bob" }))
     yield* TestClock.adjust("999 millis")
@@ -48,7 +48,7 @@ const expiry: ReadonlyArray<Case> = [
     equal(yield* store.count("bob"), 0, "count of the other owner")
     equal(yield* store.clear("bob"), 0, "clear of the other owner")
   }),
-  make("an entry whose time was over when it came is not there", function* (store) {
+  make("an entry stored after its expiry does not exist", function* (store) {
     yield* store.storeMany([mortal("a", epoch), mortal("b", epoch - 1), mortal("c", epoch + 1)])
     equal(idsOf(yield* streamed(store, "ann")), ["c"], "stream")
     equal(yield* store.count("ann"), 1, "count")
@@ -61,7 +61,7 @@ const expiry: ReadonlyArray<Case> = [
     equal(yield* store.count("ann"), 0, "count")
     equal(found(yield* store.retrieve(matching("zebra"))), [], "retrieve")
   }),
-  make("storing an id again sets its expiry anew", function* (store) {
+  make("storing an id again resets its expiry", function* (store) {
     yield* store.storeMany([mortal("a", epoch + 1000), mortal("b", epoch + 1000), mortal("c", epoch + 1000)])
     yield* store.store(mortal("a", epoch + 5000))
     yield* store.store(entry("b"))
@@ -72,7 +72,7 @@ const expiry: ReadonlyArray<Case> = [
     yield* TestClock.adjust("7 days")
     equal(idsOf(yield* streamed(store, "ann")), ["b"], "a week later")
   }),
-  make("an id that has expired starts anew", function* (store) {
+  make("an expired id starts over", function* (store) {
     yield* store.store(mortal("a", epoch + 1000))
     yield* store.recordAccess("ann", entryIds("a"))
     yield* TestClock.adjust("1 second")
@@ -80,7 +80,7 @@ const expiry: ReadonlyArray<Case> = [
     equalEntry(yield* got(store, "a"), entry("a", { content: "lion" }), "the new entry")
     equal(found(yield* store.retrieve(matching("zebra"))), [], "results for the old words")
   }),
-  make("expire removes what has expired, of all owners, and gives how many", function* (store) {
+  make("expire removes expired entries of all owners and returns their number", function* (store) {
     yield* store.storeMany([
       mortal("a", epoch + 1000),
       mortal("b", epoch + 1000),
@@ -126,7 +126,7 @@ const concurrency: ReadonlyArray<Case> = [
     equal(ids.size, 1024, "different ids")
     equal((yield* store.retrieve(matching("fiber8"))).length, 16, "results for the words of one fiber")
   }),
-  make("of fibers that store one id one wins as a whole", function* (store) {
+  make("one of several fibers that store one id wins completely", function* (store) {
     const contenders = Array.from({ length: 32 }, (_, at) =>
       entry("a", { content: `word${at}`, timestamp: epoch + at, metadata: { at }, importance: at / 32 })
     )
@@ -139,7 +139,7 @@ const concurrency: ReadonlyArray<Case> = [
       equal(found(yield* store.retrieve(matching(one.content))), ids, `results for ${one.content}`)
     }
   }),
-  make("of fibers that delete one entry one is told that it existed", function* (store) {
+  make("exactly one of several concurrent deletions finds the entry", function* (store) {
     yield* store.store(entry("a"))
     const told = yield* Effect.all(
       Array.from({ length: 32 }, () => store.delete("ann", entryId("a"))),
@@ -147,7 +147,7 @@ const concurrency: ReadonlyArray<Case> = [
     )
     equal(told.filter((existed) => existed).length, 1, "how many were told so")
   }),
-  make("accesses at once are all counted", function* (store) {
+  make("counts all concurrent accesses", function* (store) {
     yield* store.storeMany([entry("a"), entry("b")])
     yield* Effect.all(
       Array.from({ length: 40 }, (_, at) =>

@@ -1,5 +1,5 @@
 /**
- * Sessions, turns and checkpoints of every shape their schemas allow.
+ * Arbitrary sessions, turns and checkpoints of every shape that their schemas allow.
  *
  * @since 0.1.0
  * @internal
@@ -8,7 +8,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as FastCheck from "effect/FastCheck"
 import * as Session from "../../session/turn/Session.js"
 
-/** What JSON can hold, with names that are dangerous somewhere. */
+/** JSON values with dangerous names. */
 const key = FastCheck.oneof(
   { weight: 4, arbitrary: FastCheck.string({ unit: "binary", maxLength: 8 }) },
   { weight: 1, arbitrary: FastCheck.constantFrom("__proto__", "constructor", "toString", "") }
@@ -23,7 +23,7 @@ const data = FastCheck.letrec<{ readonly value: unknown; readonly record: Record
     tie("record")
   ),
   record: FastCheck.array(FastCheck.tuple(key, tie("value")), { maxLength: 4 }).map((entries) =>
-    // As `JSON.parse` would: an own field whatever its name.
+    // Own fields whatever their names, like `JSON.parse`.
     Object.fromEntries(entries)
   )
 }))
@@ -33,7 +33,7 @@ const costs = FastCheck.double({ min: 0, max: 1e6, noNaN: true }).map((value) =>
 
 const cuts = FastCheck.array(FastCheck.record({ after: times, before: times }), { maxLength: 3 })
 
-/** What the schemas leave open is filled with what JSON can hold; numbers that stores compare are what they may be. */
+/** Fills open fields with JSON values, and numbers that stores compare with valid ones. */
 const filled = <A extends object>(
   schema: FastCheck.Arbitrary<A>,
   fields: { readonly [K in keyof A]?: FastCheck.Arbitrary<A[K]> }

@@ -1,6 +1,5 @@
 /**
- * What a store of sessions is, as simply as it can be said: lists, and nothing clever. Written from the words of the
- * contract.
+ * A session store as plain lists, written from the contract.
  *
  * @since 0.1.0
  * @internal
@@ -23,7 +22,7 @@ export class SessionModel {
   private sessions: ReadonlyArray<Session> = []
   private kept: ReadonlyArray<SessionTurn> = []
   private held: ReadonlyArray<SessionCheckpoint> = []
-  /** Where sessions began: what a branch needs as long as it is there. */
+  /** Where sessions branched: a branch needs this turn as long as it exists. */
   private readonly begun = new Map<string, TurnRef | undefined>()
 
   session(id: string): Session | undefined {

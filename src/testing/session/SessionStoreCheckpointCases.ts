@@ -1,5 +1,5 @@
 /**
- * That checkpoints come newest first, and only those go that may.
+ * Cases: checkpoints come newest first, and only those that may be trimmed are.
  *
  * @since 0.1.0
  * @internal
@@ -10,22 +10,8 @@ import type { Session, SessionCheckpoint } from "../../session/turn/Session.js"
 import { stateOf } from "../../session/turn/Session.js"
 import type * as SessionStore from "../../session/turn/SessionStore.js"
 import { equal, holds } from "../suite/SuiteAssert.js"
-import {
-  type Case,
-  checkpoint,
-  checkpointed,
-  checkpointId,
-  created,
-  forked,
-  idsOf,
-  make,
-  ref,
-  said,
-  saved,
-  session,
-  sessionId,
-  some
-} from "./SessionStoreCase.js"
+import { checkpoint, checkpointId, ref, session, sessionId } from "./SessionFixtures.js"
+import { type Case, checkpointed, created, forked, idsOf, make, said, saved, some } from "./SessionStoreCase.js"
 
 type Kind = SessionCheckpoint["kind"]
 
@@ -43,7 +29,7 @@ const merge = (from: string, state: Session): NonNullable<SessionCheckpoint["mer
   state: stateOf(state)
 })
 
-/** One checkpoint of each kind in turn; their ids ascend in no order. */
+/** One checkpoint of each kind in turn, with ids in no order. */
 const several = Effect.fnUntraced(function* (store: SessionStore.Service, kinds: ReadonlyArray<Kind>, keep?: number) {
   let one = yield* created(store, session("s"))
   for (const [at, kind] of kinds.entries()) {
@@ -65,7 +51,7 @@ const kinds: ReadonlyArray<Kind> = ["manual", "fork", "auto", "merge", "manual",
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("a checkpoint comes out as it went in", function* (store) {
+  make("returns a checkpoint unchanged", function* (store) {
     const one = yield* created(store, session("s", { variables: { a: [1] }, systemPrompt: "p" }))
     const two = yield* said(store, one, "t1", "t2")
     const three = yield* saved(store, two, { cuts: [{ after: 1, before: 2 }], checkpointId: checkpointId("before") })
@@ -92,14 +78,14 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* listed(store, "s", { before: 1 }), [], "those before the first")
     equal(yield* listed(store, "s", { before: 6, limit: 2 }), ["c8", "c1"], "two of those")
   }),
-  make("checkpoints are chosen by kind", function* (store) {
+  make("selects checkpoints by kind", function* (store) {
     yield* several(store, kinds)
     equal(yield* listed(store, "s", { kinds: ["auto"] }), ["c9", "c5", "c4"], "those of one kind")
     equal(yield* listed(store, "s", { kinds: ["merge", "fork", "merge"] }), ["c2", "c1", "c7"], "those of two kinds")
     equal(yield* listed(store, "s", { kinds: ["merge", "manual"], before: 7, limit: 2 }), ["c8", "c1"], "a page of two")
     equal(yield* listed(store, "s", { kinds: [] }), [], "those of no kind")
   }),
-  make("pages of checkpoints join to the whole", function* (store) {
+  make("pages of checkpoints together contain all", function* (store) {
     yield* several(store, kinds)
     for (const limit of [1, 3]) {
       const found: Array<string> = []
@@ -114,7 +100,7 @@ export const cases: ReadonlyArray<Case> = [
       equal(found, yield* listed(store, "s"), `pages of ${limit}`)
     }
   }),
-  make("of manual and automatic checkpoints the newest stay, and all of forks and merges", function* (store) {
+  make("keeps the newest manual and automatic checkpoints, and all of forks and merges", function* (store) {
     yield* several(store, kinds, 2)
     equal(yield* listed(store, "s"), ["c9", "c2", "c5", "c1", "c7"], "those that stay")
     for (const id of ["c0", "c4", "c8"]) {
@@ -122,7 +108,7 @@ export const cases: ReadonlyArray<Case> = [
     }
     for (const id of ["c7", "c1", "c9"]) some(yield* store.checkpoint(checkpointId(id)), `${id} is there`)
   }),
-  make("a bound of checkpoints is kept for each session alone", function* (store) {
+  make("limits checkpoints per session", function* (store) {
     const one = yield* created(store, session("one"))
     const two = yield* checkpointed(store, yield* created(store, session("two")), "of two", {}, 1)
     yield* checkpointed(store, yield* checkpointed(store, one, "a", {}, 1), "b", {}, 1)
@@ -133,12 +119,12 @@ export const cases: ReadonlyArray<Case> = [
     yield* saved(store, { ...two, revision: two.revision + 1 })
     equal((yield* listed(store, "two")).length, 2, "a save without a checkpoint lets none go")
   }),
-  make("a lower bound lets all go that are too many", function* (store) {
+  make("a lower limit removes all surplus checkpoints", function* (store) {
     const one = yield* several(store, ["manual", "auto", "manual", "auto"])
     yield* checkpointed(store, one, "last", {}, 1)
     equal(yield* listed(store, "s"), ["last"], "what stays")
   }),
-  make("a checkpoint that is deleted is gone, whatever its kind", function* (store) {
+  make("deletes a checkpoint of any kind", function* (store) {
     yield* several(store, ["manual", "auto", "fork", "merge"])
     for (const id of ["c0", "c7", "c4", "c1"]) {
       equal(yield* store.deleteCheckpoint(checkpointId(id)), true, `deletion of ${id}`)
@@ -172,7 +158,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.delete(sessionId("s"))
     equal(yield* last("s", "b"), undefined, "of a session that is deleted")
   }),
-  make("checkpoints of a branch are its own", function* (store) {
+  make("a branch has its own checkpoints", function* (store) {
     const parent = yield* checkpointed(store, yield* said(store, yield* created(store, session("p")), "t1"), "of p")
     const fork = yield* forked(store, parent, "b")
     yield* checkpointed(store, fork, "of b", {}, 1)

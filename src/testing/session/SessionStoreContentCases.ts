@@ -1,5 +1,5 @@
 /**
- * That what comes out is what went in.
+ * Cases: stored data comes back unchanged.
  *
  * @since 0.1.0
  * @internal
@@ -15,22 +15,8 @@ import type { Session, SessionCheckpoint, SessionTurn } from "../../session/turn
 import type * as SessionStore from "../../session/turn/SessionStore.js"
 import { equal, failure } from "../suite/SuiteAssert.js"
 import { checkpoints, sessions, turns } from "./SessionArbitraries.js"
-import {
-  behind,
-  type Case,
-  checkpoint,
-  checkpointId,
-  created,
-  isKept,
-  make,
-  next,
-  ref,
-  refOf,
-  session,
-  sessionId,
-  some,
-  turnsOf
-} from "./SessionStoreCase.js"
+import { behind, checkpoint, checkpointId, next, ref, refOf, session, sessionId, turnsOf } from "./SessionFixtures.js"
+import { type Case, created, isKept, make, some } from "./SessionStoreCase.js"
 
 const roundTrip = Effect.fnUntraced(function* (
   store: SessionStore.Service,
@@ -68,7 +54,7 @@ const roundTrip = Effect.fnUntraced(function* (
   yield* store.delete(id)
 })
 
-/** Data that names what an object has from birth; an own field each. */
+/** Own fields with the names of built-in properties. */
 const hostile = (): { readonly [key: string]: unknown } =>
   JSON.parse('{"__proto__":{"a":1},"constructor":null,"toString":{"__proto__":[]},"":{"":0},"hasOwnProperty":1,"1":2}')
 
@@ -81,7 +67,7 @@ const texts: ReadonlyArray<readonly [string, string]> = [
   ["not normalised", "e\u0301 \u00e9 \ufb01"]
 ]
 
-/** Tries to change what the caller holds; what is frozen refuses, and that is well. */
+/** Tries to mutate the caller's data; frozen data may throw. */
 const tampered = (value: unknown): void => {
   if (typeof value !== "object" || value === null) return
   for (const key of Object.keys(value)) {
@@ -96,11 +82,11 @@ const tampered = (value: unknown): void => {
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("whatever a session, a turn or a checkpoint is made of comes out as it went in", function* (store) {
+  make("returns any session, turn or checkpoint unchanged", function* (store) {
     const runtime = yield* Effect.runtime<never>()
     const seed = yield* Random.nextIntBetween(0, 2 ** 31 - 1)
     let rounds = 0
-    // Its failure says the seed and the simplest data that fails.
+    // A failure names the seed and the simplest failing data.
     yield* Effect.promise((signal) =>
       FastCheck.assert(
         FastCheck.asyncProperty(
@@ -152,7 +138,7 @@ export const cases: ReadonlyArray<Case> = [
       "the text of the checkpoint"
     )
   }),
-  make("keys that every object has are data like others", function* (store) {
+  make("stores names of built-in properties like other keys", function* (store) {
     const exactly = (actual: unknown, what: string) =>
       equal(JSON.stringify(actual), JSON.stringify(hostile()), `the ${what}`)
     const one = yield* created(store, session("s", { metadata: hostile(), variables: hostile() }))
@@ -183,7 +169,7 @@ export const cases: ReadonlyArray<Case> = [
     exactly(found.merge?.state.metadata, "metadata of what was merged")
     equal(({} as { readonly a?: unknown }).a, undefined, "no other object has them")
   }),
-  make("data that JSON cannot hold comes out as JSON has it", function* (store) {
+  make("returns data beyond JSON as JSON encodes it", function* (store) {
     const data = {
       when: DateTime.toDateUtc(DateTime.unsafeMake(0)),
       nothing: undefined,
@@ -199,7 +185,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.append({ session: behind(one, said), turns: said })
     equal(some(yield* store.turn(ref("s", "t1")), "the turn").metadata, asJson, "metadata of a turn")
   }),
-  make("data that JSON refuses is refused, and nothing is written", function* (store) {
+  make("rejects data that JSON rejects and writes nothing", function* (store) {
     const cyclic: Record<string, unknown> = {}
     cyclic["again"] = { cyclic }
     const one = yield* created(store, session("s"))
@@ -220,7 +206,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(Option.isNone(yield* store.turn(ref("s", "t1"))), true, "no turn")
     equal(Option.isNone(yield* store.checkpoint(checkpointId("c"))), true, "no checkpoint")
   }),
-  make("what callers do with what they gave or were given changes nothing that is kept", function* (store) {
+  make("mutations by callers do not change stored data", function* (store) {
     const text = JSON.stringify
     const copied = <A>(value: A): A => JSON.parse(text(value))
     const one = session("s", { variables: { deep: { list: [1, 2] } }, activeTools: ["a"], metadata: { a: { b: 1 } } })
@@ -245,7 +231,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* store.turns(ref("s", "t1"), { limit: 10 }), said, "the turns")
     equal(yield* store.checkpoints(one.id, { limit: 10 }), [kept], "the checkpoints")
   }),
-  make("what is written does not say what it is in a refusal", function* (store) {
+  make("errors do not contain the written data", function* (store) {
     const secret = "tell nobody of this"
     const one = yield* created(store, session("s"))
     const cyclic: Record<string, unknown> = { secret }

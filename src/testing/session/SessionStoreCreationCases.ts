@@ -1,5 +1,5 @@
 /**
- * That sessions are created once, within their limits.
+ * Cases: sessions are created once and within their limits.
  *
  * @since 0.1.0
  * @internal
@@ -8,26 +8,19 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SessionStatus } from "../../session/turn/Session.js"
 import { equal, sameMembers } from "../suite/SuiteAssert.js"
+import { branch, checkpoint, checkpointId, hostileIds, ref, session, sessionId, userId } from "./SessionFixtures.js"
 import {
-  branch,
   type Case,
-  checkpoint,
-  checkpointId,
   conflicts,
   created,
   forked,
-  hostileIds,
   idsOf,
   isKept,
   make,
-  ref,
   refuses,
   said,
   saved,
-  session,
-  sessionId,
   some,
-  userId,
   wayTo
 } from "./SessionStoreCase.js"
 
@@ -38,7 +31,7 @@ const statuses: ReadonlyArray<SessionStatus> = ["active", "suspended", "closed",
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("what nobody kept is not there", function* (store) {
+  make("finds nothing that was never stored", function* (store) {
     const nothing = sessionId("nothing")
     equal(Option.isNone(yield* store.load(nothing)), true, "no session")
     equal(Option.isNone(yield* store.turn(ref("nothing", "t"))), true, "no turn")
@@ -52,17 +45,17 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* store.deleteCheckpoint(checkpointId("c")), false, "deletion of no checkpoint")
     equal(yield* store.delete(nothing), false, "deletion of no session")
   }),
-  make("it answers when it is asked whether it is well", function* (store) {
+  make("reports health", function* (store) {
     yield* store.health
     equal(store.name.length > 0, true, "it has a name")
   }),
-  make("what is created is what is loaded", function* (store) {
+  make("loads a session as it was created", function* (store) {
     const one = session("s", { metadata: { a: 1 }, systemPrompt: "be brief" })
     const answer = yield* store.create({ session: one })
     equal(answer, { session: one, isNew: true }, "what is created")
     yield* isKept(store, one)
   }),
-  make("a checkpoint is kept with the session it begins with", function* (store) {
+  make("stores the checkpoint that a session is created with", function* (store) {
     const one = session("s", { checkpointId: checkpointId("c") })
     const first = checkpoint("c", one)
     yield* store.create({ session: one, checkpoint: first })
@@ -70,7 +63,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(some(yield* store.checkpoint(checkpointId("c")), "the checkpoint"), first, "the checkpoint")
     equal(yield* store.checkpoints(sessionId("s"), { limit: 10 }), [first], "checkpoints of the session")
   }),
-  make("an id that is taken gives what is there and changes nothing", function* (store) {
+  make("creating an existing id returns the stored session and changes nothing", function* (store) {
     for (const status of statuses) {
       const first = yield* created(store, session(status, { metadata: { n: 1 } }))
       const kept = yield* saved(store, first, { status })
@@ -86,7 +79,7 @@ export const cases: ReadonlyArray<Case> = [
     }
     equal(yield* store.list({ userId: userId("bob"), limit: 10 }), [], "sessions of the second user")
   }),
-  make("of many that create one id at once one is first", function* (store) {
+  make("exactly one of many concurrent creations of one id succeeds", function* (store) {
     const answers = yield* Effect.forEach(
       Array.from({ length: 32 }, (_, at) => session("s", { metadata: { at } })),
       (one) => store.create({ session: one }),
@@ -97,7 +90,7 @@ export const cases: ReadonlyArray<Case> = [
     for (const answer of answers) equal(answer.session, first, "what all are given")
     equal(yield* store.list({ limit: 100 }), [first], "all sessions")
   }),
-  make("live sessions of a user are limited, and no others count", function* (store) {
+  make("limits the live sessions of a user and counts no others", function* (store) {
     const limits = { perUser: 2 }
     for (const status of statuses) yield* created(store, session(status, { status }))
     yield* created(store, session("of bob", { userId: "bob" }))
@@ -113,13 +106,13 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.create({ session: session("fifth"), limits })
     yield* refuses(store.create({ session: session("sixth"), limits: { perUser: 0 } }), "a limit of none")
   }),
-  make("sessions of nobody are not limited by user", function* (store) {
+  make("does not limit sessions without a user", function* (store) {
     for (const id of ["a", "b", "c"]) {
       yield* store.create({ session: session(id, { userId: undefined }), limits: { perUser: 1 } })
     }
     sameMembers(idsOf(yield* store.list({ userId: null, limit: 10 })), ["a", "b", "c"], "sessions of nobody")
   }),
-  make("live branches of a session are limited, and no others count", function* (store) {
+  make("limits the live branches of a session and counts no others", function* (store) {
     const limits = { perParent: 2 }
     for (const parent of ["p", "P"]) yield* created(store, session(parent))
     const of = (id: string, parentSessionId: string, status: SessionStatus = "active") =>
@@ -132,7 +125,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.create({ session: of("third", "p"), limits })
     yield* refuses(store.create({ session: of("fourth", "p"), limits }), "one more")
   }),
-  make("a session that is not live is held by no limit", function* (store) {
+  make("does not limit sessions that are not live", function* (store) {
     for (const status of ["closed", "expired"] as const) {
       yield* store.create({
         session: session(status, { status, parentSessionId: "p", rootSessionId: "p" }),
@@ -140,7 +133,7 @@ export const cases: ReadonlyArray<Case> = [
       })
     }
   }),
-  make("what a limit refuses leaves nothing behind", function* (store) {
+  make("a session rejected by a limit leaves nothing behind", function* (store) {
     const one = session("s", { checkpointId: checkpointId("c") })
     yield* refuses(
       store.create({ session: one, checkpoint: checkpoint("c", one), limits: { perUser: 0 } }),
@@ -152,7 +145,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* store.delete(sessionId("s")), false, "there is nothing to delete")
     yield* store.create({ session: one, checkpoint: checkpoint("c", one) })
   }),
-  make("of many that are created at once no more than allowed are", function* (store) {
+  make("concurrent creations do not exceed the limit", function* (store) {
     const attempts = <A>(limits: { readonly perUser?: number; readonly perParent?: number }, of: (at: number) => A) =>
       Effect.forEach(
         Array.from({ length: 32 }, (_, at) => of(at)),
@@ -169,7 +162,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(ofParent.filter((one) => one._tag === "Right").length, 3, "how many branches there are")
     equal((yield* store.list({ parentSessionId: parent.id, limit: 100 })).length, 3, "how many are kept")
   }),
-  make("a session that begins with a turn that is not kept is refused", function* (store) {
+  make("rejects a session whose first turn does not exist", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), "t1", "t2")
     const turn = some(yield* store.turn(ref("p", "t2")), "the turn")
     for (const head of [ref("p", "t3"), ref("P", "t2"), ref("b", "t2")]) {
@@ -181,7 +174,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(Option.isNone(yield* store.load(sessionId("b"))), true, "nothing of it is kept")
     yield* store.create({ session: branch("b", parent, turn) })
   }),
-  make("a branch begins with the turns of the session it comes from", function* (store) {
+  make("a branch begins with the turns of its parent", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), "t1", "t2", "t3")
     const early = yield* forked(store, parent, "early", ref("p", "t2"))
     const late = yield* forked(store, parent, "late")
@@ -191,7 +184,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* wayTo(store, late.head), ["t1", "t2", "t3"], "turns of the other branch")
     equal(yield* wayTo(store, parent.head), ["t1", "t2", "t3"], "turns of the parent")
   }),
-  make("ids that look alike are sessions, users, turns and checkpoints of their own", function* (store) {
+  make("keeps similar ids of sessions, users, turns and checkpoints apart", function* (store) {
     for (const [at, id] of hostileIds.entries()) {
       const one = yield* created(store, session(id, { userId: id, metadata: { at }, createdAt: at, updatedAt: at }))
       const two = yield* said(store, one, id, `${id.slice(0, 200)} 2`)
@@ -214,7 +207,7 @@ export const cases: ReadonlyArray<Case> = [
       sameMembers(idsOf(yield* store.list({ limit: 1000 })), hostileIds.slice(at + 1), "sessions that are left")
     }
   }),
-  make("ids that are no text for every store are kept apart, or refused", function* (store) {
+  make("keeps ids that are not well-formed text apart, or rejects them", function* (store) {
     const ids = ["\ud800", "\udbff", "\udc00", "a\ud800", "\ufffd"]
     const taken = yield* Effect.filter(ids, (id) =>
       Effect.match(store.create({ session: session(id, { metadata: { id: JSON.stringify(id) } }) }), {

@@ -1,5 +1,5 @@
 /**
- * That what is deleted is gone, but for the turns that branches need, as long as they need them.
+ * Cases: a deleted session is gone, except turns that branches need, as long as they need them.
  *
  * @since 0.1.0
  * @internal
@@ -7,28 +7,21 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { equal } from "../suite/SuiteAssert.js"
+import { behind, branch, checkpointId, ref, session, sessionId, turnsOf, userId } from "./SessionFixtures.js"
 import {
-  behind,
-  branch,
   type Case,
   checkpointed,
-  checkpointId,
   conflicts,
   created,
   forked,
   idsOf,
   isKept,
   make,
-  ref,
   restored,
   said,
   saved,
-  session,
-  sessionId,
   some,
   turnsKept,
-  turnsOf,
-  userId,
   wayTo
 } from "./SessionStoreCase.js"
 
@@ -39,7 +32,7 @@ const all = ["t1", "t2", "t3", "t4", "t5"]
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("what is deleted is gone, with its turns and checkpoints", function* (store) {
+  make("deletes a session with its turns and checkpoints", function* (store) {
     const one = yield* said(store, yield* created(store, session("s")), "t1", "t2")
     const two = yield* said(store, yield* checkpointed(store, one, "c1"), "t3")
     const back = yield* restored(store, two, "c1")
@@ -72,7 +65,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* conflicts(saved(store, one), "a save of what is deleted")
     yield* conflicts(said(store, one, "t9"), "turns for what is deleted")
   }),
-  make("the id of what is deleted is free, and the new session has nothing of the old one", function* (store) {
+  make("a deleted id can be reused without anything of the old session", function* (store) {
     const one = yield* checkpointed(store, yield* said(store, yield* created(store, session("s")), "t1", "t2"), "c")
     yield* store.delete(one.id)
     const again = yield* created(store, session("s", { userId: "bob" }))
@@ -83,7 +76,7 @@ export const cases: ReadonlyArray<Case> = [
     const on = yield* checkpointed(store, yield* said(store, again, "t1"), "c")
     equal(yield* wayTo(store, on.head), ["t1"], "its turns")
   }),
-  make("turns that a branch needs stay, and go with it", function* (store) {
+  make("turns that a branch needs stay until it is deleted", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), ...all)
     const fork = yield* said(store, yield* forked(store, parent, "b", ref("p", "t3")), "own")
     equal(yield* store.delete(parent.id), true, "the parent was there")
@@ -99,7 +92,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* turnsKept(store, "p", all, [])
     yield* turnsKept(store, "b", ["own", "more"], [])
   }),
-  make("a branch without turns of its own needs those it begins with", function* (store) {
+  make("a branch without own turns keeps the turns it begins with", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), ...all)
     const fork = yield* forked(store, parent, "b", ref("p", "t2"))
     yield* store.delete(parent.id)
@@ -109,7 +102,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.delete(fork.id)
     yield* turnsKept(store, "p", all, [])
   }),
-  make("a branch at a turn that was left behind keeps the way to that", function* (store) {
+  make("a branch at an abandoned turn keeps its lineage", function* (store) {
     const one = yield* checkpointed(store, yield* said(store, yield* created(store, session("p")), "t1", "t2"), "c")
     const aside = yield* said(store, one, "t3", "t4")
     const fork = yield* forked(store, aside, "b", ref("p", "t3"))
@@ -118,7 +111,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* turnsKept(store, "p", all, ["t1", "t2", "t3"])
     equal(yield* wayTo(store, fork.head), ["t1", "t2", "t3"], "the way to the branch")
   }),
-  make("each of several branches keeps what it needs until it goes", function* (store) {
+  make("each of several branches keeps what it needs until it is deleted", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), ...all)
     const fork = (id: string, at: string) => forked(store, parent, id, ref("p", at))
     for (const [id, at] of [
@@ -141,7 +134,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* turnsKept(store, "p", all, [])
     yield* created(store, session("p"))
   }),
-  make("what a branch of a branch needs stays through all generations", function* (store) {
+  make("keeps what a branch of a branch needs through all generations", function* (store) {
     const names = ["a", "b", "c", "d"] as const
     const first = yield* said(store, yield* created(store, session("a")), ...all)
     const second = yield* said(store, yield* forked(store, first, "b", ref("a", "t4")), ...all)
@@ -175,7 +168,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* turnsKept(store, "a", all, ["t1", "t2"])
     equal(yield* wayTo(store, third.head), ["t1", "t2"], "the way to the branch")
   }),
-  make("a branch that is deleted leaves the session it came from as it is", function* (store) {
+  make("deleting a branch does not change its parent", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), ...all)
     yield* said(store, yield* forked(store, parent, "b", ref("p", "t2")), ...all)
     yield* store.delete(sessionId("b"))
@@ -183,7 +176,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* turnsKept(store, "b", all, [])
     equal(yield* wayTo(store, (yield* said(store, parent, "t6")).head), [...all, "t6"], "it goes on")
   }),
-  make("the id of a deleted session whose turns are needed is not free", function* (store) {
+  make("the id of a deleted session stays taken while its turns are needed", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), ...all)
     yield* forked(store, parent, "b", ref("p", "t2"))
     yield* store.delete(parent.id)
@@ -197,7 +190,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* turnsKept(store, "p", all, [])
     equal(yield* wayTo(store, (yield* said(store, again, "t9")).head), ["t9"], "its turns")
   }),
-  make("a branch may begin at a turn that stays, and not at one that is gone", function* (store) {
+  make("a branch can begin at a remaining turn but not at a deleted one", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), ...all)
     const turn = (id: string) => Effect.map(store.turn(ref("p", id)), (found) => some(found, id))
     const [second, fourth] = [yield* turn("t2"), yield* turn("t4")]
@@ -211,7 +204,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.delete(sessionId("c"))
     yield* turnsKept(store, "p", all, [])
   }),
-  make("of many that delete a session at once one finds it", function* (store) {
+  make("exactly one of many concurrent deletions finds the session", function* (store) {
     const parent = yield* said(store, yield* created(store, session("p")), ...all)
     yield* forked(store, parent, "b", ref("p", "t2"))
     const found = yield* Effect.forEach(Array.from({ length: 16 }), () => store.delete(parent.id), {
@@ -220,7 +213,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(found.filter((one) => one).length, 1, "how many found it")
     yield* turnsKept(store, "p", all, ["t1", "t2"])
   }),
-  make("of a fork and a deletion at once nothing half is left", function* (store) {
+  make("a concurrent fork and deletion leave nothing partial", function* (store) {
     for (let round = 0; round < 8; round++) {
       const [from, to] = [`p${round}`, `b${round}`]
       const parent = yield* said(store, yield* created(store, session(from)), ...all)
@@ -239,7 +232,7 @@ export const cases: ReadonlyArray<Case> = [
       yield* turnsKept(store, from, all, [])
     }
   }),
-  make("a session of ten thousand turns is deleted with all of them", function* (store) {
+  make("deletes a session with ten thousand turns", function* (store) {
     let one = yield* created(store, session("s"))
     for (let at = 0; at < 50; at++) {
       const turns = turnsOf(

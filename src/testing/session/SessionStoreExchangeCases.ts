@@ -1,5 +1,5 @@
 /**
- * That what a run was asked is kept beside the turns until it is answered, and is found where its owner is gone.
+ * Cases: an open exchange is kept beside the turns until it is answered, and found after its owner is gone.
  *
  * @since 0.1.0
  * @internal
@@ -10,20 +10,8 @@ import { RunId, TurnId } from "../../domain/Ids.js"
 import type { Exchange, NewTurn } from "../../session/turn/Session.js"
 import type * as SessionStore from "../../session/turn/SessionStore.js"
 import { equal } from "../suite/SuiteAssert.js"
-import {
-  behind,
-  type Case,
-  conflicts,
-  created,
-  epoch,
-  make,
-  next,
-  said,
-  session,
-  sessionId,
-  turnsOf,
-  wayTo
-} from "./SessionStoreCase.js"
+import { behind, epoch, next, session, sessionId, turnsOf } from "./SessionFixtures.js"
+import { type Case, conflicts, created, make, said, wayTo } from "./SessionStoreCase.js"
 
 const run = (id: string): RunId => RunId.make(id)
 
@@ -59,7 +47,7 @@ const orphans = (store: SessionStore.Service, at: number, limit = 100) =>
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("an open exchange is kept as it was given, and is no turn", function* (store) {
+  make("stores an open exchange unchanged and apart from the turns", function* (store) {
     const one = yield* said(store, yield* created(store, session("s")), "t1")
     const given: Exchange = {
       ...exchange("s", "r", "me"),
@@ -88,7 +76,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* said(store, one, "t2")
     equal(yield* kept(store, "s", "r"), given, "the exchange, with another turn")
   }),
-  make("an exchange is opened in a session that is kept, and in no other", function* (store) {
+  make("opens an exchange only in an existing session", function* (store) {
     yield* conflicts(store.open(exchange("s", "r", "me")), "there is no session")
     const one = yield* created(store, session("s"))
     yield* store.delete(one.id)
@@ -97,7 +85,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.lease({ owner: "me", until: epoch })
     equal(yield* orphans(store, epoch), [], "orphans")
   }),
-  make("one exchange of a run is open in a session: the last that was opened", function* (store) {
+  make("a run has one open exchange in a session: the last one opened", function* (store) {
     yield* created(store, session("s"))
     yield* store.open(exchange("s", "r", "me", "first"))
     yield* store.lease({ owner: "me", until: epoch })
@@ -110,7 +98,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* orphans(store, epoch + 1000), [], "orphans, where it has no owner")
     equal(yield* kept(store, "s", "r"), exchange("s", "r"), "the exchange without an owner")
   }),
-  make("turns close an exchange in the same step or not at all", function* (store) {
+  make("turns close an exchange atomically", function* (store) {
     const one = yield* created(store, session("s"))
     yield* store.open(exchange("s", "r1", "me"))
     yield* store.open(exchange("s", "r2", "me"))
@@ -139,7 +127,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.lease({ owner: "me", until: epoch })
     equal(yield* orphans(store, epoch), ["s r2"], "orphans")
   }),
-  make("turns that bring a new small state along close an exchange too", function* (store) {
+  make("turns with a new state close an exchange too", function* (store) {
     const one = yield* created(store, session("s"))
     yield* store.open(exchange("s", "r", "me"))
     const turns = turnsOf(one, ["t1"])
@@ -147,7 +135,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.append({ session: after, turns, isStateChanged: true, closes: run("r") })
     equal(yield* kept(store, "s", "r"), undefined, "the exchange")
   }),
-  make("an exchange that is withdrawn leaves nothing", function* (store) {
+  make("a withdrawn exchange leaves nothing behind", function* (store) {
     const one = yield* created(store, session("s"))
     yield* store.open(exchange("s", "r", "me"))
     equal(yield* store.withdraw(ref("s", "R")), false, "another run")
@@ -158,7 +146,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* orphans(store, epoch), [], "orphans")
     equal(yield* wayTo(store, (yield* said(store, one, "t1")).head), ["t1"], "the session goes on")
   }),
-  make("an exchange goes with its session", function* (store) {
+  make("deleting a session deletes its exchanges", function* (store) {
     const one = yield* created(store, session("s"))
     const other = yield* created(store, session("s2"))
     yield* store.open(exchange("s", "r", "me"))
@@ -169,7 +157,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.lease({ owner: "me", until: epoch })
     equal(yield* orphans(store, epoch), [`${other.id} r`], "orphans")
   }),
-  make("orphans are what owners have open whose lease has ended, and nobody else", function* (store) {
+  make("orphans are the open exchanges of owners whose lease has ended", function* (store) {
     for (const id of ["a", "b", "c"]) yield* created(store, session(id))
     yield* store.lease({ owner: "dead", until: epoch })
     yield* store.lease({ owner: "alive", until: epoch + 60_000 })
@@ -191,19 +179,19 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* orphans(store, epoch + 70_000, 0), [], "none are asked for")
     equal((yield* orphans(store, epoch + 70_000, 3)).length, 3, "three are asked for")
   }),
-  make("leases that have ended and own nothing do not keep others from being found", function* (store) {
+  make("ended leases without exchanges do not hide others", function* (store) {
     yield* created(store, session("s"))
     for (let n = 0; n < 7; n++) yield* store.lease({ owner: `idle ${n}`, until: epoch - 100 + n })
     yield* store.lease({ owner: "dead", until: epoch })
     yield* store.open(exchange("s", "r", "dead"))
     equal(yield* orphans(store, epoch, 2), ["s r"], "by pages of two")
-    // What was forgotten may come back.
+    // A forgotten owner may return.
     yield* store.lease({ owner: "idle 3", until: epoch + 10 })
     yield* store.open(exchange("s", "r3", "idle 3"))
     equal(yield* orphans(store, epoch), ["s r"], "while it lasts")
     equal(yield* orphans(store, epoch + 10), ["s r", "s r3"], "when it has ended again")
   }),
-  make("of openings and closings side by side each does what it says", function* (store) {
+  make("concurrent openings and closings all take effect", function* (store) {
     const one = yield* created(store, session("s"))
     const names = Array.from({ length: 20 }, (_, n) => `r${n}`)
     yield* Effect.forEach(names, (name) => store.open(exchange("s", name, "me", name)), {

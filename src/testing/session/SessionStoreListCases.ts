@@ -1,5 +1,5 @@
 /**
- * That lists hold what fits, in order, page by page; and that what is idle expires once.
+ * Cases: lists contain the matching sessions in order, page by page, and idle sessions expire once.
  *
  * @since 0.1.0
  * @internal
@@ -8,23 +8,8 @@ import * as Effect from "effect/Effect"
 import type { Session, SessionStatus } from "../../session/turn/Session.js"
 import type * as SessionStore from "../../session/turn/SessionStore.js"
 import { equal, holds, sameMembers } from "../suite/SuiteAssert.js"
-import {
-  type Case,
-  conflicts,
-  created,
-  epoch,
-  hostileIds,
-  idsOf,
-  isKept,
-  make,
-  next,
-  said,
-  saved,
-  session,
-  sessionId,
-  some,
-  userId
-} from "./SessionStoreCase.js"
+import { epoch, hostileIds, next, session, sessionId, userId } from "./SessionFixtures.js"
+import { type Case, conflicts, created, idsOf, isKept, make, said, saved, some } from "./SessionStoreCase.js"
 
 type Query = Omit<SessionStore.ListOptions, "limit" | "after">
 
@@ -36,7 +21,7 @@ const byPlace = (order: "created" | "updated") => {
   return (a: Session, b: Session): number => timeOf(a) - timeOf(b) || (a.id < b.id ? -1 : 1)
 }
 
-/** Written from the words of the contract. */
+/** Written from the contract. */
 const expected = (all: ReadonlyArray<Session>, query: Query): ReadonlyArray<string> =>
   idsOf(
     all
@@ -53,7 +38,7 @@ const expected = (all: ReadonlyArray<Session>, query: Query): ReadonlyArray<stri
 
 const statuses: ReadonlyArray<SessionStatus> = ["active", "suspended", "closed", "expired"]
 
-/** Of every kind, with many equal times; created in no order. */
+/** Sessions of every kind with many equal times, created in no order. */
 const many = Effect.fnUntraced(function* (store: SessionStore.Service, count: number) {
   const all = Array.from({ length: count }, (_, at): Session => {
     const place = (at * 37) % count
@@ -93,7 +78,7 @@ const idle = (store: SessionStore.Service, since: number, limit = 100, after?: S
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("the newest sessions come first, and of equal times the greater id", function* (store) {
+  make("lists the newest sessions first, and equal times by descending id", function* (store) {
     const ids = ["b", "a", "é", "B", "aa", "Z", "10", "9", "\u{1f600}", "\uffee"]
     const all = ids.map((id, at) => session(id, { createdAt: epoch + (at % 2), updatedAt: epoch - (at % 3) }))
     for (const one of all) yield* created(store, one)
@@ -102,7 +87,7 @@ export const cases: ReadonlyArray<Case> = [
     }
     equal((yield* listed(store)).slice(0, 3), ["\uffee", "a", "Z"], "the newest ones")
   }),
-  make("a list holds what fits all that is given", function* (store) {
+  make("lists the sessions that match all filters", function* (store) {
     const all = yield* many(store, 60)
     const users = [undefined, null, userId("ann"), userId("bob"), userId("nobody else")]
     const chosen: ReadonlyArray<ReadonlyArray<SessionStatus> | undefined> = [
@@ -132,7 +117,7 @@ export const cases: ReadonlyArray<Case> = [
       }
     }
   }),
-  make("pages join to the whole without a repetition", function* (store) {
+  make("pages together contain everything once", function* (store) {
     const all = yield* many(store, 45)
     for (const order of ["created", "updated"] as const) {
       for (const query of [
@@ -157,7 +142,7 @@ export const cases: ReadonlyArray<Case> = [
       "what comes behind the last"
     )
   }),
-  make("pages by creation miss nothing that changes meanwhile", function* (store) {
+  make("pages by creation miss nothing that changes in between", function* (store) {
     const all = yield* many(store, 20)
     const found: Array<string> = []
     let after: SessionStore.Cursor | undefined
@@ -177,7 +162,7 @@ export const cases: ReadonlyArray<Case> = [
     }
     equal(found, expected(all, {}), "the sessions that were there when the first page was read")
   }),
-  make("a list follows what is written", function* (store) {
+  make("lists reflect every write", function* (store) {
     const one = yield* created(store, session("one"))
     const two = yield* created(store, session("two", { createdAt: epoch + 1, updatedAt: epoch + 1 }))
     equal(yield* listed(store, { order: "updated" }), ["two", "one"], "at first")
@@ -191,7 +176,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.delete(one.id)
     equal(yield* listed(store, { order: "updated", userId: userId("ann") }), ["two"], "after one was deleted")
   }),
-  make("sessions of a user are never among those of another", function* (store) {
+  make("never lists sessions of another user", function* (store) {
     for (const [at, user] of hostileIds.entries()) {
       yield* created(store, session(`a${at}`, { userId: user }))
       yield* created(store, session(`b${at}`, { userId: user, status: "closed" }))
@@ -210,7 +195,7 @@ export const cases: ReadonlyArray<Case> = [
     )
     equal((yield* listed(store)).length, 2 * hostileIds.length + 1, "sessions of everybody")
   }),
-  make("idle are live sessions that were not changed since, longest first", function* (store) {
+  make("idle sessions are live and unchanged since, longest first", function* (store) {
     for (const [at, status] of statuses.entries()) {
       for (const minute of [1, 2, 3]) {
         yield* created(
@@ -245,7 +230,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.delete(sessionId("two"))
     equal(yield* idle(store, epoch + 2), [], "after the second was deleted")
   }),
-  make("what is idle expires, the longest idle first, and is given as it is then", function* (store) {
+  make("expires idle sessions, longest first, and returns them as expired", function* (store) {
     const all = yield* Effect.forEach(
       [
         session("late", { updatedAt: epoch + 9 }),
@@ -276,7 +261,7 @@ export const cases: ReadonlyArray<Case> = [
     equal((yield* listed(store, { order: "updated" }))[0], "third", "the session changed last")
     equal(yield* idle(store, epoch + 100), ["late"], "what may still expire")
   }),
-  make("of many that let sessions expire at once each session is given to one", function* (store) {
+  make("concurrent expirations return each session once", function* (store) {
     const ids = Array.from({ length: 60 }, (_, at) => `s${at}`)
     for (const [at, id] of ids.entries()) {
       yield* created(store, session(id, { updatedAt: epoch + (at % 4), status: at % 2 === 0 ? "active" : "suspended" }))
@@ -291,14 +276,14 @@ export const cases: ReadonlyArray<Case> = [
     for (const one of given) equal(one.length <= 7, true, "how many at a time")
     for (const one of all) yield* isKept(store, one)
   }),
-  make("who has read a session before it expired cannot write to it", function* (store) {
+  make("rejects a write based on a session before it expired", function* (store) {
     const one = yield* created(store, session("s"))
     const [expired] = yield* store.expire({ since: epoch, at: epoch + 5, limit: 10 })
     yield* conflicts(said(store, one, "t1"), "a turn for a session that was live")
     yield* conflicts(saved(store, one, { status: "active" }), "a save of a session that was live")
     yield* isKept(store, expired as Session)
   }),
-  make("of those who write to idle sessions and those who let them expire one is first", function* (store) {
+  make("either a write or an expiration of an idle session succeeds", function* (store) {
     const all = yield* Effect.forEach(
       Array.from({ length: 20 }, (_, at) => session(`s${at}`)),
       (one) => created(store, one)

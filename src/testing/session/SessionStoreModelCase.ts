@@ -1,5 +1,5 @@
 /**
- * Random operations on a store and on a simple model of it, which must agree after each.
+ * Cases: a store agrees with a simple model after each of many random operations.
  *
  * @since 0.1.0
  * @internal
@@ -9,19 +9,16 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
-import type { Session, SessionCheckpoint, SessionStatus } from "../../session/turn/Session.js"
+import type { Session, SessionCheckpoint } from "../../session/turn/Session.js"
+import type { SessionStorageError } from "../../session/turn/SessionError.js"
 import type * as SessionStore from "../../session/turn/SessionStore.js"
 import { equal } from "../suite/SuiteAssert.js"
-import { SessionModel } from "./SessionModel.js"
 import {
   behind,
   branch,
-  type Case,
   checkpoint,
   checkpointId,
   epoch,
-  idsOf,
-  make,
   next,
   ref,
   refOf,
@@ -29,243 +26,220 @@ import {
   sessionId,
   turnsOf,
   userId
-} from "./SessionStoreCase.js"
-
-type Operation =
-  | {
-      readonly do: "create"
-      readonly id: string
-      readonly user: string | null
-      readonly at: number
-      readonly limit: number
-    }
-  | {
-      readonly do: "fork"
-      readonly id: string
-      readonly from: string
-      readonly back: number
-      readonly at: number
-      readonly limit: number
-    }
-  | {
-      readonly do: "append"
-      readonly id: string
-      readonly turns: ReadonlyArray<string>
-      readonly at: number
-      readonly stale: boolean
-      readonly checkpoint: SessionCheckpoint["kind"] | null
-      readonly keep: number
-    }
-  | {
-      readonly do: "save"
-      readonly id: string
-      readonly status: SessionStatus
-      readonly at: number
-      readonly stale: boolean
-      readonly checkpoint: SessionCheckpoint["kind"] | null
-      readonly keep: number
-      readonly limit: number
-    }
-  | { readonly do: "restore"; readonly id: string; readonly nth: number }
-  | { readonly do: "delete"; readonly id: string }
-  | { readonly do: "deleteCheckpoint"; readonly id: string; readonly nth: number }
-  | { readonly do: "expire"; readonly since: number; readonly limit: number }
-  | {
-      readonly do: "list"
-      readonly user: string | null | undefined
-      readonly statuses: ReadonlyArray<SessionStatus> | undefined
-      readonly parent: string | undefined
-      readonly root: string | undefined
-      readonly order: "created" | "updated"
-      readonly limit: number
-      readonly skip: number
-    }
-  | { readonly do: "window"; readonly nth: number; readonly limit: number; readonly since: number | undefined }
-
-const id = FastCheck.constantFrom("a", "A", "b", "c", "__proto__")
-const turnId = FastCheck.constantFrom("t1", "t2", "t3", "t4", "T1")
-const user = FastCheck.constantFrom("ann", "bob", null)
-const status = FastCheck.constantFrom("active", "suspended", "closed", "expired")
-const kind = FastCheck.constantFrom("manual", "auto", "merge", null)
-const minute = FastCheck.integer({ min: 0, max: 5 })
-const limit = FastCheck.integer({ min: 0, max: 3 })
-const stale = FastCheck.integer({ min: 0, max: 9 }).map((one) => one === 0)
-const nth = FastCheck.nat(20)
-
-const weighted = <A>(weight: number, what: string, fields: { readonly [key: string]: FastCheck.Arbitrary<A> }) => ({
-  weight,
-  arbitrary: FastCheck.record({ do: FastCheck.constant(what), ...fields })
-})
-
-const operation = FastCheck.oneof(
-  weighted<unknown>(6, "create", { id, user, at: minute, limit: FastCheck.constantFrom(0, 2, 9, 9) }),
-  weighted<unknown>(9, "fork", { id, from: id, back: FastCheck.nat(2), at: minute, limit: FastCheck.constant(9) }),
-  weighted<unknown>(9, "append", {
-    id,
-    turns: FastCheck.uniqueArray(turnId, { minLength: 1, maxLength: 3 }),
-    at: minute,
-    stale,
-    checkpoint: kind,
-    keep: limit
-  }),
-  weighted<unknown>(4, "save", { id, status, at: minute, stale, checkpoint: kind, keep: limit, limit }),
-  weighted<unknown>(3, "restore", { id, nth }),
-  weighted<unknown>(3, "delete", { id }),
-  weighted<unknown>(1, "deleteCheckpoint", { id, nth }),
-  weighted<unknown>(1, "expire", { since: minute, limit }),
-  weighted<unknown>(3, "list", {
-    user: FastCheck.option(user, { nil: undefined }),
-    statuses: FastCheck.option(FastCheck.array(status, { maxLength: 2 }), { nil: undefined }),
-    parent: FastCheck.option(id, { nil: undefined, freq: 2 }),
-    root: FastCheck.option(id, { nil: undefined, freq: 2 }),
-    order: FastCheck.constantFrom("created", "updated"),
-    limit: FastCheck.integer({ min: 0, max: 5 }),
-    skip: FastCheck.nat(3)
-  }),
-  weighted<unknown>(3, "window", { nth, limit: FastCheck.nat(6), since: FastCheck.option(nth, { nil: undefined }) })
-) as FastCheck.Arbitrary<Operation>
+} from "./SessionFixtures.js"
+import { SessionModel } from "./SessionModel.js"
+import { type Operation, operation } from "./SessionOperations.js"
+import { type Case, idsOf, make } from "./SessionStoreCase.js"
 
 const tag = <A>(effect: Effect.Effect<A, { readonly _tag: string }>): Effect.Effect<A | string> =>
   Effect.match(effect, { onFailure: (error) => error._tag, onSuccess: (value) => value })
 
-/** Names that one scenario does not share with another. */
+/** Names that are unique to one scenario. */
 interface Names {
   readonly session: (id: string) => string
   readonly user: (id: string | null) => string | undefined
 }
+
+/** A store, the model that it must agree with, and the names of one scenario. */
+interface Subject {
+  readonly store: SessionStore.Service
+  readonly model: SessionModel
+  readonly names: Names
+  readonly prefix: string
+  /** Numbers that are unique within the scenario. */
+  readonly nextNumber: () => number
+}
+
+const makeSubject = (store: SessionStore.Service, prefix: string): Subject => {
+  let counter = 0
+  return {
+    store,
+    model: new SessionModel(),
+    prefix,
+    names: {
+      session: (one) => `${prefix} ${one}`,
+      user: (one) => (one === null ? undefined : `${prefix} ${one}`)
+    },
+    nextNumber: () => counter++
+  }
+}
+
+const makeCheckpoint = (
+  { names, nextNumber, prefix }: Subject,
+  one: Session,
+  kind: SessionCheckpoint["kind"] | null
+): SessionCheckpoint | undefined =>
+  kind === null
+    ? undefined
+    : checkpoint(`${prefix} c${nextNumber()}`, one, {
+        kind,
+        ...(kind === "merge"
+          ? { merge: { sessionId: sessionId(names.session("b")), strategy: "s", state: checkpoint("x", one).state } }
+          : undefined)
+      })
+
+/** The session, or one that does not exist. */
+const findSession = ({ model, names }: Subject, id: string): Session =>
+  model.session(names.session(id)) ?? session(names.session(id))
+
+const moveRevision = (one: Session, keep: number): Session => ({
+  ...one,
+  revision: one.revision + (keep % 2 === 0 ? 1 : -1)
+})
+
+const create = Effect.fnUntraced(function* (
+  { model, store }: Subject,
+  one: Session,
+  limits: SessionStore.Limits,
+  what: string
+) {
+  equal(yield* tag(store.create({ session: one, limits })), model.create(one, limits), what)
+})
+
+const save = Effect.fnUntraced(function* ({ model, store }: Subject, change: SessionStore.Change, what: string) {
+  equal(yield* tag(store.save(change)), model.save(change), what)
+})
+
+type Perform<What extends Operation["do"]> = (
+  subject: Subject,
+  one: Extract<Operation, { readonly do: What }>,
+  what: string
+) => Effect.Effect<void, SessionStorageError>
+
+const performers: { readonly [What in Operation["do"]]: Perform<What> } = {
+  create: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { names, nextNumber } = subject
+      const at = epoch + one.at
+      const given = { userId: names.user(one.user), createdAt: at, updatedAt: at, metadata: { n: nextNumber() } }
+      return yield* create(subject, session(names.session(one.id), given), { perUser: one.limit }, what)
+    }),
+  fork: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, names } = subject
+      const parent = model.session(names.session(one.from))
+      const way = parent?.head === undefined ? [] : model.way(parent.head)
+      const turn = way[way.length - 1 - one.back]
+      if (parent === undefined || turn === undefined) return
+      const at = epoch + one.at
+      const fork = branch(names.session(one.id), parent, turn, { createdAt: at, updatedAt: at })
+      return yield* create(subject, fork, { perParent: one.limit }, what)
+    }),
+  append: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, nextNumber, store } = subject
+      const found = findSession(subject, one.id)
+      const turns = turnsOf(found, one.turns).map((turn) => ({ ...turn, content: `${nextNumber()}` }))
+      const after = { ...behind(found, turns), updatedAt: epoch + one.at }
+      const moved = one.stale ? moveRevision(after, one.keep) : after
+      const kept = makeCheckpoint(subject, moved, one.checkpoint)
+      const addition = { session: moved, turns, checkpoint: kept, keepCheckpoints: one.keep }
+      return equal(yield* tag(store.append(addition)), model.append(addition), what)
+    }),
+  save: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { nextNumber } = subject
+      const found = findSession(subject, one.id)
+      const after = next(found, { status: one.status, updatedAt: epoch + one.at, variables: { n: nextNumber() } })
+      const changed = one.stale ? moveRevision(after, one.keep) : after
+      return yield* save(
+        subject,
+        {
+          session: changed,
+          checkpoint: makeCheckpoint(subject, changed, one.checkpoint),
+          keepCheckpoints: one.keep,
+          limits: { perUser: one.limit, perParent: one.limit }
+        },
+        what
+      )
+    }),
+  restore: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, names } = subject
+      const found = model.session(names.session(one.id))
+      const all = found === undefined ? [] : model.checkpoints(found.id)
+      const target = all[one.nth % Math.max(1, all.length)]
+      if (found === undefined || target === undefined) return
+      const { status: _, head, ...state } = target.state
+      return yield* save(subject, { session: next(found, { ...state, head, checkpointId: target.id }) }, what)
+    }),
+  delete: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, names, store } = subject
+      const given = sessionId(names.session(one.id))
+      return equal(yield* store.delete(given), model.delete(given), what)
+    }),
+  deleteCheckpoint: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, names, store } = subject
+      const all = model.checkpoints(names.session(one.id))
+      const given = all[one.nth % Math.max(1, all.length)]?.id ?? checkpointId("nothing")
+      return equal(yield* store.deleteCheckpoint(given), model.deleteCheckpoint(given), what)
+    }),
+  expire: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, prefix, store } = subject
+      // The store may have idle sessions of other scenarios.
+      const idle = model.idle(epoch + one.since)
+      const others = yield* store.idle({ since: epoch + one.since, limit: 1000 })
+      equal(
+        others.filter((each) => each.id.startsWith(`${prefix} `)),
+        idle,
+        `${what}: idle`
+      )
+      if (others.length > idle.length) return
+      const options = { since: epoch + one.since, at: epoch + 9, limit: one.limit }
+      return equal(yield* store.expire(options), model.expire(options), what)
+    }),
+  list: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, names, store } = subject
+      const parentSessionId = one.parent === undefined ? undefined : sessionId(names.session(one.parent))
+      const named = one.user === null ? "ann" : one.user
+      const query = {
+        // Sessions without a user belong to all scenarios.
+        userId: named === undefined ? undefined : userId(names.user(named) ?? ""),
+        statuses: one.statuses,
+        parentSessionId,
+        rootSessionId: one.root === undefined ? undefined : sessionId(names.session(one.root)),
+        order: one.order
+      }
+      if (query.userId === undefined && parentSessionId === undefined && query.rootSessionId === undefined) return
+      const all = model.list(query)
+      const last = all[one.skip - 1]
+      const after =
+        last === undefined ? undefined : { at: one.order === "created" ? last.createdAt : last.updatedAt, id: last.id }
+      const page = last === undefined ? all : all.slice(one.skip)
+      return equal(yield* store.list({ ...query, limit: one.limit, after }), page.slice(0, one.limit), what)
+    }),
+  window: (subject, one, what) =>
+    Effect.gen(function* () {
+      const { model, store } = subject
+      const all = model.turns()
+      const head = all[one.nth % Math.max(1, all.length)]
+      const since = one.since === undefined ? undefined : all[one.since % Math.max(1, all.length)]
+      if (head === undefined) return
+      const options = { limit: one.limit, since: since === undefined ? undefined : refOf(since) }
+      return equal(yield* store.turns(refOf(head), options), model.window(refOf(head), options), what)
+    })
+}
+
+const perform = (subject: Subject, one: Operation, what: string): Effect.Effect<void, SessionStorageError> =>
+  (performers[one.do] as Perform<Operation["do"]>)(subject, one, what)
 
 const scenario = Effect.fnUntraced(function* (
   store: SessionStore.Service,
   prefix: string,
   operations: ReadonlyArray<Operation>
 ) {
-  const model = new SessionModel()
-  const names: Names = {
-    session: (one) => `${prefix} ${one}`,
-    user: (one) => (one === null ? undefined : `${prefix} ${one}`)
-  }
-  let counter = 0
-  const withCheckpoint = (one: Session, kind: SessionCheckpoint["kind"] | null): SessionCheckpoint | undefined =>
-    kind === null
-      ? undefined
-      : checkpoint(`${prefix} c${counter++}`, one, {
-          kind,
-          ...(kind === "merge"
-            ? { merge: { sessionId: sessionId(names.session("b")), strategy: "s", state: checkpoint("x", one).state } }
-            : undefined)
-        })
-  const create = Effect.fnUntraced(function* (one: Session, limits: SessionStore.Limits, what: string) {
-    equal(yield* tag(store.create({ session: one, limits })), model.create(one, limits), what)
-  })
-  const save = Effect.fnUntraced(function* (change: SessionStore.Change, what: string) {
-    equal(yield* tag(store.save(change)), model.save(change), what)
-  })
-  const perform = Effect.fnUntraced(function* (one: Operation, what: string) {
-    switch (one.do) {
-      case "create": {
-        const at = epoch + one.at
-        const given = { userId: names.user(one.user), createdAt: at, updatedAt: at, metadata: { n: counter++ } }
-        return yield* create(session(names.session(one.id), given), { perUser: one.limit }, what)
-      }
-      case "fork": {
-        const parent = model.session(names.session(one.from))
-        const way = parent?.head === undefined ? [] : model.way(parent.head)
-        const turn = way[way.length - 1 - one.back]
-        if (parent === undefined || turn === undefined) return
-        const at = epoch + one.at
-        const fork = branch(names.session(one.id), parent, turn, { createdAt: at, updatedAt: at })
-        return yield* create(fork, { perParent: one.limit }, what)
-      }
-      case "append": {
-        const found = model.session(names.session(one.id)) ?? session(names.session(one.id))
-        const turns = turnsOf(found, one.turns).map((turn) => ({ ...turn, content: `${counter++}` }))
-        const after = { ...behind(found, turns), updatedAt: epoch + one.at }
-        const moved = one.stale ? { ...after, revision: after.revision + (one.keep % 2 === 0 ? 1 : -1) } : after
-        const kept = withCheckpoint(moved, one.checkpoint)
-        const addition = { session: moved, turns, checkpoint: kept, keepCheckpoints: one.keep }
-        return equal(yield* tag(store.append(addition)), model.append(addition), what)
-      }
-      case "save": {
-        const found = model.session(names.session(one.id)) ?? session(names.session(one.id))
-        const after = next(found, { status: one.status, updatedAt: epoch + one.at, variables: { n: counter++ } })
-        const changed = one.stale ? { ...after, revision: after.revision + (one.keep % 2 === 0 ? 1 : -1) } : after
-        return yield* save(
-          {
-            session: changed,
-            checkpoint: withCheckpoint(changed, one.checkpoint),
-            keepCheckpoints: one.keep,
-            limits: { perUser: one.limit, perParent: one.limit }
-          },
-          what
-        )
-      }
-      case "restore": {
-        const found = model.session(names.session(one.id))
-        const all = found === undefined ? [] : model.checkpoints(found.id)
-        const target = all[one.nth % Math.max(1, all.length)]
-        if (found === undefined || target === undefined) return
-        const { status: _, head, ...state } = target.state
-        return yield* save({ session: next(found, { ...state, head, checkpointId: target.id }) }, what)
-      }
-      case "delete": {
-        const given = sessionId(names.session(one.id))
-        return equal(yield* store.delete(given), model.delete(given), what)
-      }
-      case "deleteCheckpoint": {
-        const all = model.checkpoints(names.session(one.id))
-        const given = all[one.nth % Math.max(1, all.length)]?.id ?? checkpointId("nothing")
-        return equal(yield* store.deleteCheckpoint(given), model.deleteCheckpoint(given), what)
-      }
-      case "expire": {
-        // A store of several scenarios has sessions of others that are idle.
-        const idle = model.idle(epoch + one.since)
-        const others = yield* store.idle({ since: epoch + one.since, limit: 1000 })
-        equal(
-          others.filter((each) => each.id.startsWith(`${prefix} `)),
-          idle,
-          `${what}: idle`
-        )
-        if (others.length > idle.length) return
-        const options = { since: epoch + one.since, at: epoch + 9, limit: one.limit }
-        return equal(yield* store.expire(options), model.expire(options), what)
-      }
-      case "list": {
-        const parentSessionId = one.parent === undefined ? undefined : sessionId(names.session(one.parent))
-        const named = one.user === null ? "ann" : one.user
-        const query = {
-          // Those of nobody are of all scenarios.
-          userId: named === undefined ? undefined : userId(names.user(named) ?? ""),
-          statuses: one.statuses,
-          parentSessionId,
-          rootSessionId: one.root === undefined ? undefined : sessionId(names.session(one.root)),
-          order: one.order
-        }
-        if (query.userId === undefined && parentSessionId === undefined && query.rootSessionId === undefined) return
-        const all = model.list(query)
-        const last = all[one.skip - 1]
-        const after =
-          last === undefined
-            ? undefined
-            : { at: one.order === "created" ? last.createdAt : last.updatedAt, id: last.id }
-        const page = last === undefined ? all : all.slice(one.skip)
-        return equal(yield* store.list({ ...query, limit: one.limit, after }), page.slice(0, one.limit), what)
-      }
-      case "window": {
-        const all = model.turns()
-        const head = all[one.nth % Math.max(1, all.length)]
-        const since = one.since === undefined ? undefined : all[one.since % Math.max(1, all.length)]
-        if (head === undefined) return
-        const options = { limit: one.limit, since: since === undefined ? undefined : refOf(since) }
-        return equal(yield* store.turns(refOf(head), options), model.window(refOf(head), options), what)
-      }
-    }
-  })
+  const subject = makeSubject(store, prefix)
+  const { model, names } = subject
   for (const [at, one] of [...beginning, ...operations].entries()) {
     const what = `operation ${at} (${one.do})`
-    yield* perform(one, what)
+    yield* perform(subject, one, what)
     yield* agrees(store, model, names, what)
   }
-  // The first sessions first, so that branches are what is left.
+  // Deletes the first sessions first, so that only branches remain.
   for (const one of ["a", "A", "b", "c", "__proto__"]) {
     const given = sessionId(names.session(one))
     equal(yield* store.delete(given), model.delete(given), `deletion of ${one} at the end`)
@@ -289,7 +263,7 @@ const agrees = Effect.fnUntraced(function* (
   names: Names,
   what: string
 ) {
-  // All at once: nobody writes, and a store behind a socket answers several as soon as one.
+  // Concurrently: nothing is written, and a store on a server answers several requests as fast as one.
   yield* Effect.forEach(
     ["a", "A", "b", "c", "__proto__"].map(names.session),
     Effect.fnUntraced(function* (name) {
@@ -325,11 +299,11 @@ const agrees = Effect.fnUntraced(function* (
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("whatever is done to it, it is what a simple model is", function* (store) {
+  make("agrees with a simple model after any sequence of operations", function* (store) {
     const runtime = yield* Effect.runtime<never>()
     const seed = yield* Random.nextIntBetween(0, 2 ** 31 - 1)
     let scenarios = 0
-    // Its failure says the seed and the shortest sequence of operations that fails.
+    // A failure names the seed and the shortest failing sequence of operations.
     yield* Effect.promise((signal) =>
       FastCheck.assert(
         FastCheck.asyncProperty(

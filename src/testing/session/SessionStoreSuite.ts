@@ -1,12 +1,12 @@
 /**
- * What every `SessionStore` must do, for stores of your own: cases that any runner of tests can register.
+ * The contract of `SessionStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0
  */
 import type { SessionStore } from "../../session/turn/SessionStore.js"
 import * as PortSuite from "../suite/PortSuite.js"
+import { epoch } from "./SessionFixtures.js"
 import type * as SessionStoreCase from "./SessionStoreCase.js"
-import { epoch } from "./SessionStoreCase.js"
 import * as Checkpoints from "./SessionStoreCheckpointCases.js"
 import * as Contents from "./SessionStoreContentCases.js"
 import * as Creation from "./SessionStoreCreationCases.js"
@@ -18,8 +18,7 @@ import * as Turns from "./SessionStoreTurnCases.js"
 import * as Writing from "./SessionStoreWritingCases.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
- * was expected.
+ * One promise of the port and its test: a broken promise fails, or dies with an error that says what was expected.
  *
  * @since 0.1.0
  * @category models
@@ -27,7 +26,7 @@ import * as Writing from "./SessionStoreWritingCases.js"
 export type Case = SessionStoreCase.Case
 
 /**
- * All cases. Each wants an empty store: see `check`.
+ * All cases. Each requires an empty store: see `check`.
  *
  * @since 0.1.0
  * @category constants
@@ -47,8 +46,8 @@ export const cases: ReadonlyArray<Case> = [
 const suite = PortSuite.make<SessionStore>(cases, { epoch })
 
 /**
- * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
- * builds must be empty.
+ * Runs one case on a store of its own: the layer is built for it under a `TestClock` and released afterwards. The layer
+ * must build an empty store.
  *
  * @example
  * ```ts
@@ -71,7 +70,7 @@ const suite = PortSuite.make<SessionStore>(cases, { epoch })
 export const check: PortSuite.Check<SessionStore> = suite.check
 
 /**
- * Every case, one after the other. A case that does not hold is an outcome, not a failure.
+ * Runs every case in sequence. A broken promise is an outcome, not a failure.
  *
  * @since 0.1.0
  * @category combinators

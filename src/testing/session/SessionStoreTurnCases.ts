@@ -1,5 +1,5 @@
 /**
- * That turns are read by windows on the way to a head, however long it is.
+ * Cases: windows of turns in a lineage of any length.
  *
  * @since 0.1.0
  * @internal
@@ -8,21 +8,17 @@ import * as Effect from "effect/Effect"
 import type { Session, SessionTurn } from "../../session/turn/Session.js"
 import type * as SessionStore from "../../session/turn/SessionStore.js"
 import { equal, holds } from "../suite/SuiteAssert.js"
+import { behind, ref, refOf, session, turnsOf } from "./SessionFixtures.js"
 import {
-  behind,
   type Case,
   checkpointed,
   created,
   forked,
   idsOf,
   make,
-  ref,
-  refOf,
   restored,
   said,
-  session,
   some,
-  turnsOf,
   wayTo
 } from "./SessionStoreCase.js"
 
@@ -40,7 +36,7 @@ const window = (
     idsOf
   )
 
-/** Many turns, so many at a time. */
+/** Many turns, some at a time. */
 const long = Effect.fnUntraced(function* (store: SessionStore.Service, from: Session, count: number) {
   let one = from
   for (let at = 1; at <= count; at += 200) {
@@ -52,7 +48,7 @@ const long = Effect.fnUntraced(function* (store: SessionStore.Service, from: Ses
   return one
 })
 
-/** Page by page back to the first turn; `limit` turns each but the last. */
+/** Pages back to the first turn, with `limit` turns each except the last. */
 const pages = Effect.fnUntraced(function* (store: SessionStore.Service, head: Session["head"], limit: number) {
   const all: Array<ReadonlyArray<SessionTurn>> = []
   let at = head
@@ -71,7 +67,7 @@ const pages = Effect.fnUntraced(function* (store: SessionStore.Service, head: Se
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("a window is the newest turns, oldest first", function* (store) {
+  make("a window contains the newest turns, oldest first", function* (store) {
     const one = yield* created(store, session("s"))
     yield* said(store, yield* said(store, one, "z", "y"), "a", "x", "b")
     equal(yield* window(store, ["s", "b"], 10), ["z", "y", "a", "x", "b"], "all")
@@ -89,14 +85,14 @@ export const cases: ReadonlyArray<Case> = [
     equal(idsOf(all), [...numbered(1, 17), ...numbered(1, 11)], "the turns at once")
     for (const limit of [1, 3, 7, 28, 29]) equal(yield* pages(store, one.head, limit), all, `pages of ${limit}`)
   }),
-  make("a window begins behind a turn that is on the way", function* (store) {
+  make("a window begins after a turn of the lineage", function* (store) {
     yield* said(store, yield* created(store, session("s")), ...numbered(1, 9))
     equal(yield* window(store, ["s", "t9"], 100, ["s", "t6"]), ["t7", "t8", "t9"], "those behind it")
     equal(yield* window(store, ["s", "t9"], 2, ["s", "t6"]), ["t8", "t9"], "the newest two of those")
     equal(yield* window(store, ["s", "t9"], 100, ["s", "t9"]), [], "those behind the last")
     equal(yield* window(store, ["s", "t9"], 0, ["s", "t6"]), [], "none of those")
   }),
-  make("a turn that is not on the way begins no window", function* (store) {
+  make("a turn outside of the lineage does not limit the window", function* (store) {
     const one = yield* checkpointed(store, yield* said(store, yield* created(store, session("s")), "t1", "t2"), "c")
     const back = yield* restored(store, yield* said(store, one, "t3", "t4"), "c")
     yield* said(store, yield* forked(store, back, "b"), "t1")
@@ -114,11 +110,11 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* window(store, ["s", "t5"], 100, ["s", "t6"]), ["t1", "t2", "t5"], "those behind a later one")
     equal(yield* window(store, ["s", "t6"], 3, ["s", "t4"]), ["t2", "t5", "t6"], "the newest three of those")
   }),
-  make("a window goes on across the places where branches began", function* (store) {
+  make("a window continues across branch points", function* (store) {
     const first = yield* said(store, yield* created(store, session("a")), "t1", "t2", "t3")
     const second = yield* said(store, yield* forked(store, first, "b", ref("a", "t2")), "t1", "t2", "t3")
     const third = yield* said(store, yield* forked(store, second, "c", ref("b", "t2")), "t1", "t2")
-    // At a turn of the first session, by way of the third.
+    // Forks at a turn of the first session through the third one.
     const fourth = yield* said(store, yield* forked(store, third, "d", ref("a", "t1")), "t9")
     const contents = (one: Session, limit = 100, since?: readonly [string, string]) =>
       Effect.map(
@@ -139,7 +135,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* contents(first), ["t1 of a", "t2 of a", "t3 of a"], "the way to the first")
     equal(yield* contents(fourth), ["t1 of a", "t9 of d"], "the way to the fourth")
   }),
-  make("what a restore left behind is not on the way, and can still be read", function* (store) {
+  make("turns abandoned by a restore leave the lineage but stay readable", function* (store) {
     const one = yield* checkpointed(store, yield* said(store, yield* created(store, session("s")), "t1", "t2"), "c1")
     const two = yield* checkpointed(store, yield* said(store, one, "t3", "t4"), "c2")
     const back = yield* restored(store, two, "c1")
@@ -154,7 +150,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(filled.head, undefined, "a session that is empty again")
     equal(yield* wayTo(store, (yield* said(store, filled, "t2")).head), ["t2"], "and begins anew")
   }),
-  make("ten thousand turns are read by windows", function* (store) {
+  make("reads ten thousand turns by windows", function* (store) {
     const one = yield* long(store, yield* created(store, session("s")), 10_000)
     equal([one.depth, one.totalTokens], [10_000, 10_000], "depth and tokens")
     equal(yield* window(store, ["s", "t10000"], 3), ["t9998", "t9999", "t10000"], "the newest")

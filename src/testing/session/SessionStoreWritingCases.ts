@@ -1,5 +1,5 @@
 /**
- * That writes are all or nothing, and no writer passes over another.
+ * Cases: writes are atomic, and concurrent writers do not overwrite each other.
  *
  * @since 0.1.0
  * @internal
@@ -11,30 +11,32 @@ import type * as SessionStore from "../../session/turn/SessionStore.js"
 import { equal, failure, sameMembers } from "../suite/SuiteAssert.js"
 import {
   behind,
-  type Case,
   checkpoint,
-  checkpointed,
   checkpointId,
+  epoch,
+  next,
+  ref,
+  refOf,
+  session,
+  sessionId,
+  turnsOf,
+  userId
+} from "./SessionFixtures.js"
+import {
+  type Case,
+  checkpointed,
   conflicts,
   created,
-  epoch,
   forked,
   idsOf,
   isKept,
   make,
-  next,
-  ref,
-  refOf,
   refuses,
   restored,
   retried,
   said,
   saved,
-  session,
-  sessionId,
   some,
-  turnsOf,
-  userId,
   wayTo
 } from "./SessionStoreCase.js"
 
@@ -46,7 +48,7 @@ const noCheckpoints = (store: SessionStore.Service, id: string, ...ids: Readonly
     }
   })
 
-/** Whatever other revision a write was made from, it writes nothing. */
+/** A write based on any other revision changes nothing. */
 const others = (one: Session): ReadonlyArray<Session> =>
   [-1, 1, 2].map((by) => ({ ...next(one, { status: "closed" }), revision: one.revision + 1 + by }))
 
@@ -55,7 +57,7 @@ const others = (one: Session): ReadonlyArray<Session> =>
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("turns may bring a new small state along, all in one step or not at all", function* (store) {
+  make("turns with a new state are written atomically", function* (store) {
     const one = yield* created(store, session("s", { variables: { a: 1, b: 1 }, systemPrompt: "old" }))
     const turns = turnsOf(one, ["t1"])
     const { systemPrompt: _, ...bare } = behind(one, turns)
@@ -75,7 +77,7 @@ export const cases: ReadonlyArray<Case> = [
     )
     yield* isKept(store, after)
   }),
-  make("what is saved takes the place of what was there", function* (store) {
+  make("saving replaces the session", function* (store) {
     const one = yield* created(
       store,
       session("s", { metadata: { a: 1, b: 2 }, systemPrompt: "old", variables: { x: 1 }, activeTools: ["a"] })
@@ -94,13 +96,13 @@ export const cases: ReadonlyArray<Case> = [
     yield* isKept(store, two)
     yield* isKept(store, yield* saved(store, two, { checkpointId: undefined, status: "closed" }))
   }),
-  make("turns are not touched when a session is saved", function* (store) {
+  make("saving a session does not change its turns", function* (store) {
     const one = yield* said(store, yield* created(store, session("s")), "t1", "t2")
     const two = yield* saved(store, one, { variables: { a: 1 } })
     equal(yield* wayTo(store, two.head), ["t1", "t2"], "turns")
     equal(yield* wayTo(store, (yield* said(store, two, "t3")).head), ["t1", "t2", "t3"], "with one more")
   }),
-  make("a session saved from another revision than the kept one is refused, and nothing is written", function* (store) {
+  make("rejects a save based on another revision and writes nothing", function* (store) {
     const one = yield* saved(store, yield* created(store, session("s")), { variables: { n: 1 } })
     for (const other of others(one)) {
       yield* conflicts(store.save({ session: other, checkpoint: checkpoint("c", other) }), `revision ${other.revision}`)
@@ -110,7 +112,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(idsOf(yield* store.list({ statuses: ["active"], limit: 10 })), ["s"], "active sessions")
     equal(yield* store.list({ statuses: ["closed"], limit: 10 }), [], "closed sessions")
   }),
-  make("turns appended from another revision than the kept one are refused, and nothing is written", function* (store) {
+  make("rejects turns based on another revision and writes nothing", function* (store) {
     const one = yield* said(store, yield* created(store, session("s")), "t1")
     const turns = turnsOf(one, ["t2"])
     for (const by of [-1, 1]) {
@@ -125,7 +127,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* noCheckpoints(store, "s", "c")
     yield* said(store, one, "t2")
   }),
-  make("what is not there is not written to", function* (store) {
+  make("does not write to a session that does not exist", function* (store) {
     const one = session("s")
     const turns = turnsOf(one, ["t1"])
     const after = behind(one, turns)
@@ -135,7 +137,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(Option.isNone(yield* store.turn(ref("s", "t1"))), true, "no turn")
     yield* noCheckpoints(store, "s", "c")
   }),
-  make("of many that save at once each wins one revision", function* (store) {
+  make("concurrent saves each win one revision", function* (store) {
     yield* created(store, session("s"))
     const before = yield* Effect.forEach(
       Array.from({ length: 24 }, (_, at) => `w${at}`),
@@ -155,7 +157,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(after.revision, 24, "its revision")
     equal(Object.keys(after.variables).length, 24, "how many have written")
   }),
-  make("of many that add turns at once all are kept, one behind the other", function* (store) {
+  make("keeps the turns of all concurrent writers in sequence", function* (store) {
     yield* created(store, session("s"))
     const ids = Array.from({ length: 8 }, (_, writer) => Array.from({ length: 10 }, (_, at) => `w${writer}-${at}`))
     yield* Effect.forEach(
@@ -183,7 +185,7 @@ export const cases: ReadonlyArray<Case> = [
       equal(one.parent, parent === undefined ? undefined : refOf(parent), `the parent of turn ${at}`)
     }
   }),
-  make("what is appended moves the session, and is all there", function* (store) {
+  make("appending moves the session and stores all turns", function* (store) {
     const one = yield* created(store, session("s", { metadata: { a: 1 }, systemPrompt: "p", variables: { b: [2] } }))
     const turns = turnsOf(one, ["t1", "t2", "t3"])
     const after = behind(one, turns)
@@ -192,7 +194,7 @@ export const cases: ReadonlyArray<Case> = [
     for (const turn of turns) equal(some(yield* store.turn(refOf(turn)), turn.id), turn, `the turn ${turn.id}`)
     equal(yield* store.turns(ref("s", "t3"), { limit: 10 }), turns, "the turns on the way")
   }),
-  make("a turn that is known is given as it is kept, and nothing is written", function* (store) {
+  make("returns a known turn as stored and writes nothing", function* (store) {
     const one = yield* said(store, yield* created(store, session("s")), "t1", "t2")
     const kept = yield* store.turns(ref("s", "t2"), { limit: 10 })
     for (const ids of [["t1"], ["t2"], ["t3", "t1"], ["t2", "t3", "t1"]]) {
@@ -207,7 +209,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(Option.isNone(yield* store.turn(ref("s", "t3"))), true, "the turn beside them is not kept")
     yield* noCheckpoints(store, "s", "c")
   }),
-  make("a turn that was left behind is known too", function* (store) {
+  make("recognizes an abandoned turn too", function* (store) {
     const one = yield* checkpointed(store, yield* said(store, yield* created(store, session("s")), "t1"), "c")
     const back = yield* restored(store, yield* said(store, one, "t2"), "c")
     const left = some(yield* store.turn(ref("s", "t2")), "the turn left behind")
@@ -215,12 +217,12 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* store.append({ session: behind(back, turns), turns }), [left], "what was known")
     yield* isKept(store, back)
   }),
-  make("the revision is looked at before the turns", function* (store) {
+  make("checks the revision before the turns", function* (store) {
     const one = yield* said(store, yield* created(store, session("s")), "t1")
     const turns = turnsOf(one, ["t1"])
     yield* conflicts(store.append({ session: one, turns }), "a known turn from an old revision")
   }),
-  make("sessions and their branches may use the same ids of turns", function* (store) {
+  make("a session and its branches can use the same turn ids", function* (store) {
     const one = yield* said(store, yield* created(store, session("one")), "t1", "t2")
     const two = yield* said(store, yield* created(store, session("two")), "t1", "t2")
     const fork = yield* said(store, yield* forked(store, one, "fork", ref("one", "t1")), "t1", "t2")
@@ -230,7 +232,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* contents(two.head), ["t1 of two", "t2 of two"], "turns of the second")
     equal(yield* contents(fork.head), ["t1 of one", "t1 of fork", "t2 of fork"], "turns of the branch")
   }),
-  make("turns and their checkpoint are kept in one step", function* (store) {
+  make("writes turns and their checkpoint atomically", function* (store) {
     const one = yield* created(store, session("s"))
     const turns = turnsOf(one, ["t1"])
     const after = { ...behind(one, turns), checkpointId: checkpointId("c1") }
@@ -246,7 +248,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(Option.isNone(yield* store.checkpoint(checkpointId("c1"))), true, "the first one is gone")
     yield* isKept(store, last)
   }),
-  make("a checkpoint whose id is taken is refused, and nothing is written", function* (store) {
+  make("rejects a checkpoint with a taken id and writes nothing", function* (store) {
     const one = yield* checkpointed(store, yield* created(store, session("s")), "c", { name: "the first" })
     const other = yield* created(store, session("other", { userId: "bob" }))
     const first = some(yield* store.checkpoint(checkpointId("c")), "the checkpoint")
@@ -266,7 +268,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(some(yield* store.checkpoint(checkpointId("c")), "the checkpoint"), first, "the checkpoint")
     equal(yield* store.checkpoints(sessionId("other"), { limit: 10 }), [], "checkpoints of the other session")
   }),
-  make("a session that becomes live again is limited, one that is live is not", function* (store) {
+  make("limits a session that becomes live again but not a live one", function* (store) {
     const one = yield* created(store, session("one", { status: "closed" }))
     const two = yield* created(store, session("two"))
     const limits = { perUser: 1 }
@@ -279,7 +281,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.save({ session: reopened, limits })
     yield* isKept(store, reopened)
   }),
-  make("a live session that is given to a user is limited, and is in that user's lists alone", function* (store) {
+  make("limits a live session given to a user and lists it for that user only", function* (store) {
     const one = yield* created(store, session("one", { userId: undefined }))
     const two = yield* created(store, session("two"))
     const limits = { perUser: 1, perParent: 0 }
@@ -297,7 +299,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* ids(null), [], "sessions of nobody")
     yield* refuses(store.create({ session: session("three"), limits: { perUser: 1 } }), "it counts")
   }),
-  make("of many that become live again at once no more than allowed do", function* (store) {
+  make("concurrent reactivations do not exceed the limit", function* (store) {
     const closed = yield* Effect.forEach(
       Array.from({ length: 16 }, (_, at) =>
         session(`s${at}`, { status: "closed", parentSessionId: "p", rootSessionId: "p" })

@@ -1,5 +1,5 @@
 /**
- * Suites of ports as data: what every backend of a port must do, as cases that any runner of tests can register.
+ * Suites of ports as data: the contract of a port as cases that any test runner can register.
  *
  * @since 0.1.0
  */
@@ -11,32 +11,31 @@ import * as TestClock from "effect/TestClock"
 import * as TestContext from "effect/TestContext"
 
 /**
- * One promise of a port, and how it is tried: a case that does not hold fails, or dies with an error that says what was
- * expected.
+ * One promise of a port and its test: a broken promise fails, or dies with an error that says what was expected.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Case<out Port> {
-  /** The promise, in words; each name is there once. */
+  /** The promise in words, unique within the suite. */
   readonly name: string
   readonly test: Effect.Effect<void, unknown, Port>
 }
 
 /**
- * How a case ended.
+ * The outcome of a case.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Outcome {
   readonly name: string
-  /** Absent when it held. */
+  /** Absent if the promise was kept. */
   readonly failure?: Cause.Cause<unknown> | undefined
 }
 
 /**
- * Tries one case on a backend of its own: the layer is built for it, under a `TestClock`, and released afterwards.
+ * Runs one case on a backend of its own: the layer is built for it under a `TestClock` and released afterwards.
  *
  * @since 0.1.0
  * @category models
@@ -44,7 +43,7 @@ export interface Outcome {
 export type Check<Port> = <E>(one: Case<Port>, layer: Layer.Layer<Port, E>) => Effect.Effect<void, unknown>
 
 /**
- * Tries every case, one after the other. A case that does not hold is an outcome, not a failure.
+ * Runs every case in sequence. A broken promise is an outcome, not a failure.
  *
  * @since 0.1.0
  * @category models
@@ -52,7 +51,7 @@ export type Check<Port> = <E>(one: Case<Port>, layer: Layer.Layer<Port, E>) => E
 export type Run<Port> = <E>(layer: Layer.Layer<Port, E>) => Effect.Effect<ReadonlyArray<Outcome>>
 
 /**
- * The checks of a port whose cases begin at a time (`epoch`, in milliseconds).
+ * The checks of a port whose cases begin at `epoch`, in milliseconds.
  *
  * @since 0.1.0
  * @category constructors
@@ -62,7 +61,7 @@ export const make = <Port>(
   options: { readonly epoch: number }
 ): { readonly check: Check<Port>; readonly run: Run<Port> } => {
   const check: Check<Port> = (one, layer) =>
-    // The clock is set before anything of the layer can wait for it.
+    // Sets the clock before the layer can wait for it.
     TestClock.setTime(options.epoch).pipe(
       Effect.zipRight(Effect.provide(one.test, layer)),
       Effect.provide(TestContext.TestContext)

@@ -1,5 +1,5 @@
 /**
- * What suites of ports say when something is not as promised, whatever runner they are registered with.
+ * Assertions of port suites, independent of the test runner.
  *
  * @since 0.1.0
  * @internal
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 
 /**
- * A promise that was not kept. Runners that show differences find both sides in it.
+ * A broken promise. Runners that show differences find both sides in it.
  *
  * @since 0.1.0
  * @category errors
@@ -35,7 +35,7 @@ const show = (value: unknown): string => {
 const keys = (value: object): ReadonlyArray<string> =>
   Object.keys(value).filter((key) => (value as Record<string, unknown>)[key] !== undefined)
 
-/** Of plain data; a field that is `undefined` is the same as none. */
+/** Compares plain data; a field that is `undefined` equals an absent one. */
 const same = (a: unknown, b: unknown): boolean => {
   if (a === b || (Number.isNaN(a) && Number.isNaN(b))) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
@@ -61,7 +61,7 @@ export const equal = (actual: unknown, expected: unknown, what: string): void =>
 }
 
 /**
- * Throws unless both have the same elements, in any order.
+ * Throws unless both have the same elements in any order.
  *
  * @since 0.1.0
  * @category assertions
@@ -70,7 +70,7 @@ export const sameMembers = (actual: ReadonlyArray<string>, expected: ReadonlyArr
   equal([...actual].sort(), [...expected].sort(), what)
 
 /**
- * Throws unless it holds.
+ * Throws unless the condition holds.
  *
  * @since 0.1.0
  * @category assertions

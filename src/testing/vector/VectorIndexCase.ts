@@ -1,5 +1,5 @@
 /**
- * What the cases of `VectorIndexSuite` are made of.
+ * Building blocks of the cases of `VectorIndexSuite`.
  *
  * @since 0.1.0
  * @internal
@@ -12,8 +12,7 @@ import * as VectorIndex from "../../memory/search/VectorIndex.js"
 import type * as PortSuite from "../suite/PortSuite.js"
 
 /**
- * One promise and how it is tried. It expects an index that is empty and a `TestClock` that stands at `epoch`, and
- * moves that clock.
+ * One promise of the port and its test. It requires an empty index and a `TestClock` at `epoch`, which it moves.
  *
  * @since 0.1.0
  * @category models
@@ -21,7 +20,7 @@ import type * as PortSuite from "../suite/PortSuite.js"
 export type Case = PortSuite.Case<VectorIndex.VectorIndex>
 
 /**
- * What time it is when a case begins, in milliseconds since the epoch.
+ * The time at which a case begins, in milliseconds since the epoch.
  *
  * @since 0.1.0
  * @category constants
@@ -29,7 +28,7 @@ export type Case = PortSuite.Case<VectorIndex.VectorIndex>
 export const epoch = 1_750_000_000_000
 
 /**
- * How far similarities may be from the cosine: those of 32-bit floats, added up in any order.
+ * The largest difference of similarities from the cosine: that of 32-bit floats summed in any order.
  *
  * @since 0.1.0
  * @category constants
@@ -46,7 +45,7 @@ export const make = (
 ): Case => ({ name, test: Effect.flatMap(VectorIndex.VectorIndex, (index) => Effect.gen(() => body(index))) })
 
 /**
- * A vector of length 1 in the plane of the first two dimensions; `degrees` from the first.
+ * A vector of length 1 in the plane of the first two dimensions, `degrees` from the first.
  *
  * @since 0.1.0
  * @category constructors
@@ -67,7 +66,7 @@ export interface Fields extends Partial<Omit<VectorIndex.VectorItem, "id" | "ses
 }
 
 /**
- * An item that was said at `epoch`, so many degrees from the first dimension.
+ * An item at `epoch`, some degrees from the first dimension.
  *
  * @since 0.1.0
  * @category constructors
@@ -94,7 +93,7 @@ export const item = (
 export const idsOf = (hits: ReadonlyArray<VectorIndex.VectorHit>): ReadonlyArray<string> => hits.map((hit) => hit.id)
 
 /**
- * The ids of everything selected of the owner, nearest to the first dimension first.
+ * Ids of all selected items of the owner, nearest to the first dimension first.
  *
  * @since 0.1.0
  * @category getters

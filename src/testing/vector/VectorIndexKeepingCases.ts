@@ -1,5 +1,5 @@
 /**
- * How vectors are kept: by owner, replaced, deleted, expired, refused.
+ * Cases: vectors are kept by owner, replaced, deleted, expired and rejected.
  *
  * @since 0.1.0
  * @internal
@@ -28,14 +28,14 @@ const length = (index: VectorIndex.Service, dimensions: number): VectorIndex.Vec
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("an index says what made its vectors, and that it works", function* (index) {
+  make("reports its model and its health", function* (index) {
     holds(index.name !== "", "the name of the index")
     holds(index.model !== "", "the model of the index")
     holds(Number.isInteger(index.dimensions) && index.dimensions >= 4, "at least four dimensions", index.dimensions)
     yield* index.health
   }),
 
-  make("an empty index, and an owner it never heard of, have nothing", function* (index) {
+  make("an empty index and an unknown owner have nothing", function* (index) {
     equal(yield* found(index, "ann"), [], "what is found")
     equal(yield* index.count("ann"), 0, "the count")
     equal(yield* known(index, "ann", "a"), [], "what is known")
@@ -43,14 +43,14 @@ export const cases: ReadonlyArray<Case> = [
     yield* index.clear("ann")
   }),
 
-  make("what was stored is found by the very next call", function* (index) {
+  make("finds a stored item in the next call", function* (index) {
     yield* index.upsert("ann", [item(index, "a", 10), item(index, "b", 20)])
     equal(yield* found(index, "ann"), ["a", "b"], "what is found")
     equal(yield* index.count("ann"), 2, "the count")
     sameMembers(yield* known(index, "ann", "a", "c", "b"), ["a", "b"], "what is known")
   }),
 
-  make("no items and no ids do nothing", function* (index) {
+  make("empty lists do nothing", function* (index) {
     yield* index.upsert("ann", [])
     yield* index.upsert("ann", [item(index, "a", 10)])
     yield* index.delete("ann", [])
@@ -58,7 +58,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* index.count("ann"), 1, "the count")
   }),
 
-  make("an id that exists is replaced, with its vector and what selections look at", function* (index) {
+  make("replaces an existing id with its vector and selectable fields", function* (index) {
     yield* index.upsert("ann", [
       item(index, "a", 10, { metadata: { kind: "old" }, role: "user", timestamp: epoch - 5, expiresAt: epoch + 5 }),
       item(index, "b", 20)
@@ -72,13 +72,13 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* found(index, "ann"), ["b", "a"], "what is found after the old time of expiry")
   }),
 
-  make("of two items with one id the last counts", function* (index) {
+  make("the last of two items with one id wins", function* (index) {
     yield* index.upsert("ann", [item(index, "a", 10), item(index, "b", 20), item(index, "a", 30)])
     equal(yield* index.count("ann"), 2, "the count")
     equal(yield* found(index, "ann"), ["b", "a"], "what is found")
   }),
 
-  make("a vector of another length is refused, and nothing of the call is stored", function* (index) {
+  make("rejects a vector of another length and stores nothing of the call", function* (index) {
     yield* index.upsert("ann", [item(index, "a", 10)])
     for (const dimensions of [0, 1, index.dimensions - 1, index.dimensions + 1, 2 * index.dimensions]) {
       const items = [item(index, "a", 50), item(index, "b", 20), length(index, dimensions), item(index, "c", 30)]
@@ -104,7 +104,7 @@ export const cases: ReadonlyArray<Case> = [
     }
   ),
 
-  make("what is deleted is gone, and the rest stays where it was", function* (index) {
+  make("deletes items and keeps the rest", function* (index) {
     const names = Array.from({ length: 30 }, (_, n) => `e${n}`)
     yield* index.upsert(
       "ann",
@@ -124,7 +124,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* found(index, "ann"), ["e0"], "what is found when one came back")
   }),
 
-  make("clear removes everything of the owner, and nothing of others", function* (index) {
+  make("clear removes everything of the owner and nothing of others", function* (index) {
     for (const owner of ["ann", "bob"]) yield* index.upsert(owner, [item(index, "a", 10), item(index, "b", 20)])
     yield* index.clear("ann")
     equal(yield* found(index, "ann"), [], "what is found")
@@ -132,7 +132,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* found(index, "bob"), ["a", "b"], "what the other has")
   }),
 
-  make("no call sees or touches anything of another owner", function* (index) {
+  make("no call sees or changes anything of another owner", function* (index) {
     for (const [n, owner] of hostileOwners.entries()) {
       yield* index.upsert(owner, [item(index, "shared", n), item(index, `own ${n}`, n + 1)])
     }
@@ -162,7 +162,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* untouched(0)
   }),
 
-  make("ids are compared exactly, whatever they are made of", function* (index) {
+  make("compares ids exactly", function* (index) {
     yield* index.upsert(
       "ann",
       hostileIds.map((id, n) => item(index, id, n))
@@ -173,7 +173,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(yield* found(index, "ann"), hostileIds.slice(1), "what is found after one was deleted")
   }),
 
-  make("what has expired is as if it were not there", function* (index) {
+  make("expired items are invisible", function* (index) {
     yield* index.upsert("ann", [
       item(index, "gone", 1, { expiresAt: epoch - 1 }),
       item(index, "now", 2, { expiresAt: epoch }),

@@ -1,5 +1,5 @@
 /**
- * What a search finds, in which order.
+ * Cases: the results of a search and their order.
  *
  * @since 0.1.0
  * @internal
@@ -71,7 +71,7 @@ const varied = (index: VectorIndex.Service): ReadonlyArray<VectorIndex.VectorIte
     })
   })
 
-/** Numbers that look random and are the same for everybody. */
+/** Reproducible pseudorandom numbers. */
 const scattered = (index: VectorIndex.Service, seed: number): Vector => {
   let state = seed * 2_654_435_761 + 1
   const row = Array.from({ length: index.dimensions }, () => {
@@ -88,7 +88,7 @@ const cosine = (a: Vector, b: Vector): number => a.reduce((sum, x, i) => sum + x
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
-  make("the nearest come first, with the cosine as their similarity", function* (index) {
+  make("returns the nearest first, with the cosine as similarity", function* (index) {
     const degrees = [80, 5, 170, 45, 0, 120, 30, 90]
     yield* index.upsert(
       "ann",
@@ -108,7 +108,7 @@ export const cases: ReadonlyArray<Case> = [
     }
   }),
 
-  make("a search gives as many as it is asked for, and those are the nearest", function* (index) {
+  make("returns as many as requested, and the nearest ones", function* (index) {
     yield* index.upsert(
       "ann",
       Array.from({ length: 40 }, (_, n) => item(index, `e${n}`, (n * 37) % 160))
@@ -121,7 +121,7 @@ export const cases: ReadonlyArray<Case> = [
     }
   }),
 
-  make("equally near ones are ordered by id, by code unit", function* (index) {
+  make("orders equally near items by id, by code unit", function* (index) {
     const names = ["b", "a", "B", "é", "10", "9", "a ", "\u{1f600}", "\uffee"]
     yield* index.upsert(
       "ann",
@@ -133,7 +133,7 @@ export const cases: ReadonlyArray<Case> = [
     equal(idsOf(hits), sorted.slice(0, 4), "the first of them")
   }),
 
-  make("a zero vector is near to nothing, and finds everything alike", function* (index) {
+  make("a zero vector has similarity 0 to everything", function* (index) {
     const zero = new Float32Array(index.dimensions)
     yield* index.upsert("ann", [
       item(index, "zero", 0, { vector: zero }),
@@ -148,7 +148,7 @@ export const cases: ReadonlyArray<Case> = [
     for (const { similarity } of all) equal(similarity, 0, "the similarity to a zero vector")
   }),
 
-  make("a search with a vector of another length is refused", function* (index) {
+  make("rejects a search with a vector of another length", function* (index) {
     yield* index.upsert("ann", [item(index, "a", 10)])
     for (const dimensions of [0, index.dimensions - 1, index.dimensions + 1]) {
       for (const owner of ["ann", "nobody"]) {
@@ -171,7 +171,7 @@ export const cases: ReadonlyArray<Case> = [
     })
   ),
 
-  make("the nearest of many are those of a plain comparison with each", function* (index) {
+  make("agrees with an exhaustive comparison of many vectors", function* (index) {
     const items = Array.from({ length: 200 }, (_, n) =>
       item(index, `e${String(n).padStart(3, "0")}`, 0, {
         vector: scattered(index, n + 1),

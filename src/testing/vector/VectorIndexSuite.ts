@@ -1,5 +1,5 @@
 /**
- * What every `VectorIndex` must do, for indexes of your own: cases that any runner of tests can register.
+ * The contract of `VectorIndex` as cases that any test runner can register, also for custom indexes.
  *
  * @since 0.1.0
  */
@@ -11,8 +11,7 @@ import * as Keeping from "./VectorIndexKeepingCases.js"
 import * as Search from "./VectorIndexSearchCases.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
- * was expected.
+ * One promise of the port and its test: a broken promise fails, or dies with an error that says what was expected.
  *
  * @since 0.1.0
  * @category models
@@ -20,7 +19,7 @@ import * as Search from "./VectorIndexSearchCases.js"
 export type Case = VectorIndexCase.Case
 
 /**
- * All cases. Each wants an empty index of at least four dimensions, and time that it can move: see `check`.
+ * All cases. Each requires an empty index of at least four dimensions and a clock that it can move: see `check`.
  *
  * @since 0.1.0
  * @category constants
@@ -30,8 +29,8 @@ export const cases: ReadonlyArray<Case> = [...Keeping.cases, ...Search.cases]
 const suite = PortSuite.make<VectorIndex>(cases, { epoch })
 
 /**
- * One case on an index of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
- * builds must be empty; what expires must expire by `Clock`.
+ * Runs one case on an index of its own: the layer is built for it under a `TestClock` and released afterwards. The
+ * layer must build an empty index whose items expire by `Clock`.
  *
  * @example
  * ```ts
@@ -54,7 +53,7 @@ const suite = PortSuite.make<VectorIndex>(cases, { epoch })
 export const check: PortSuite.Check<VectorIndex> = suite.check
 
 /**
- * Every case, one after the other. A case that does not hold is an outcome, not a failure.
+ * Runs every case in sequence. A broken promise is an outcome, not a failure.
  *
  * @since 0.1.0
  * @category combinators

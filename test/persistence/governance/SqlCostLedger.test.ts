@@ -10,6 +10,7 @@ import * as CostLedger from "../../../src/governance/store/CostLedger.js"
 import * as Database from "../../../src/persistence/engine/Database.js"
 import * as Dialect from "../../../src/persistence/engine/Dialect.js"
 import * as Book from "../../../src/persistence/governance/CostLedgerBook.js"
+import * as CostLedgerStatements from "../../../src/persistence/governance/CostLedgerStatements.js"
 import * as SqlCostLedger from "../../../src/persistence/governance/SqlCostLedger.js"
 import * as Migrations from "../../../src/persistence/schema/Migrations.js"
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
@@ -324,7 +325,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   test(
     "every statement finds its rows by an index",
     Effect.gen(function* () {
-      const texts = Book.statements(dialect)
+      const texts = CostLedgerStatements.make(dialect)
       const list = dialect.list(["a", "b"])
       const plans: Array<readonly [keyof typeof texts, string, ReadonlyArray<Dialect.Param>]> = [
         ["write", texts.write(2), ["a", 1, 1, 1, 1, 1, 1, 1, "b", 1, 1, 1, 1, 1, 1, 1]],

@@ -4,7 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as PlainSession from "../../../src/persistence/session/PlainSession.js"
 import * as SessionCodec from "../../../src/session/turn/SessionCodec.js"
 import { sessions, turns } from "../../../src/testing/session/SessionArbitraries.js"
-import { behind, session, turnsOf } from "../../../src/testing/session/SessionStoreCase.js"
+import { behind, session, turnsOf } from "../../../src/testing/session/SessionFixtures.js"
 
 const plainSession = behind(session("s"), turnsOf(session("s"), ["t"]))
 const [plainTurn] = turnsOf(plainSession, ["t2"])

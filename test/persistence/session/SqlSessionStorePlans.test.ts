@@ -9,19 +9,15 @@ import * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import {
   behind,
   checkpoint,
-  checkpointed,
-  created,
   epoch,
-  forked,
   next,
   ref,
-  restored,
-  said,
   session,
   sessionId,
   turnsOf,
   userId
-} from "../../../src/testing/session/SessionStoreCase.js"
+} from "../../../src/testing/session/SessionFixtures.js"
+import { checkpointed, created, forked, restored, said } from "../../../src/testing/session/SessionStoreCase.js"
 import * as SqlBackends from "../../support/SqlBackends.js"
 
 const large = "x".repeat(20_000)

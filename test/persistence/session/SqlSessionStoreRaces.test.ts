@@ -12,19 +12,8 @@ import * as DefaultSessionManager from "../../../src/session/manager/DefaultSess
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import { NewTurn } from "../../../src/session/turn/Session.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
-import {
-  branch,
-  created,
-  epoch,
-  forked,
-  idsOf,
-  next,
-  ref,
-  said,
-  session,
-  some,
-  turnsKept
-} from "../../../src/testing/session/SessionStoreCase.js"
+import { branch, epoch, next, ref, session } from "../../../src/testing/session/SessionFixtures.js"
+import { created, forked, idsOf, said, some, turnsKept } from "../../../src/testing/session/SessionStoreCase.js"
 import * as SessionRows from "../../support/SessionRows.js"
 import * as SqlBackends from "../../support/SqlBackends.js"
 

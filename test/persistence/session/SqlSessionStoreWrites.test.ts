@@ -14,21 +14,23 @@ import {
   behind,
   branch,
   checkpoint,
+  epoch,
+  next,
+  ref,
+  session,
+  sessionId,
+  turnsOf
+} from "../../../src/testing/session/SessionFixtures.js"
+import {
   checkpointed,
   created,
-  epoch,
   forked,
   idsOf,
   isKept,
-  next,
-  ref,
   said,
   saved,
-  session,
-  sessionId,
   some,
   turnsKept,
-  turnsOf,
   wayTo
 } from "../../../src/testing/session/SessionStoreCase.js"
 import * as SessionRows from "../../support/SessionRows.js"

@@ -205,7 +205,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
       const index = yield* SqliteVectorIndex.make({ model: "n", dimensions: 4 })
       const gone = yield* Effect.flip(first.upsert("ann", [item("a", 1)]))
       assert.strictEqual(gone._tag, "MemoryStoreError")
-      assert.include(gone.message, "has gone over to another model than m")
+      assert.include(gone.message, "no longer holds vectors of the model m")
       assert.strictEqual((yield* Effect.flip(first.search("ann", vectorOf(1), { limit: 1 })))._tag, "MemoryStoreError")
       assert.strictEqual((yield* Effect.flip(first.health))._tag, "MemoryStoreError")
       // What is deleted is deleted all the same.

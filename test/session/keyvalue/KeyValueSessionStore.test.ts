@@ -15,18 +15,20 @@ import {
   behind,
   branch,
   checkpoint,
+  next,
+  ref,
+  session,
+  turnsOf
+} from "../../../src/testing/session/SessionFixtures.js"
+import {
   checkpointed,
   created,
   forked,
   isKept,
-  next,
-  ref,
   restored,
   said,
   saved,
-  session,
-  some,
-  turnsOf
+  some
 } from "../../../src/testing/session/SessionStoreCase.js"
 import * as SessionStoreSuite from "../../../src/testing/session/SessionStoreSuite.js"
 import * as BreakingKeyValueStore from "../../support/BreakingKeyValueStore.js"
@@ -44,9 +46,9 @@ const inFiles = Layer.provide(KeyValueSessionStore.layer({ prefix: "my sessions/
 
 /** Of the same code, and ten thousands of files each. */
 const long = [
-  "ten thousand turns are read by windows",
-  "a session of ten thousand turns is deleted with all of them",
-  "a list holds what fits all that is given",
+  "reads ten thousand turns by windows",
+  "deletes a session with ten thousand turns",
+  "lists the sessions that match all filters",
   "whatever is done to it, it is what a simple model is"
 ]
 

@@ -4,7 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as SessionCodec from "../../../src/session/turn/SessionCodec.js"
 import type { SessionStorageError } from "../../../src/session/turn/SessionError.js"
 import { checkpoints, sessions, turns } from "../../../src/testing/session/SessionArbitraries.js"
-import { session, turnsOf } from "../../../src/testing/session/SessionStoreCase.js"
+import { session, turnsOf } from "../../../src/testing/session/SessionFixtures.js"
 
 const roundTrip = <A>(codec: SessionCodec.Codec<A>, value: A): A =>
   Effect.runSync(Effect.flatMap(codec.encode(value), (text) => codec.decode("key", text)))

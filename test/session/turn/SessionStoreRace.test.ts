@@ -7,7 +7,8 @@ import * as KeyValueSessionStore from "../../../src/session/keyvalue/KeyValueSes
 import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import { SessionConflictError } from "../../../src/session/turn/SessionError.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
-import { behind, created, session, some, turnsOf } from "../../../src/testing/session/SessionStoreCase.js"
+import { behind, session, turnsOf } from "../../../src/testing/session/SessionFixtures.js"
+import { created, some } from "../../../src/testing/session/SessionStoreCase.js"
 
 const writers = 64
 const each = 50

@@ -23,7 +23,7 @@ const over = (change: (backend: FactBackend) => Partial<FactBackend>): Layer.Lay
 const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Layer.Layer<FactStore.FactStore>]> = [
   [
     "ignores the owner of a look-up",
-    "no call sees or touches what belongs to somebody else",
+    "no call sees or changes data of another owner",
     over((backend) => ({
       get: (_, ids) =>
         Effect.map(
@@ -34,7 +34,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ],
   [
     "tells every branch everything",
-    "a branch knows what was said on the way to it, and what belongs to no tree",
+    "a branch knows the facts of its lineage and those of no tree",
     Layer.map(DefaultFactStore.layerMemory(), (context) => {
       const store = Context.get(context, FactStore.FactStore)
       return Context.make(FactStore.FactStore, { ...store, onLineage: (_, facts) => Effect.succeed(facts) })
@@ -42,7 +42,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ],
   [
     "overwrites instead of closing",
-    "another object of a predicate that has one at a time closes the fact before",
+    "another object of a single-valued predicate closes the previous fact",
     over((backend) => ({
       apply: (ownerId, revision, change) =>
         backend.apply(ownerId, revision, {
@@ -57,7 +57,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ],
   [
     "forgets the history",
-    "a fact holds from its beginning until its end, without it",
+    "a fact is valid from its beginning until before its end",
     over((backend) => ({
       find: (ownerId, options) =>
         backend.find(ownerId, { ...options, selection: { ...options.selection, includeClosed: false } })
@@ -72,7 +72,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ],
   [
     "passes over what is taken back",
-    "what is taken back ends, its history stays, and nothing else goes",
+    "a retracted fact ends, and nothing else changes",
     Layer.map(DefaultFactStore.layerMemory(), (context) => {
       const store = Context.get(context, FactStore.FactStore)
       const assert: FactStore.Service["assert"] = (ownerId, facts, options) =>
@@ -86,12 +86,12 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ],
   [
     "keeps the same twice",
-    "the same triple in another case and with other spaces stays one fact",
+    "the same triple in another case or with other spaces is one fact",
     over(() => ({ near: () => Effect.succeed([]) }))
   ],
   [
     "looks only at what is open",
-    "what is told late ends where the next one begins",
+    "a late fact ends where the next one begins",
     over((backend) => ({
       near: (ownerId, options) =>
         Effect.map(backend.near(ownerId, options), (rows) => rows.filter(({ validFrom }) => validFrom <= options.at))
@@ -99,7 +99,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ],
   [
     "never trims",
-    "beyond the limit of a subject the least sure open facts go",
+    "removes the least certain open facts beyond the limit of a subject",
     over((backend) => ({
       apply: (ownerId, revision, change) => backend.apply(ownerId, revision, { ...change, trim: [] })
     }))
@@ -116,7 +116,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ],
   [
     "takes the end of a fact for a part of it",
-    "a fact holds from its beginning until its end, without it",
+    "a fact is valid from its beginning until before its end",
     over((backend) => ({
       find: (ownerId, options) =>
         Effect.map(
@@ -150,7 +150,7 @@ describe("FactStoreSuite: broken stores", () => {
       Effect.gen(function* () {
         const exit = yield* Effect.exit(FactStoreSuite.check(caseOf(promise), layer))
         assert.strictEqual(exit._tag, "Failure")
-        yield* FactStoreSuite.check(caseOf("it is healthy"), layer)
+        yield* FactStoreSuite.check(caseOf("reports health"), layer)
       })
     )
   }
@@ -165,7 +165,7 @@ describe("FactStoreSuite: broken stores", () => {
       )
       const failed = outcomes.filter(({ failure }) => failure !== undefined).map(({ name }) => name)
       assert.include(failed, promise)
-      assert.notInclude(failed, "it is healthy")
+      assert.notInclude(failed, "reports health")
     })
   )
 

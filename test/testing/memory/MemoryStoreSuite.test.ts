@@ -97,10 +97,10 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
       }
     }),
     [
-      "an entry is there until its time has come and is gone from then on",
-      "an entry whose time was over when it came is not there",
-      "expire removes what has expired, of all owners, and gives how many",
-      "neighbours are what is selected, and not what has expired"
+      "an entry exists until its expiry",
+      "an entry stored after its expiry does not exist",
+      "expire removes expired entries of all owners and returns their number",
+      "neighbors are selected and not expired"
     ]
   ],
   [
@@ -110,12 +110,12 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
         entry.expiresAt === undefined ? entry : { ...entry, expiresAt: entry.expiresAt + 1 }
       return { storeMany: (entries) => store.storeMany(entries.map(late)) }
     }),
-    ["an entry is there until its time has come and is gone from then on"]
+    ["an entry exists until its expiry"]
   ],
   [
     "expire counts nothing",
     broken((store) => ({ expire: Effect.as(store.expire, 0) })),
-    ["expire removes what has expired, of all owners, and gives how many"]
+    ["expire removes expired entries of all owners and returns their number"]
   ],
   [
     "the newest in the order of their ids",
@@ -123,7 +123,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
       getRecent: (options) =>
         Effect.map(store.getRecent(options), (entries) => [...entries].sort((a, b) => (a.id < b.id ? 1 : -1)))
     })),
-    ["the newest come first, and of equal times the greater id"]
+    ["returns the newest first, and equal times by descending id"]
   ],
   [
     "the newest of all, and then what is selected",
@@ -136,17 +136,17 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
           })
         )
     })),
-    ["the newest of what is selected are found behind many others"]
+    ["finds the newest selected entries among many others"]
   ],
   [
     "a stream of its first page",
     broken((store) => ({ stream: (ownerId, selection) => Stream.take(store.stream(ownerId, selection), 256) })),
-    ["a stream gives everything once, oldest first, over many pages"]
+    ["streams everything once, oldest first, over many pages"]
   ],
   [
     "owners of their first page",
     broken((store) => ({ owners: Stream.take(store.owners, 256) })),
-    ["owners are given each once, ascending, over many pages"]
+    ["streams owners once each, ascending, over many pages"]
   ],
   [
     "filters that count and stream do not know",
@@ -238,7 +238,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
     broken((store) => ({
       storeMany: (entries) => Effect.forEach(entries, (entry) => store.store(entry), { discard: true })
     })),
-    ["an entry out of bounds is refused, and nothing of the call is stored"]
+    ["rejects an entry beyond the limits and stores nothing of the call"]
   ],
   [
     "a change that deletes before it looks",
@@ -249,8 +249,8 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
         )
     })),
     [
-      "an entry of another owner is refused by apply, and nothing of the change is done",
-      "an entry out of bounds is refused, and nothing of the call is stored"
+      "apply rejects an entry of another owner and changes nothing",
+      "rejects an entry beyond the limits and stores nothing of the call"
     ]
   ],
   [
@@ -258,12 +258,12 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
     broken((store) => ({
       delete: (ownerId, id) => Effect.map(store.get(ownerId, id), (found) => found._tag === "Some")
     })),
-    ["deleting gives true once, and the entry is gone from everywhere"]
+    ["deleting returns true once and removes the entry everywhere"]
   ],
   [
     "deletions that always tell they did something",
     broken((store) => ({ delete: (ownerId, id) => Effect.as(store.delete(ownerId, id), true) })),
-    ["deleting gives true once, and the entry is gone from everywhere", "what was never stored is not there"]
+    ["deleting returns true once and removes the entry everywhere", "finds nothing that was never stored"]
   ],
   ["doubles of what is stored again", broken(doubling), ["storing an id again replaces its entry"]],
   [
@@ -276,14 +276,14 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
           Effect.map(store.count(ownerId, selection), (count) => (cleared.has(ownerId) ? Math.max(1, count) : count))
       }
     }),
-    ["clear removes everything of one owner and gives how many there were"]
+    ["clear removes everything of one owner and returns the count"]
   ],
   [
     "access figures that start anew",
     broken((store) => ({
       store: (entry) => Effect.zipRight(store.delete(entry.ownerId, entry.id), store.store(entry))
     })),
-    ["of an entry that is stored again the higher access figures stay"]
+    ["keeps the higher access figures of an entry that is stored again"]
   ],
   [
     "accesses counted by reading and writing",
@@ -298,7 +298,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
           )
         }).pipe(Effect.orDie)
     })),
-    ["accesses at once are all counted"]
+    ["counts all concurrent accesses"]
   ],
   [
     "retrieving is an access",
@@ -311,7 +311,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
         results
       )
     ),
-    ["retrieving counts no access"]
+    ["retrieving does not count as access"]
   ],
   [
     "metadata that loses its types",
@@ -322,13 +322,13 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
           metadata: JSON.parse(JSON.stringify(entry.metadata, (_, value) => (value === null ? undefined : value)))
         })
     })),
-    ["an entry comes out as it went in"]
+    ["returns an entry unchanged"]
   ],
   [
     "relevance that is the same for all",
     retrieving((results) => results.map((one) => ({ ...one, relevance: 0.5 }))),
     [
-      "what has no word of the query has no relevance, and stays unless some is asked for",
+      "an entry without query words has no relevance and stays unless a minimum is set",
       "without words every entry is equally relevant, and recency and importance decide"
     ]
   ],
@@ -340,7 +340,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
           results.filter((one) => one.score >= minRelevance)
         )
     })),
-    ["the least relevance is put to the relevance, not to the score"]
+    ["applies the minimum to the relevance, not to the score"]
   ],
   [
     "weights that are not heard",
@@ -352,7 +352,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
   [
     "scores that add up to more",
     retrieving((results) => results.map((one) => ({ ...one, score: one.score * 2 }))),
-    ["scores are 0 to 1 and descend, and results say where they come from"]
+    ["scores are between 0 and 1 and descend, and results name their store"]
   ],
   [
     "worst first",
@@ -364,7 +364,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
     broken((store) => ({
       retrieve: ({ offset = 0, ...query }) => store.retrieve({ ...query, offset: Math.max(0, offset - 1) })
     })),
-    ["pages join to the whole without a repetition"]
+    ["pages together contain everything once"]
   ],
   [
     "words as they are written",
@@ -382,7 +382,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
   [
     "explanations nobody asked for",
     broken((store) => ({ retrieve: (query) => store.retrieve({ ...query, explain: true }) })),
-    ["an explanation is given when asked for, and adds up to the score"]
+    ["explains the score on request"]
   ],
   [
     "neighbours of every session",
@@ -405,20 +405,14 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
               })
           })
     ),
-    [
-      "neighbours are those of the same session, right before and after a result",
-      "an entry without a session has no neighbours"
-    ]
+    ["neighbors are the adjacent entries of the same session", "an entry without a session has no neighbors"]
   ],
   [
     "no diversity, and doubles",
     broken((store) => ({
       retrieve: ({ diversity: _, suppressDuplicates: __, ...query }) => store.retrieve(query)
     })),
-    [
-      "diversity brings up what is different",
-      "of results that say the same only the best stays when doubles are suppressed"
-    ]
+    ["diversity ranks different entries higher", "suppressing duplicates keeps the best of equal results"]
   ],
   [
     "that corrections are no doubles",
@@ -432,11 +426,11 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
     })),
     ["results that differ in a number, a date, a denial or a name are no doubles, whatever is suppressed"]
   ],
-  ["no health", broken(() => ({ health: Effect.fail(refusal) })), ["it answers when it is asked whether it is well"]]
+  ["no health", broken(() => ({ health: Effect.fail(refusal) })), ["reports health"]]
 ]
 
 /** None of these breaks it: a store that fails at everything shows nothing. */
-const unconcerned = "getMany gives what exists, in the order of the ids"
+const unconcerned = "getMany returns existing entries in the order of the ids"
 
 const failures = (layer: Layer.Layer<MemoryStore.MemoryStore>, only?: ReadonlyArray<string>) =>
   Effect.map(

@@ -44,27 +44,27 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
     "a save that passes over another",
     broken((store) => ({ save: (change) => Effect.flatMap(onto(store, change), store.save) })),
     [
-      "a session saved from another revision than the kept one is refused, and nothing is written",
-      "of many that save at once each wins one revision",
-      "who has read a session before it expired cannot write to it"
+      "rejects a save based on another revision and writes nothing",
+      "concurrent saves each win one revision",
+      "rejects a write based on a session before it expired"
     ]
   ],
   [
     "turns that pass over others",
     broken((store) => ({ append: (addition) => Effect.flatMap(onto(store, addition), store.append) })),
     [
-      "turns appended from another revision than the kept one are refused, and nothing is written",
-      "of many that add turns at once all are kept, one behind the other",
-      "the revision is looked at before the turns"
+      "rejects turns based on another revision and writes nothing",
+      "keeps the turns of all concurrent writers in sequence",
+      "checks the revision before the turns"
     ]
   ],
   [
     "sessions of everybody in the list of a user",
     broken((store) => ({ list: ({ userId: _, ...options }) => store.list(options) })),
     [
-      "sessions of a user are never among those of another",
-      "a list holds what fits all that is given",
-      "ids that look alike are sessions, users, turns and checkpoints of their own"
+      "never lists sessions of another user",
+      "lists the sessions that match all filters",
+      "keeps similar ids of sessions, users, turns and checkpoints apart"
     ]
   ],
   [
@@ -77,14 +77,14 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
               all.filter((one) => one.userId?.toLowerCase() === userId.toLowerCase()).slice(0, limit)
             )
     })),
-    ["sessions of a user are never among those of another"]
+    ["never lists sessions of another user"]
   ],
   [
     "turns newest first",
     broken((store) => ({
       turns: (head, options) => Effect.map(store.turns(head, options), (turns) => [...turns].reverse())
     })),
-    ["a window is the newest turns, oldest first", "ten thousand turns are read by windows"]
+    ["a window contains the newest turns, oldest first", "reads ten thousand turns by windows"]
   ],
   [
     "turns in the order of their ids",
@@ -92,17 +92,14 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
       turns: (head, options) =>
         Effect.map(store.turns(head, options), (turns) => [...turns].sort((a, b) => (a.id < b.id ? -1 : 1)))
     })),
-    ["a window is the newest turns, oldest first"]
+    ["a window contains the newest turns, oldest first"]
   ],
   [
     "windows that end where a branch began",
     broken((store) => ({
       turns: (head, options) => Effect.map(store.turns(head, options), sinceTheFork)
     })),
-    [
-      "a branch begins with the turns of the session it comes from",
-      "a window goes on across the places where branches began"
-    ]
+    ["a branch begins with the turns of its parent", "a window continues across branch points"]
   ],
   [
     "windows that begin with the turn they were to begin behind",
@@ -113,7 +110,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           return Effect.succeed(limit === 0 ? [] : turns.slice(Math.max(0, at)).slice(-limit))
         })
     })),
-    ["a window begins behind a turn that is on the way"]
+    ["a window begins after a turn of the lineage"]
   ],
   [
     "idle sessions of any time",
@@ -122,8 +119,8 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
       expire: (options) => store.expire({ ...options, since: Number.MAX_SAFE_INTEGER })
     })),
     [
-      "idle are live sessions that were not changed since, longest first",
-      "what is idle expires, the longest idle first, and is given as it is then"
+      "idle sessions are live and unchanged since, longest first",
+      "expires idle sessions, longest first, and returns them as expired"
     ]
   ],
   [
@@ -140,17 +137,17 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           )
         )
     })),
-    ["of many that let sessions expire at once each session is given to one"]
+    ["concurrent expirations return each session once"]
   ],
   [
     "checkpoints that are lost when the session is saved",
     broken((store) => ({ save: ({ checkpoint: _, ...change }) => store.save(change) })),
-    ["a checkpoint comes out as it went in", "checkpoints come newest first"]
+    ["returns a checkpoint unchanged", "checkpoints come newest first"]
   ],
   [
     "checkpoints that are lost when turns are appended",
     broken((store) => ({ append: ({ checkpoint: _, ...addition }) => store.append(addition) })),
-    ["turns and their checkpoint are kept in one step"]
+    ["writes turns and their checkpoint atomically"]
   ],
   [
     "a checkpoint that is kept before the session is refused",
@@ -165,15 +162,12 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
       save: (change) =>
         Effect.tapError(store.save(change), () => Effect.ignore(store.save({ ...change, limits: undefined })))
     })),
-    ["a session that becomes live again is limited, one that is live is not"]
+    ["limits a session that becomes live again but not a live one"]
   ],
   [
     "all checkpoints stay",
     broken((store) => ({ save: ({ keepCheckpoints: _, ...change }) => store.save(change) })),
-    [
-      "of manual and automatic checkpoints the newest stay, and all of forks and merges",
-      "a bound of checkpoints is kept for each session alone"
-    ]
+    ["keeps the newest manual and automatic checkpoints, and all of forks and merges", "limits checkpoints per session"]
   ],
   [
     "forks and merges that make room",
@@ -187,7 +181,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
               )
         )
     })),
-    ["of manual and automatic checkpoints the newest stay, and all of forks and merges"]
+    ["keeps the newest manual and automatic checkpoints, and all of forks and merges"]
   ],
   [
     "the last merge of any session",
@@ -217,7 +211,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
         }
       })
     ),
-    ["what is deleted is gone, with its turns and checkpoints", "turns that a branch needs stay, and go with it"]
+    ["deletes a session with its turns and checkpoints", "turns that a branch needs stay until it is deleted"]
   ],
   [
     "lists that still have what is deleted",
@@ -236,7 +230,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
         }
       })
     ),
-    ["what is deleted is gone, with its turns and checkpoints"]
+    ["deletes a session with its turns and checkpoints"]
   ],
   [
     "deletions of turns that branches need",
@@ -259,8 +253,8 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
       })
     ),
     [
-      "turns that a branch needs stay, and go with it",
-      "what a branch of a branch needs stays through all generations",
+      "turns that a branch needs stay until it is deleted",
+      "keeps what a branch of a branch needs through all generations",
       "whatever is done to it, it is what a simple model is"
     ]
   ],
@@ -272,7 +266,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           Effect.succeed({ session: creation.session, isNew: true })
         )
     })),
-    ["the id of a deleted session whose turns are needed is not free"]
+    ["the id of a deleted session stays taken while its turns are needed"]
   ],
   [
     "no limits",
@@ -281,9 +275,9 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
       save: ({ limits: _, ...change }) => store.save(change)
     })),
     [
-      "live sessions of a user are limited, and no others count",
-      "live branches of a session are limited, and no others count",
-      "of many that are created at once no more than allowed are"
+      "limits the live sessions of a user and counts no others",
+      "limits the live branches of a session and counts no others",
+      "concurrent creations do not exceed the limit"
     ]
   ],
   [
@@ -307,7 +301,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           store.create(creation)
         )
     })),
-    ["of many that are created at once no more than allowed are"]
+    ["concurrent creations do not exceed the limit"]
   ],
   [
     "limits that count closed sessions",
@@ -319,7 +313,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           )
         )
     })),
-    ["live sessions of a user are limited, and no others count"]
+    ["limits the live sessions of a user and counts no others"]
   ],
   [
     "known turns that are written again",
@@ -338,7 +332,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           Effect.map(store.turns(head, options), (turns) => turns.map((turn) => fresh.get(keyOf(turn)) ?? turn))
       }
     }),
-    ["a turn that is known is given as it is kept, and nothing is written"]
+    ["returns a known turn as stored and writes nothing"]
   ],
   [
     "pages that overlap",
@@ -346,12 +340,12 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
       list: ({ after, ...options }) =>
         store.list({ ...options, after: after === undefined ? undefined : { ...after, at: after.at + 1 } })
     })),
-    ["pages join to the whole without a repetition"]
+    ["pages together contain everything once"]
   ],
   [
     "lists in the order of creation only",
     broken((store) => ({ list: (options) => store.list({ ...options, order: "created" }) })),
-    ["a list follows what is written", "a list holds what fits all that is given"]
+    ["lists reflect every write", "lists the sessions that match all filters"]
   ],
   [
     "texts that lose what is no character",
@@ -376,7 +370,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           })
         )
     })),
-    ["keys that every object has are data like others"]
+    ["stores names of built-in properties like other keys"]
   ],
   [
     "what the caller holds is what is kept",
@@ -392,13 +386,13 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
           )
       }
     }),
-    ["what callers do with what they gave or were given changes nothing that is kept"]
+    ["mutations by callers do not change stored data"]
   ],
-  ["no health", broken(() => ({ health: Effect.fail(refusal) })), ["it answers when it is asked whether it is well"]]
+  ["no health", broken(() => ({ health: Effect.fail(refusal) })), ["reports health"]]
 ]
 
 /** None of these breaks it: a store that fails at everything shows nothing. */
-const unconcerned = "what is created is what is loaded"
+const unconcerned = "loads a session as it was created"
 
 const failures = (layer: Layer.Layer<SessionStore.SessionStore>, only: ReadonlyArray<string>) =>
   Effect.map(

@@ -35,7 +35,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
         count: () => index.count("all"),
         known: (_, ids) => index.known("all", ids)
       }),
-      tells: ["no call sees or touches anything of another owner", "clear removes everything of the owner"]
+      tells: ["no call sees or changes anything of another owner", "clear removes everything of the owner"]
     },
     "takes owners that look alike for one": {
       change: (index) => {
@@ -50,7 +50,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
           known: (owner, ids) => index.known(folded(owner), ids)
         }
       },
-      tells: ["no call sees or touches anything of another owner"]
+      tells: ["no call sees or changes anything of another owner"]
     },
     "ignores the selection": {
       change: (index) => ({ ...index, search: (owner, vector, { limit }) => index.search(owner, vector, { limit }) }),
@@ -115,7 +115,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
           clear: () => Effect.forEach(owners, index.clear, { discard: true })
         }
       },
-      tells: ["clear removes everything of the owner", "no call sees or touches anything of another owner"]
+      tells: ["clear removes everything of the owner", "no call sees or changes anything of another owner"]
     },
     "takes vectors of any length": {
       change: (index) => {
@@ -134,7 +134,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
           search: (owner, vector, options) => index.search(owner, fitted(vector), options)
         }
       },
-      tells: ["a vector of another length is refused", "a search with a vector of another length is refused"]
+      tells: ["a vector of another length is refused", "rejects a search with a vector of another length"]
     },
     "stores what came before the refused one": {
       change: (index) => ({
@@ -152,7 +152,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
             items.map(({ expiresAt: _, ...item }): Item => item)
           )
       }),
-      tells: ["what has expired is as if it were not there"]
+      tells: ["expired items are invisible"]
     },
     "keeps the old item beside the new vector": {
       change: (index) => {
@@ -184,7 +184,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
     },
     "knows every id": {
       change: (index) => ({ ...index, known: (_, ids) => Effect.succeed(new Set(ids)) }),
-      tells: ["what was stored is found by the very next call", "what is deleted is gone"]
+      tells: ["finds a stored item in the next call", "what is deleted is gone"]
     },
     "counts what it ever got": {
       change: (index) => {
@@ -198,7 +198,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
           count: (owner) => Effect.succeed(counts.get(owner) ?? 0)
         }
       },
-      tells: ["what is deleted is gone", "of two items with one id the last counts"]
+      tells: ["what is deleted is gone", "the last of two items with one id wins"]
     }
   }
 

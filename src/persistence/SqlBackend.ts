@@ -1,5 +1,5 @@
 /**
- * All ports over the database of the `SqlClient` in the context.
+ * The backend of a system on the database of the `SqlClient` in context.
  *
  * @internal
  * @since 0.1.0
@@ -14,7 +14,6 @@ import type * as VectorIndex from "../memory/search/VectorIndex.js"
 import type * as SessionStore from "../session/turn/SessionStore.js"
 import * as SkillResultBackend from "../skill/execute/SkillResultBackend.js"
 import type * as SkillResultCache from "../skill/execute/SkillResultCache.js"
-import type { Backend, Given } from "./Composition.js"
 import { PersistenceConfigurationError } from "./engine/PersistenceError.js"
 import * as SqlAuditLog from "./governance/SqlAuditLog.js"
 import * as SqlCostLedger from "./governance/SqlCostLedger.js"
@@ -31,13 +30,14 @@ import * as SqlCacheBackend from "./run/SqlCacheBackend.js"
 import * as SqlCheckpointer from "./run/SqlCheckpointer.js"
 import * as SqlRunLog from "./run/SqlRunLog.js"
 import * as SqlSkillCache from "./run/SqlSkillCache.js"
+import type { Backend, Given } from "./SystemComposition.js"
 import type { MigrationFailure } from "./schema/Migrations.js"
 import * as Migrations from "./schema/Migrations.js"
 import * as SqlSessionStore from "./session/SqlSessionStore.js"
 
 type Of<Out> = Layer.Layer<Out, any, any>
 
-/** What a database of SQL has, and what it leaves to Redis where that is there. */
+/** The SQL database, and Redis if it keeps caches and rates. */
 export interface Databases {
   readonly client: Of<SqlClient.SqlClient>
   readonly vectors: Of<VectorIndex.VectorIndex>
@@ -47,8 +47,8 @@ export interface Databases {
 const none = <Out>(what: string): Of<Out> =>
   Layer.fail(
     new PersistenceConfigurationError({
-      message: `${what} are to be kept in a cache ("cache"), and there is none`,
-      hint: 'Give the system a `redis`, or have them kept in its database ("database")'
+      message: `${what} are configured with the backend "cache", but there is no Redis`,
+      hint: 'Set `redis`, or use the backend "database"'
     })
   )
 
@@ -105,7 +105,7 @@ export const make = ({ redis, vectors }: Omit<Databases, "client">, given: Given
 })
 
 /**
- * The client, once its database has the tables of this version, and Redis where it is given.
+ * The client after migrating its database, and Redis if it is configured.
  *
  * @category layers
  */

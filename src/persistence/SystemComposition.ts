@@ -1,19 +1,23 @@
 /**
- * Agents, memory, sessions and governance over the ports of one backend.
+ * Composes agents, memory, sessions and governance on the ports of one backend.
  *
  * @internal
  * @since 0.1.0
  */
+import type * as ConfigError from "effect/ConfigError"
+import * as ConfigProvider from "effect/ConfigProvider"
 import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as AgentExecutor from "../agent/AgentExecutor.js"
 import * as Agents from "../agent/Agents.js"
 import type * as AgentConfig from "../agent/definition/AgentConfig.js"
 import * as Governance from "../governance/Governance.js"
-import type * as GovernanceConfig from "../governance/GovernanceConfig.js"
+import * as GovernanceConfig from "../governance/GovernanceConfig.js"
 import type * as GovernanceControl from "../governance/GovernanceControl.js"
 import * as AuditLog from "../governance/store/AuditLog.js"
 import * as CostLedger from "../governance/store/CostLedger.js"
+import type { GovernanceConfigurationError } from "../governance/store/GovernanceError.js"
 import * as RateLimitStore from "../governance/store/RateLimitStore.js"
 import * as Checkpointer from "../graph/Checkpointer.js"
 import * as CacheBackend from "../llm/CacheBackend.js"
@@ -22,25 +26,27 @@ import * as ModelPrices from "../llm/ModelPrices.js"
 import * as LastConsolidation from "../memory/consolidation/LastConsolidation.js"
 import * as MemoryConsolidator from "../memory/consolidation/MemoryConsolidator.js"
 import * as DefaultMemory from "../memory/DefaultMemory.js"
+import type { MemorySystemError } from "../memory/entry/MemoryError.js"
 import * as DefaultFactStore from "../memory/facts/DefaultFactStore.js"
 import * as FactStore from "../memory/facts/FactStore.js"
 import type * as Memory from "../memory/Memory.js"
-import type * as MemoryConfig from "../memory/MemoryConfig.js"
+import * as MemoryConfig from "../memory/MemoryConfig.js"
 import type * as DefaultMemoryStore from "../memory/search/DefaultMemoryStore.js"
 import type * as MemoryStore from "../memory/search/MemoryStore.js"
 import * as VectorIndex from "../memory/search/VectorIndex.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as SessionManager from "../session/manager/SessionManager.js"
-import type * as SessionConfig from "../session/SessionConfig.js"
+import * as SessionConfig from "../session/SessionConfig.js"
 import * as Sessions from "../session/Sessions.js"
 import * as InMemorySessionStore from "../session/turn/InMemorySessionStore.js"
+import type { SessionConfigurationError } from "../session/turn/SessionError.js"
 import * as SessionStore from "../session/turn/SessionStore.js"
 import * as SkillResultBackend from "../skill/execute/SkillResultBackend.js"
 import type * as SkillResultCache from "../skill/execute/SkillResultCache.js"
 import * as ApprovalStore from "../tool/approval/ApprovalStore.js"
 
-/** What keeps something, each as a tag of its own. */
+/** The ports that store data. */
 export type Ports =
   | CacheBackend.CacheBackend
   | SkillResultCache.SkillResultCache
@@ -53,7 +59,7 @@ export type Ports =
   | ApprovalStore.ApprovalStore
   | RunLog.RunLog
 
-/** What is composed of them. */
+/** The services composed on the ports. */
 export type Composed =
   | AgentExecutor.AgentExecutor
   | Memory.Out
@@ -64,8 +70,8 @@ export type Composed =
 type Of<Out> = Layer.Layer<Out, any, any>
 
 /**
- * What a backend keeps. Memory, facts and sessions are asked for by the name that their configuration has for where
- * they are kept; `undefined`: in this process.
+ * The stores of a backend. Memory, facts and sessions are selected by the backend in their configuration; `undefined`
+ * keeps them in this process.
  */
 export interface Backend {
   readonly ports: Of<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>>
@@ -76,11 +82,11 @@ export interface Backend {
   readonly sessions: (backend: SessionConfig.Backend) => Of<SessionStore.SessionStore> | undefined
 }
 
-/** Collaborators that are given, of any types. */
+/** Collaborators of any types. */
 export interface Given
   extends Omit<Agents.Replaceable, "memory" | "sessions" | "governance" | "log">,
     Agents.WithStages {
-  /** What makes the vectors with `defaultBackend: "vector"`. Default: `HashingEmbedder`. */
+  /** Embedder for `defaultBackend: "vector"`. Default: `HashingEmbedder`. */
   readonly embedder?: Of<Embedder.Embedder> | undefined
   readonly extractor?: DefaultMemory.Collaborators["extractor"]
   readonly compressor?: DefaultMemory.Collaborators["compressor"]
@@ -88,7 +94,7 @@ export interface Given
   readonly quotas?: Governance.Replaceable["quotas"]
 }
 
-/** How the parts are configured; from the environment where something is absent and `fromEnvironment` is set. */
+/** The configuration of the parts. `agents` may be read from the environment. */
 export interface Configured {
   readonly memory: MemoryConfig.MemoryConfig
   readonly sessions: SessionConfig.SessionConfig
@@ -96,7 +102,50 @@ export interface Configured {
   readonly agents: { readonly options: AgentConfig.Options | undefined } | "environment"
 }
 
-/** The service of a tag as a layer: for compositions that take a layer where one is there already. */
+/** The configurations of the parts. */
+export interface Settings {
+  readonly agents?: AgentConfig.Options | undefined
+  readonly memory?: MemoryConfig.Options | undefined
+  readonly sessions?: SessionConfig.Options | undefined
+  readonly governance?: GovernanceConfig.Options | undefined
+}
+
+/** Errors of the configurations. */
+export type ConfigurationFailure = MemorySystemError | SessionConfigurationError | GovernanceConfigurationError
+
+/** Configures the parts from options. `kept` names the default backends. */
+export const fromSettings = (
+  { agents, governance, memory, sessions }: Settings,
+  kept: { readonly memory: MemoryConfig.Backend; readonly sessions: SessionConfig.Backend }
+): Effect.Effect<Configured, ConfigurationFailure> =>
+  Effect.gen(function* () {
+    return {
+      memory: yield* MemoryConfig.make({ ...memory, defaultBackend: memory?.defaultBackend ?? kept.memory }),
+      sessions: yield* SessionConfig.make({ ...sessions, backend: sessions?.backend ?? kept.sessions }),
+      governance: yield* GovernanceConfig.make(governance),
+      agents: { options: agents }
+    }
+  })
+
+/** Configures the parts from the environment. */
+export const fromEnvironment: Effect.Effect<Configured, ConfigError.ConfigError> = Effect.gen(function* () {
+  return {
+    memory: yield* MemoryConfig.config,
+    sessions: yield* SessionConfig.config,
+    governance: yield* GovernanceConfig.config,
+    agents: "environment" as const
+  }
+})
+
+/** Default variables that keep memory and sessions in the database. */
+export const inDatabase = ConfigProvider.fromMap(
+  new Map([
+    [`${MemoryConfig.ENV_PREFIX}DEFAULT_BACKEND`, "database"],
+    [`${SessionConfig.ENV_PREFIX}BACKEND`, "database"]
+  ])
+)
+
+/** Provides the service in context as a layer, for compositions that require one. */
 const same = <I, S>(tag: Context.Tag<I, S>): Layer.Layer<I, never, I> => Layer.effect(tag, tag)
 
 /** All ports in the memory of this process. */
@@ -124,7 +173,7 @@ const agentsOf = (configured: Configured["agents"], given: Given): Of<AgentExecu
     : Agents.layerWith<Agents.Replaceable>({ ...collaborators, config: configured.options })
 }
 
-/** Everything over a backend, with its ports. */
+/** The whole system on a backend, with its ports. */
 export const compose = (backend: Backend, configured: Configured, given: Given): Of<Ports | Composed> => {
   const { defaultBackend } = configured.memory
   const entries = backend.entries(defaultBackend)

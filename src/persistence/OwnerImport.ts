@@ -1,0 +1,224 @@
+/**
+ * Imports the lines of an export in one transaction.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Sink from "effect/Sink"
+import * as Stream from "effect/Stream"
+import type { UserId } from "../domain/Ids.js"
+import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
+import type { Param } from "./engine/Dialect.js"
+import * as IndexKey from "./engine/IndexKey.js"
+import * as KeyText from "./engine/KeyText.js"
+import type { DataTransferError } from "./engine/PersistenceError.js"
+import type { Names, OwnedTable } from "./OwnedTables.js"
+import type * as OwnerData from "./OwnerData.js"
+import { checkPlaces } from "./OwnerExport.js"
+import { type Line, readHead, readLine, toParam } from "./OwnerLines.js"
+import { add, because, failed, ownersOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
+import * as Migrations from "./schema/Migrations.js"
+
+const isSqlError = (error: unknown): error is SqlError => error instanceof SqlError
+
+const whole = "Import an unchanged export"
+
+const taken = (part: string): DataTransferError =>
+  failed(part, "The database already has data of this user", "Erase it first, or import into another database")
+
+const strange = (part: string): DataTransferError => failed(part, "The export contains data of another user", whole)
+
+const unknown = (number: number): DataTransferError =>
+  failed("lines", `Line ${number} is of a table that this version does not know`, whole)
+
+const decoded = (text: string, number: number): Effect.Effect<typeof Line.Type, DataTransferError> =>
+  Either.match(readLine(text), {
+    onLeft: () => Effect.fail(failed("lines", `Line ${number} is not a line of an export`, whole)),
+    onRight: Effect.succeed
+  })
+
+/** Lines that are written together. */
+interface Batch {
+  readonly rows: Map<OwnedTable, Array<ReadonlyArray<Param>>>
+  readonly entries: Array<MemoryEntry>
+}
+
+/** What has been read so far. */
+class Intake {
+  readonly rows = new Map<OwnedTable, number>()
+  /** Keys of the sessions. */
+  readonly sessions: Array<string> = []
+  private readonly owners: ReadonlySet<string>
+  entries = 0
+  private line = 1
+  private end: number | undefined
+
+  constructor(
+    userId: UserId,
+    private readonly tables: Tables
+  ) {
+    this.owners = new Set(ownersOf(userId))
+  }
+
+  /** Sorts lines by the table or the store they belong to. */
+  readonly sort = (texts: Iterable<string>): Effect.Effect<Batch, DataTransferError> =>
+    Effect.gen(this, function* () {
+      const batch: Batch = { rows: new Map(), entries: [] }
+      for (const text of texts) {
+        const line = yield* decoded(text, ++this.line)
+        if (this.end !== undefined) return yield* failed("lines", "There are lines after the end of the export")
+        if ("end" in line) this.end = line.end
+        else if ("entry" in line) {
+          if (!this.owners.has(line.entry.ownerId)) return yield* strange("memory")
+          batch.entries.push(line.entry)
+        } else {
+          const table = this.tables.exported.get(line.table)
+          if (table === undefined || line.row.length !== table.columns.length) return yield* unknown(this.line)
+          const rows = batch.rows.get(table) ?? []
+          rows.push([...line.row.map(toParam), ...(table.fixed ?? []).map(([, value]) => value)])
+          batch.rows.set(table, rows)
+          if (table.table === "lex_sessions") this.sessions.push(String(line.row[0]))
+        }
+      }
+      return batch
+    })
+
+  written({ entries, rows }: Batch): void {
+    for (const [table, many] of rows) this.rows.set(table, (this.rows.get(table) ?? 0) + many.length)
+    this.entries += entries.length
+  }
+
+  isWhole(): boolean {
+    return this.end === this.entries + Array.from(this.rows.values()).reduce((sum, count) => sum + count, 0)
+  }
+}
+
+const makeCounts = ({ database }: Parts, tables: Tables) => {
+  const count = (table: OwnedTable, names: Names) =>
+    Effect.map(database.first(tables.statementsOf(table).count, table.owned.params(names)), (row) =>
+      Number(row?.["count"])
+    )
+  /** Like `count`, without the rows of other users. */
+  const countOwn = (table: OwnedTable, names: Names) =>
+    table.table === "lex_sessions" || !table.columns.includes("user_id")
+      ? count(table, names)
+      : Effect.map(
+          database.first(tables.statementsOf(table).own, [...table.owned.params(names), IndexKey.of(names.user)]),
+          (row) => Number(row?.["count"])
+        )
+  return { count, countOwn }
+}
+
+type CountRows = ReturnType<typeof makeCounts>
+
+/** Fails if the database has data of the user: rows of both would not fit together. */
+const checkFree = Effect.fnUntraced(function* (
+  { memory }: Parts,
+  tables: Tables,
+  { count }: CountRows,
+  userId: UserId
+) {
+  const names = yield* Effect.mapError(tables.namesOf(userId), because("sessions", "Reading"))
+  for (const table of tables.all) {
+    if (table.isMain !== true) continue
+    if ((yield* Effect.mapError(count(table, names), because(table.part, "Reading"))) > 0)
+      return yield* taken(table.part)
+  }
+  for (const owner of names.owners) {
+    if ((yield* Effect.mapError(memory.count(owner), because("memory", "Reading"))) > 0) return yield* taken("memory")
+  }
+})
+
+/** Raises the revision for new fact owners above every imported one. */
+const raised = `INSERT INTO lex_fact_owners (owner_id, revision, facts, terms, analyzer)
+    SELECT '\u0001', COALESCE(MAX(revision), 0), 0, 0, '' FROM lex_fact_owners WHERE true
+    ON CONFLICT (owner_id) DO UPDATE SET revision = excluded.revision`
+
+/** Gives the owners of open exchanges without a lease one that has ended. */
+const leased = `INSERT INTO lex_session_leases (owner_id, until)
+    SELECT DISTINCT owner_id, 0 FROM lex_session_exchanges WHERE owner_id IS NOT NULL
+    ON CONFLICT (owner_id) DO NOTHING`
+
+/** Fails unless every imported row belongs to the user. */
+const makeCheckOwned = ({ database }: Parts, tables: Tables, { countOwn }: CountRows) => {
+  const { dialect } = database
+  /** Counts sessions of other users, without the remains of deleted ones. */
+  const foreign = dialect.sql(
+    `SELECT COUNT(*) AS count FROM lex_sessions WHERE ${dialect.oneOf("id")} AND user_id <> ? AND status <> 4`
+  )
+
+  return Effect.fnUntraced(function* (userId: UserId, intake: Intake) {
+    const names = yield* Effect.mapError(tables.namesOf(userId), because("sessions", "Reading"))
+    const strangers = yield* Effect.mapError(
+      database.first(foreign, [dialect.list(intake.sessions), KeyText.encode(userId)]),
+      because("sessions", "Reading")
+    )
+    if (Number(strangers?.["count"]) > 0) return yield* strange("sessions")
+    const counts = new Map<string, number>()
+    for (const [table, count] of intake.rows) {
+      const own = yield* Effect.mapError(countOwn(table, names), because(table.part, "Reading"))
+      if (own !== count) return yield* strange(table.part)
+      add(counts, table.part, count)
+    }
+    add(counts, "memory", intake.entries)
+    return counts
+  })
+}
+
+/**
+ * @category constructors
+ */
+export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] => {
+  const { client, database, memory } = parts
+  const counting = makeCounts(parts, tables)
+  const checkOwned = makeCheckOwned(parts, tables, counting)
+
+  const write = Effect.fnUntraced(function* ({ entries, rows }: Batch) {
+    for (const [table, many] of rows) {
+      const insert = database.insert(tables.statementsOf(table).insert, many)
+      yield* Effect.mapError(insert, because(table.part, "Writing"))
+    }
+    yield* Effect.mapError(memory.storeMany(entries), because("memory", "Writing"))
+  })
+
+  const takeIn = <E, R>(userId: UserId, lines: Stream.Stream<string, E, R>) =>
+    Effect.gen(function* () {
+      yield* checkPlaces(parts)
+      yield* checkFree(parts, tables, counting, userId)
+      const intake = new Intake(userId, tables)
+      yield* lines.pipe(
+        Stream.grouped(PAGE),
+        Stream.runForEach((texts) =>
+          Effect.flatMap(intake.sort(texts), (batch) => Effect.map(write(batch), () => intake.written(batch)))
+        )
+      )
+      if (!intake.isWhole()) return yield* failed("lines", "The export is incomplete", "Import all of its lines")
+      yield* Effect.mapError(database.run(raised), because("facts", "Writing"))
+      yield* Effect.mapError(database.run(leased), because("sessions", "Writing"))
+      return { userId, counts: Object.fromEntries(yield* checkOwned(userId, intake)) }
+    })
+
+  return <E, R>(
+    lines: Stream.Stream<string, E, R>
+  ): Effect.Effect<{ readonly userId: UserId; readonly counts: OwnerData.Counts }, DataTransferError | E, R> =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const [first, rest] = yield* Stream.peel(lines, Sink.head<string>())
+        const head = readHead(Option.getOrElse(first, () => ""))
+        if (Either.isLeft(head)) return yield* failed("lines", "The first line is not the head of an export")
+        if (head.right.tables > Migrations.version) {
+          return yield* failed("lines", "The export was made by a newer version", "Use that version or a later one")
+        }
+        return yield* client.withTransaction(takeIn(head.right.userId, rest))
+      })
+    ).pipe(
+      Effect.catchIf(isSqlError, (error) => Effect.fail(because("lines", "Writing")(error))),
+      Effect.catchSomeDefect((defect) =>
+        defect instanceof SqlError ? Option.some(Effect.fail(because("lines", "Writing")(defect))) : Option.none()
+      )
+    )
+}

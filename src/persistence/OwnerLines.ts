@@ -1,0 +1,64 @@
+/**
+ * The lines of an export of `OwnerData`.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { UserId } from "../domain/Ids.js"
+import * as MemoryEntry from "../memory/entry/MemoryEntry.js"
+import type { Param } from "./engine/Dialect.js"
+
+/**
+ * @category constants
+ */
+export const FORMAT = "effect-lexigram.owner"
+
+const Head = Schema.Struct({
+  format: Schema.Literal(FORMAT),
+  version: Schema.Literal(1),
+  /** Version of the tables. */
+  tables: Schema.Number,
+  userId: UserId,
+  at: Schema.Number
+})
+
+const Cell = Schema.Union(Schema.String, Schema.JsonNumber, Schema.Null, Schema.Struct({ base64: Schema.String }))
+
+/**
+ * @category schemas
+ */
+export const Line = Schema.Union(
+  Schema.Struct({ table: Schema.String, row: Schema.Array(Cell) }),
+  Schema.Struct({ entry: MemoryEntry.MemoryEntry }),
+  Schema.Struct({ end: Schema.Number })
+)
+
+/**
+ * @category decoding
+ */
+export const readHead = Schema.decodeUnknownEither(Schema.parseJson(Head), { onExcessProperty: "error" })
+
+/**
+ * @category decoding
+ */
+export const readLine = Schema.decodeUnknownEither(Schema.parseJson(Line), { onExcessProperty: "error" })
+
+/**
+ * @category encoding
+ */
+export const encodeEntry = Schema.encodeSync(MemoryEntry.MemoryEntry)
+
+/**
+ * @category encoding
+ */
+export const toCell = (value: unknown): typeof Cell.Encoded => {
+  if (value instanceof Uint8Array) return { base64: Buffer.from(value).toString("base64") }
+  return typeof value === "string" || typeof value === "number" || value === null ? value : String(value)
+}
+
+/**
+ * @category decoding
+ */
+export const toParam = (cell: typeof Cell.Type): Param =>
+  typeof cell === "object" && cell !== null ? Buffer.from(cell.base64, "base64") : cell

@@ -1,0 +1,57 @@
+/**
+ * `OwnerData` over the database and the stores in the context.
+ *
+ * @since 0.1.0
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as FactStore from "../memory/facts/FactStore.js"
+import * as MemoryStore from "../memory/search/MemoryStore.js"
+import * as SessionStore from "../session/turn/SessionStore.js"
+import * as SqlCostLedger from "./governance/SqlCostLedger.js"
+import * as SqlMemoryStore from "./memory/SqlMemoryStore.js"
+import { OwnerData } from "./OwnerData.js"
+import * as OwnerErasure from "./OwnerErasure.js"
+import * as OwnerExport from "./OwnerExport.js"
+import * as OwnerImport from "./OwnerImport.js"
+import * as OwnerStores from "./OwnerStores.js"
+import { RedisClient } from "./redis/RedisClient.js"
+import * as MigrationRun from "./schema/MigrationRun.js"
+import type * as Migrations from "./schema/Migrations.js"
+import * as SqlSessionStore from "./session/SqlSessionStore.js"
+
+/**
+ * Also erases what Redis caches if there is a `RedisClient`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<
+  OwnerData,
+  Migrations.MigrationFailure,
+  SqlClient.SqlClient | MemoryStore.MemoryStore | FactStore.FactStore | SessionStore.SessionStore
+> = Layer.effect(
+  OwnerData,
+  Effect.gen(function* () {
+    const parts: OwnerStores.Parts = {
+      client: yield* SqlClient.SqlClient,
+      database: yield* MigrationRun.open({ migrate: false }),
+      memory: yield* MemoryStore.MemoryStore,
+      facts: yield* FactStore.FactStore,
+      sessions: yield* SessionStore.SessionStore,
+      kept: {
+        sessions: yield* SqlSessionStore.make,
+        memory: yield* SqlMemoryStore.makeBackend(),
+        ledger: yield* SqlCostLedger.make()
+      },
+      redis: yield* Effect.serviceOption(RedisClient)
+    }
+    const tables = OwnerStores.makeTables(parts.database)
+    return {
+      export: OwnerExport.make(parts, tables),
+      import: OwnerImport.make(parts, tables),
+      erase: OwnerErasure.make(parts, tables)
+    }
+  })
+)
