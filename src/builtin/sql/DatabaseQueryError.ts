@@ -25,7 +25,7 @@ import type * as ReadOnlyQuery from "./ReadOnlyQuery.js"
  * @category errors
  */
 export class DatabaseQueryError extends ErrorCode.TaggedError<DatabaseQueryError>(
-  "effect-lexigram/builtin/DatabaseQuerySkill/DatabaseQueryError"
+  "effect-lexigram/builtin/DatabaseQueryError/DatabaseQueryError"
 )("DatabaseQueryError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_111"),
   reason: Schema.Literal(

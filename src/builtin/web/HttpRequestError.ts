@@ -27,7 +27,7 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
  * @category errors
  */
 export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
-  "effect-lexigram/builtin/HttpRequestSkill/HttpRequestError"
+  "effect-lexigram/builtin/HttpRequestError/HttpRequestError"
 )("HttpRequestError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_108"),
   reason: Schema.Literal(
