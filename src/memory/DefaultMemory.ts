@@ -38,40 +38,39 @@ import * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 type Of<Out> = Layer.Layer<Out, any, any>
 
 /**
- * What the configuration works with.
+ * Collaborators of the configured memory.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Collaborators {
   /**
-   * Where entries are kept, in place of what `defaultBackend` names; needed for `database`. A function gets what the
-   * configuration says of stores.
+   * The store of entries, instead of `defaultBackend`. Required for `database`. A function receives the configured
+   * options of stores.
    */
   readonly store?:
     | Of<MemoryStore.MemoryStore>
     | ((options: DefaultMemoryStore.Options) => Of<MemoryStore.MemoryStore>)
     | undefined
-  /** Where entries are kept with `defaultBackend: "cache"`. */
+  /** The cache for `defaultBackend: "cache"`. */
   readonly cache?: Of<CacheBackend.CacheBackend> | undefined
   /**
-   * What finds entries by their meaning with `defaultBackend: "vector"`. Default: `HashingEmbedder` and an index in
-   * this process.
+   * Finds entries by meaning with `defaultBackend: "vector"`. Default: `HashingEmbedder` and an index in this process.
    */
   readonly vectors?: Of<Embedder.Embedder | VectorIndex.VectorIndex> | undefined
-  /** Where facts are kept. Default: in this process. */
+  /** The store of facts. Default: in this process. */
   readonly facts?: Of<FactStore.FactStore> | undefined
-  /** What reads facts. Default: plain sentences, without a model. */
+  /** Extracts facts. Default: from plain sentences, without a model. */
   readonly extractor?: Of<EntityExtractor.EntityExtractor> | undefined
-  /** What writes summaries. With one, what has aged is summarised, behind the other strategies; without, nothing is. */
+  /** Writes summaries. With it, aged entries are summarized after the other strategies; without it, none are. */
   readonly compressor?: Of<EpisodicCompressor.EpisodicCompressor> | undefined
-  /** Counts the tokens of a context. Default: an approximation. */
+  /** Counts the tokens of a context. Default: an estimate. */
   readonly tokens?: Of<TokenCounter.TokenCounter> | undefined
-  /** Knows when memory was consolidated last. Default: as long as this process runs. */
+  /** Stores when memory was last consolidated. Default: for the life of this process. */
   readonly lastConsolidation?: Of<LastConsolidation.LastConsolidation> | undefined
-  /** How memory is kept small, in this order, in place of the usual strategies. */
+  /** The consolidation strategies, in this order, instead of the default ones. */
   readonly strategies?: ReadonlyArray<MemoryConsolidator.ConsolidationStrategy<any>> | undefined
-  /** Whose memory is kept small by itself. Default: everybody's. */
+  /** The owners whose memory is consolidated automatically. Default all. */
   readonly owners?: DefaultConsolidationScheduler.Options["owners"] | undefined
 }
 
@@ -91,7 +90,7 @@ type StrategiesIn<L> = Extract<
 type ServicesOf<S> = S extends MemoryConsolidator.ConsolidationStrategy<infer R> ? R : never
 
 /**
- * What these collaborators fail with.
+ * The errors of these collaborators.
  *
  * @since 0.1.0
  * @category models
@@ -99,7 +98,7 @@ type ServicesOf<S> = S extends MemoryConsolidator.ConsolidationStrategy<infer R>
 export type ErrorOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Error<Given<L>>
 
 /**
- * What these collaborators require.
+ * The requirements of these collaborators.
  *
  * @since 0.1.0
  * @category models
@@ -108,10 +107,10 @@ export type ContextOf<L extends Collaborators> =
   | ([Given<L>] extends [never] ? never : Exclude<Layer.Layer.Context<Given<L>>, Inside>)
   | Exclude<ServicesOf<StrategiesIn<L>>, Inside>
 
-/** What collaborators find here. */
+/** Provided to collaborators. */
 type Inside = TokenCounter.TokenCounter
 
-/** A name that is misspelt would be passed over in silence. */
+/** Rejects misspelled names, which would be ignored otherwise. */
 type NothingElse<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Collaborators | Known>]: never
 }
@@ -119,7 +118,7 @@ type NothingElse<L, Known extends string = never> = {
 const missing = (message: string, hint: string): Of<MemoryStore.MemoryStore> =>
   Layer.effect(MemoryStore.MemoryStore, new MemorySystemError({ message: `Memory cannot be built: ${message}`, hint }))
 
-/** Never another backend than the one that was named. */
+/** Never substitutes another backend for the named one. */
 const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<MemoryStore.MemoryStore> => {
   const { episodic } = config
   const options: DefaultMemoryStore.Options = {
@@ -234,7 +233,7 @@ const compose = (config: Effect.Effect<MemoryConfig.MemoryConfig, any>, given: C
   Layer.unwrapEffect(Effect.map(config, (config) => (config.enabled ? enabled(config, given) : layerDisabled(config))))
 
 /**
- * The defaults of `MemoryConfig` with some fields replaced.
+ * The memory subsystem with the defaults of `MemoryConfig` and some fields replaced.
  *
  * @since 0.1.0
  * @category layers
@@ -257,7 +256,7 @@ export const layer = <const L extends Collaborators & { readonly config?: Memory
   )
 
 /**
- * Configured from the environment (`LEX_AI_MEMORY__*`).
+ * The memory subsystem configured from the environment (`LEX_AI_MEMORY__*`).
  *
  * @since 0.1.0
  * @category layers

@@ -1,6 +1,5 @@
 /**
- * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them,
- * and what keeps it small, as a configuration wants them.
+ * The memory subsystem: its configuration, health, and deletion of an owner's data.
  *
  * @since 0.1.0
  */
@@ -20,7 +19,7 @@ import * as SemanticMemory from "./semantic/SemanticMemory.js"
 import * as WorkingMemory from "./working/WorkingMemory.js"
 
 /**
- * What was forgotten of an owner.
+ * What was deleted of an owner.
  *
  * @since 0.1.0
  * @category models
@@ -38,11 +37,10 @@ export interface Forgotten {
 export interface Service {
   readonly config: MemoryConfig.MemoryConfig
   /**
-   * Forgets everything of an owner: entries, facts and procedures. What fails stops it; a second time goes on where it
-   * stopped.
+   * Deletes everything of an owner: entries, facts and procedures. Stops at the first failure; a second call continues.
    */
   readonly forget: (ownerId: string) => Effect.Effect<Forgotten, MemoryStoreFailure>
-  /** A part for the entries and one for the facts. */
+  /** One part for the entries and one for the facts. */
   readonly health: Effect.Effect<Health.Report>
 }
 
@@ -53,7 +51,7 @@ export interface Service {
 export class Memory extends Context.Tag("effect-lexigram/memory/Memory")<Memory, Service>() {}
 
 /**
- * What a layer of memory provides.
+ * The services of the memory subsystem.
  *
  * @since 0.1.0
  * @category models
@@ -93,7 +91,7 @@ export const layerDisabled = (config: MemoryConfig.MemoryConfig): Layer.Layer<Ou
   )
 
 /**
- * Nothing is remembered.
+ * Remembers nothing.
  *
  * @since 0.1.0
  * @category layers
@@ -101,7 +99,7 @@ export const layerDisabled = (config: MemoryConfig.MemoryConfig): Layer.Layer<Ou
 export const layerNoop: Layer.Layer<Out> = layerDisabled({ ...MemoryConfig.defaults, enabled: false })
 
 /**
- * How memory is.
+ * The health of memory.
  *
  * @since 0.1.0
  * @category accessors

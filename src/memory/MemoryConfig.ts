@@ -1,5 +1,5 @@
 /**
- * What an application remembers and for how long, from code or from the environment.
+ * The configuration of memory, from code or from the environment.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,7 @@ import { MemorySystemError } from "./entry/MemoryError.js"
 const NAME = "effect-lexigram/memory/MemoryConfig"
 
 /**
- * Prefix of the environment variables; groups stand behind it, as in `LEX_AI_MEMORY__WORKING__MAX_RECENT_TURNS`.
+ * Prefix of the environment variables. Groups follow it, as in `LEX_AI_MEMORY__WORKING__MAX_RECENT_TURNS`.
  *
  * @since 0.1.0
  * @category constants
@@ -42,23 +42,23 @@ const hours = Schema.Number.pipe(Schema.greaterThan(0), Schema.lessThanOrEqualTo
 )
 
 /**
- * How a context is put together.
+ * How working memory assembles a context.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const WorkingMemoryConfig = Schema.Struct({
-  /** Tokens for the system prompt, before all others. */
+  /** Tokens for the system prompt, before all other sections. */
   systemPromptTokens: count(0, 1_000_000),
-  /** Of what is left: for the newest turns. All four together are 1 at most. */
+  /** Fraction of the rest for the newest turns. All four fractions are at most 1 in total. */
   recentTurnsFraction: Share,
-  /** For what happened before and helps with the question. */
+  /** For recalled entries. */
   episodicFraction: Share,
-  /** For what is known. */
+  /** For facts. */
   semanticFraction: Share,
-  /** For ways that worked, and tools. */
+  /** For procedures and tools. */
   toolDescriptionsFraction: Share,
-  /** Turns at most, however short they are. */
+  /** Maximum number of turns. */
   maxRecentTurns: count(1, 10_000)
 }).annotations({ identifier: `${NAME}/WorkingMemoryConfig` })
 /**
@@ -68,20 +68,20 @@ export const WorkingMemoryConfig = Schema.Struct({
 export interface WorkingMemoryConfig extends Schema.Schema.Type<typeof WorkingMemoryConfig> {}
 
 /**
- * How what happened is recalled. The weights are those of a query that has none.
+ * How episodic memory recalls. The weights apply to queries that set none.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const EpisodicMemoryConfig = Schema.Struct({
-  /** Results of a query that does not say how many. */
+  /** Number of results of a query that does not set it. */
   defaultTopK: count(1, 10_000),
   recencyWeight: Share,
   importanceWeight: Share,
   relevanceWeight: Share,
-  /** After this time the recency of an entry is half of what it was. */
+  /** The age at which the recency of an entry is one half. */
   recencyHalfLifeHours: hours,
-  /** How long an episode is kept; 0: as long as anything else. */
+  /** How long an entry is kept; 0: as long as the store keeps it. */
   ttlSeconds: seconds
 }).annotations({ identifier: `${NAME}/EpisodicMemoryConfig` })
 /**
@@ -91,15 +91,15 @@ export const EpisodicMemoryConfig = Schema.Struct({
 export interface EpisodicMemoryConfig extends Schema.Schema.Type<typeof EpisodicMemoryConfig> {}
 
 /**
- * What of the facts is told.
+ * Which facts semantic memory returns.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const SemanticMemoryConfig = Schema.Struct({
-  /** Facts below it are kept, and told only to who asks for them. */
+  /** Facts below it are stored, but returned only on request. */
   minConfidence: Share,
-  /** Of one subject, those that hold; the least sure goes first. */
+  /** Maximum open facts of one subject. The least certain are deleted first. */
   maxFactsPerEntity: count(1, 1_000_000)
 }).annotations({ identifier: `${NAME}/SemanticMemoryConfig` })
 /**
@@ -109,24 +109,24 @@ export const SemanticMemoryConfig = Schema.Struct({
 export interface SemanticMemoryConfig extends Schema.Schema.Type<typeof SemanticMemoryConfig> {}
 
 /**
- * How memory is kept small.
+ * How memory is consolidated.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const ConsolidationConfig = Schema.Struct({
-  /** Off: nothing is consolidated by itself; whoever asks for it still can. */
+  /** If false, nothing is consolidated automatically, only on request. */
   enabled: Flag,
   intervalSeconds: Schema.Number.pipe(Schema.greaterThan(0), Schema.lessThanOrEqualTo(longest)).annotations(
     says(`must be seconds, above 0, no more than ${longest}`)
   ),
-  /** Nothing younger is touched. */
+  /** Younger entries do not change. */
   ageThresholdHours: hours,
-  /** After this time an entry that nobody recalls has half of its strength; below 0.05 it goes. */
+  /** The strength of an entry halves after this time without a recall. Below 0.05 it is removed. */
   halfLifeHours: hours,
-  /** What is less important goes, unless it is recalled. */
+  /** Less important entries are removed unless they are recalled. */
   importancePruneThreshold: Share,
-  /** Entries that become one summary, at most. */
+  /** Maximum entries per summary. */
   batchSize: count(1, 10_000)
 }).annotations({ identifier: `${NAME}/ConsolidationConfig` })
 /**
@@ -136,7 +136,7 @@ export const ConsolidationConfig = Schema.Struct({
 export interface ConsolidationConfig extends Schema.Schema.Type<typeof ConsolidationConfig> {}
 
 /**
- * Where entries are kept.
+ * Where entries are stored.
  *
  * @since 0.1.0
  * @category schemas
@@ -153,9 +153,9 @@ export type Backend = typeof Backend.Type
  * @category schemas
  */
 export const MemoryConfig = Schema.Struct({
-  /** Off: nothing is remembered. */
+  /** If false, nothing is remembered. */
   enabled: Flag,
-  /** In this process, or in what `DefaultMemory.layer` is given for the others. */
+  /** In this process, or in what `DefaultMemory.layer` is given. */
   defaultBackend: Backend.annotations(says('must be "in_memory", "cache", "database" or "vector"')),
   /** How long anything is kept; 0: until it is deleted. */
   ttlSeconds: seconds,
@@ -210,7 +210,7 @@ const groups = ["working", "episodic", "semantic", "consolidation"] as const
 type Group = (typeof groups)[number]
 
 /**
- * Fields to replace, those of a group one by one.
+ * Fields to replace. Those of a group are replaced one by one.
  *
  * @since 0.1.0
  * @category models
@@ -227,7 +227,7 @@ const Fractions = MemoryConfig.pipe(
     const sum = recentTurnsFraction + episodicFraction + semanticFraction + toolDescriptionsFraction
     return sum <= 1 + 1e-9
       ? undefined
-      : { path: ["working"], message: `must have fractions that sum up to 1 at most, not ${Number(sum.toFixed(6))}` }
+      : { path: ["working"], message: `must have fractions of at most 1 in total, not ${Number(sum.toFixed(6))}` }
   }),
   Schema.filter(({ episodic }) =>
     episodic.recencyWeight + episodic.importanceWeight + episodic.relevanceWeight > 0
@@ -272,8 +272,8 @@ const check = (options: Options | undefined): Either.Either<MemoryConfig, Readon
 }
 
 /**
- * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined`
- * keeps its default.
+ * The defaults with some fields replaced. Fails with an error that lists every invalid field and its requirement. A
+ * field that is `undefined` keeps its default.
  *
  * @since 0.1.0
  * @category constructors
@@ -321,8 +321,8 @@ const read = (group: Group | undefined, fields: object) => {
 }
 
 /**
- * The configuration from variables such as `LEX_AI_MEMORY__TTL_SECONDS`; what is unset keeps its default. A value that
- * cannot be read or is out of bounds is a `ConfigError` that names its variable.
+ * The configuration from variables such as `LEX_AI_MEMORY__TTL_SECONDS`. Unset variables keep their default. An
+ * unreadable or invalid value is a `ConfigError` that names its variable.
  *
  * @since 0.1.0
  * @category constructors

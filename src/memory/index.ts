@@ -6,43 +6,43 @@
 export * as BufferMemoryStore from "./conversation/BufferMemoryStore.js"
 
 /**
- * Entries in a `CacheBackend`: Redis, a `KeyValueStore`, this process. They live as long as the cache keeps them.
+ * A memory store on a `CacheBackend`: Redis, a `KeyValueStore`, this process. Entries live as long as the cache keeps
+ * them.
  *
  * @since 0.1.0
  */
 export * as CacheMemoryStore from "./cache/CacheMemoryStore.js"
 
 /**
- * Consolidates the memory of everybody, again and again.
+ * The consolidation scheduler port: consolidates the memory of all owners.
  *
  * @since 0.1.0
  */
 export * as ConsolidationScheduler from "./consolidation/ConsolidationScheduler.js"
 
 /**
- * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of
- * much that is old.
+ * The consolidation strategies: remove duplicates, faded and unimportant entries, and fade importance.
  *
  * @since 0.1.0
  */
 export * as ConsolidationStrategies from "./consolidation/ConsolidationStrategies.js"
 
 /**
- * Which entries stay when not all of them fit: by how new they are, by what they have to do with a query, or by both.
+ * Selects the entries that fit a token budget, by recency, by relevance to a query, or both.
  *
  * @since 0.1.0
  */
 export * as ContextPruner from "./working/ContextPruner.js"
 
 /**
- * The last turns of one conversation, in this process: so many, and of so many tokens.
+ * Buffers the last turns of one conversation in this process, bounded by number and tokens.
  *
  * @since 0.1.0
  */
 export * as ConversationBuffer from "./conversation/ConversationBuffer.js"
 
 /**
- * One conversation, message by message: the plain memory of an agent that needs no recall.
+ * One conversation, message by message: memory for an agent that needs no recall.
  *
  * @since 0.1.0
  */
@@ -56,7 +56,7 @@ export * as ConversationMemory from "./conversation/ConversationMemory.js"
 export * as ConversationMemoryStore from "./conversation/ConversationMemoryStore.js"
 
 /**
- * Plain conversations as the working memory of an agent: what was said last, and nothing else.
+ * Working memory over plain conversations: the newest messages, without search.
  *
  * @since 0.1.0
  */
@@ -82,6 +82,13 @@ export * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
  * @since 0.1.0
  */
 export * as DefaultFactStore from "./facts/DefaultFactStore.js"
+
+/**
+ * The history compactor: keeps the newest turns and lets a model summarize the older ones.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultHistoryCompactor from "./conversation/DefaultHistoryCompactor.js"
 
 /**
  * The memory subsystem as one layer, built from a configuration: stores, tiers, working memory and consolidation.
@@ -133,14 +140,14 @@ export * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 export * as EntityExtractor from "./semantic/EntityExtractor.js"
 
 /**
- * A store that knows whom and what its entries name.
+ * A store that indexes entries by the entities they name.
  *
  * @since 0.1.0
  */
 export * as EntityMemoryStore from "./conversation/EntityMemoryStore.js"
 
 /**
- * Names in a text, found by how they are written: what an index of entities is made of.
+ * Finds names in a text by how they are written, for an index of entities.
  *
  * @since 0.1.0
  */
@@ -190,23 +197,21 @@ export * as FactCardinality from "./facts/FactCardinality.js"
 export * as FactStore from "./facts/FactStore.js"
 
 /**
- * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a
- * summary.
+ * The history compactor port: fits the history of a conversation into a token budget by summarizing its older turns.
  *
  * @since 0.1.0
  */
 export * as HistoryCompactor from "./conversation/HistoryCompactor.js"
 
 /**
- * When memory was consolidated last, kept so that what was missed while nothing ran is made up for at once.
+ * Stores when memory was last consolidated, so that a run missed while no process was running is made up for at once.
  *
  * @since 0.1.0
  */
 export * as LastConsolidation from "./consolidation/LastConsolidation.js"
 
 /**
- * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them,
- * and what keeps it small, as a configuration wants them.
+ * The memory subsystem: its configuration, health, and deletion of an owner's data.
  *
  * @since 0.1.0
  */
@@ -221,21 +226,21 @@ export * as Memory from "./Memory.js"
 export * as MemoryBackend from "./entry/MemoryBackend.js"
 
 /**
- * A model that remembers: working memory for calls that no agent makes. Agents have theirs from the executor.
+ * A model client with working memory, for calls outside agents. Agents get memory from the executor.
  *
  * @since 0.1.0
  */
 export * as MemoryClient from "./working/MemoryClient.js"
 
 /**
- * What an application remembers and for how long, from code or from the environment.
+ * The configuration of memory, from code or from the environment.
  *
  * @since 0.1.0
  */
 export * as MemoryConfig from "./MemoryConfig.js"
 
 /**
- * Keeps memory small and true: doubles and what has faded go, aged groups become summaries, facts are read.
+ * The memory consolidator port: removes duplicate and faded entries, summarizes aged ones and extracts facts.
  *
  * @since 0.1.0
  */
@@ -277,7 +282,7 @@ export * as MemoryHooks from "./entry/MemoryHooks.js"
 export * as MemoryMetrics from "./entry/MemoryMetrics.js"
 
 /**
- * Lets go of what matters little or is long past.
+ * Deletes unimportant and old entries.
  *
  * @since 0.1.0
  */
@@ -368,28 +373,28 @@ export * as Selection from "./entry/Selection.js"
 export * as SemanticMemory from "./semantic/SemanticMemory.js"
 
 /**
- * Puts summaries in the place of what is old.
+ * Replaces old entries by summaries.
  *
  * @since 0.1.0
  */
 export * as SummarizeStrategy from "./consolidation/SummarizeStrategy.js"
 
 /**
- * A store that sums up what gets old: the newest entries stay as they are, those before become summaries.
+ * A store that replaces old entries by summaries and keeps the newest as they are.
  *
  * @since 0.1.0
  */
 export * as SummaryMemoryStore from "./conversation/SummaryMemoryStore.js"
 
 /**
- * From a text to the terms an index keeps of it, and from a query to those it is looked for by.
+ * Turns texts into the terms of an index, and queries into the terms to search for.
  *
  * @since 0.1.0
  */
 export * as TextAnalyzer from "./text/TextAnalyzer.js"
 
 /**
- * How a budget of tokens is shared among the sections of working memory.
+ * Divides a token budget among the sections of working memory.
  *
  * @since 0.1.0
  */
@@ -410,8 +415,7 @@ export * as ToolPairs from "./entry/ToolPairs.js"
 export * as VectorIndex from "./search/VectorIndex.js"
 
 /**
- * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of
- * tokens.
+ * The working memory port: recent turns and recalled content for a query, within a token budget.
  *
  * @since 0.1.0
  */

@@ -15,6 +15,7 @@ import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmConnectionError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompactor.js"
+import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as CompactedSessionHistory from "../../src/session/history/CompactedSessionHistory.js"
 import type * as HistoryPruner from "../../src/session/history/HistoryPruner.js"
 import * as PrunedSessionHistory from "../../src/session/history/PrunedSessionHistory.js"
@@ -116,7 +117,7 @@ describe("the history of a run", () => {
       Effect.provide(
         Runs.layer(["Ada likes green tea.", "green", "green again"], {
           sessions,
-          history: CompactedSessionHistory.layer().pipe(Layer.provide(HistoryCompactor.layer())),
+          history: CompactedSessionHistory.layer().pipe(Layer.provide(DefaultHistoryCompactor.layer())),
           tokens: counted,
           config: { sessionTurns: 5 }
         })
@@ -133,7 +134,7 @@ describe("the history of a run", () => {
       Effect.provide(
         Runs.layer([{ fail: new LlmConnectionError({ message: "no route", provider: "test" }) }, "green"], {
           sessions,
-          history: CompactedSessionHistory.layer().pipe(Layer.provide(HistoryCompactor.layer())),
+          history: CompactedSessionHistory.layer().pipe(Layer.provide(DefaultHistoryCompactor.layer())),
           tokens: counted,
           config: { sessionTurns: 5 }
         })
@@ -180,7 +181,7 @@ describe("the history of a run", () => {
   it("requires what its layer requires, except what the executor has", () => {
     class Db extends Context.Tag("test/Db")<Db, { readonly name: string }>() {}
     class NoDb extends Schema.TaggedError<NoDb>()("NoDb", {}) {}
-    const compacted = CompactedSessionHistory.layer().pipe(Layer.provide(HistoryCompactor.layer()))
+    const compacted = CompactedSessionHistory.layer().pipe(Layer.provide(DefaultHistoryCompactor.layer()))
     expectTypeOf(Agents.layerWith({ history: compacted })).toEqualTypeOf<
       Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient | TokenCounter.TokenCounter>
     >()

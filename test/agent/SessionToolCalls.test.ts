@@ -9,7 +9,7 @@ import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import { LlmInvalidRequestError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
-import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompactor.js"
+import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as CompactedSessionHistory from "../../src/session/history/CompactedSessionHistory.js"
 import * as PrunedSessionHistory from "../../src/session/history/PrunedSessionHistory.js"
 import * as RecencyContextPruner from "../../src/session/history/RecencyContextPruner.js"
@@ -192,7 +192,7 @@ const counted = TokenCounter.layerApproximate()
 const pruned = PrunedSessionHistory.layer().pipe(Layer.provide(RecencyContextPruner.layer), Layer.provide(counted))
 
 const compacted = CompactedSessionHistory.layer().pipe(
-  Layer.provide(HistoryCompactor.layer()),
+  Layer.provide(DefaultHistoryCompactor.layer()),
   Layer.provide(ModelRouter.layerDefault),
   Layer.provide(counted),
   Layer.provide(TestModel.layer(["Long ago something was looked up."]))

@@ -26,7 +26,7 @@ import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import type { LlmCallRefusedError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
-import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompactor.js"
+import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemoryClient from "../../src/memory/working/MemoryClient.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
@@ -117,7 +117,7 @@ const long = Layer.effect(
 
 const compacted = {
   sessions: long,
-  history: CompactedSessionHistory.layer().pipe(Layer.provide(HistoryCompactor.layer())),
+  history: CompactedSessionHistory.layer().pipe(Layer.provide(DefaultHistoryCompactor.layer())),
   tokens: Layer.succeed(TokenCounter.TokenCounter, Tiers.characters),
   config: { sessionTurns: 5 }
 }

@@ -89,7 +89,7 @@ describe("BufferMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("maxEntries is the bound", () =>
+  it.effect("bounds an owner to maxEntries", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany(many(9))
@@ -97,7 +97,7 @@ describe("BufferMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxEntries: 3 })))
   )
 
-  it.effect("the oldest goes by its time, not by when it was written", () =>
+  it.effect("removes the entry with the oldest timestamp, not the one written first", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany([entry(5), entry(6), entry(7)])
@@ -106,7 +106,7 @@ describe("BufferMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxEntries: 3 })))
   )
 
-  it.effect("an entry that is replaced counts once", () =>
+  it.effect("counts a replaced entry once", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany([...many(3), entry(2, { content: "new" })])
@@ -114,7 +114,7 @@ describe("BufferMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxEntries: 3 })))
   )
 
-  it.effect("calls of tools go with their results", () =>
+  it.effect("removes tool calls with their results", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany([call(0, "c"), result(1, "c"), ...range(2, 5).map((index) => entry(index))])
@@ -122,7 +122,7 @@ describe("BufferMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxEntries: 4 })))
   )
 
-  it.effect("what is refused below is refused here, and changes nothing", () =>
+  it.effect("rejects what the underlying store rejects, and changes nothing", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany(many(3))
@@ -132,7 +132,7 @@ describe("BufferMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxEntries: 3 })))
   )
 
-  it.effect("fibers that write at once leave just the bound", () =>
+  it.effect("keeps exactly the bound when fibers write concurrently", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* forked(60, (index) => store.store(entry(index)))
@@ -151,7 +151,7 @@ describe("BufferMemoryStore", () => {
   )
 
   it.effect.prop(
-    "never holds more than its bound, and of single entries the newest",
+    "never exceeds its bound, and keeps the newest of single entries",
     [FastCheck.array(FastCheck.array(FastCheck.integer({ min: 0, max: 40 }), { maxLength: 8 }), { maxLength: 8 })],
     ([writes]) =>
       Effect.gen(function* () {
@@ -174,7 +174,7 @@ describe("ConversationMemoryStore", () => {
   const layer = (options?: ConversationMemoryStore.Options) =>
     Layer.provide(ConversationMemoryStore.layer(options), below)
 
-  it.effect("gives the entries of a session, oldest first", () =>
+  it.effect("returns the entries of a session, oldest first", () =>
     Effect.gen(function* () {
       const store = yield* ConversationMemoryStore.ConversationMemoryStore
       yield* store.storeMany([...many(5, { sessionId: s1 })].reverse())
@@ -191,7 +191,7 @@ describe("ConversationMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("keeps 1000 entries of each session unless told", () =>
+  it.effect("keeps 1000 entries of each session by default", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany(many(1_010, { sessionId: s1 }))
@@ -199,7 +199,7 @@ describe("ConversationMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("each session of each owner has its own bound", () =>
+  it.effect("bounds each session of each owner separately", () =>
     Effect.gen(function* () {
       const store = yield* ConversationMemoryStore.ConversationMemoryStore
       yield* store.storeMany(range(0, 10).map((index) => entry(index, { sessionId: index % 2 === 0 ? s1 : s2 })))
@@ -211,7 +211,7 @@ describe("ConversationMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxPerSession: 3 })))
   )
 
-  it.effect("an entry without a session is refused, and nothing of the call is stored", () =>
+  it.effect("rejects an entry without a session, and stores nothing of the call", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       const good = entry(0, { sessionId: s1 })
@@ -226,7 +226,7 @@ describe("ConversationMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("calls of tools go with their results, and procedures are spared", () =>
+  it.effect("removes tool calls with their results, and spares procedures", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       const sessionId = s1
@@ -237,7 +237,7 @@ describe("ConversationMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxPerSession: 4 })))
   )
 
-  it.effect("bounds a conversation that is kept in it", () =>
+  it.effect("bounds a conversation that is stored in it", () =>
     Effect.gen(function* () {
       const memory = yield* ConversationMemory.fromStore({ ownerId: "ann", sessionId: s1 })
       for (const index of range(0, 20)) yield* memory.addMessage({ role: "user", content: String(index) })
@@ -259,7 +259,7 @@ describe("EntityMemoryStore", () => {
       )
     )
 
-  it.effect("finds entries by whom they name, newest first, whatever the case", () =>
+  it.effect("finds entries by the names in them, newest first, ignoring case", () =>
     Effect.gen(function* () {
       const store = yield* EntityMemoryStore.EntityMemoryStore
       yield* store.storeMany([
@@ -277,7 +277,7 @@ describe("EntityMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names that are told win over those of the text", () =>
+  it.effect("prefers given names to those of the text", () =>
     Effect.gen(function* () {
       const store = yield* EntityMemoryStore.EntityMemoryStore
       const content = "We like Paris in spring."
@@ -300,7 +300,7 @@ describe("EntityMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("namesOf decides what names are", () =>
+  it.effect("finds names with namesOf", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.store(entry(0, { content: "red green" }))
@@ -308,7 +308,7 @@ describe("EntityMemoryStore", () => {
     }).pipe(Effect.provide(layer({ namesOf: (text) => text.split(" ") })))
   )
 
-  it.effect("an entry that is stored again names what it names now", () =>
+  it.effect("updates the names of an entry that is stored again", () =>
     Effect.gen(function* () {
       const store = yield* EntityMemoryStore.EntityMemoryStore
       yield* store.store(entry(0), ["Anna"])
@@ -318,7 +318,7 @@ describe("EntityMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a selection narrows what is found", () =>
+  it.effect("narrows results by a selection", () =>
     Effect.gen(function* () {
       const store = yield* EntityMemoryStore.EntityMemoryStore
       yield* store.store(entry(0, { sessionId: s1 }), ["Anna"])
@@ -332,7 +332,7 @@ describe("EntityMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names are bounded in number and length", () =>
+  it.effect("bounds the number and length of names", () =>
     Effect.gen(function* () {
       const store = yield* EntityMemoryStore.EntityMemoryStore
       yield* store.store(entry(0), [...range(0, 500).map((index) => `n${index}`)])
@@ -361,7 +361,7 @@ describe("SummaryMemoryStore", () => {
       entries.map((one) => (MemorySummary.isSummary(one) ? one.content : one.timestamp))
     )
 
-  it.effect("at 20 entries the oldest 10 become a summary", () =>
+  it.effect("summarizes the oldest 10 of 20 entries", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* Effect.forEach(many(19, { sessionId: s1 }), store.store, { discard: true })
@@ -377,7 +377,7 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("threshold, batch and size of a summary can be others, and one write can cause several", () =>
+  it.effect("uses the given threshold, batch and size, and can write several summaries at once", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany(many(9))
@@ -388,7 +388,7 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer({ compressThreshold: 4, compressBatch: 2 })))
   )
 
-  it.effect("summaries are summed up in their turn, so that a session stays bounded", () =>
+  it.effect("summarizes summaries, so that a session stays bounded", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       for (const one of many(200)) {
@@ -404,7 +404,7 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer({ compressThreshold: 4, compressBatch: 2 })))
   )
 
-  it.effect("sessions and owners are summed up apart, and what belongs to no session by itself", () =>
+  it.effect("summarizes sessions, owners and entries without a session separately", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany(
@@ -419,28 +419,26 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer({ compressThreshold: 3, compressBatch: 2 })))
   )
 
-  it.effect(
-    "what a session said before and since it was taken back is summed up apart, as long as there are several",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* MemoryStore.MemoryStore
-        const since = (sessionStretch: number) => ({ sessionId: s1, metadata: { sessionStretch } })
-        yield* store.storeMany([
-          entry(0, { sessionId: s1 }),
-          entry(1, { sessionId: s1 }),
-          entry(2, since(2)),
-          entry(3, since(2)),
-          entry(4, since(4)),
-          entry(5, since(5))
-        ])
-        assert.deepStrictEqual(yield* shown("ann", { sessionIds: [s1] }), ["sum of 0 1", "sum of 2 3", 4, 5])
-        const alone = range(10, 13).map((at) => entry(at, { sessionId: s2, metadata: { sessionStretch: at } }))
-        yield* store.storeMany(alone)
-        assert.deepStrictEqual(yield* shown("ann", { sessionIds: [s2] }), ["sum of 10 11 12"])
-      }).pipe(Effect.provide(layer({ compressThreshold: 3, compressBatch: 3 })))
+  it.effect("summarizes entries before and after a rewind separately while there are several", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryStore.MemoryStore
+      const since = (sessionStretch: number) => ({ sessionId: s1, metadata: { sessionStretch } })
+      yield* store.storeMany([
+        entry(0, { sessionId: s1 }),
+        entry(1, { sessionId: s1 }),
+        entry(2, since(2)),
+        entry(3, since(2)),
+        entry(4, since(4)),
+        entry(5, since(5))
+      ])
+      assert.deepStrictEqual(yield* shown("ann", { sessionIds: [s1] }), ["sum of 0 1", "sum of 2 3", 4, 5])
+      const alone = range(10, 13).map((at) => entry(at, { sessionId: s2, metadata: { sessionStretch: at } }))
+      yield* store.storeMany(alone)
+      assert.deepStrictEqual(yield* shown("ann", { sessionIds: [s2] }), ["sum of 10 11 12"])
+    }).pipe(Effect.provide(layer({ compressThreshold: 3, compressBatch: 3 })))
   )
 
-  it.effect("calls of tools are summed up with their results", () =>
+  it.effect("summarizes tool calls with their results", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany([entry(0), call(1, "c"), result(2, "c"), entry(3)])
@@ -448,7 +446,7 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer({ compressThreshold: 4, compressBatch: 2 })))
   )
 
-  it.effect("maxTokens bounds a summary", () =>
+  it.effect("bounds a summary by maxTokens", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany(many(20, { content: "a long story about very many things" }))
@@ -458,7 +456,7 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer({ maxTokens: 30 }, Layer.provide(EpisodicCompressor.layerExtractive, counter))))
   )
 
-  it.effect("retrieval gives summaries first, in pages", () =>
+  it.effect("retrieves summaries first, in pages", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany(many(8))
@@ -480,7 +478,7 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer({ compressThreshold: 4, compressBatch: 2 })))
   )
 
-  it.effect("neighbours stay with their results, each once, and go with them", () => {
+  it.effect("keeps neighbors with their results, without duplicates", () => {
     const found = (index: number, beside?: number, fields: Fields = {}): MemoryEntry.MemorySearchResult => ({
       entry: entry(index, fields),
       score: 1,
@@ -510,7 +508,7 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide([compressor, Layer.succeed(MemoryStore.MemoryStore, double)]))
   })
 
-  it.effect("a compressor that fails costs nothing but the summary, is logged, and is tried again", () => {
+  it.effect("skips the summary, logs and retries when the compressor fails", () => {
     let down = true
     const flaky = EpisodicCompressor.layer(() =>
       down ? Effect.fail(new ConsolidationError({ message: "secret text" })) : Effect.succeed("sum")
@@ -535,7 +533,7 @@ describe("SummaryMemoryStore", () => {
     )
   })
 
-  it.effect("fibers that write at once lose nothing, and leave no more than there may be", () =>
+  it.effect("loses nothing and stays bounded when fibers write concurrently", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* forked(60, (index) => store.store(entry(index)))

@@ -56,7 +56,7 @@ const withField = (path: ReadonlyArray<string>, value: unknown): unknown => {
 }
 
 describe("MemoryConfig from the environment", () => {
-  it.effect("nothing set gives the defaults", () =>
+  it.effect("gives the defaults when nothing is set", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* read({}), MemoryConfig.defaults)
       assert.deepStrictEqual(MemoryConfig.make(), Either.right(MemoryConfig.defaults))
@@ -71,7 +71,7 @@ describe("MemoryConfig from the environment", () => {
 
   for (const [name, [text, value, rubbish]] of Object.entries(rows)) {
     const variable = `${MemoryConfig.ENV_PREFIX}${name}`
-    it.effect(`${variable} sets its field alone, and is named when it cannot be read`, () =>
+    it.effect(`sets only its field by ${variable}, and names it when it is unreadable`, () =>
       Effect.gen(function* () {
         const read1 = yield* read({ [variable]: text })
         assert.deepStrictEqual<unknown>(read1, withField(pathOf(name), value))
@@ -81,7 +81,7 @@ describe("MemoryConfig from the environment", () => {
     )
   }
 
-  it.effect("several bad values are all named", () =>
+  it.effect("names every invalid variable", () =>
     Effect.gen(function* () {
       const error = String(
         yield* Effect.flip(
@@ -95,7 +95,7 @@ describe("MemoryConfig from the environment", () => {
 })
 
 describe("MemoryConfig from code", () => {
-  it("fields of a group are replaced one by one, and undefined keeps the default", () => {
+  it("replaces fields of a group one by one, and keeps the default for undefined", () => {
     const made = Either.getOrThrow(
       MemoryConfig.make({ working: { maxRecentTurns: 3, episodicFraction: undefined }, ttlSeconds: undefined })
     )
@@ -105,7 +105,7 @@ describe("MemoryConfig from code", () => {
     })
   })
 
-  it("what is wrong is named with what it must be, unknown fields too", () => {
+  it("names every invalid or unknown field and its requirement", () => {
     const failure = Either.getOrThrow(
       Either.flip(
         MemoryConfig.make({
@@ -128,17 +128,20 @@ describe("MemoryConfig from code", () => {
     assert.include(failure.hint ?? "", "consolidation")
   })
 
-  it("fractions cannot be more than everything, and one weight counts", () => {
+  it("rejects fractions above 1 in total and weights that are all 0", () => {
     const message = (options: MemoryConfig.Options) =>
       Either.getOrThrow(Either.flip(MemoryConfig.make(options))).message
-    assert.include(message({ working: { recentTurnsFraction: 0.5 } }), "working must have fractions that sum up to 1")
+    assert.include(
+      message({ working: { recentTurnsFraction: 0.5 } }),
+      "working must have fractions of at most 1 in total"
+    )
     assert.include(
       message({ episodic: { recencyWeight: 0, importanceWeight: 0, relevanceWeight: 0 } }),
       "episodic must have a weight above 0"
     )
   })
 
-  it("groups that are no objects are refused", () => {
+  it("rejects groups that are not objects", () => {
     for (const working of [null, 1, "x", []]) {
       assert.isTrue(Either.isLeft(MemoryConfig.make({ working } as unknown as MemoryConfig.Options)), String(working))
     }

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
+import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompactor.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemoryReranker from "../../src/memory/search/MemoryReranker.js"
@@ -42,7 +43,7 @@ const layer = (prompts: Layer.Layer<never>) => {
   return Layer.mergeAll(
     EpisodicCompressor.layerModel(),
     EntityExtractor.layerModel(),
-    HistoryCompactor.layer(),
+    DefaultHistoryCompactor.layer(),
     MemoryReranker.layer()
   ).pipe(
     Layer.provide(Layer.merge(TokenCounter.layerApproximate(), ModelRouter.layerDefault)),
@@ -58,7 +59,7 @@ const systemsAsked = (pattern: string) =>
   })
 
 describe("prompts of memory", () => {
-  it("each step has somebody who asks it", () => {
+  it("uses every prompt in some step", () => {
     assert.deepStrictEqual(
       Array.from(new Set(DefaultPrompts.memorySteps.map(({ pattern }) => pattern))).toSorted(),
       Object.keys(asking).toSorted()
@@ -66,7 +67,7 @@ describe("prompts of memory", () => {
   })
 
   for (const pattern of Object.keys(asking)) {
-    it.effect(`${pattern} asks with the prompts of the library and custom instructions`, () =>
+    it.effect(`uses the prompts of the library and custom instructions: ${pattern}`, () =>
       Effect.gen(function* () {
         const plain = yield* Effect.provide(systemsAsked(pattern), layer(Layer.empty))
         assert.isAbove(plain.length, 0)

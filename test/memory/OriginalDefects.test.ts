@@ -56,58 +56,56 @@ describe("consolidation has an effect", () => {
     Layer.provide(TokenCounter.layerApproximate())
   )
 
-  it.effect(
-    "pruned entries are deleted, summaries stored, facts read and counted, for all owners, without being told",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* MemoryStore.MemoryStore
-        const semantic = yield* SemanticMemory.SemanticMemory
-        const scheduler = yield* ConsolidationScheduler.ConsolidationScheduler
-        for (const ownerId of ["ann", "bob"]) {
-          yield* store.storeMany([
-            entry("double", "Paris is the capital of France", { ownerId }),
-            entry("double2", "paris is the capital of france", { ownerId }),
-            entry("faded", "says hello", { ownerId, timestamp: now - 300 * DAY }),
-            entry("idle", "says hm", { ownerId, importance: 0.01 }),
-            ...Array.from({ length: 6 }, (_, index) =>
-              entry(`talk${index}`, `Item${index} is a thing`, { ownerId, timestamp: now - 9 * DAY + index })
-            ),
-            entry("young", "Paris is the capital of France", { ownerId, timestamp: now - 1000, importance: 0 })
-          ])
-        }
-        yield* TestClock.adjust("1 hour")
+  it.effect("deletes pruned entries, stores summaries and extracts facts for all owners automatically", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryStore.MemoryStore
+      const semantic = yield* SemanticMemory.SemanticMemory
+      const scheduler = yield* ConsolidationScheduler.ConsolidationScheduler
+      for (const ownerId of ["ann", "bob"]) {
+        yield* store.storeMany([
+          entry("double", "Paris is the capital of France", { ownerId }),
+          entry("double2", "paris is the capital of france", { ownerId }),
+          entry("faded", "says hello", { ownerId, timestamp: now - 300 * DAY }),
+          entry("idle", "says hm", { ownerId, importance: 0.01 }),
+          ...Array.from({ length: 6 }, (_, index) =>
+            entry(`talk${index}`, `Item${index} is a thing`, { ownerId, timestamp: now - 9 * DAY + index })
+          ),
+          entry("young", "Paris is the capital of France", { ownerId, timestamp: now - 1000, importance: 0 })
+        ])
+      }
+      yield* TestClock.adjust("1 hour")
 
-        for (const ownerId of ["ann", "bob"]) {
-          const left = yield* store.getRecent({ ownerId, n: 100 })
-          assert.deepStrictEqual(
-            left.map((one) => (MemorySummary.isSummary(one) ? "summary" : one.id)),
-            ["young", "double2", "summary"]
-          )
-          assert.deepStrictEqual(
-            left[2]?.metadata["compressedIds"],
-            ids("talk0", "talk1", "talk2", "talk3", "talk4", "talk5")
-          )
-          const facts = yield* semantic.queryFacts(ownerId, "Item3")
-          assert.deepStrictEqual(
-            facts.map(({ sources }) => sources),
-            [ids("talk3")]
-          )
-        }
-        const { lastReport } = yield* scheduler.status
-        assert.isTrue(lastReport._tag === "Some")
-        if (lastReport._tag === "None") return
-        const { entitiesExtracted, ...result } = lastReport.value.result
-        assert.strictEqual(lastReport.value.owners, 2)
-        assert.deepStrictEqual(result, {
-          entriesProcessed: 20,
-          entriesConsolidated: 12,
-          entriesPruned: 6,
-          summariesStored: 2,
-          durationMs: 0,
-          dryRun: false
-        })
-        assert.isAtLeast(entitiesExtracted, 14)
-      }).pipe(Effect.provide(layer), (body) => Effect.zipRight(TestClock.setTime(now), body))
+      for (const ownerId of ["ann", "bob"]) {
+        const left = yield* store.getRecent({ ownerId, n: 100 })
+        assert.deepStrictEqual(
+          left.map((one) => (MemorySummary.isSummary(one) ? "summary" : one.id)),
+          ["young", "double2", "summary"]
+        )
+        assert.deepStrictEqual(
+          left[2]?.metadata["compressedIds"],
+          ids("talk0", "talk1", "talk2", "talk3", "talk4", "talk5")
+        )
+        const facts = yield* semantic.queryFacts(ownerId, "Item3")
+        assert.deepStrictEqual(
+          facts.map(({ sources }) => sources),
+          [ids("talk3")]
+        )
+      }
+      const { lastReport } = yield* scheduler.status
+      assert.isTrue(lastReport._tag === "Some")
+      if (lastReport._tag === "None") return
+      const { entitiesExtracted, ...result } = lastReport.value.result
+      assert.strictEqual(lastReport.value.owners, 2)
+      assert.deepStrictEqual(result, {
+        entriesProcessed: 20,
+        entriesConsolidated: 12,
+        entriesPruned: 6,
+        summariesStored: 2,
+        durationMs: 0,
+        dryRun: false
+      })
+      assert.isAtLeast(entitiesExtracted, 14)
+    }).pipe(Effect.provide(layer), (body) => Effect.zipRight(TestClock.setTime(now), body))
   )
 })
 
@@ -122,7 +120,7 @@ describe("retrieval looks at the query", () => {
   }
   const all = Object.entries(texts).map(([id, content]) => entry(id, content))
 
-  it.effect("what is relevant is told from what is not, whatever else is equal", () =>
+  it.effect("separates relevant from irrelevant entries, all else being equal", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* remember(...all)
@@ -138,7 +136,7 @@ describe("retrieval looks at the query", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
   )
 
-  it.effect("recency and importance count once, also where results are ranked again", () =>
+  it.effect("counts recency and importance once, even when results are ranked again", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const store = yield* MemoryStore.MemoryStore
@@ -160,7 +158,7 @@ describe("retrieval looks at the query", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
   )
 
-  it.effect("the least relevance that is asked for is that of the entry, not its whole score", () =>
+  it.effect("compares the minimum relevance with the relevance, not with the whole score", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const store = yield* MemoryStore.MemoryStore
@@ -177,7 +175,7 @@ describe("retrieval looks at the query", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
   )
 
-  it.effect("a cache filters as any other store", () =>
+  it.effect("filters in a cache as in any other store", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* remember(...all.map((one, index) => ({ ...one, metadata: { type: index === 0 ? "note" : "turn" } })))
@@ -198,7 +196,7 @@ describe("retrieval looks at the query", () => {
 })
 
 describe("a context has a budget", () => {
-  it.effect("turns, recalled entries and facts together are never more", () =>
+  it.effect("never exceeds the budget with turns, recalled entries and facts", () =>
     Effect.gen(function* () {
       const working = yield* WorkingMemory.WorkingMemory
       const semantic = yield* SemanticMemory.SemanticMemory
@@ -226,15 +224,15 @@ describe("a context has a budget", () => {
   )
 })
 
-describe("what is configured holds", () => {
-  it.effect("a backend that is named is used, or nothing is", () =>
+describe("configured values apply", () => {
+  it.effect("uses the named backend or fails", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Layer.build(DefaultMemory.layer({ config: { defaultBackend: "database" } })))
       assert.strictEqual(error._tag, "MemorySystemError")
     }).pipe(Effect.scoped)
   )
 
-  it.effect("hooks and events of memory are fired", () =>
+  it.effect("publishes the hooks and events of memory", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const hooks = yield* Hooks.Hooks

@@ -10,7 +10,7 @@ const owners = (conversations: Conversations.Conversations) => new Set(conversat
 describe("Conversations", () => {
   const made = Conversations.make({ ...Conversations.full, seed: 1 })
 
-  it("there are 5,000 turns of ten users and more, over six months, with importance that says nothing", () => {
+  it("have 5,000 turns of at least ten users over six months, with uninformative importance", () => {
     assert.isAtLeast(made.turns.length, 5000)
     assert.isAtLeast(owners(made).size, 10)
     const times = made.turns.map((turn) => turn.timestamp)
@@ -24,7 +24,7 @@ describe("Conversations", () => {
     }
   })
 
-  it("no question shares more than 30 % of its content words with its evidence", () => {
+  it("have no question that shares more than 30 % of its content words with its evidence", () => {
     for (const { evidence, ownerId, text } of made.questions) {
       assert.isAtMost(Conversations.shared(text, evidence.content), 0.3, text)
       assert.strictEqual(evidence.ownerId, ownerId)
@@ -32,7 +32,7 @@ describe("Conversations", () => {
     assert.strictEqual(Conversations.shared("Which dogs bark at the moon?", "a barking dog"), 2 / 3)
   })
 
-  it("every kind of question is asked, and the evidence is of every age", () => {
+  it("have every kind of question, and evidence of every age", () => {
     assert.deepStrictEqual(
       new Set(made.questions.map(({ kind }) => kind)),
       new Set(["attribute", "event", "time", "preference", "indirect", "followUp"])
@@ -42,7 +42,7 @@ describe("Conversations", () => {
     for (const month of [0, 1, 2, 3, 4, 5]) assert.isAtLeast(months.filter((age) => age === month).length, 20)
   })
 
-  it("of every named subject five other turns speak of other matters", () => {
+  it("have five other turns on other matters for every named subject", () => {
     assert.isAtLeast(made.distractors.size, 100)
     const evidence = new Set(made.questions.map((question) => question.evidence.id))
     for (const [subject, turns] of made.distractors) {
@@ -54,7 +54,7 @@ describe("Conversations", () => {
     }
   })
 
-  it("the same seed says the same, another seed something else", () => {
+  it("are the same for the same seed, and differ for another", () => {
     const small = { users: 2, turnsPerUser: 200, days: 30 }
     assert.deepStrictEqual(Conversations.make({ ...small, seed: 7 }), Conversations.make({ ...small, seed: 7 }))
     assert.notDeepEqual(
@@ -71,7 +71,7 @@ describe("recall of retrieval", () => {
   }
 
   it.effect(
-    "default weights lose at most 10 % of what relevance alone finds, and BM25 of others finds less",
+    "loses at most 10 % with default weights compared to relevance alone, and beats plain BM25",
     () =>
       Effect.gen(function* () {
         for (const seed of [11, 12]) {
@@ -89,7 +89,7 @@ describe("recall of retrieval", () => {
   )
 
   it.effect(
-    "the same holds where words and vectors search together",
+    "loses as little with words and vectors together",
     () =>
       Effect.gen(function* () {
         const conversations = Conversations.make({ ...Conversations.full, users: 3, seed: 14 })
@@ -103,7 +103,7 @@ describe("recall of retrieval", () => {
   )
 
   it.effect(
-    "ten times as much talk between the same facts pushes none of them out",
+    "finds all facts among ten times as much talk",
     () =>
       Effect.gen(function* () {
         const conversations = Conversations.make({ users: 2, turnsPerUser: 4000, days: 182, seed: 13 })

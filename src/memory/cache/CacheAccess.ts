@@ -1,5 +1,5 @@
 /**
- * A cache as the memory over it uses it.
+ * Wraps a cache for the memory store on it.
  *
  * @since 0.1.0
  * @internal
@@ -11,10 +11,10 @@ import * as Parallel from "../../internal/fiber/Parallel.js"
 import type * as CacheBackend from "../../llm/CacheBackend.js"
 import { StorageError } from "../entry/MemoryError.js"
 
-/** Requests at once. */
+/** Number of concurrent requests. */
 const CONCURRENCY = 16
 
-/** For so long what has expired can still be counted, in milliseconds. */
+/** Milliseconds for which expired data can still be counted. */
 const GRACE = 86_400_000
 
 /**
@@ -25,22 +25,22 @@ export interface Access {
   readonly prefix: string
   readonly get: (key: string) => Effect.Effect<string | undefined, StorageError>
   readonly getMany: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string | undefined>, StorageError>
-  /** Until a day after all of it has expired; for ever unless told when that is. */
+  /** Expires a day after everything in it has expired; never unless that time is given. */
   readonly set: (
     key: string,
     text: string,
     until?: { readonly latest: number; readonly now: number } | undefined
   ) => Effect.Effect<void, StorageError>
   readonly delete: (key: string) => Effect.Effect<void, StorageError>
-  /** Deletes what nothing refers to any more. What cannot be deleted is left to its expiry, with a warning. */
+  /** Deletes unreferenced keys. Keys that cannot be deleted are left to expire, with a warning. */
   readonly forget: (keys: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Something no other process or call gets. */
+  /** An id that no other process or call gets. */
   readonly unique: Effect.Effect<string>
   readonly warn: (message: string) => Effect.Effect<void>
 }
 
 const failure = (error: CacheBackend.CacheBackendError) =>
-  new StorageError({ message: `The cache under the memory refused to ${error.operation} something`, cause: error })
+  new StorageError({ message: `The cache of the memory failed to ${error.operation} a value`, cause: error })
 
 const unique = Effect.zipWith(
   Random.next,

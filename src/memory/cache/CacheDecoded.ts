@@ -1,5 +1,5 @@
 /**
- * The entries of one owner as they were read from a cache, in the indexes that a store in memory has.
+ * The entries of one owner, as read from a cache, in the indexes of an in-memory store.
  *
  * @since 0.1.0
  * @internal
@@ -13,7 +13,7 @@ import { type Held, OwnerEntries } from "../search/OwnerEntries.js"
 import type { Scratch } from "../text/LexicalIndex.js"
 import { queryTerms, type TextAnalyzer } from "../text/TextAnalyzer.js"
 
-/** Whether the same entry has other access figures: no index looks at them. */
+/** Whether only the access count or time differs, which no index uses. */
 const isRecount = (before: MemoryEntry, after: MemoryEntry): boolean =>
   before.content === after.content &&
   before.timestamp === after.timestamp &&
@@ -43,7 +43,7 @@ export class CacheDecoded {
     return this.entries.get(id)?.entry
   }
 
-  /** In the place of what the id had. */
+  /** Replaces the entry of the same id. */
   put(entry: MemoryEntry): void {
     const item = this.entries.get(entry.id)
     if (item !== undefined && isRecount(item.entry, entry)) {

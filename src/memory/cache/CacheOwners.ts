@@ -1,6 +1,6 @@
 /**
- * Who has entries in a cache: names in ascending chunks, so that neither a new owner nor a page of them costs more when
- * there are many.
+ * Lists the owners of a cache in ascending chunks, so that adding an owner or reading a page costs the same for any
+ * number of owners.
  *
  * @since 0.1.0
  * @internal
@@ -19,14 +19,14 @@ type Chunk = readonly [from: string, key: string]
  * @category models
  */
 export interface CacheOwners {
-  /** A name that is there stays. */
+  /** Does nothing if the name is listed. */
   readonly add: (ownerId: string) => Effect.Effect<void, StorageError>
   readonly remove: (ownerId: string) => Effect.Effect<void, StorageError>
   /** The first names after this one, ascending. */
   readonly page: (after: string | undefined, limit: number) => Effect.Effect<ReadonlyArray<string>, StorageError>
 }
 
-/** The chunk a name belongs to. */
+/** The chunk that a name belongs to. */
 const chunkOf = (chunks: ReadonlyArray<Chunk>, name: string): number => {
   let low = 0
   let high = chunks.length
@@ -39,8 +39,8 @@ const chunkOf = (chunks: ReadonlyArray<Chunk>, name: string): number => {
 }
 
 /**
- * Changes of one process come one after the other. What cannot be read counts as evicted; an owner comes back with its
- * next change after its entries were read anew.
+ * Changes of one process are sequential. An unreadable chunk counts as evicted; its owners return with their next
+ * change after their entries were read again.
  *
  * @since 0.1.0
  * @category constructors
@@ -54,7 +54,7 @@ export const make = (access: Access): CacheOwners => {
   const write = (key: string, owners: ReadonlyArray<string>) => access.set(key, Records.encodeOwners(owners))
   const fresh = Effect.map(access.unique, (unique) => Records.ownersKey(access.prefix, unique))
 
-  /** Between two changes of a chunk that is parted, its upper half is in both: the root says whose it is. */
+  /** While a chunk is being split, its upper half is in both chunks until the root changes. */
   const read = (chunks: ReadonlyArray<Chunk>, at: number): Effect.Effect<ReadonlyArray<string>, StorageError> => {
     const chunk = chunks[at]
     if (chunk === undefined) return Effect.succeed([])

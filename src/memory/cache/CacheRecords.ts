@@ -1,10 +1,9 @@
 /**
- * What a store of memory writes into a cache, and under which keys.
+ * Encodes the records that the memory store writes into a cache, and their keys.
  *
- * The entries of an owner stand in segments, the keys of segments on pages, the keys of pages in a head. What changes
- * is written under new keys, from the segments up; the head comes last, and with it all of it counts at once. So a
- * change writes a few small values however many entries there are, and a head that has not changed says that nothing
- * has.
+ * The entries of an owner are in segments, the keys of segments on pages, the keys of pages in a head. A change writes
+ * new keys, from the segments up. The head is written last and makes the whole change effective at once. So a change
+ * writes a few small values however many entries there are, and an unchanged head means that nothing has changed.
  *
  * @since 0.1.0
  * @internal
@@ -18,7 +17,7 @@ import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { MemoryStoreError } from "../entry/MemoryError.js"
 
 /**
- * Keys of records with the earliest and the latest time at which entries in it expire; `null` is never.
+ * A key of a record, with the earliest and latest time at which its entries expire. `null` means never.
  *
  * @since 0.1.0
  * @category models
@@ -56,8 +55,8 @@ const Head = Schema.Struct({
 })
 
 /**
- * The version is another one after each change. `dead` are the keys that this change has replaced: whoever still reads
- * by the head before finds them, and the next change deletes them.
+ * The version differs after each change. `dead` lists the keys that this change replaced: readers of the previous head
+ * can still find them, and the next change deletes them.
  *
  * @since 0.1.0
  * @category models
@@ -78,7 +77,7 @@ const Owners = Schema.Struct({ owners: Schema.Array(Schema.String) })
 const Root = Schema.Struct({ chunks: Schema.Array(Schema.Tuple(Schema.String, Schema.String)) })
 
 /**
- * `undefined` for what this module did not write. What was parsed is given as it is: decoding would lose keys like
+ * `undefined` for texts that this module did not write. Returns the parsed value itself: decoding would lose keys like
  * `__proto__`.
  */
 const reader = <A>(schema: Schema.Schema<A>) => {
@@ -100,7 +99,7 @@ const readSegment = reader(Segment)
 export const encodeHead = (head: Head): string =>
   JSON.stringify({ format: FORMAT, ...head, pages: head.pages.map(encodeReference) })
 /**
- * `undefined` for what is no head of this owner.
+ * `undefined` if it is not a head of this owner.
  *
  * @since 0.1.0
  * @category decoding
@@ -129,7 +128,7 @@ export const decodePage = (text: string): ReadonlyArray<Reference> | undefined =
  */
 export const encodeSegment = (entries: ReadonlyArray<MemoryEntry>): string => JSON.stringify({ entries })
 /**
- * `undefined` when there is anything else in it than entries of this owner.
+ * `undefined` if it contains anything but entries of this owner.
  *
  * @since 0.1.0
  * @category decoding
@@ -158,7 +157,7 @@ export const encodeOwners = (owners: ReadonlyArray<string>): string => JSON.stri
 export const decodeOwners: (text: string) => typeof Owners.Type | undefined = reader(Owners)
 
 /**
- * Chunks of owners: from which name on (the first from `""` on), and the key.
+ * Chunks of owners: their first name (`""` for the first chunk) and their key.
  *
  * @since 0.1.0
  * @category encoding
@@ -173,7 +172,7 @@ export const decodeRoot: (text: string) => typeof Root.Type | undefined = reader
 
 const MAX_NAME = 96
 
-/** One name for each owner, also where names of keys are files and capitals make no difference. */
+/** A distinct name for each owner, even where keys are file names and case does not matter. */
 const nameOf = (ownerId: string): string => {
   const name = ownerId.replace(/[^a-z0-9_-]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
   return name.length <= MAX_NAME ? name : `~${Sha256.hex(name)}`
@@ -185,7 +184,7 @@ const nameOf = (ownerId: string): string => {
  */
 export const headKey = (prefix: string, ownerId: string): string => `${prefix}:index:${nameOf(ownerId)}`
 /**
- * Where something of an owner is written, once; `unique` is never used again.
+ * The key of a record of an owner. `unique` must not be used again.
  *
  * @since 0.1.0
  * @category keys

@@ -1,5 +1,5 @@
 /**
- * Which entries of an owner stand in which segment, and what has to be written anew when some of them change.
+ * Assigns the entries of an owner to segments, and tracks which segments to write when entries change.
  *
  * @since 0.1.0
  * @internal
@@ -9,16 +9,16 @@ import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { Reference } from "./CacheRecords.js"
 import * as Records from "./CacheRecords.js"
 
-/** What one write takes with it is bounded by these: entries and characters of a segment, segments of a page. */
+/** Bounds of one write: entries and characters of a segment, segments of a page. */
 const MAX_ENTRIES = 32
 const MAX_CHARACTERS = 32_768
 const MAX_SEGMENTS = 64
-/** A segment with no more than this gives it up, so that deletions leave no trail of segments that are nearly empty. */
+/** A segment with at most this many entries is dissolved, so that deletions leave no trail of nearly empty segments. */
 const FEW_ENTRIES = MAX_ENTRIES / 4
 const FEW_CHARACTERS = MAX_CHARACTERS / 4
 
 /**
- * An entry and how many characters it is written in.
+ * An entry and its length when written.
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +30,7 @@ export interface Written {
 
 const never = Number.POSITIVE_INFINITY
 
-/** Under which key it is written; `""` while it never was. */
+/** The key it is written under; `""` if it never was. */
 interface Dated {
   key: string
   soonest: number
@@ -61,16 +61,16 @@ const fits = (segment: Segment, characters: number): boolean =>
   (segment.entries.size < MAX_ENTRIES && segment.characters + characters <= MAX_CHARACTERS)
 
 /**
- * What is to be written, each under a key of its own.
+ * A record to write under its own key.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Writing {
   readonly text: string
-  /** When the last entry in it expires. */
+  /** When its last entry expires. */
   readonly latest: number
-  /** The key under which it has been written. */
+  /** Called with the key it was written under. */
   readonly done: (key: string) => void
 }
 
@@ -99,7 +99,7 @@ export class CacheSegments {
     }
   }
 
-  /** Ids of what has expired. */
+  /** Ids of expired entries. */
   expired(now: number): ReadonlyArray<EntryId> {
     const found: Array<EntryId> = []
     for (const page of this.pages) {
@@ -113,8 +113,7 @@ export class CacheSegments {
   }
 
   /**
-   * A page as it was read; segments that were not found are left out, and the page is written anew with the next
-   * change.
+   * Restores a page as it was read. Missing segments are left out, and the next change rewrites the page.
    */
   restore(
     page: Reference,
@@ -139,7 +138,7 @@ export class CacheSegments {
     if (restored.segments.length === 0) this.dropPage(restored)
   }
 
-  /** A page that was not found. */
+  /** Records a page that was not found. */
   lost(page: Reference): void {
     this.dead.push(page.key)
   }
@@ -169,8 +168,8 @@ export class CacheSegments {
   }
 
   /**
-   * What has changed, in the order in which it is to be written; once all of it is done, `references` has the keys of
-   * the pages.
+   * The changed records, in the order in which to write them. When all are done, `references` has the keys of the
+   * pages.
    */
   *writings(): Generator<Writing, void> {
     for (const segment of this.changedSegments) {
@@ -203,14 +202,14 @@ export class CacheSegments {
     return this.pages
   }
 
-  /** Keys that are no longer referred to, since the last time somebody asked. */
+  /** Returns the keys that became unreferenced since the last call. */
   takeDead(): ReadonlyArray<string> {
     const { dead } = this
     this.dead = []
     return dead
   }
 
-  /** All keys that are written. */
+  /** All written keys. */
   keys(): ReadonlyArray<string> {
     const keys = [...this.dead]
     for (const page of this.pages) {

@@ -1,5 +1,5 @@
 /**
- * What the strategies of one round want, checked and put together into one change.
+ * Validates the proposals of one round's strategies and combines them into one change.
  *
  * @internal
  * @since 0.1.0
@@ -13,7 +13,7 @@ import { ConsolidationError } from "../entry/MemoryError.js"
 import * as MemorySummary from "../episodic/MemorySummary.js"
 import type { ConsolidationStrategy, Proposal } from "./MemoryConsolidator.js"
 
-/** What became of the entries that one strategy named. */
+/** What one strategy did to the entries it named. */
 export interface Deed {
   readonly strategy: string
   readonly pruned: ReadonlyArray<EntryId>
@@ -21,27 +21,27 @@ export interface Deed {
 }
 
 export interface Round {
-  /** What is left so far, oldest first. */
+  /** The remaining entries, oldest first. */
   readonly entries: () => ReadonlyArray<MemoryEntry>
-  /** Takes a proposal over, or says why it is refused. */
+  /** Accepts a proposal, or returns why it is rejected. */
   readonly accept: (
     strategy: Pick<ConsolidationStrategy<unknown>, "name">,
     proposal: Proposal
   ) => ConsolidationError | undefined
-  /** The deletions and what is to be stored. */
+  /** The deletions and the entries to store. */
   readonly change: () => { readonly [K in keyof Required<Change>]: NonNullable<Change[K]> }
   readonly deeds: ReadonlyArray<Deed>
-  /** Entries that were there and go, as they were. */
+  /** Entries that existed before and are removed, in their original state. */
   readonly leaving: () => { readonly pruned: ReadonlyArray<MemoryEntry>; readonly replaced: ReadonlyArray<MemoryEntry> }
-  /** Entries that stay and change, as they were. */
+  /** Entries that stay and change, in their original state. */
   readonly changing: () => ReadonlyArray<MemoryEntry>
-  /** Entries that were not there before. */
+  /** Entries that did not exist before. */
   readonly added: () => ReadonlyArray<MemoryEntry>
 }
 
 const isEntry = Schema.is(MemoryEntry)
 
-/** Whether it is a summary of these entries already. */
+/** Whether the entry is already a summary of these entries. */
 export const standsFor = (entry: MemoryEntry, ids: ReadonlyArray<EntryId>): boolean => {
   const named = new Set(ids)
   const own = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
@@ -56,22 +56,22 @@ export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Rou
   const deeds: Array<Deed> = []
   const refuse = (strategy: string, why: string) =>
     new ConsolidationError({
-      message: `What the strategy ${JSON.stringify(strategy.slice(0, 64))} proposed is refused: ${why}`,
-      hint: "A strategy may name each entry that it was shown once"
+      message: `What the strategy ${JSON.stringify(strategy.slice(0, 64))} proposed is invalid: ${why}`,
+      hint: "A strategy may name each entry of its batch once"
     })
 
-  /** Why a proposal is no good, before anything of it is taken over. */
+  /** Why a proposal is invalid. Checked before any of it is accepted. */
   const fault = ({ prune = [], replace = [], update = [] }: Proposal): string | undefined => {
     const named = new Set<EntryId>()
     for (const id of [...prune, ...replace.flatMap(({ ids }) => ids), ...update.map(({ id }) => id)]) {
-      if (!left.has(id)) return "it names an entry that it was not shown"
+      if (!left.has(id)) return "it names an entry that is not in the batch"
       if (named.has(id)) return "it names an entry twice"
       named.add(id)
     }
     const summaries = new Set<EntryId>()
     for (const { ids, summary } of replace) {
-      if (ids.length < 2) return "a summary stands for fewer than two entries"
-      if (!isEntry(summary)) return "a summary is no entry"
+      if (ids.length < 2) return "a summary covers fewer than two entries"
+      if (!isEntry(summary)) return "a summary is not a valid entry"
       if (summary.ownerId !== ownerId) return "a summary belongs to another owner"
       const known = left.get(summary.id) ?? before.get(summary.id)
       if (summaries.has(summary.id) || (known !== undefined && !standsFor(known, ids))) {
@@ -80,7 +80,7 @@ export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Rou
       summaries.add(summary.id)
     }
     for (const entry of update) {
-      if (!isEntry(entry)) return "what it changes is no entry any more"
+      if (!isEntry(entry)) return "a changed entry is not valid"
       if (entry.ownerId !== ownerId) return "it gives an entry to another owner"
       if (entry.timestamp !== left.get(entry.id)?.timestamp) return "it moves an entry in time"
     }

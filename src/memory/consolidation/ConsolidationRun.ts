@@ -1,5 +1,5 @@
 /**
- * One run of consolidation for one owner.
+ * Runs one consolidation for one owner.
  *
  * @internal
  * @since 0.1.0
@@ -38,25 +38,25 @@ const builtIn: ReadonlySet<string> = new Set([
   "summarize"
 ])
 
-/** Characters of entries in memory at once. */
+/** Maximum characters of entries in memory at once. */
 const windowCharacters = 8_000_000
 
-/** Ids a store is asked for at once. */
+/** Maximum ids in one request to the store. */
 const asked = 500
 
-/** The earliest time there is. */
+/** The earliest valid time. */
 const beginning = -8.64e15
 
-/** Entries that a pass takes away, as a part of those it looked at, for it to have been worth it. */
+/** The share of its entries that a pass must remove to be worthwhile. */
 const fair = 1 / 16
 
 /**
- * Passes of a run at most that were not worth it: otherwise doubles that stand in the right places would take one pass
+ * Maximum number of passes that were not worthwhile. Otherwise duplicates in adverse positions could take one pass
  * each.
  */
 const patience = 16
 
-/** How often a round is begun anew because somebody changed what it was about to change. */
+/** How often a round is retried after another writer changed its entries. */
 const attempts = 3
 
 type Counts = { -readonly [K in keyof ConsolidationResult]: ConsolidationResult[K] }
@@ -67,13 +67,13 @@ interface Context extends Setup {
   readonly now: number
   readonly agedBefore: number
   readonly counts: Counts
-  /** Entries of this window that facts were read from in this run. */
+  /** Entries of this window whose facts were extracted in this run. */
   readonly read: Set<EntryId>
-  /** Summaries of this run: what a later page brings of them was not there before. */
+  /** Summaries of this run. A later page that contains them brings no new entries. */
   readonly made: Set<EntryId>
 }
 
-/** The mark of entries that facts were read from already. */
+/** The metadata key that marks entries whose facts were extracted. */
 export const factsRead = "factsRead"
 
 const isRead = (entry: MemoryEntry): boolean =>
@@ -81,7 +81,7 @@ const isRead = (entry: MemoryEntry): boolean =>
 
 const mark = (entry: MemoryEntry): MemoryEntry => ({ ...entry, metadata: { ...entry.metadata, [factsRead]: true } })
 
-/** Entries facts are still to be read from. What a system was told is nothing it found out. */
+/** Entries whose facts are still to be extracted. System entries are instructions, not findings. */
 const unread = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> =>
   entries.filter((entry) => entry.role !== "system" && !isRead(entry))
 
@@ -96,7 +96,7 @@ const ingest = (context: Context, entries: ReadonlyArray<MemoryEntry>): Effect.E
 const batches = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
 
-/** What the store has now, of these entries. */
+/** The current state of these entries in the store. */
 const current = (
   context: Context,
   entries: ReadonlyArray<MemoryEntry>
@@ -136,13 +136,13 @@ const propose = Effect.fnUntraced(function* (context: Context, entries: Readonly
   return round
 })
 
-/** What a summary says that it replaces. */
+/** The ids that a summary replaces. */
 const idsOf = (entry: MemoryEntry): ReadonlyArray<EntryId> => {
   const ids = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
   return Array.isArray(ids) ? ids : []
 }
 
-/** A summary of nothing but what facts were read from has no more to say. */
+/** Marks a summary whose entries were all read: it has no further facts. */
 const inheriting = (context: Context, replaced: ReadonlyArray<MemoryEntry>) => {
   const read = new Set(replaced.filter((entry) => isRead(entry) || context.read.has(entry.id)).map(({ id }) => id))
   return (entry: MemoryEntry): MemoryEntry => {
@@ -151,16 +151,16 @@ const inheriting = (context: Context, replaced: ReadonlyArray<MemoryEntry>) => {
   }
 }
 
-/** What a round is about to change, as it is now. */
+/** The current state of the entries that a round changes. */
 interface Standing {
   readonly found: ReadonlyArray<MemoryEntry>
-  /** Summaries that are there already. */
+  /** Summaries that exist already. */
   readonly taken: number
 }
 
 /**
- * Carries a round out in one step and gives what is left; nothing when what it was about to change has changed
- * meanwhile: then it did nothing.
+ * Applies a round in one step and returns the remaining entries. Does nothing and returns `undefined` if an affected
+ * entry has changed in the meantime.
  */
 const commit = Effect.fnUntraced(function* (context: Context, round: ConsolidationRound.Round) {
   const { counts, telemetry, ownerId, store } = context
@@ -182,14 +182,13 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
         const entry = found.get(summary.id)
         return entry === undefined ? [] : [{ entry, summary }]
       })
-      // Entries that came back after they were summarised get the summary they had.
+      // Entries that were stored again after they were summarized get the same summary.
       return taken.every(({ entry, summary }) => ConsolidationRound.standsFor(entry, idsOf(summary)))
         ? Effect.succeed({ taken: taken.length, found: Array.from(found.values()) })
-        : new ConsolidationError({ message: "A summary has the id of an entry that is too young to be touched" })
+        : new ConsolidationError({ message: "A summary has the id of an entry that is too young to change" })
     }
   )
-  // Strategies may have taken their time, and so may reading facts: what was forgotten meanwhile is neither read nor
-  // summarised.
+  // Strategies and fact extraction take time. Entries that were forgotten meanwhile are neither read nor summarized.
   let there = yield* known
   if (there === undefined) return undefined
   const reading =
@@ -227,7 +226,7 @@ const pretend = (context: Context, round: ConsolidationRound.Round): void => {
   context.counts.summariesStored += round.added().length
 }
 
-/** Reads facts from what stays, once. */
+/** Extracts facts from the remaining entries, once. */
 const readFacts = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
   for (const batch of batches(unread(entries), context.batchSize)) {
     const same = (found: Map<EntryId, MemoryEntry>): ReadonlyArray<MemoryEntry> =>
@@ -244,7 +243,7 @@ const readFacts = Effect.fnUntraced(function* (context: Context, entries: Readon
   }
 })
 
-/** Asks the strategies about these entries until none of them has anything more to go; says whether anything went. */
+/** Calls the strategies for these entries until none removes anything more. Returns whether anything was removed. */
 const settle = Effect.fnUntraced(function* (context: Context, window: ReadonlyArray<MemoryEntry>) {
   let entries = window
   let shrank = false
@@ -274,13 +273,13 @@ const settle = Effect.fnUntraced(function* (context: Context, window: ReadonlyAr
 })
 
 interface Pass {
-  /** Another one could find more. */
+  /** Another pass could find more. */
   readonly isOpen: boolean
-  /** It has taken away a fair part of what it looked at. */
+  /** It removed a fair share of what it examined. */
   readonly isFruitful: boolean
 }
 
-/** All aged entries, window by window. */
+/** Processes all aged entries, window by window. */
 const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean): Effect.fn.Return<Pass, MemoryError> {
   const { counts } = context
   const gone = () => counts.entriesPruned + counts.entriesConsolidated - counts.summariesStored
@@ -309,7 +308,7 @@ const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean): E
     Effect.forEach(
       chunk,
       (entry) => {
-        // A summary that this pass made and that comes up again behind its entries.
+        // A summary that this pass made and that is read again after its entries.
         if (context.made.has(entry.id) && !earlier.has(entry.id)) return Effect.void
         window.push(entry)
         characters += entry.content.length

@@ -1,5 +1,5 @@
 /**
- * Consolidates the memory of everybody, again and again.
+ * The consolidation scheduler port: consolidates the memory of all owners.
  *
  * @since 0.1.0
  */
@@ -12,16 +12,16 @@ import type { MemoryStoreFailure } from "../entry/MemoryError.js"
 import * as MemoryConsolidator from "./MemoryConsolidator.js"
 
 /**
- * What one run over all owners did. `result` sums up the owners that did not fail.
+ * The outcome of one run over all owners. `result` sums the owners that did not fail.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Report {
   readonly result: MemoryConsolidator.ConsolidationResult
-  /** Owners that were consolidated. */
+  /** Number of owners that were consolidated. */
   readonly owners: number
-  /** Owners whose consolidation failed. */
+  /** Number of owners whose consolidation failed. */
   readonly failed: number
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -34,13 +34,12 @@ export interface Report {
 export interface Status {
   readonly running: boolean
   /**
-   * When the last run that ended began, in milliseconds since the epoch. Those of earlier processes count where they
-   * are known.
+   * When the last completed run began, in milliseconds since the epoch. Includes runs of earlier processes, if known.
    */
   readonly lastRun: Option.Option<number>
-  /** What the last run of this process did. */
+  /** The report of the last run of this process. */
   readonly lastReport: Option.Option<Report>
-  /** When the next one is due; nothing where none is planned. */
+  /** When the next run is due. None if none is planned. */
   readonly nextRunAt: Option.Option<number>
 }
 
@@ -50,8 +49,8 @@ export interface Status {
  */
 export interface Service {
   /**
-   * Consolidates everybody now, one after the other; while another run is under way it waits for that one first. An
-   * owner that fails is logged and counted, and the others go on. Fails only when it cannot be found out who there is.
+   * Consolidates all owners now, one after another. Waits for a run in progress first. An owner that fails is logged
+   * and counted, and the run continues. Fails only if the owners cannot be listed.
    */
   readonly runOnce: Effect.Effect<Report, MemoryStoreFailure>
   readonly status: Effect.Effect<Status>

@@ -1,9 +1,8 @@
 /**
- * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of
- * much that is old.
+ * The consolidation strategies: remove duplicates, faded and unimportant entries, and fade importance.
  *
- * No strategy here touches entries of the role `system`. Calls of tools and their results (`ToolPairs`) go together or
- * not at all.
+ * No strategy here changes entries of the role `system`. Tool calls and their results (`ToolPairs`) go together or not
+ * at all.
  *
  * @since 0.1.0
  */
@@ -23,10 +22,10 @@ const share = (given: number | undefined, otherwise: number): number =>
 const millis = (given: Duration.DurationInput | undefined, otherwise: Duration.DurationInput): number =>
   Math.max(1, Duration.toMillis(given ?? otherwise))
 
-/** The loss of what halves in `halfLife` each: 1 at once, 0.5 after one of them, 0.25 after two. */
+/** What remains of a value that halves every `halfLife`: 1 at first, 0.5 after one half-life, 0.25 after two. */
 const remaining = (age: number, halfLife: number): number => Math.exp((-Math.LN2 * Math.max(0, age)) / halfLife)
 
-/** When an entry was said or recalled last, whichever is later. */
+/** When an entry was created or last recalled, whichever is later. */
 const lastUse = (entry: MemoryEntry): number =>
   Math.max(entry.timestamp, entry.lastAccessedAt ?? Number.NEGATIVE_INFINITY)
 
@@ -44,7 +43,7 @@ const pruning =
 const field = (entry: MemoryEntry, key: string): unknown =>
   Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
 
-/** When the first of its doubles was said: kept in the metadata, for an entry does not move in time. */
+/** The metadata key for the time of the earliest duplicate: an entry does not move in time. */
 const FIRST_SAID = "firstSaidAt"
 
 const firstSaid = (entry: MemoryEntry): number => {
@@ -52,10 +51,13 @@ const firstSaid = (entry: MemoryEntry): number => {
   return typeof first === "number" ? Math.min(first, entry.timestamp) : entry.timestamp
 }
 
-/** Values of one list at most. */
+/** Maximum values of one joined list. */
 const maxJoined = 64
 
-/** The lists of both (entities, links), each value once; all else is of the one that stays. */
+/**
+ * Joins the lists of both entries (entities, links) without duplicates. Everything else comes from the entry that
+ * stays.
+ */
 const joinedLists = (entry: MemoryEntry, double: MemoryEntry): ReadonlyArray<readonly [string, unknown]> =>
   Object.entries(double.metadata).flatMap(([key, theirs]) => {
     const own = field(entry, key)
@@ -64,7 +66,10 @@ const joinedLists = (entry: MemoryEntry, double: MemoryEntry): ReadonlyArray<rea
     return all.length === (own?.length ?? 0) ? [] : [[key, all] as const]
   })
 
-/** What stays is worth what its double was: nothing that would have outlived another strategy goes by way of it. */
+/**
+ * The remaining entry is worth as much as its duplicate, so that nothing is lost that would have survived the other
+ * strategies.
+ */
 const takingOver = (entry: MemoryEntry, double: MemoryEntry): MemoryEntry => {
   const accessCount = Math.max(entry.accessCount ?? 0, double.accessCount ?? 0)
   const used = Math.max(lastUse(entry), lastUse(double))
@@ -87,27 +92,26 @@ const takingOver = (entry: MemoryEntry, double: MemoryEntry): MemoryEntry => {
   }
 }
 
-/** Texts between two yields. */
+/** Number of texts between two yields. */
 const turn = 512
 
 /**
- * Of entries that say the same the newest one stays. It takes over the highest importance and number of recalls of its
- * doubles, what their lists of metadata name (`entities`), how long they last, and when the first was said
- * (`metadata.firstSaidAt`). Doubles differ in white space, in marks that part sentences, in case, or in words said
- * twice in a row, and in nothing else: what differs in a figure, a sign, a name, a denial or in any other word may be a
- * correction, and stays.
+ * Of entries that say the same, the newest stays. It inherits the highest importance and number of recalls of its
+ * duplicates, the values of their metadata lists (`entities`), the latest expiry, and the time of the earliest
+ * (`metadata.firstSaidAt`). Duplicates may differ in white space, sentence punctuation, case and immediately repeated
+ * words. Entries that differ in a digit, a sign, a name, a negation or any other word may be corrections, and stay.
  *
- * Entries of different roles, sessions or kinds (`metadata.type`) are no doubles: a session would lose what another one
- * keeps. Nor is what a session said before and since it was taken back to an earlier turn. Of a session that may have
- * branches only what was said again at once is a double, and the first of it stays, for branches have what was said
- * before them. Neither are summaries, nor calls of tools and their results.
+ * Entries of different roles, sessions or kinds (`metadata.type`) are not duplicates: a session would lose what another
+ * one keeps. Neither are entries from before and after a session was rewound to an earlier turn. In a session that may
+ * have branches, only an immediate repetition is a duplicate, and the first one stays, because branches share what
+ * precedes them. Summaries, tool calls and their results are never duplicates.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const deduplication = (options?: {
   /**
-   * Compares entries of different sessions, too. What goes is then missing where a branch recalls its own sessions.
+   * Also compares entries of different sessions. A branch then no longer recalls what was removed from its sessions.
    * Default false.
    */
   readonly acrossSessions?: boolean | undefined
@@ -118,10 +122,10 @@ export const deduplication = (options?: {
     name: "deduplication",
     propose: Effect.fnUntraced(function* ({ agedBefore, entries }) {
       const prune: Array<EntryId> = []
-      /** By what it says and where: the one that stays so far. */
+      /** By content and place: the entry that stays so far. */
       const staying = new Map<string, MemoryEntry>()
       const changed = new Map<EntryId, MemoryEntry>()
-      /** By way: what was said last. */
+      /** By lineage: the key of the previous entry. */
       const last = new Map<string, string>()
       let read = 0
       for (const unit of EntryGroups.units(entries, agedBefore)) {
@@ -154,18 +158,18 @@ export const deduplication = (options?: {
 }
 
 /**
- * What nobody needed for long goes: entries of which less than `threshold` remains, exp(-ln 2 · age / half-life). The
- * age counts from when an entry was said or recalled last. With the defaults that is after 130 days.
+ * Removes faded entries: those of which less than `threshold` remains, exp(-ln 2 · age / half-life). Age counts from
+ * the creation or the last recall. With the defaults that is after 130 days.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const recencyDecay = (options?: {
-  /** 30 days unless set. */
+  /** Default 30 days. */
   readonly halfLife?: Duration.DurationInput | undefined
-  /** 0.05 unless set. */
+  /** Default 0.05. */
   readonly threshold?: number | undefined
-  /** Entries at least so important stay, however old. Recency alone decides unless set. */
+  /** Entries of at least this importance stay, however old. By default recency alone decides. */
   readonly spareImportance?: number | undefined
 }): ConsolidationStrategy => {
   const halfLife = millis(options?.halfLife, "30 days")
@@ -180,15 +184,15 @@ export const recencyDecay = (options?: {
 }
 
 /**
- * What does not matter goes: entries below an importance, unless they were recalled often enough to show that they do.
+ * Removes entries below an importance, unless they were recalled often enough to show that they matter.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const accessFrequency = (options?: {
-  /** 0.1 unless set. */
+  /** Default 0.1. */
   readonly importanceThreshold?: number | undefined
-  /** Recalls that keep an unimportant entry; 3 unless set. */
+  /** Number of recalls that keep an unimportant entry. Default 3. */
   readonly minAccesses?: number | undefined
 }): ConsolidationStrategy => {
   const threshold = share(options?.importanceThreshold, 0.1)
@@ -199,7 +203,7 @@ export const accessFrequency = (options?: {
   }
 }
 
-/** The importance an entry had before it was weighed anew. */
+/** The metadata key for the importance of an entry before it faded. */
 const BASE = "baseImportance"
 
 const baseOf = (entry: MemoryEntry): number => {
@@ -211,17 +215,17 @@ const baseOf = (entry: MemoryEntry): number => {
 const step = 0.01
 
 /**
- * Lets importance fade: what an entry had (kept in its metadata as `baseImportance`) halves in every half-life since it
- * was said or recalled last, and comes back when it is recalled. Removes nothing by itself; put it before
- * `accessFrequency`, which then does.
+ * Fades importance: the original importance (kept in the metadata as `baseImportance`) halves every half-life since the
+ * creation or last recall, and is restored by a recall. Removes nothing itself. Put it before `accessFrequency`, which
+ * then does.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const timeDecay = (options?: {
-  /** 168 hours unless set. */
+  /** Default 168 hours. */
   readonly halfLife?: Duration.DurationInput | undefined
-  /** No importance falls below it; 0.01 unless set. */
+  /** Importance does not fall below this. Default 0.01. */
   readonly minImportance?: number | undefined
 }): ConsolidationStrategy => {
   const halfLife = millis(options?.halfLife, "168 hours")
@@ -244,7 +248,7 @@ export const timeDecay = (options?: {
 }
 
 /**
- * The strategies of a consolidator that is told nothing else: `deduplication`, `recencyDecay`, `accessFrequency`.
+ * The default strategies of a consolidator: `deduplication`, `recencyDecay`, `accessFrequency`.
  *
  * @since 0.1.0
  * @category constructors

@@ -25,18 +25,18 @@ import * as MemoryConsolidator from "./MemoryConsolidator.js"
  * @category models
  */
 export interface Options {
-  /** From the beginning of one run to that of the next; 1 hour unless set, at least a second. */
+  /** Time between the beginnings of two runs. Default 1 hour, at least a second. */
   readonly interval?: Duration.DurationInput | undefined
   /**
-   * The share of the interval by which a run may come sooner or later, so that many processes do not come at once; 0.1
-   * unless set.
+   * The fraction of the interval by which a run may be early or late, so that many processes do not run at once.
+   * Default 0.1.
    */
   readonly jitter?: number | undefined
-  /** Whose memory; everybody's unless set. */
+  /** The owners to consolidate. Default all. */
   readonly owners?: ReadonlyArray<string> | ((ownerId: string) => boolean) | undefined
-  /** Begins at once, whenever the last run was. Default false. */
+  /** Runs at once, regardless of the last run. Default false. */
   readonly runOnStart?: boolean | undefined
-  /** What to do about an owner that failed before the next run; nothing unless set. */
+  /** Retries an owner that failed. Default none. */
   readonly retry?: Schedule.Schedule<unknown, MemoryError> | undefined
 }
 
@@ -57,7 +57,7 @@ const warn = (message: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logWarning(message), { module: "ConsolidationScheduler" })
 
 /**
- * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ * The tag and message of a failure. Only the word `defect` for a defect, which may reveal private data.
  */
 const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: string }>): string =>
   Option.match(Cause.failureOption(cause), {
@@ -66,8 +66,7 @@ const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: 
   })
 
 const chosen = (store: MemoryStore.Service, owners: Options["owners"]): Stream.Stream<string, MemoryStoreFailure> => {
-  // What memory keeps for itself, such as procedures, is no memory of anybody: entries that read alike are not doubles
-  // there.
+  // Reserved spaces, such as that of procedures, are not memories: similar entries are not duplicates there.
   const all = Stream.filter(store.owners, (ownerId) => !OwnerNamespace.isReserved(ownerId))
   if (owners === undefined) return all
   return typeof owners === "function" ? Stream.filter(all, owners) : Stream.fromIterable(new Set(owners))
@@ -91,7 +90,7 @@ const makeRunner = (
     const mark = yield* LastConsolidation.LastConsolidation
     const oneAtATime = yield* Effect.makeSemaphore(1)
     const lastRun = yield* Effect.catchAll(mark.get, (error) =>
-      Effect.as(warn(`When memory was consolidated last is not known: ${error.message}`), Option.none<number>())
+      Effect.as(warn(`The time of the last consolidation could not be read: ${error.message}`), Option.none<number>())
     )
     let status: Status = { running: false, lastRun, lastReport: Option.none(), nextRunAt: Option.none() }
 
@@ -100,7 +99,7 @@ const makeRunner = (
       return Effect.matchCauseEffect(options?.retry === undefined ? run : Effect.retry(run, options.retry), {
         onSuccess: (result) =>
           Effect.succeed({ ...report, owners: report.owners + 1, result: add(report.result, result) }),
-        // Only of an owner: where this fiber itself is interrupted, nobody is asked.
+        // An interruption of the owner's run only. If this fiber is interrupted, the handler does not run.
         onFailure: (cause) =>
           Effect.as(
             Effect.annotateLogs(warn(`The memory of an owner could not be consolidated: ${reasonOf(cause)}`), {
@@ -120,7 +119,7 @@ const makeRunner = (
       )
       status = { ...status, lastRun: Option.some(startedAt), lastReport: Option.some(report) }
       yield* Effect.catchAll(mark.set(startedAt), (error) =>
-        warn(`When memory was consolidated last could not be kept: ${error.message}`)
+        warn(`The time of the last consolidation could not be stored: ${error.message}`)
       )
       return report
     })
@@ -146,12 +145,12 @@ const makeRunner = (
     }
   })
 
-/** From one run to the next, for ever. */
+/** Runs forever, from one run to the next. */
 const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options | undefined) {
   const interval = Math.max(1000, Duration.toMillis(options?.interval ?? "1 hour"))
   const jitter = Math.min(1, Math.max(0, options?.jitter ?? 0.1))
   const begun = yield* Clock.currentTimeMillis
-  // What was missed is made up for once. A time to come is a clock that went wrong.
+  // Missed runs are made up for once. A last run in the future comes from a wrong clock.
   const last = Math.min(
     begun,
     Option.getOrElse(runner.lastRun, () => begun)
@@ -168,9 +167,9 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
 })
 
 /**
- * Runs while the layer is there, and stops with it: a consolidation that is under way is interrupted, and what it did
- * not finish it did not begin to store. The first run is one interval after the last one that is known (at once when
- * that time is over), else after the layer was built. However many were missed, one makes up for them.
+ * Runs while the layer exists. Closing it interrupts a consolidation in progress, which then stores nothing of its
+ * current step. The first run is due one interval after the last known run (immediately if that time has passed),
+ * otherwise one interval after the layer was built. One run makes up for all that were missed.
  *
  * @since 0.1.0
  * @category layers
@@ -192,7 +191,7 @@ export const layer = (
   )
 
 /**
- * Runs only when it is told to.
+ * Runs only on demand.
  *
  * @since 0.1.0
  * @category layers

@@ -24,28 +24,28 @@ import { type ConsolidationStrategy, MemoryConsolidator, type Service } from "./
  * @category models
  */
 export interface Options<out R = never> {
-  /** In this order; `ConsolidationStrategies.standard()` unless set. */
+  /** The strategies, in this order. Default `ConsolidationStrategies.standard()`. */
   readonly strategies?: ReadonlyArray<ConsolidationStrategy<R>> | undefined
-  /** Entries that were said within it are not touched; 24 hours unless set. */
+  /** Younger entries do not change. Default 24 hours. */
   readonly ageThreshold?: Duration.DurationInput | undefined
-  /** Entries that one summary stands for, and that facts are read from at once; 100 unless set. */
+  /** Maximum entries per summary and per extraction of facts. Default 100. */
   readonly batchSize?: number | undefined
   /**
-   * Which entries facts are read from: all that are old enough (`aged`, marked in their metadata by `factsRead`, so
-   * that it is done once), those that are about to go (`leaving`), or none. `aged` unless set.
+   * The entries to extract facts from: all that are old enough (`aged`; marked by `factsRead` in their metadata, so
+   * that it is done once), those about to be removed (`leaving`), or none. Default `aged`.
    */
   readonly facts?: "aged" | "leaving" | "none" | undefined
   /**
-   * Entries that strategies see together, and that are in memory at once, at most; 10,000 unless set, or fewer where
-   * they have more than 8 million characters. Of an owner who has more, a run goes on until a whole pass changes
-   * nothing, or until 16 passes have each taken away less than a sixteenth of what there is: the next run goes on from
-   * there. A dry run counts one pass, and finds no doubles further apart.
+   * Maximum entries that strategies see together and that are in memory at once. Default 10,000, or fewer if they have
+   * more than 8 million characters. For an owner with more entries, a run continues until a whole pass changes nothing,
+   * or until 16 passes have each removed less than a sixteenth of the entries; the next run continues from there. A dry
+   * run makes one pass, and finds no duplicates that are farther apart.
    */
   readonly window?: number | undefined
 }
 
 /**
- * The mark of entries that facts were read from already.
+ * The metadata key that marks entries whose facts were extracted.
  *
  * @since 0.1.0
  * @category constants
@@ -97,7 +97,7 @@ export const make = <R = never>(
   })
 
 /**
- * Over the stores below. Runs of one owner never overlap in this process.
+ * The consolidator over the stores in context. Runs of one owner never overlap within a process.
  *
  * @since 0.1.0
  * @category layers

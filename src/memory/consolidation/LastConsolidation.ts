@@ -1,5 +1,5 @@
 /**
- * When memory was consolidated last, kept so that what was missed while nothing ran is made up for at once.
+ * Stores when memory was last consolidated, so that a run missed while no process was running is made up for at once.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ import * as CacheBackend from "../../llm/CacheBackend.js"
  * @category models
  */
 export interface Service {
-  /** Milliseconds since the epoch; nothing while it never was. */
+  /** Milliseconds since the epoch. None if it never was. */
   readonly get: Effect.Effect<Option.Option<number>, CacheBackend.CacheBackendError>
   readonly set: (at: number) => Effect.Effect<void, CacheBackend.CacheBackendError>
 }
@@ -29,7 +29,7 @@ export class LastConsolidation extends Context.Tag("effect-lexigram/memory/LastC
 >() {}
 
 /**
- * Known as long as this process runs.
+ * Remembers it for the life of this process.
  *
  * @since 0.1.0
  * @category layers
@@ -54,13 +54,13 @@ const decode = (text: string): Option.Option<number> => {
 }
 
 /**
- * In the cache below, or by `CacheBackend.layerKeyValueStore` in a `KeyValueStore`: known as long as that keeps it.
+ * Stores it in the cache in context (or, with `CacheBackend.layerKeyValueStore`, in a `KeyValueStore`).
  *
  * @since 0.1.0
  * @category layers
  */
 export const layerCache = (options?: {
-  /** `memory:last-consolidation` unless set. */
+  /** Default `memory:last-consolidation`. */
   readonly key?: string | undefined
 }): Layer.Layer<LastConsolidation, never, CacheBackend.CacheBackend> =>
   Layer.effect(

@@ -1,5 +1,5 @@
 /**
- * Keeps memory small and true: doubles and what has faded go, aged groups become summaries, facts are read.
+ * The memory consolidator port: removes duplicate and faded entries, summarizes aged ones and extracts facts.
  *
  * @since 0.1.0
  */
@@ -12,21 +12,21 @@ import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { MemoryError } from "../entry/MemoryError.js"
 
 /**
- * Counts of what really happened, or with `dryRun` of what would have.
+ * Counts of what was done, or with `dryRun` of what would have been done.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const ConsolidationResult = Schema.Struct({
-  /** Looked at. */
+  /** Entries examined. */
   entriesProcessed: Schema.NonNegativeInt,
-  /** Replaced by summaries. */
+  /** Entries replaced by summaries. */
   entriesConsolidated: Schema.NonNegativeInt,
-  /** Removed without a summary. */
+  /** Entries removed without a summary. */
   entriesPruned: Schema.NonNegativeInt,
-  /** Facts that were kept; 0 in a dry run, which reads none. */
+  /** Facts stored; 0 in a dry run, which extracts none. */
   entitiesExtracted: Schema.NonNegativeInt,
-  /** Summaries that were stored. */
+  /** Summaries stored. */
   summariesStored: Schema.NonNegativeInt,
   durationMs: Schema.NonNegative,
   dryRun: Schema.Boolean
@@ -38,7 +38,7 @@ export const ConsolidationResult = Schema.Struct({
 export interface ConsolidationResult extends Schema.Schema.Type<typeof ConsolidationResult> {}
 
 /**
- * The result of a run that looked at nothing.
+ * The result of a run that examined nothing.
  *
  * @since 0.1.0
  * @category constants
@@ -54,21 +54,19 @@ export const emptyResult: ConsolidationResult = {
 }
 
 /**
- * What a strategy wants to be done with some of the entries it was shown. The next strategy does not see those that are
- * to go, and sees the summaries that are to come. What goes beyond that (an entry it was not shown, one that goes
- * twice, a summary of a single entry, of another owner or under the id of some other entry) is refused: a
- * `ConsolidationError`, and nothing of it is done.
+ * The changes that a strategy proposes for entries of its batch. The next strategy does not see entries that are to be
+ * removed, and sees proposed summaries. An invalid proposal (an entry that is not in the batch or is named twice, a
+ * summary of a single entry, of another owner or with the id of another entry) is a `ConsolidationError`, and none of
+ * it is applied.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Proposal {
   readonly prune?: ReadonlyArray<EntryId> | undefined
-  /**
-   * Summaries to be stored, each in the place of the entries it names: two at least. `MemorySummary.make` builds them.
-   */
+  /** Summaries, each in place of the entries it lists: at least two. `MemorySummary.make` builds them. */
   readonly replace?: ReadonlyArray<{ readonly summary: MemoryEntry; readonly ids: ReadonlyArray<EntryId> }> | undefined
-  /** Entries that stay, changed: each in the place of the one with its id. */
+  /** Changed entries, each in place of the one with its id. */
   readonly update?: ReadonlyArray<MemoryEntry> | undefined
 }
 
@@ -78,21 +76,21 @@ export interface Proposal {
  */
 export interface Batch {
   readonly ownerId: string
-  /** Oldest first, without what earlier strategies let go; all of them older than the age threshold. */
+  /** Oldest first, without entries that earlier strategies remove. All are older than the age threshold. */
   readonly entries: ReadonlyArray<MemoryEntry>
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** What was said after this is too young to be touched, and not among the entries. */
+  /** Later entries are too young to be changed, and are not in the batch. */
   readonly agedBefore: number
-  /** The configured number of entries for one summary. */
+  /** The configured number of entries per summary. */
   readonly batchSize: number
-  /** Nothing will be done: what costs can be left out, as long as the numbers are right. */
+  /** Nothing will be applied: expensive work can be skipped if the numbers stay right. */
   readonly dryRun: boolean
 }
 
 /**
- * One way of consolidating. It changes nothing by itself; what it proposes is applied in one step with what the others
- * propose, and it is asked again until nobody has anything more to go.
+ * A consolidation strategy. It changes nothing itself: its proposals are applied in one step with those of the other
+ * strategies, and it is called again until no strategy removes anything more.
  *
  * @since 0.1.0
  * @category models
@@ -108,16 +106,16 @@ export interface ConsolidationStrategy<out R = never> {
  */
 export interface Service {
   /**
-   * Consolidates the memory of an owner, a second time at once changes nothing more (but see `Options.window`). Entries
-   * younger than the age threshold stay as they are. What fails leaves the memory as it was, but for batches that were
-   * done before.
+   * Consolidates the memory of an owner. An immediate second run changes nothing more (but see `Options.window`).
+   * Entries younger than the age threshold do not change. A failure leaves the memory as it was, except for batches
+   * that were already applied.
    */
   readonly consolidate: (options: {
     readonly ownerId: string
-    /** Counts what would be done and does nothing. Default false. */
+    /** Only counts what would be done. Default false. */
     readonly dryRun?: boolean | undefined
   }) => Effect.Effect<ConsolidationResult, MemoryError>
-  /** Succeeds if what lies below answers. */
+  /** Succeeds if the underlying stores answer. */
   readonly health: Effect.Effect<void, MemoryError>
 }
 

@@ -1,5 +1,5 @@
 /**
- * Lets go of what matters little or is long past.
+ * Deletes unimportant and old entries.
  *
  * @since 0.1.0
  */
@@ -20,18 +20,18 @@ import * as MemoryStore from "../search/MemoryStore.js"
  * @category schemas
  */
 export const PruneResult = Schema.Struct({
-  /** How many are gone; with `dryRun` how many would be. */
+  /** Number of deleted entries; with `dryRun`, of those that would be deleted. */
   prunedCount: Schema.NonNegativeInt,
-  /** How many the owner has afterwards; with `dryRun` would have. */
+  /** Number of entries the owner has afterwards; with `dryRun`, would have. */
   remainingCount: Schema.NonNegativeInt,
   metadata: Schema.Struct({
     dryRun: Schema.Boolean,
     importanceThreshold: Schema.Number,
-    /** In milliseconds; absent when the age did not matter. */
+    /** In milliseconds. Absent if age was not considered. */
     maxAgeMs: Schema.optional(Schema.Number),
-    /** Of those that went, the ones below the threshold. */
+    /** Deleted entries below the threshold. */
     unimportant: Schema.NonNegativeInt,
-    /** Of those that went, the ones past the age; one may be both. */
+    /** Deleted entries past the age. An entry may be both. */
     aged: Schema.NonNegativeInt
   })
 }).annotations({ identifier: "effect-lexigram/memory/MemoryPruner/PruneResult" })
@@ -41,24 +41,24 @@ export const PruneResult = Schema.Struct({
  */
 export interface PruneResult extends Schema.Schema.Type<typeof PruneResult> {}
 
-/** Entries that are looked at, and deleted, at once. */
+/** Entries read and deleted at once. */
 const page = 500
 
 /**
- * Deletes entries of an owner that are less important than the threshold or older than the age; either is enough. A
- * call of a tool and its results go together or not at all. Entries are read in pages, so memory is bounded; what is
- * stored meanwhile stays. Two at once delete everything once, and each counts what it deleted.
+ * Deletes entries of an owner that are less important than the threshold or older than the age. A tool call and its
+ * results go together or not at all. Reads entries page by page, so memory is bounded. Entries stored meanwhile stay.
+ * Two concurrent calls delete everything once, and each counts what it deleted.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const prune = (options: {
   readonly ownerId: string
-  /** Less important entries go; default 0.1, 0 lets none go. */
+  /** Deletes less important entries. Default 0.1; 0 deletes none. */
   readonly importanceThreshold?: number | undefined
-  /** Entries that are older go. Off unless set. */
+  /** Deletes older entries. Off by default. */
   readonly maxAge?: Duration.DurationInput | undefined
-  /** Counts what would go and deletes nothing. Default false. */
+  /** Only counts what would be deleted. Default false. */
   readonly dryRun?: boolean | undefined
 }): Effect.Effect<PruneResult, RetrievalFailure, MemoryStore.MemoryStore> =>
   Effect.gen(function* () {

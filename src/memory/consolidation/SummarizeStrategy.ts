@@ -1,5 +1,5 @@
 /**
- * Puts summaries in the place of what is old.
+ * Replaces old entries by summaries.
  *
  * @since 0.1.0
  */
@@ -18,27 +18,28 @@ import type { Batch, ConsolidationStrategy } from "./MemoryConsolidator.js"
  */
 export interface Options {
   /**
-   * What becomes one summary, of entries of one session and of those of none, of a session that was taken back to an
-   * earlier turn what was said before and since apart: what was said on one `day` (UTC) once all of the day is old
-   * enough; the whole `session` once nothing was added for a day; or what a function gives one name, likewise. `day`
-   * unless set.
+   * What becomes one summary: the entries of one `day` (UTC) once the whole day is old enough; the whole `session` once
+   * nothing was added for a day; or the entries with the same result of a function, likewise. Always separate: entries
+   * of each session, entries without a session, and what a session contains before and after it was rewound to an
+   * earlier turn. Default `day`.
    */
   readonly groupBy?: "day" | "session" | ((entry: MemoryEntry) => string) | undefined
-  /** Entries of different sessions may become one summary, which then belongs to none: branches see what they did not see before. Sessions
-   * of one tree alone make a summary that none of them sees. */
+  /**
+   * Allows summaries of entries of different sessions. They belong to no session: branches see what they did not see
+   * before. If all sessions are of one tree, none of them sees the summary.
+   */
   readonly acrossSessions?: boolean | undefined
   /**
-   * Entries of one summary, at most; a call of tools stays with its results. The consolidator's number (100) unless
-   * set.
+   * Maximum entries of one summary; tool calls stay with their results. Default: the consolidator's number (100).
    */
   readonly batchSize?: number | undefined
-  /** Fewer are left as they are; 5 unless set, at least 2. */
+  /** Fewer entries are left as they are. Default 5, at least 2. */
   readonly minEntries?: number | undefined
-  /** Of a summary, at most; the compressor's number (200) unless set. */
+  /** Maximum tokens of a summary. Default: the compressor's number (200). */
   readonly maxTokens?: number | undefined
-  /** So many summaries of a level become one of the next; 10 unless set, at least 2. */
+  /** Number of summaries of one level that become one of the next. Default 10, at least 2. */
   readonly fanIn?: number | undefined
-  /** Summaries of this level are not summarised any more; 3 unless set. 1: only entries are. */
+  /** Summaries of this level are not summarized again. Default 3; 1 summarizes only entries. */
   readonly maxLevel?: number | undefined
 }
 
@@ -48,10 +49,10 @@ const DAY = 86_400_000
 
 const dayOf = (entry: MemoryEntry): number => Math.floor(entry.timestamp / DAY)
 
-/** What is done before it is written: a model that fails later takes no more than these summaries with it. */
+/** Maximum summaries per proposal: a later failure of the model loses no more than these. */
 const perProposal = 8
 
-/** Parts of nearly the same size, no larger than need be; units stay whole. */
+/** Parts of nearly equal size, as few as possible. Units stay whole. */
 const chunks = (entries: Group, most: number, agedBefore: number): ReadonlyArray<Group> => {
   const each = Math.ceil(entries.length / Math.ceil(entries.length / most))
   const result: Array<Group> = []
@@ -63,14 +64,14 @@ const chunks = (entries: Group, most: number, agedBefore: number): ReadonlyArray
   return result
 }
 
-/** What is to become one summary each, oldest first. */
+/** The groups to summarize, oldest first. */
 const plan = (batch: Batch, options: Options | undefined): ReadonlyArray<Group> => {
   const batchSize = Count.count(options?.batchSize ?? batch.batchSize, 100, 2)
   const minEntries = Count.count(options?.minEntries, 5, 2)
   const fanIn = Count.count(options?.fanIn, 10, 2)
   const maxLevel = Count.count(options?.maxLevel, 3, 1)
   const groupBy = options?.groupBy ?? "day"
-  // What expires and what does not: in one summary the one would take the other with it.
+  // Separates expiring entries from others: in one summary they would take the others with them.
   const placeOf = (entry: MemoryEntry) => [
     options?.acrossSessions === true ? null : EntryGroups.way(entry),
     entry.expiresAt === undefined
@@ -91,7 +92,7 @@ const plan = (batch: Batch, options: Options | undefined): ReadonlyArray<Group> 
     for (const entry of unit) (MemorySummary.isSummary(entry) ? summaries : said).push(entry)
   }
   const planned: Array<Group> = []
-  // What goes on past midnight belongs to the day it began.
+  // A unit that continues past midnight belongs to the day it began.
   const names = new Map<MemoryEntry, unknown>()
   for (const unit of EntryGroups.units(said, batch.agedBefore))
     for (const entry of unit) names.set(entry, nameOf(unit[0]))
@@ -113,9 +114,9 @@ const plan = (batch: Batch, options: Options | undefined): ReadonlyArray<Group> 
 }
 
 /**
- * Entries that belong together become one summary when they are old enough, and many summaries become one of the next
- * level. A summary is never summarised alone, and none above `maxLevel`. Entries that expire and entries that do not
- * are kept apart. Writes by the `EpisodicCompressor`; when that fails, everything stays.
+ * Summarizes entries that belong together once they are old enough, and many summaries into one of the next level. A
+ * summary is never summarized alone, nor above `maxLevel`. Expiring and lasting entries are kept apart. Uses the
+ * `EpisodicCompressor`; if it fails, nothing changes.
  *
  * @since 0.1.0
  * @category constructors

@@ -15,13 +15,13 @@ import * as WrappedStore from "../search/WrappedStore.js"
  * @category models
  */
 export interface Options {
-  /** Entries of one owner at most; default 100. */
+  /** Maximum entries of one owner. Default 100. */
   readonly maxEntries?: number | undefined
 }
 
 /**
- * The store below, with a bound for each owner: after a write the oldest entries go, calls of tools together with their
- * results. What was below before it counts as well.
+ * Bounds the underlying store for each owner: after a write the oldest entries are removed, tool calls with their
+ * results. Entries that the store held before count, too.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * The last turns of one conversation, in this process: so many, and of so many tokens.
+ * Buffers the last turns of one conversation in this process, bounded by number and tokens.
  *
  * @since 0.1.0
  */
@@ -15,9 +15,9 @@ import * as ToolPairs from "../entry/ToolPairs.js"
  * @category models
  */
 export interface Options {
-  /** Entries at most, those of the system not counted. Default 20. */
+  /** Maximum entries, not counting system entries. Default 20. */
   readonly maxTurns?: number | undefined
-  /** Tokens of all entries as messages, at most. Default 4096. */
+  /** Maximum tokens of all entries as messages. Default 4096. */
   readonly maxTokens?: number | undefined
 }
 
@@ -27,20 +27,20 @@ export interface Options {
  */
 export interface ConversationBuffer {
   /**
-   * Puts an entry behind the others; the oldest ones make room. Never dropped are entries of the system, and the newest
-   * entry with the call or the results it belongs to (`ToolPairs`), even where these alone are more than the bounds. A
-   * call and its results go together; a result whose call is not there is not taken in. An entry whose id is there
-   * already replaces it, in its place where it has the same calls.
+   * Appends an entry and drops the oldest ones beyond the bounds. System entries are never dropped, nor is the newest
+   * entry with the call or results it belongs to (`ToolPairs`), even if they exceed the bounds alone. A call and its
+   * results are dropped together; a result without its call is rejected. An entry with an existing id replaces it, in
+   * its place if it has the same calls.
    */
   readonly add: (entry: MemoryEntry) => Effect.Effect<void>
   /**
-   * In the order in which they were added, results with their call. A call that waits for results is there only while
-   * nothing was said after it.
+   * In the order in which they were added, results with their call. A call that lacks results is included only until
+   * another entry is added.
    */
   readonly entries: Effect.Effect<ReadonlyArray<MemoryEntry>>
-  /** How many entries are held. */
+  /** Number of entries. */
   readonly size: Effect.Effect<number>
-  /** What they cost as messages of a prompt. */
+  /** Their tokens as messages of a prompt. */
   readonly tokens: Effect.Effect<number>
   readonly clear: Effect.Effect<void>
 }

@@ -1,5 +1,5 @@
 /**
- * One conversation, message by message: the plain memory of an agent that needs no recall.
+ * One conversation, message by message: memory for an agent that needs no recall.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,7 @@ import * as MemoryStore from "../search/MemoryStore.js"
 import * as MessageWindow from "./MessageWindow.js"
 
 /**
- * `E`: how keeping it may fail.
+ * `E`: errors of storing.
  *
  * @since 0.1.0
  * @category models
@@ -26,16 +26,15 @@ export interface ConversationMemory<out E = never> {
   /** Adds a message at the end. */
   readonly addMessage: (message: Message) => Effect.Effect<void, E>
   /**
-   * What is kept, oldest first. What is let go of goes from the oldest on, but for the system messages that open the
-   * conversation (16 at most); calls of tools go together with their results, and a result whose call is not there is
-   * left out.
+   * The kept messages, oldest first. The oldest are dropped first, except the system messages that open the
+   * conversation (at most 16). Tool calls are dropped with their results, and a result without its call is omitted.
    */
   readonly getMessages: Effect.Effect<ReadonlyArray<Message>, E>
-  /** Nothing is kept any more. */
+  /** Removes all messages. */
   readonly clear: Effect.Effect<void, E>
 }
 
-/** Messages that are kept beyond what is shown before they are let go of in one go. */
+/** Number of messages kept beyond the bound before they are dropped together. */
 const slack = 32
 
 const bounded = (limits: { readonly turns: number; readonly messages: number }): Effect.Effect<ConversationMemory> =>
@@ -55,7 +54,7 @@ const bounded = (limits: { readonly turns: number; readonly messages: number }):
             return
           }
           added.push(message)
-          // What one addition costs does not grow with the conversation: it is gone through when it has doubled.
+          // The cost of an addition does not grow with the conversation: it is trimmed when it has doubled.
           if (isBounded && added.length > kept.length + slack) {
             kept = shown()
             added = []
@@ -72,8 +71,8 @@ const bounded = (limits: { readonly turns: number; readonly messages: number }):
   })
 
 /**
- * Keeps the messages in this process: all of them, or the newest `maxMessages`. System messages that open the
- * conversation do not count, and the newest message stays with the calls it belongs to, even when they are more.
+ * Keeps messages in this process: all, or the newest `maxMessages`. System messages that open the conversation do not
+ * count. The newest message stays with its calls, even if they exceed the bound.
  *
  * @since 0.1.0
  * @category constructors
@@ -87,8 +86,8 @@ export const buffer = (
   })
 
 /**
- * Keeps the last `size` turns (default 5) in this process, of at most `maxMessages` messages (no limit unless set). A
- * turn is a message of the user's and all that follows up to the next one.
+ * Keeps the last `size` turns (default 5) in this process, with at most `maxMessages` messages (default unlimited). A
+ * turn is a user message and everything up to the next one.
  *
  * @since 0.1.0
  * @category constructors
@@ -101,7 +100,7 @@ export const window = (
     messages: Count.count(options?.maxMessages, Number.POSITIVE_INFINITY, 1)
   })
 
-/** Entries that are deleted at once. */
+/** Entries deleted at once. */
 const page = 500
 
 /** The place among the messages of one millisecond. */
@@ -111,12 +110,12 @@ const sequenceOf = (id: string): number | undefined => {
 }
 
 /**
- * One session of an owner in a store: other sessions and owners see nothing of it. The newest `maxMessages` messages
- * (default 1000) are read, where each result of a tool counts as one; how long all of them are kept is the store's
- * business (`ConversationMemoryStore` bounds sessions). What is said is stored as entries of the type `turn`, which the
- * other kinds of memory recall as well.
+ * One session of an owner in a store, isolated from other sessions and owners. Reads the newest `maxMessages` messages
+ * (default 1000); each tool result counts as one. The store decides how long messages are kept
+ * (`ConversationMemoryStore` bounds sessions). Messages are stored as entries of the type `turn`, which the other
+ * memory tiers also recall.
  *
- * Messages keep the order in which they were added, also within one millisecond and when the clock goes back.
+ * Messages keep the order in which they were added, even within one millisecond and when the clock goes back.
  *
  * @since 0.1.0
  * @category constructors
@@ -131,7 +130,7 @@ export const fromStore = (options: {
     const store = yield* MemoryStore.MemoryStore
     const one = yield* Effect.makeSemaphore(1)
     const messages = Count.count(options.maxMessages, 1000, 1)
-    // Entries without a type are what other programs put there.
+    // Entries without a type come from other programs.
     const selection: Selection = { sessionIds: [sessionId], filters: { type: { in: ["turn", null] } } }
     let last: { readonly timestamp: number; readonly sequence: number } | undefined
 
@@ -149,7 +148,7 @@ export const fromStore = (options: {
       addMessage: (message) =>
         Effect.gen(function* () {
           const origin = MessageEntry.saidOrigin(message)
-          // What is another session's stays there.
+          // Entries of another session stay there.
           if (origin !== undefined && (origin.sessionId ?? sessionId) === sessionId) {
             return yield* store.storeMany(MessageEntry.toEntries(message, { ...origin, ownerId, sessionId }))
           }

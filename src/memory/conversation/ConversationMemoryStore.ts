@@ -21,7 +21,7 @@ import * as WrappedStore from "../search/WrappedStore.js"
  * @category models
  */
 export interface Service extends MemoryStore.Service {
-  /** The newest `n` entries of a session (all that are kept unless set), oldest first. */
+  /** The newest `n` entries of a session (default all), oldest first. */
   readonly getSessionEntries: (options: {
     readonly ownerId: string
     readonly sessionId: SessionId
@@ -43,13 +43,13 @@ export class ConversationMemoryStore extends Context.Tag("effect-lexigram/memory
  * @category models
  */
 export interface Options {
-  /** Entries of one session at most; default 1000. */
+  /** Maximum entries of one session. Default 1000. */
   readonly maxPerSession?: number | undefined
 }
 
 /**
- * The store below, with a bound for each session of each owner: after a write the oldest entries of the session go,
- * calls of tools together with their results.
+ * Bounds the underlying store for each session of each owner: after a write the oldest entries of the session are
+ * removed, tool calls with their results.
  *
  * @since 0.1.0
  * @category constructors
@@ -63,7 +63,10 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         before: (entry) =>
           entry.sessionId === undefined
             ? Effect.fail(
-                new MemoryStoreError({ store: store.name, message: "an entry of a conversation belongs to a session" })
+                new MemoryStoreError({
+                  store: store.name,
+                  message: "An entry of a conversation must belong to a session"
+                })
               )
             : Effect.succeed(entry),
         after: (entries) =>
@@ -93,7 +96,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
   })
 
 /**
- * Gives the store both as what it is and as the store of everything else.
+ * Provides the store under both tags: `ConversationMemoryStore` and `MemoryStore`.
  *
  * @since 0.1.0
  * @category layers

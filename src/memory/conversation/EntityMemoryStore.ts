@@ -1,5 +1,5 @@
 /**
- * A store that knows whom and what its entries name.
+ * A store that indexes entries by the entities they name.
  *
  * @since 0.1.0
  */
@@ -18,13 +18,15 @@ import * as EntityNames from "../text/EntityNames.js"
  * @category models
  */
 export interface Service extends MemoryStore.Service {
-  /** Stores an entry that names these; without them those of its `metadata.entities`, else those its text names. */
+  /**
+   * Stores an entry with these names; by default those of its `metadata.entities`, otherwise those found in its text.
+   */
   readonly store: (
     entry: MemoryEntry,
     entities?: ReadonlyArray<string> | undefined
   ) => Effect.Effect<void, RetrievalFailure>
   /**
-   * The newest `n` entries (100 unless set) that name the entity by its whole name, whatever the case; newest first.
+   * The newest `n` entries (default 100) that contain the full name of the entity, ignoring case; newest first.
    */
   readonly getByEntity: (options: {
     readonly ownerId: string
@@ -48,19 +50,19 @@ export class EntityMemoryStore extends Context.Tag("effect-lexigram/memory/Entit
  * @category models
  */
 export interface Options {
-  /** The names in a text; `EntityNames.entitiesOf` unless set. */
+  /** Finds the names of a text. Default `EntityNames.entitiesOf`. */
   readonly namesOf?: ((text: string) => ReadonlyArray<string>) | undefined
 }
 
-/** The names of an entry as they were told. */
+/** The metadata key of the names of an entry. */
 const ENTITIES = "entities"
-/** The same in the form they are looked for in. */
+/** The metadata key of the names in searchable form. */
 const KEYS = "entityKeys"
 
 const maxNames = 64
 const maxName = 256
 
-/** What is left of a name when nothing is told apart that reads alike. */
+/** A name without case, width and spacing. */
 const keyOf = (name: string): string =>
   name.slice(0, maxName).normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim()
 
@@ -70,8 +72,8 @@ const told = (entry: MemoryEntry): ReadonlyArray<string> | undefined => {
 }
 
 /**
- * The store below; what is written says in its metadata (`entities`, `entityKeys`) whom and what it names: at most 64
- * names.
+ * Adds names to the metadata of entries (`entities`, `entityKeys`), at most 64, and stores them in the underlying
+ * store.
  *
  * @since 0.1.0
  * @category constructors
@@ -114,7 +116,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
   })
 
 /**
- * Gives the store both as what it is and as the store of everything else.
+ * Provides the store under both tags: `EntityMemoryStore` and `MemoryStore`.
  *
  * @since 0.1.0
  * @category layers

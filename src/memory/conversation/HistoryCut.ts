@@ -1,5 +1,5 @@
 /**
- * Where a history is cut: what is summarised and what stays.
+ * Cuts a history into the turns to summarize and the turns to keep.
  *
  * @internal
  * @since 0.1.0
@@ -34,8 +34,8 @@ export const sum = <A>(items: ReadonlyArray<A>, cost: (item: A) => number): numb
 }
 
 /**
- * The turns, those of the system aside, that no summary stands for. A remembered summary counts only where the history
- * holds its last turn: else the history is another one by now. One that was handed in counts anyway.
+ * The turns without system turns that no summary covers. A remembered summary counts only if the history contains its
+ * last turn; otherwise the history is a different one by now. A summary that was passed in always counts.
  *
  * @category combinators
  */
@@ -52,7 +52,7 @@ export const since = <A extends Item>(
   }
 }
 
-/** Turns in their order, cut only where no call stands on one side and its results on the other. */
+/** Turns in order, cut only where no call is separated from its results. */
 const segments = <A extends Item>(live: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
   const place = new Map(live.map((item, index) => [item, index] as const))
   const ends = live.map((_, index) => index)
@@ -76,8 +76,8 @@ const whole = <A extends Item>(turns: ReadonlyArray<A>): ReadonlyArray<A> => {
 }
 
 /**
- * As many of the newest turns as `target` has room for, at least the newest one; `undefined` when that is more than
- * `most`. A call without results and a result without a call are not kept.
+ * The newest turns that fit `target`, at least the newest one. `undefined` if that exceeds `most`. Drops calls without
+ * results and results without calls.
  *
  * @category combinators
  */
@@ -111,7 +111,7 @@ const asEntry = (item: Item, index: number): MemoryEntry => ({
 })
 
 /**
- * What the turns begin with, behind as much of the summary before them as has room.
+ * The beginnings of the turns, preceded by as much of the previous summary as fits.
  *
  * @category conversions
  */
@@ -135,7 +135,7 @@ export const extract = (
 }
 
 /**
- * The text as far as its message has room.
+ * The text, as far as its message fits.
  *
  * @category conversions
  */

@@ -1,17 +1,16 @@
 /**
- * The newest part of a conversation, cut where it can be cut: calls of tools and their results stay together, and the
- * system prompt stays.
+ * Selects the newest part of a conversation. Tool calls stay with their results, and the system prompt stays.
  *
  * @internal
  * @since 0.1.0
  */
 import type { Message } from "../../llm/model/LlmClient.js"
 
-/** System messages that open a conversation and are kept with it; further ones are messages like any other. */
+/** Maximum number of system messages that open a conversation and are kept. Further ones are ordinary messages. */
 export const maxOpening = 16
 
 /**
- * How many messages open the conversation: system messages before anything else.
+ * Number of system messages before any other message.
  *
  * @category getters
  */
@@ -22,11 +21,13 @@ export const openingOf = (roles: ReadonlyArray<Message["role"]>): number => {
 }
 
 interface Unit {
-  /** Where its messages stand, ascending. */
+  /** The indexes of its messages, ascending. */
   readonly at: Array<number>
 }
 
-/** What is left is in units: a message by itself, or one that calls tools with the messages that hold its results. */
+/**
+ * Groups the remaining messages into units: a single message, or one that calls tools with the messages of its results.
+ */
 const unitsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Unit> => {
   const units: Array<Unit> = []
   const open = new Map<string, Unit>()
@@ -40,7 +41,7 @@ const unitsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Unit> => {
         open.delete(part.id)
         unit ??= answered
       }
-      // Without its call a result means nothing to a model, and providers refuse it.
+      // Without its call a result means nothing to a model, and providers reject it.
       unit?.at.push(index)
       continue
     }
@@ -55,9 +56,8 @@ const unitsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Unit> => {
 }
 
 /**
- * The newest units of messages: of the last `turns` turns, with no more than `messages` messages. A turn begins with a
- * message of the user's. The newest unit stays, however large it is. Results without their calls are left out. Linear
- * in the messages.
+ * The newest units of the last `turns` turns, with at most `messages` messages. A turn begins with a user message. The
+ * newest unit always stays. Results without their calls are left out. Linear time.
  *
  * @category combinators
  */

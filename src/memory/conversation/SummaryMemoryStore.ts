@@ -1,5 +1,5 @@
 /**
- * A store that sums up what gets old: the newest entries stay as they are, those before become summaries.
+ * A store that replaces old entries by summaries and keeps the newest as they are.
  *
  * @since 0.1.0
  */
@@ -21,17 +21,17 @@ import * as WrappedStore from "../search/WrappedStore.js"
  * @category models
  */
 export interface Options {
-  /** Entries of a session that are not summed up, from which on the oldest are; default 20, at least 2. */
+  /** Number of entries of a session at which the oldest are summarized. Default 20, at least 2. */
   readonly compressThreshold?: number | undefined
-  /** How many of them become one summary; default 10, at least 2 and no more than the threshold. */
+  /** Number of entries per summary. Default 10, at least 2 and at most the threshold. */
   readonly compressBatch?: number | undefined
-  /** Tokens of a summary at most; default 200. */
+  /** Maximum tokens of a summary. Default 200. */
   readonly maxTokens?: number | undefined
 }
 
 const isTold = (entry: MemoryEntry): boolean => !MemorySummary.isSummary(entry)
 
-/** The oldest that the same branches of a session recall; all of them where each stands alone. */
+/** The oldest entries that the same branches recall; all of them if each is alone. */
 const ofOneWay = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> => {
   const units = ToolPairs.units(entries).flatMap(({ entries: [first, ...rest] }) =>
     first === undefined ? [] : [[first, ...rest] as const]
@@ -43,13 +43,13 @@ const ofOneWay = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntr
   return entries
 }
 
-/** Results without neighbours, and the neighbours of each. */
+/** Results without neighbors, and the neighbors of each. */
 const parted = (results: ReadonlyArray<MemorySearchResult>) => ({
   found: results.filter(({ neighbourOf }) => neighbourOf === undefined),
   beside: results.filter(({ neighbourOf }) => neighbourOf !== undefined)
 })
 
-/** Summaries first; what a page leaves out takes its neighbours along. */
+/** Summaries first. A result that a page leaves out takes its neighbors along. */
 const merged = (
   summaries: ReadonlyArray<MemorySearchResult>,
   all: ReadonlyArray<MemorySearchResult>,
@@ -73,15 +73,15 @@ const merged = (
 }
 
 /**
- * The store below. When a session of an owner (or what the owner has outside of sessions) has as many entries as the
- * threshold after a write, its oldest become one summary, in one step and by that write; when there are as many
- * summaries, the oldest of those become one in their turn. So a session never has more than twice the threshold,
- * however long it is. Calls of tools are summed up with their results, and what a session said before and since it was
- * taken back to an earlier turn apart.
+ * Wraps the underlying store. When a write brings a session of an owner (or what the owner has outside sessions) to the
+ * threshold, the same write replaces its oldest entries by one summary, in one step. When there are as many summaries,
+ * the oldest of them become one in turn. So a session never has more than twice the threshold of entries. Tool calls
+ * are summarized with their results. What a session contains before and after it was rewound to an earlier turn is
+ * summarized separately.
  *
- * A compressor that fails changes nothing and fails no write: it is logged, and the next write tries again. `retrieve`
- * gives summaries first, each part by its scores, unless the query says which `type` it wants; a query that does not
- * say how many gets 10.
+ * A failing compressor changes nothing and does not fail the write: it is logged, and the next write retries.
+ * `retrieve` returns summaries first, each part by score, unless the query filters by `type`. Its default number of
+ * results is 10.
  *
  * @since 0.1.0
  * @category constructors
@@ -94,10 +94,10 @@ export const make = (
     const compressor = yield* EpisodicCompressor
     const threshold = Count.count(options?.compressThreshold, 20, 2)
     const batch = Math.min(threshold, Count.count(options?.compressBatch, 10, 2))
-    /** The places that are being shrunk, and whether more came meanwhile. */
+    /** The places that are being summarized, and whether more entries were added meanwhile. */
     const busy = new Map<string, boolean>()
 
-    /** Whether something was summed up. */
+    /** Returns whether entries were summarized. */
     const sumUp = (
       place: WrappedStore.Place,
       accepts: (entry: MemoryEntry) => boolean
@@ -109,7 +109,7 @@ export const make = (
         )
         if (entries.length < 2) return false
         const summary = yield* compressor.compress(entries, { maxTokens: options?.maxTokens })
-        // What was forgotten while the summary was written would live on in it.
+        // Entries that were forgotten while the summary was written would survive in it.
         const gone = entries.map(({ id }) => id)
         return Option.isSome(yield* store.applyIf(ownerId, entries, { delete: gone, store: [summary] }))
       })
@@ -127,7 +127,7 @@ export const make = (
         }
       })
 
-    /** One at a time for each place: who comes meanwhile leaves it to the one that is at it. */
+    /** One at a time per place. Concurrent calls leave the work to the one in progress. */
     const after = (place: WrappedStore.Place): Effect.Effect<void, RetrievalFailure> => {
       const key = WrappedStore.keyOf(place)
       const once = Effect.suspend(() => {
@@ -142,7 +142,7 @@ export const make = (
         return once.pipe(
           Effect.repeat({ while: () => busy.get(key) === true }),
           Effect.catchTag("ConsolidationError", (error) =>
-            Effect.logWarning("entries were not summed up").pipe(Effect.annotateLogs({ "error.type": error.code }))
+            Effect.logWarning("Entries could not be summarized").pipe(Effect.annotateLogs({ "error.type": error.code }))
           ),
           Effect.ensuring(Effect.sync(() => busy.delete(key)))
         )
@@ -156,7 +156,7 @@ export const make = (
       return Effect.flatMap(
         store.retrieve({ ...wanted, filters: { ...query.filters, type: MemorySummary.TYPE } }),
         (summaries) =>
-          // Of so many results no more than these are summaries.
+          // At most this many of the results are summaries.
           Effect.map(store.retrieve({ ...wanted, topK: wanted.topK + summaries.length }), (all) =>
             merged(summaries, all, page)
           )

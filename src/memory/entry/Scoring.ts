@@ -71,7 +71,7 @@ export const normalise = (weights: Weights): Either.Either<Weights, MemorySystem
   if (!isWeights(weights) || largest === 0) {
     return Either.left(
       new MemorySystemError({
-        message: "The weights of recency, importance and relevance order nothing",
+        message: "The weights of recency, importance and relevance are invalid",
         hint: "Give numbers from 0 up, at least one of them above 0"
       })
     )

@@ -9,7 +9,7 @@
  */
 export interface TokenCosts {
   /** The tokens of the text under this key. `count` is called only if the text differs from the last one. */
-  readonly of: (key: string, text: string, count: () => number) => number
+  readonly get: (key: string, text: string, count: () => number) => number
 }
 
 /**
@@ -21,7 +21,7 @@ export const make = (options: { readonly maxTexts: number; readonly maxChars: nu
   const known = new Map<string, { readonly text: string; readonly tokens: number }>()
   let chars = 0
   return {
-    of: (key, text, count) => {
+    get: (key, text, count) => {
       const found = known.get(key)
       if (found !== undefined) {
         known.delete(key)

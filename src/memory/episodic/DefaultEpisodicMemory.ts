@@ -164,14 +164,14 @@ const compress = Effect.fnUntraced(function* (
   const entries = yield* store.getMany(ownerId, Array.from(new Set(options.ids)))
   if (entries.length === 0) {
     return yield* new ConsolidationError({
-      message: "None of the entries that were to be summarised exists",
-      hint: "Summarise entries that were not forgotten or summarised already"
+      message: "None of the entries to summarize exists",
+      hint: "Summarize entries that were not forgotten or summarized before"
     })
   }
   if (options.acrossSessions !== true && entries.some(({ sessionId }) => sessionId !== entries[0]?.sessionId)) {
     return yield* new ConsolidationError({
-      message: "Entries of different sessions were to become one summary",
-      hint: "Summarise each session on its own, or set `acrossSessions`"
+      message: "The entries to summarize belong to different sessions",
+      hint: "Summarize each session separately, or set `acrossSessions`"
     })
   }
   const summary = yield* compressor.compress(entries, { maxTokens: options.maxTokens })
@@ -186,8 +186,8 @@ const compress = Effect.fnUntraced(function* (
   const done = isCurrent ? yield* store.applyIf(ownerId, still, change) : Option.none()
   if (Option.isNone(done)) {
     return yield* new ConsolidationError({
-      message: "Some of the entries were forgotten or changed while they were summarised",
-      hint: "Summarise them again as they are now"
+      message: "Some of the entries were forgotten or changed while they were summarized",
+      hint: "Summarize them again in their current state"
     })
   }
   return summary

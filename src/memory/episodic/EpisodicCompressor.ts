@@ -93,17 +93,17 @@ export const make = <R = never>(write: Write<R>): Effect.Effect<Service, never, 
         const maxTokens = Math.min(Count.count(options?.maxTokens, MAX_TOKENS, 1), mostTokens)
         const [first, ...rest] = entries.toSorted(EntryGroups.order)
         if (first === undefined) {
-          return yield* new ConsolidationError({ message: "There is nothing to be summarised" })
+          return yield* new ConsolidationError({ message: "There are no entries to summarize" })
         }
         if (rest.some(({ ownerId }) => ownerId !== first.ownerId)) {
-          return yield* new ConsolidationError({ message: "A summary cannot stand for entries of several owners" })
+          return yield* new ConsolidationError({ message: "A summary cannot cover entries of several owners" })
         }
         const sorted = [first, ...rest] as const
         const text = yield* CapturedContext.provide(write(sorted, { maxTokens }), captured)
         const content = SummaryText.cutSentences(text.trim(), maxTokens, counter.count)
         if (content === "") {
           return yield* new ConsolidationError({
-            message: `A summary of ${entries.length} entries has no text within ${maxTokens} tokens`
+            message: `The summary of ${entries.length} entries has no text within ${maxTokens} tokens`
           })
         }
         return MemorySummary.make({ entries: sorted, content })
@@ -204,7 +204,7 @@ const byModel = (
         output_format: EpisodicPrompts.Summarize.textFormat
       })
       const failed = (why: string) =>
-        new ConsolidationError({ message: `The model gave no summary of ${entries.length} entries: ${why}` })
+        new ConsolidationError({ message: `The model wrote no summary of ${entries.length} entries: ${why}` })
       const response = yield* Effect.mapError(
         client.complete({
           messages: [
@@ -241,8 +241,8 @@ const byModel = (
       const each = Math.min(SummaryText.share(needs, available), maxInput) - perEntry
       if (each < leastRead) {
         return new ConsolidationError({
-          message: `${entries.length} entries are too many to be summarised in ${maxCalls} calls`,
-          hint: "Summarise fewer at once, or raise `maxCalls` or `maxInputTokens`"
+          message: `${entries.length} entries are too many to summarize in ${maxCalls} calls`,
+          hint: "Summarize fewer at once, or raise `maxCalls` or `maxInputTokens`"
         })
       }
       return reduce(entries.map((entry) => documentOf(entry, SummaryText.cut(entry.content, each, sizeOf))))

@@ -78,7 +78,7 @@ export const noop: Service = {
   recordAccess: () => Effect.void,
   recent: () => Effect.succeed([]),
   forget: () => Effect.succeed(false),
-  compress: () => new ConsolidationError({ message: "Nothing is remembered that could be summarised" }),
+  compress: () => new ConsolidationError({ message: "There are no entries to summarize" }),
   health: Effect.void
 }
 

@@ -37,7 +37,7 @@ export const owned =
   (ownerId, effect) =>
     isOwner(ownerId)
       ? effect
-      : Effect.fail(new MemoryStoreError({ message: "An owner has a name of 1 to 256 characters", store }))
+      : Effect.fail(new MemoryStoreError({ message: "An owner must have 1 to 256 characters", store }))
 
 /**
  * A page of names and where the next one begins.
@@ -67,7 +67,7 @@ export interface Said {
 const decode = Schema.decodeUnknownEither(NewFact)
 
 const refused = (store: string, what: string): MemoryStoreError =>
-  new MemoryStoreError({ message: `A fact cannot be kept: ${what}`, store })
+  new MemoryStoreError({ message: `A fact cannot be stored: ${what}`, store })
 
 /** Frozen, and as a round trip through JSON returns it, so that it is the same in every backend. */
 const plainMetadata = (store: string, given: NewFact["metadata"]) => {

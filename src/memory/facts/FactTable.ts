@@ -272,8 +272,8 @@ export const make = (options?: Options | undefined): FactBackend => {
     if (added > removed.size && size + added - removed.size > capacity) {
       return Effect.fail(
         new MemoryCapacityError({
-          message: `The store of facts is full: it holds ${capacity}`,
-          hint: "Clear owners that are gone, raise the capacity, or keep facts in a database",
+          message: `The fact store is full: it holds at most ${capacity} facts`,
+          hint: "Clear owners that are gone, raise the capacity, or store facts in a database",
           capacity
         })
       )

@@ -79,7 +79,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const spaceOf = (ownerId: string): Effect.Effect<string, MemoryStoreError> =>
       isOwner(ownerId)
         ? Effect.succeed(OwnerNamespace.procedures(ownerId))
-        : Effect.fail(new MemoryStoreError({ store: store.name, message: "an owner has 1 to 256 characters" }))
+        : Effect.fail(new MemoryStoreError({ store: store.name, message: "An owner must have 1 to 256 characters" }))
 
     /** The entries to remove so that one more fits. */
     const surplus = Effect.fnUntraced(function* (space: string, ownerId: string) {
@@ -133,7 +133,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         function* (outcome) {
           const space = yield* spaceOf(outcome.ownerId)
           const steps = ProcedureEntry.steps(outcome.steps)
-          const signature = TaskSignature.of(outcome.task)
+          const signature = TaskSignature.fromTask(outcome.task)
           if (steps.length === 0 || signature === "") return
           const id = ProcedureEntry.idOf(signature, steps)
           const written = yield* locks.withLock(outcome.ownerId)(learned(space, outcome, { id, signature, steps }))
@@ -147,7 +147,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         function* ({ limit, ownerId, task }) {
           const most = Math.min(maxLimit, Count.count(limit, 3, 0))
           const space = yield* spaceOf(ownerId)
-          const signature = TaskSignature.of(task)
+          const signature = TaskSignature.fromTask(task)
           const found =
             signature === "" || most === 0
               ? []

@@ -194,7 +194,7 @@ export const termsOf = (task: string): ReadonlyArray<string> => {
  *
  * @category conversions
  */
-export const of = (task: string): string => termsOf(task).join(" ")
+export const fromTask = (task: string): string => termsOf(task).join(" ")
 
 /**
  * How much two signatures share: 0 nothing, 1 everything (Dice: twice the shared words divided by the words of both). 0

@@ -13,6 +13,7 @@ import * as Stream from "effect/Stream"
 import type { EntryId } from "../../domain/Ids.js"
 import { Embedder, type Service as EmbedderService } from "../../llm/embedding/Embedder.js"
 import * as EntryChecks from "../entry/EntryChecks.js"
+import * as EntryGroups from "../entry/EntryGroups.js"
 import type { Change, ConditionalChange, MemoryBackend, Position } from "../entry/MemoryBackend.js"
 import { type MemoryEntry, type MemorySearchResult, queryDefaults } from "../entry/MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "../entry/MemoryError.js"
@@ -25,20 +26,20 @@ import * as Retrieval from "./Retrieval.js"
 import { VectorIndex, type Service as VectorIndexService } from "./VectorIndex.js"
 
 /**
- * What a store does beyond keeping entries.
+ * Settings of a store.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options {
   /**
-   * How long an entry lives after it was stored; its own `expiresAt` can end it sooner. 30 days unless set; 0 or
-   * infinity: for ever.
+   * How long an entry lives after it was stored, unless its `expiresAt` is earlier. Default 30 days; 0 or infinity:
+   * forever.
    */
   readonly ttl?: Duration.DurationInput | undefined
-  /** Results of a query that says nothing else; 10 unless set. */
+  /** Number of results of a query that does not set it. Default 10. */
   readonly topK?: number | undefined
-  /** Weights of a query that says nothing else; `MemoryEntry.queryDefaults` unless set. */
+  /** Weights of a query that does not set them. Default `MemoryEntry.queryDefaults`. */
   readonly weights?:
     | {
         readonly recency?: number | undefined
@@ -46,12 +47,12 @@ export interface Options {
         readonly relevance?: number | undefined
       }
     | undefined
-  /** The age at which recency has fallen to one half; 30 days unless set. */
+  /** The age at which recency is one half. Default 30 days. */
   readonly recencyHalfLife?: Duration.DurationInput | undefined
 }
 
 /**
- * Entries get vectors too.
+ * How entries are embedded.
  *
  * @since 0.1.0
  * @category models
@@ -59,21 +60,142 @@ export interface Options {
 export interface VectorOptions {
   readonly embedder: EmbedderService
   readonly index: VectorIndexService
-  /** Characters of an entry that its vector is made from; 8,000 unless set. */
+  /** Maximum characters of an entry that are embedded. Default 8,000. */
   readonly maxCharacters?: number | undefined
 }
 
-const PAGE = 256
+const pageSize = 256
 
 const nothing: Selection = {}
 
+/** A backend with what its store adds. */
+interface Base {
+  readonly backend: MemoryBackend
+  /** Writes of entries with vectors. */
+  readonly vectors: EntryVectors.EntryVectors | undefined
+  /** Milliseconds; 0 or infinity: forever. */
+  readonly ttl: number
+}
+
+const sourcesOf = (
+  backend: MemoryBackend,
+  options: Options & { readonly vectors?: VectorOptions | undefined }
+): Retrieval.Sources => ({
+  backend,
+  vectors: options.vectors,
+  options: {
+    topK: options.topK ?? queryDefaults.topK,
+    recencyWeight: options.weights?.recency ?? queryDefaults.recencyWeight,
+    importanceWeight: options.weights?.importance ?? queryDefaults.importanceWeight,
+    relevanceWeight: options.weights?.relevance ?? queryDefaults.relevanceWeight,
+    recencyHalfLife: Math.max(1, Duration.toMillis(options.recencyHalfLife ?? "30 days"))
+  }
+})
+
+/** Validates entries of the owner and returns them as they are stored, the last of each id. */
+const checked = (
+  { backend, ttl }: Base,
+  ownerId: string,
+  entries: ReadonlyArray<MemoryEntry>,
+  now: number
+): ReadonlyArray<MemoryEntry> | MemoryStoreError => {
+  const latest = ttl > 0 ? now + ttl : Number.POSITIVE_INFINITY
+  const kept = new Map<string, MemoryEntry>()
+  for (const entry of entries) {
+    const one = EntryChecks.entry(backend.name, ownerId, entry, latest)
+    if (one instanceof MemoryStoreError) return one
+    kept.delete(one.id)
+    kept.set(one.id, one)
+  }
+  return Array.from(kept.values())
+}
+
+const write = (
+  { backend, vectors }: Base,
+  ownerId: string,
+  change: ConditionalChange
+): Effect.Effect<number | undefined, RetrievalFailure> =>
+  vectors === undefined ? backend.apply(ownerId, change) : vectors.apply(ownerId, change)
+
+const storeMany = (base: Base, entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void, RetrievalFailure> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<void, RetrievalFailure> => {
+    const byOwner = EntryGroups.groupBy(entries, ({ ownerId }) => ownerId)
+    const changes: Array<readonly [string, Change]> = []
+    for (const [ownerId, own] of byOwner) {
+      const store = checked(base, ownerId, own, now)
+      if (store instanceof MemoryStoreError) return store
+      changes.push([ownerId, { store }])
+    }
+    return Effect.forEach(changes, ([ownerId, change]) => write(base, ownerId, change), { discard: true })
+  })
+
+/** Runs the effect if the owner is valid. */
+const owned = <A, E>(
+  { backend }: Base,
+  ownerId: string,
+  effect: () => Effect.Effect<A, E>
+): Effect.Effect<A, E | MemoryStoreError> =>
+  Effect.suspend((): Effect.Effect<A, E | MemoryStoreError> => EntryChecks.owner(backend.name, ownerId) ?? effect())
+
+/** Runs the effect if the owner and the selection are valid. */
+const selected = <A, E>(
+  base: Base,
+  ownerId: string,
+  selection: Selection,
+  effect: () => Effect.Effect<A, E>
+): Effect.Effect<A, E | MemoryStoreError> =>
+  owned(
+    base,
+    ownerId,
+    (): Effect.Effect<A, E | MemoryStoreError> => EntryChecks.selection(base.backend.name, selection) ?? effect()
+  )
+
+/** Applies a change. `undefined` if its condition does not hold. */
+const apply = (
+  base: Base,
+  ownerId: string,
+  { delete: ids = [], store = [], unchanged = [] }: ConditionalChange
+): Effect.Effect<number | undefined, RetrievalFailure> =>
+  owned(base, ownerId, () =>
+    Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<number | undefined, RetrievalFailure> => {
+      const entries = checked(base, ownerId, store, now)
+      if (entries instanceof MemoryStoreError) return entries
+      return entries.length === 0 && ids.length === 0 && unchanged.length === 0
+        ? Effect.succeed(0)
+        : write(base, ownerId, { delete: Array.from(new Set(ids)), store: entries, unchanged })
+    })
+  )
+
+const recent = (
+  base: Base,
+  { n, ownerId, selection = nothing }: Parameters<Service["getRecent"]>[0]
+): Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure> =>
+  selected(base, ownerId, selection, (): Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure> => {
+    if (Number.isInteger(n) && n >= 0) {
+      return n === 0 ? Effect.succeed([]) : base.backend.recent(ownerId, { limit: n, selection })
+    }
+    return new MemoryStoreError({
+      message: "The number of entries must be an integer from 0 on",
+      store: base.backend.name
+    })
+  })
+
+const ownersOf = (backend: MemoryBackend): Stream.Stream<string, MemoryStoreFailure> =>
+  Stream.paginateChunkEffect(undefined as string | undefined, (after) =>
+    Effect.map(backend.owners({ limit: pageSize, after }), (owners) => [
+      Chunk.unsafeFromArray(owners.filter((owner) => !OwnerNamespace.isReserved(owner))),
+      owners.length < pageSize ? Option.none() : Option.some(owners[owners.length - 1])
+    ])
+  )
+
 /**
- * The store over a backend: checks, lifetimes, pages, vectors and scores. With vectors an entry is found by its meaning
- * too: what has an `embedding` of the index's length keeps it, all others are embedded in one batch.
+ * The memory store over a backend: adds validation, lifetimes, pages, vectors and scores. With vectors, entries are
+ * also found by meaning. An entry whose `embedding` has the length of the index keeps it; all others are embedded in
+ * one batch.
  *
- * A call with vectors embeds first, then writes the vectors, then the entries: where one of these fails, nothing is
- * stored. A vector without an entry is taken back; where even that fails it stays, and nothing is found by it. An entry
- * that could not be replaced may be found by what it should have become until it is stored again.
+ * A call with vectors first embeds, then writes the vectors, then the entries. If one of these fails, nothing is
+ * stored. The vector of an entry that was not stored is removed; if that fails, too, it remains and finds nothing. An
+ * entry that could not be replaced may be found by its intended replacement until it is stored again.
  *
  * @since 0.1.0
  * @category constructors
@@ -82,132 +204,47 @@ export const fromBackend = (
   backend: MemoryBackend,
   options: Options & { readonly vectors?: VectorOptions | undefined } = {}
 ): Service => {
-  const name = backend.name
-  const ttl = Duration.toMillis(options.ttl ?? "30 days")
   const vectors = options.vectors === undefined ? undefined : EntryVectors.make(backend, options.vectors)
-  const sources: Retrieval.Sources = {
-    backend,
-    vectors: options.vectors,
-    options: {
-      topK: options.topK ?? queryDefaults.topK,
-      recencyWeight: options.weights?.recency ?? queryDefaults.recencyWeight,
-      importanceWeight: options.weights?.importance ?? queryDefaults.importanceWeight,
-      relevanceWeight: options.weights?.relevance ?? queryDefaults.relevanceWeight,
-      recencyHalfLife: Math.max(1, Duration.toMillis(options.recencyHalfLife ?? "30 days"))
-    }
-  }
-
-  /** The entries as they are kept, the last of each id. */
-  const checked = (
-    ownerId: string,
-    entries: ReadonlyArray<MemoryEntry>,
-    now: number
-  ): ReadonlyArray<MemoryEntry> | MemoryStoreError => {
-    const latest = ttl > 0 ? now + ttl : Number.POSITIVE_INFINITY
-    const kept = new Map<string, MemoryEntry>()
-    for (const entry of entries) {
-      const one = EntryChecks.entry(name, ownerId, entry, latest)
-      if (one instanceof MemoryStoreError) return one
-      kept.delete(one.id)
-      kept.set(one.id, one)
-    }
-    return Array.from(kept.values())
-  }
-
-  const owned = <A, E>(ownerId: string, effect: () => Effect.Effect<A, E>): Effect.Effect<A, E | MemoryStoreError> =>
-    Effect.suspend((): Effect.Effect<A, E | MemoryStoreError> => EntryChecks.owner(name, ownerId) ?? effect())
-
-  const selected = <A, E>(
-    ownerId: string,
-    selection: Selection,
-    effect: () => Effect.Effect<A, E>
-  ): Effect.Effect<A, E | MemoryStoreError> =>
-    owned(ownerId, (): Effect.Effect<A, E | MemoryStoreError> => EntryChecks.selection(name, selection) ?? effect())
-
-  const write = (ownerId: string, change: ConditionalChange): Effect.Effect<number | undefined, RetrievalFailure> =>
-    vectors === undefined ? backend.apply(ownerId, change) : vectors.apply(ownerId, change)
-
-  const change = (ownerId: string, change: ConditionalChange): Effect.Effect<number | undefined, RetrievalFailure> =>
-    owned(ownerId, () =>
-      Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<number | undefined, RetrievalFailure> => {
-        const store = checked(ownerId, change.store ?? [], now)
-        if (store instanceof MemoryStoreError) return store
-        const ids = change.delete ?? []
-        const { unchanged = [] } = change
-        return store.length === 0 && ids.length === 0 && unchanged.length === 0
-          ? Effect.succeed(0)
-          : write(ownerId, { delete: Array.from(new Set(ids)), store, unchanged })
-      })
-    )
-
-  const apply = (ownerId: string, { delete: ids, store }: Change): Effect.Effect<number, RetrievalFailure> =>
-    Effect.map(change(ownerId, { delete: ids, store }), (count) => count ?? 0)
-
-  const storeMany = (entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void, RetrievalFailure> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<void, RetrievalFailure> => {
-      const byOwner = new Map<string, Array<MemoryEntry>>()
-      for (const entry of entries) {
-        const same = byOwner.get(entry.ownerId)
-        if (same === undefined) byOwner.set(entry.ownerId, [entry])
-        else same.push(entry)
-      }
-      const changes: Array<readonly [string, Change]> = []
-      for (const [ownerId, own] of byOwner) {
-        const store = checked(ownerId, own, now)
-        if (store instanceof MemoryStoreError) return store
-        changes.push([ownerId, { store }])
-      }
-      return Effect.forEach(changes, ([ownerId, change]) => write(ownerId, change), { discard: true })
-    })
-
+  const base: Base = { backend, vectors, ttl: Duration.toMillis(options.ttl ?? "30 days") }
+  const sources = sourcesOf(backend, options)
+  const applied = (ownerId: string, change: Change) => Effect.map(apply(base, ownerId, change), (count) => count ?? 0)
   const getMany = (ownerId: string, ids: ReadonlyArray<EntryId>) =>
-    owned(ownerId, () => (ids.length === 0 ? Effect.succeed([]) : backend.get(ownerId, ids)))
-
+    owned(base, ownerId, () => (ids.length === 0 ? Effect.succeed([]) : backend.get(ownerId, ids)))
   return {
-    name,
-    store: (entry) => Effect.asVoid(apply(entry.ownerId, { store: [entry] })),
-    storeMany,
+    name: backend.name,
+    store: (entry) => Effect.asVoid(applied(entry.ownerId, { store: [entry] })),
+    storeMany: (entries) => storeMany(base, entries),
     retrieve: (query) =>
       Effect.suspend(
         (): Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure> =>
-          EntryChecks.query(name, query) ??
+          EntryChecks.query(backend.name, query) ??
           Effect.flatMap(Clock.currentTimeMillis, (now) => Retrieval.retrieve(sources, query, now))
       ),
-    getRecent: ({ n, ownerId, selection = nothing }) =>
-      selected(ownerId, selection, (): Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure> => {
-        if (!(Number.isInteger(n) && n >= 0)) {
-          return new MemoryStoreError({ message: "The number of entries is no whole number from 0 on", store: name })
-        }
-        return n === 0 ? Effect.succeed([]) : backend.recent(ownerId, { limit: n, selection })
-      }),
+    getRecent: (options) => recent(base, options),
     get: (ownerId, id) => Effect.map(getMany(ownerId, [id]), (found) => Option.fromNullable(found[0])),
     getMany,
     delete: (ownerId, id) =>
-      owned(ownerId, () =>
+      owned(base, ownerId, () =>
         Effect.map(
           vectors === undefined ? backend.apply(ownerId, { delete: [id] }) : vectors.remove(ownerId, id),
           (count) => count !== undefined && count > 0
         )
       ),
-    apply,
+    apply: applied,
     applyIf: (ownerId, unchanged, { delete: ids, store }) =>
-      Effect.map(change(ownerId, { delete: ids, store, unchanged }), Option.fromNullable),
-    clear: (ownerId) => owned(ownerId, () => (vectors === undefined ? backend.clear(ownerId) : vectors.clear(ownerId))),
-    count: (ownerId, selection = nothing) => selected(ownerId, selection, () => backend.count(ownerId, selection)),
+      Effect.map(apply(base, ownerId, { delete: ids, store, unchanged }), Option.fromNullable),
+    clear: (ownerId) => owned(base, ownerId, () => (vectors ?? backend).clear(ownerId)),
+    count: (ownerId, selection = nothing) =>
+      selected(base, ownerId, selection, () => backend.count(ownerId, selection)),
     stream: (ownerId, selection = nothing) =>
       Stream.unwrap(
-        selected(ownerId, selection, () =>
-          Effect.sync(() => pages((after) => backend.page(ownerId, { limit: PAGE, selection, after })))
+        selected(base, ownerId, selection, () =>
+          Effect.sync(() => pages((after) => backend.page(ownerId, { limit: pageSize, selection, after })))
         )
       ),
-    owners: Stream.paginateChunkEffect(undefined as string | undefined, (after) =>
-      Effect.map(backend.owners({ limit: PAGE, after }), (owners) => [
-        Chunk.unsafeFromArray(owners.filter((owner) => !OwnerNamespace.isReserved(owner))),
-        owners.length < PAGE ? Option.none() : Option.some(owners[owners.length - 1])
-      ])
-    ),
+    owners: ownersOf(backend),
     recordAccess: (ownerId, ids) =>
-      owned(ownerId, () =>
+      owned(base, ownerId, () =>
         ids.length === 0
           ? Effect.void
           : Effect.flatMap(Clock.currentTimeMillis, (now) => backend.recordAccess(ownerId, ids, now))
@@ -217,7 +254,7 @@ export const fromBackend = (
   }
 }
 
-/** Entries that move to a later place while they are read are not read again. */
+/** An entry that moves to a later position during the read is not returned again. */
 const pages = <E>(
   read: (after: Position | undefined) => Effect.Effect<ReadonlyArray<MemoryEntry>, E>
 ): Stream.Stream<MemoryEntry, E> => {
@@ -229,7 +266,7 @@ const pages = <E>(
       for (const entry of fresh) seen.add(entry.id)
       return [
         Chunk.unsafeFromArray(fresh),
-        last === undefined || entries.length < PAGE
+        last === undefined || entries.length < pageSize
           ? Option.none()
           : Option.some({ timestamp: last.timestamp, id: last.id })
       ]
@@ -238,7 +275,7 @@ const pages = <E>(
 }
 
 /**
- * How much a store in memory keeps and what it does when it is full; how it reads words.
+ * Settings of a store in this process: capacity, eviction, analysis of words.
  *
  * @since 0.1.0
  * @category models
@@ -246,7 +283,7 @@ const pages = <E>(
 export interface MemoryOptions extends Options, Omit<InMemoryBackend.Options, "evicted"> {}
 
 /**
- * Entries in the memory of this process: they end with it.
+ * A store in this process. Its entries end with the process.
  *
  * @since 0.1.0
  * @category constructors
@@ -258,7 +295,7 @@ export const makeMemory = (
   return Effect.map(
     InMemoryBackend.make({
       ...options,
-      // An entry that was let go is gone, whether or not its vector could be taken back.
+      // An evicted entry is gone, whether or not its vector could be removed.
       evicted: index === undefined ? undefined : (ownerId, ids) => Effect.ignore(index.delete(ownerId, ids))
     }),
     (backend) => fromBackend(backend, options)
@@ -266,7 +303,7 @@ export const makeMemory = (
 }
 
 /**
- * In memory, found by their words.
+ * A store in this process, searched by words.
  *
  * @since 0.1.0
  * @category layers
@@ -275,7 +312,7 @@ export const layerMemory = (options?: MemoryOptions): Layer.Layer<MemoryStore> =
   Layer.effect(MemoryStore, makeMemory(options))
 
 /**
- * In memory, found by their words and by their vectors.
+ * A store in this process, searched by words and by vectors.
  *
  * @since 0.1.0
  * @category layers

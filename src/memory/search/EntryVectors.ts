@@ -77,7 +77,7 @@ export const make = (
         return new MemoryStoreError({
           message: `Vectors of ${embedder.model} (${embedder.dimensions}) do not fit an index of ${index.model} (${index.dimensions})`,
           store: index.name,
-          hint: "Give the index an embedder of its own model, or make a new index for this one"
+          hint: "Use the embedder of the model that the index was made with, or make a new index for this one"
         })
       }
       const given = new Map<string, Vector>()
@@ -93,7 +93,7 @@ export const make = (
         (vectors): Effect.Effect<ReadonlyArray<VectorItem>, MemoryStoreError> => {
           if (vectors.length !== missing.length) {
             return new MemoryStoreError({
-              message: "The embedder gave another number of vectors than texts",
+              message: "The embedder returned a different number of vectors than texts",
               store: index.name
             })
           }

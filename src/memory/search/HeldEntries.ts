@@ -21,7 +21,7 @@ export interface Scope {
 export interface HeldEntries {
   readonly add: (entry: MemoryEntry) => void
   /** Oldest first. */
-  readonly of: (scope: Scope) => ReadonlyArray<MemoryEntry>
+  readonly entriesOf: (scope: Scope) => ReadonlyArray<MemoryEntry>
   /** Releases these entries, except those that another entry has replaced. */
   readonly release: (entries: ReadonlyArray<MemoryEntry>) => void
 }
@@ -122,7 +122,7 @@ export const make = (options: {
       window.held.set(entry.id, { entry, at: before?.at ?? entry.timestamp, seq: before?.seq ?? seq++ })
       makeRoom(window)
     },
-    of: ({ ownerId, sessionId }) => {
+    entriesOf: ({ ownerId, sessionId }) => {
       const sessions = owners.get(ownerId)?.sessions
       if (sessions === undefined) return []
       const window = sessions.get(sessionId)

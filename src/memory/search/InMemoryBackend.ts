@@ -83,9 +83,9 @@ const accessed = (entry: MemoryEntry, before: MemoryEntry | undefined): MemoryEn
 
 const refusal = (capacity: number) =>
   new MemoryCapacityError({
-    message: `There is no room for more than ${capacity} entries`,
+    message: `The store is full: it holds at most ${capacity} entries`,
     capacity,
-    hint: "Raise the capacity, let entries expire, or choose which ones make room by `onFull`"
+    hint: "Raise the capacity, let entries expire, or choose which ones to evict with `onFull`"
   })
 
 class Store {

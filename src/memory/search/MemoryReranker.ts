@@ -146,7 +146,7 @@ const service = (resolve: Effect.Effect<ModelRouter.Resolved>, options: Options)
 
   const kept = (results: ReadonlyArray<MemorySearchResult>, reason: string): Effect.Effect<Reranked> =>
     Effect.as(
-      Effect.annotateLogs(Effect.logWarning("Results of memory keep their order: the model gave none"), {
+      Effect.annotateLogs(Effect.logWarning("The model gave no order of the results, which keep theirs"), {
         module: "effect-lexigram/memory/MemoryReranker",
         reason
       }),

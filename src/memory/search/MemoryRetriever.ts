@@ -269,7 +269,7 @@ export const make = (options: Options): Effect.Effect<Service> =>
       }
       if (asked.length > 0 && answers.every(Either.isLeft)) {
         return yield* new MemorySystemError({
-          message: `None of the sources of memory gave an answer: ${degraded.map((one) => `${one.source} (${one.error._tag})`).join(", ")}`,
+          message: `Every source of memory failed: ${degraded.map((one) => `${one.source} (${one.error._tag})`).join(", ")}`,
           cause: degraded.map(({ error }) => error)
         })
       }

@@ -118,12 +118,12 @@ export const makeMemory = (options: MemoryOptions): Effect.Effect<Service> =>
         return new MemoryStoreError({
           store: name,
           message: `A vector of length ${vector.length} does not fit an index of vectors of length ${dimensions}`,
-          hint: `The index holds vectors of the model ${model}; those of another model need an index of their own.`
+          hint: `The index holds vectors of the model ${model}. Use a separate index for another model.`
         })
       }
       return (
         normalize(vector) ??
-        new MemoryStoreError({ store: name, message: "A vector holds something that is no finite number" })
+        new MemoryStoreError({ store: name, message: "A vector contains a number that is not finite" })
       )
     }
 
@@ -229,7 +229,7 @@ export const check = (
           message:
             `The index ${index.name} holds vectors of ${index.model} (length ${index.dimensions}), ` +
             `but the embedder makes vectors of ${embedder.model} (length ${embedder.dimensions})`,
-          hint: "Give the index the model and the dimensions of the embedder; old vectors have to be made again."
+          hint: "Give the index the model and dimensions of the embedder, and embed its entries again."
         })
       )
 

@@ -132,7 +132,7 @@ export const make = (
           const [kept] = yield* keep(ownerId, [fact])
           if (kept === undefined) {
             return yield* new MemoryCapacityError({
-              message: `The subject has ${maxFactsPerEntity} facts, all of them surer than this one`,
+              message: `The subject has ${maxFactsPerEntity} facts, all of higher confidence than this one`,
               capacity: maxFactsPerEntity
             })
           }

@@ -183,7 +183,7 @@ const namesOf = (given: ReadonlyArray<unknown>, entries: Iterable<MemoryEntry>):
 }
 
 const failed = (why: string): FactExtractionError =>
-  new FactExtractionError({ message: `The model read no facts: ${why}` })
+  new FactExtractionError({ message: `The model extracted no facts: ${why}` })
 
 const again = "Your last answer could not be read. Read the entries again, and answer in the form you were told."
 

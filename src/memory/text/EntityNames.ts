@@ -1,10 +1,10 @@
 /**
- * Names in a text, found by how they are written: what an index of entities is made of.
+ * Finds names in a text by how they are written, for an index of entities.
  *
- * A name is a run of capitalised words, joined by particles (`Ludwig van Beethoven`, `Bank of America`), a quoted name,
- * an e-mail address or a handle (`@anna`). One capitalised word that begins a sentence is a name only if the text has
- * it capitalised again and nowhere in small letters, or in the possessive. Months, weekdays and words of grammar are
- * none. Scripts without capitals have names in quotes only.
+ * A name is a run of capitalized words, joined by particles (`Ludwig van Beethoven`, `Bank of America`), a quoted name,
+ * an e-mail address or a handle (`@anna`). A single capitalized word at the beginning of a sentence is a name only if
+ * it is possessive, or if the text capitalizes it again and never writes it in lower case. Months, weekdays and
+ * function words are not names. In scripts without capitals only quoted names are found.
  *
  * @since 0.1.0
  */
@@ -14,12 +14,12 @@
  * @category models
  */
 export interface Options {
-  /** At most so many; 64 unless set. */
+  /** Maximum number of names. Default 64. */
   readonly limit?: number | undefined
 }
 
 /**
- * Characters of a text that are looked at; what comes after is passed over.
+ * Maximum characters of a text that are examined.
  *
  * @since 0.1.0
  * @category constants
@@ -50,7 +50,7 @@ const particles = listed(
   "of the de del della der den di da do dos du la le van von und y e bin ibn al el ter ten zu zum"
 )
 
-/** Words of one name at most; a longer run of capitals is somebody shouting, or a heading. */
+/** Maximum words of one name. A longer run of capitalized words is shouting or a heading. */
 const maxWords = 6
 const maxQuoted = 60
 
@@ -64,7 +64,7 @@ const titleGap = /^\.?[ \t\u00a0]{1,3}$/
 
 interface Token {
   readonly text: string
-  /** In small letters, without a possessive. */
+  /** In lower case, without a possessive. */
   readonly key: string
   readonly start: number
   readonly end: number
@@ -102,7 +102,7 @@ const mailOrHandle = (text: string, at: number): Span | undefined => {
   return end - at >= 3 && end - at <= 31 ? { start: at, end } : undefined
 }
 
-/** Without a gap between them the places are told apart by their text: what is consumed is not read again as words. */
+/** Marks the text of addresses as consumed, so that it is not read again as words. */
 const addresses = (text: string, found: Array<Found>, consumed: Array<Span>): void => {
   let past = 0
   for (let at = text.indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
@@ -233,7 +233,7 @@ const capitals = (text: string, tokens: ReadonlyArray<Token>, found: Array<Found
 }
 
 /**
- * The names of a text in the order in which they first appear, each once whatever its case. Work is linear in the text.
+ * The distinct names of a text, ignoring case, in the order of their first occurrence. Linear time.
  *
  * @since 0.1.0
  * @category conversions

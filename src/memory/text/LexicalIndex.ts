@@ -1,35 +1,35 @@
 /**
- * The words of one owner's entries, and which entries they stand in: BM25 (Robertson and Zaragoza, "The Probabilistic
- * Relevance Framework: BM25 and Beyond", 2009) with the idf ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative.
- * What is removed leaves its traces in the lists until they outnumber what is left; then all of them are swept at once,
- * so that each removal pays a constant share.
+ * A word index of one owner's entries, scored by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework:
+ * BM25 and Beyond", 2009) with the idf ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative. Removed entries stay
+ * in the postings until they outnumber the remaining ones; then one sweep removes them all, so that a removal has
+ * constant amortized cost.
  *
  * @internal
  * @since 0.1.0
  */
 
 /**
- * How soon more of the same word stops to count: the usual value for short texts.
+ * How soon repetitions of a word stop counting: the usual value for short texts.
  *
  * @category constants
  */
 export const K1 = 1.2
 /**
- * How much a longer text needs more of it: the usual value.
+ * How much text length reduces the weight of a word: the usual value.
  *
  * @category constants
  */
 export const B = 0.75
 
 /**
- * What a word counts that `holders` of `all` entries have.
+ * The weight of a word that `holders` of `all` entries contain.
  *
  * @category getters
  */
 export const idf = (all: number, holders: number): number => Math.log(1 + (all - holders + 0.5) / (holders + 0.5))
 
 /**
- * What an entry of `length` terms has of a word that stands in it so often.
+ * The score of an entry of `length` terms for a word that occurs `frequency` times in it.
  *
  * @category getters
  */
@@ -37,7 +37,7 @@ export const share = (weight: number, frequency: number, length: number, average
   (weight * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / average))
 
 /**
- * What can be indexed: `slot` is where the index keeps it, -1 while it does not.
+ * An item that can be indexed. The index stores its `slot`, -1 while it is not indexed.
  *
  * @category models
  */
@@ -49,23 +49,23 @@ export interface Indexed {
 const MAX_RUN = 256
 
 /**
- * The slots a term stands in, ascending, each followed by how often. They lie among those of all other terms, in runs
- * of 1, 2, 4 and so on up to `MAX_RUN` postings; behind each run stands where the next one begins.
+ * The slots of a term, ascending, each followed by its frequency. They share memory with those of all other terms, in
+ * runs of 1, 2, 4 and so on up to `MAX_RUN` postings. Each run is followed by the position of the next one.
  */
 interface Postings {
   readonly term: string
   first: number
-  /** Where the next posting goes unless the last run is full. */
+  /** The position of the next posting, unless the last run is full. */
   next: number
-  /** Where the last run ends. */
+  /** The end of the last run. */
   end: number
   /** Postings of the last run. */
   run: number
-  /** How many were not removed. */
+  /** Number of postings that were not removed. */
   live: number
 }
 
-/** Postings one after another, in one piece of memory: lists of their own would cost more to make than to fill. */
+/** Postings in one contiguous array: separate arrays would cost more to create than to fill. */
 class Pool {
   private cells: Int32Array
   private used = 0
@@ -79,7 +79,7 @@ class Pool {
     return { term, first, next: first, end: first + 2, run: 1, live: 0 }
   }
 
-  /** Whether the slot is a new one: once more of the last one counts there. */
+  /** Returns whether the slot is new. Otherwise increments the frequency of the last posting. */
   add(postings: Postings, slot: number): boolean {
     if (postings.next > postings.first && this.cells[postings.next - 2] === slot) {
       this.cells[postings.next - 1]!++
@@ -127,7 +127,7 @@ class Pool {
 }
 
 /**
- * Room for one search at a time, shared by the indexes of a store.
+ * Working memory for one search at a time, shared by the indexes of a store.
  *
  * @category models
  */
@@ -142,7 +142,7 @@ export interface Scratch {
 export const scratch = (): Scratch => ({ scores: new Float64Array(0), touched: new Int32Array(0) })
 
 /**
- * The best hits first; no score is higher than `ceiling`.
+ * Best hits first. No score exceeds `ceiling`.
  *
  * @category models
  */
@@ -168,13 +168,13 @@ export class LexicalIndex<A extends Indexed> {
   private readonly postings = new Map<string, Postings>()
   private pool = new Pool(64)
   private items: Array<A | undefined> = []
-  /** Where each slot stands, for its removal. */
+  /** The postings of each slot, for its removal. */
   private lists: Array<ReadonlyArray<Postings>> = []
   private lengths: Int32Array = new Int32Array(16)
   private live = 0
   private total = 0
 
-  /** `later` says which of two items comes first among equal scores: a negative number when it is the first. */
+  /** `later` orders items of equal score: negative if the first comes first. */
   constructor(
     private readonly room: Scratch,
     private readonly later: (a: A, b: A) => number
@@ -200,7 +200,7 @@ export class LexicalIndex<A extends Indexed> {
     }
     item.slot = slot
     this.items.push(item)
-    // A list that grew by itself has room for half as many more.
+    // A copy has no spare capacity; an array that grew by itself has up to half.
     this.lists.push(lists.slice())
     this.lengths[slot] = terms.length
     this.live++
@@ -221,7 +221,7 @@ export class LexicalIndex<A extends Indexed> {
     if (this.items.length > this.live * 2 + 64) this.sweep()
   }
 
-  /** The best `limit` of those that are wanted. Terms that are named twice count once. */
+  /** The best `limit` items that are wanted. Repeated terms count once. */
   search(terms: ReadonlyArray<string>, limit: number, wanted?: ((item: A) => boolean) | undefined): Matches<A> {
     const different = new Set(terms)
     let ceiling = 0
@@ -244,7 +244,7 @@ export class LexicalIndex<A extends Indexed> {
     return { hits: this.best(count, limit, wanted), ceiling }
   }
 
-  /** Takes the scores out of the room again. */
+  /** Collects the best scores and clears the working memory. */
   private best(
     count: number,
     limit: number,
@@ -301,7 +301,7 @@ export class LexicalIndex<A extends Indexed> {
         const to = moved[slot] as number
         if (to >= 0) pool.append(swept, to, frequency)
       })
-      // The slots know the old one.
+      // Slots refer to the old object.
       Object.assign(postings, { ...swept, live: postings.live })
     }
     this.pool = pool
@@ -323,7 +323,7 @@ const push = <A>(heap: Array<A>, item: A, compare: (a: A, b: A) => number): void
   heap[at] = item
 }
 
-/** In the place of the least. */
+/** Replaces the least item. */
 const replace = <A>(heap: Array<A>, item: A, compare: (a: A, b: A) => number): void => {
   let at = 0
   for (;;) {

@@ -1,12 +1,12 @@
 /**
- * How much texts have in common.
+ * Measures how similar texts are.
  *
  * @internal
  * @since 0.1.0
  */
 
 /**
- * What a text is compared by: its words without case and punctuation, each once.
+ * The words of a text for comparison: distinct, without case and punctuation.
  *
  * @category models
  */
@@ -15,14 +15,14 @@ export type Terms = ReadonlySet<string>
 const word = /[\p{L}\p{M}\p{N}]+/gu
 
 /**
- * The words of a text, in lower case and compatible forms. Linear in its length.
+ * The words of a text, in lower case and compatibility form. Linear time.
  *
  * @category constructors
  */
 export const terms = (text: string): Terms => new Set(text.normalize("NFKC").toLowerCase().match(word) ?? [])
 
 /**
- * Jaccard: what both have of what either has, 0 to 1. Two empty sets are the same: 1.
+ * Jaccard similarity: common words divided by all words, 0 to 1. Two empty sets have similarity 1.
  *
  * @category combinators
  */
@@ -35,7 +35,7 @@ export const jaccard = (a: Terms, b: Terms): number => {
 }
 
 /**
- * Whether two sets agree at least so far. Sizes alone often say that they cannot.
+ * Whether two sets have at least this similarity. Their sizes alone often exclude it.
  *
  * @category combinators
  */
@@ -43,7 +43,7 @@ export const isAlike = (a: Terms, b: Terms, threshold: number): boolean =>
   Math.min(a.size, b.size) >= threshold * Math.max(a.size, b.size) && jaccard(a, b) >= threshold
 
 /**
- * What an item is compared by: its words, and what it says (`SameText.gist`).
+ * What items are compared by: their words and their meaning (`SameText.gist`).
  *
  * @category models
  */
@@ -53,8 +53,8 @@ export interface Compared {
 }
 
 /**
- * The items of which no earlier one is a double, in their order, one after another: whoever needs few of many computes
- * few. Doubles say the same, and their words agree at least so far. Linear in the number of items.
+ * The items that do not duplicate an earlier one, in their order. Lazy: taking few items computes few. Duplicates say
+ * the same and have at least this similarity. Linear in the number of items.
  *
  * @category combinators
  */

@@ -1,29 +1,42 @@
 /**
- * From a text to the terms an index keeps of it, and from a query to those it is looked for by.
+ * Turns texts into the terms of an index, and queries into the terms to search for.
  *
  * @since 0.1.0
  */
 import { stemmer } from "stemmer"
 import * as StopWords from "../../internal/text/StopWords.js"
+import {
+  classAt,
+  classOfUnit,
+  DIGIT,
+  HANGUL,
+  isSurrogate,
+  isWord,
+  LOWER,
+  MARK,
+  PICTURE,
+  SPACE,
+  SPACELESS,
+  UPPER,
+  widthAt
+} from "./CharacterClass.js"
+import { fold } from "./TextFolding.js"
 
 /**
  * @since 0.1.0
  * @category models
  */
 export interface TextAnalyzer {
-  /** Says which one it is: terms of different analyzers do not meet in an index. */
+  /** Identifies the analyzer. An index never mixes the terms of different analyzers. */
   readonly name: string
-  /**
-   * The terms in the order of the text, as often as it has them. Takes a time in proportion to the text, whatever it
-   * is.
-   */
+  /** The terms in the order of the text, with repetitions. Linear time for any text. */
   readonly analyze: (text: string) => ReadonlyArray<string>
-  /** The terms of a query, each of which `analyze` gives of a text with the same words. `analyze` unless set. */
+  /** The terms of a query. `analyze` returns each of them for a text with the same words. Default `analyze`. */
   readonly analyzeQuery?: ((query: string) => ReadonlyArray<string>) | undefined
 }
 
 /**
- * The terms a query is looked for by.
+ * The terms to search for.
  *
  * @since 0.1.0
  * @category accessors
@@ -32,7 +45,7 @@ export const queryTerms = (analyzer: TextAnalyzer, query: string): ReadonlyArray
   (analyzer.analyzeQuery ?? analyzer.analyze)(query)
 
 /**
- * Characters of a text that are read; the rest counts for nothing.
+ * Maximum characters of a text that are read. The rest is ignored.
  *
  * @since 0.1.0
  * @category constants
@@ -40,100 +53,18 @@ export const queryTerms = (analyzer: TextAnalyzer, query: string): ReadonlyArray
 export const maxCharacters = 1_000_000
 
 /**
- * Characters of a term at most; a longer word is cut.
+ * Maximum characters of a term. Longer words are cut.
  *
  * @since 0.1.0
  * @category constants
  */
 export const maxTerm = 64
 
-/** Words whose terms are remembered, in each of two generations. */
+/** Number of cached words, in each of two generations. */
 const MAX_REMEMBERED = 16_384
 
-const SPACE = 1
-const LOWER = 2
-const UPPER = 3
-const DIGIT = 4
-const MARK = 5
-const SPACELESS = 6
-const HANGUL = 7
-const PICTURE = 8
-
-const spaceless =
-  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Tibetan}]/u
-
-const classify = (character: string): number => {
-  if (/\p{Extended_Pictographic}/u.test(character)) return PICTURE
-  if (/[\p{L}\p{M}\p{N}]/u.test(character)) {
-    if (/\p{Script=Hangul}/u.test(character)) return HANGUL
-    // Marks that many scripts share belong to whatever they stand on.
-    if (spaceless.test(character) && !/[\p{Script=Inherited}\p{Nd}]/u.test(character)) return SPACELESS
-    if (/\p{N}/u.test(character)) return DIGIT
-    if (/\p{M}/u.test(character)) return MARK
-    return /\p{Lu}/u.test(character) ? UPPER : LOWER
-  }
-  return SPACE
-}
-
-/** What the characters of the first plane are; 0 while nobody asked. */
-const classes = new Uint8Array(0x10000)
-
-const learn = (unit: number): number => {
-  const kind = classify(String.fromCharCode(unit))
-  classes[unit] = kind
-  return kind
-}
-
-const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
-
-const classAt = (text: string, at: number): number => {
-  const unit = text.charCodeAt(at)
-  if (!isSurrogate(unit)) return classes[unit] || learn(unit)
-  const point = text.codePointAt(at) as number
-  return point > 0xffff ? classify(String.fromCodePoint(point)) : SPACE
-}
-
-const widthAt = (text: string, at: number): number =>
-  isSurrogate(text.charCodeAt(at)) && (text.codePointAt(at) as number) > 0xffff ? 2 : 1
-
-/** A piece of a text without the text: an index that keeps a word must not keep all that was said around it. */
+/** Copies a piece of a text, so that an index that stores a word does not retain the whole text. */
 const detached = (piece: string): string => (piece.length < 13 ? piece : piece.split("").join(""))
-
-const letters: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ß: "ss",
-    ẞ: "SS",
-    æ: "ae",
-    Æ: "AE",
-    œ: "oe",
-    Œ: "OE",
-    ø: "o",
-    Ø: "O",
-    đ: "d",
-    Đ: "D",
-    ð: "d",
-    Ð: "D"
-  }).concat(Object.entries({ ł: "l", Ł: "L", þ: "th", Þ: "TH", ı: "i", ħ: "h", Ħ: "H" }))
-)
-
-/**
- * One form for what reads alike: width and ligatures by NFKC, Latin, Greek and Cyrillic letters without their
- * diacritics, Arabic and Hebrew without vowel signs. Marks that make another letter (Indic and Thai vowels, Japanese
- * voicing) stay.
- */
-const fold = (text: string): string =>
-  text
-    // Putting the marks of one letter into their order takes the square of their number.
-    .replace(/(\p{M}{16})\p{M}+/gu, "$1")
-    .normalize("NFKC")
-    .slice(0, maxCharacters)
-    .normalize("NFD")
-    .replace(
-      /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670\u00ad\u200b\u200c\u2060]+/g,
-      ""
-    )
-    .normalize("NFC")
-    .replace(/[ßẞæÆœŒøØđĐðÐłŁþÞıħĦ]/g, (letter) => letters.get(letter) ?? letter)
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
 const ascii = /^[\x00-\x7f]*$/
@@ -144,15 +75,13 @@ const apostrophe = (unit: number): boolean => unit === 0x27 || unit === 0x2019 |
 const hyphen = (unit: number): boolean =>
   unit === 0x2d || unit === 0x5f || unit === 0x26 || unit === 0x2010 || unit === 0x2011
 
-/** Connects figures besides: `.`, `,`, `:`, `/`. */
+/** Also connects digits: `.`, `,`, `:`, `/`. */
 const separator = (unit: number): boolean => unit === 0x2e || unit === 0x2c || unit === 0x3a || unit === 0x2f
 
 const connects = (unit: number): boolean =>
   hyphen(unit) || separator(unit) || apostrophe(unit) || unit === 0x23 || unit === 0x2b
 
-const isWord = (kind: number): boolean => kind >= LOWER && kind <= MARK
-
-/** Parts a word with hyphens has at most; what follows is read as the next word. */
+/** Maximum parts of a hyphenated word. The rest is read as the next word. */
 const MAX_PARTS = 16
 
 interface Term {
@@ -163,7 +92,7 @@ const add = (out: Array<string>, term: string): void => {
   if (term !== "") out.push(term)
 }
 
-/** The pairs of neighbouring characters; a single one stands for itself. */
+/** The pairs of adjacent characters. A single character stands for itself. */
 const pairs = (text: string, from: number, to: number, out: Array<string>): void => {
   let before = from
   let at = from + widthAt(text, from)
@@ -179,7 +108,7 @@ const pairs = (text: string, from: number, to: number, out: Array<string>): void
   }
 }
 
-/** Chinese characters, of which one alone is often a word. */
+/** Chinese characters, which are often words by themselves. */
 const isHan = (point: number): boolean =>
   (point >= 0x4e00 && point <= 0x9fff) ||
   (point >= 0x3400 && point <= 0x4dbf) ||
@@ -188,7 +117,7 @@ const isHan = (point: number): boolean =>
   point === 0x3005 ||
   point === 0x3007
 
-/** Each Chinese character of a run of several characters by itself. */
+/** Each Chinese character of a longer run by itself. */
 const singles = (text: string, from: number, to: number, out: Array<string>): void => {
   if (from + widthAt(text, from) >= to) return
   for (let at = from; at < to; ) {
@@ -208,7 +137,7 @@ const endOf = (text: string, from: number, kind: number): number => {
   return at
 }
 
-/** From a figure: `1,000` without its comma, a date or a time or a version as it is and in its parts. */
+/** The terms of a number: `1,000` without its comma; a date, time or version as a whole and in parts. */
 const figure = (raw: string, parts: ReadonlyArray<string>, out: Array<string>): void => {
   if (/^\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,20})?$/.test(raw)) {
     out.push(detached(raw.replaceAll(",", "")))
@@ -219,7 +148,7 @@ const figure = (raw: string, parts: ReadonlyArray<string>, out: Array<string>): 
     for (const part of parts) out.push(detached(part.slice(0, maxTerm)))
 }
 
-/** The words a part is made of: `getUserName` is three. */
+/** The words of a part: `getUserName` has three. */
 const humps = (part: string): ReadonlyArray<string> => {
   let from = 0
   let words: Array<string> | undefined
@@ -239,7 +168,7 @@ const humps = (part: string): ReadonlyArray<string> => {
   return words
 }
 
-/** From a word and what hyphens, apostrophes and capitals make of it: its parts, and all of it as one. */
+/** The terms of a word with hyphens, apostrophes or capitals: its parts, and the whole. */
 const compound = (raw: string, parts: ReadonlyArray<string>, term: Term, out: Array<string>): void => {
   const words = parts.length === 1 && raw.length > maxTerm ? [raw.slice(0, maxTerm)] : parts.flatMap(humps)
   if (words.length === 1) {
@@ -252,8 +181,8 @@ const compound = (raw: string, parts: ReadonlyArray<string>, term: Term, out: Ar
 }
 
 /**
- * From a word with an apostrophe: without a possessive `s`; what is short for two words is no term; `l'avion` is
- * `avion` too.
+ * The terms of a word with an apostrophe: without a possessive `s`. Contractions give no term. `l'avion` also gives
+ * `avion`.
  */
 const elided = (
   raw: string,
@@ -311,20 +240,20 @@ const scan = (
   return out
 }
 
-/** Where a word ends that nothing parts or connects; 0 when it needs a closer look. */
+/** The end of a word without connecting characters, or 0 if it needs a closer look. */
 const simple = (text: string, start: number): number => {
   let at = start
   for (; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     if (isSurrogate(unit)) return 0
-    const kind = classes[unit] || learn(unit)
+    const kind = classOfUnit(unit)
     if (!isWord(kind)) return connects(unit) ? 0 : at
     if (kind === UPPER && at > start) return 0
   }
   return at
 }
 
-/** Reads the word that begins here and gives where it ends. */
+/** Reads the word that begins here and returns where it ends. */
 const word = (
   text: string,
   start: number,
@@ -357,7 +286,7 @@ const word = (
     at++
     from = at
   }
-  // `C++` and `F#` are other languages than C and F.
+  // `C++` and `F#` are not C and F.
   if (at - start === 1 && text.charCodeAt(at) === 0x23) at++
   else if (at - start === 1 && text.startsWith("++", at)) at += 2
   const raw = text.slice(start, at)
@@ -369,10 +298,10 @@ const word = (
 }
 
 /**
- * Unicode forms, case and diacritics are folded; words are parted at spaces, hyphens, apostrophes and capitals
- * (`getUserName` is found by `user` and by `getusername`); figures, dates, times and versions are kept whole and in
- * parts; scripts that write no spaces give the pairs of neighbouring characters, and of a text that is kept each
- * Chinese character as well, so that a word of one character finds it; Korean words and pairs; each pictogram is a
+ * Makes an analyzer. It folds Unicode forms, case and diacritics, and splits words at spaces, hyphens, apostrophes and
+ * capitals (`user` and `getusername` both find `getUserName`). Numbers, dates, times and versions are kept as a whole
+ * and in parts. Scripts without spaces give pairs of adjacent characters; texts, but not queries, also give each
+ * Chinese character, so that a word of one character finds them. Korean gives words and pairs. Each pictogram is a
  * term.
  *
  * @since 0.1.0
@@ -380,21 +309,21 @@ const word = (
  */
 export const make = (options: {
   readonly name: string
-  /** Words that are left out, in any case, with or without diacritics. None unless set. */
+  /** Words to leave out, ignoring case and diacritics. Default none. */
   readonly stopWords?: Iterable<string> | undefined
   /**
-   * From a word of Latin letters, in lower case and without diacritics, to its stem. Words stay as they are unless set.
+   * Maps a word of Latin letters, in lower case and without diacritics, to its stem. Default: no stemming.
    */
   readonly stem?: ((word: string) => string) | undefined
 }): TextAnalyzer => {
-  const stopWords = new Set(Array.from(options.stopWords ?? [], (word) => fold(word).toLowerCase()))
+  const stopWords = new Set(Array.from(options.stopWords ?? [], (word) => fold(word, maxCharacters).toLowerCase()))
   const stem = options.stem
   const reduce = (word: string): string => {
     const lower = word.toLowerCase().slice(0, maxTerm)
     if (stopWords.has(lower)) return ""
     return stem !== undefined && /^[a-z]{2,40}$/.test(lower) ? stem(lower) : lower
   }
-  // Two generations: what is used stays, whatever else comes in.
+  // Two generations: words in use stay cached, whatever else is read.
   let young = new Map<string, string>()
   let old = new Map<string, string>()
   const remember = (word: string, found: string): string => {
@@ -417,7 +346,7 @@ export const make = (options: {
   const stop = (lower: string) => stopWords.has(lower)
   const analyzed = (text: string, withSingles: boolean) => {
     const read = text.length > maxCharacters ? text.slice(0, maxCharacters) : text
-    return scan(ascii.test(read) ? read : fold(read), stop, term, withSingles)
+    return scan(ascii.test(read) ? read : fold(read, maxCharacters), stop, term, withSingles)
   }
   return {
     name: options.name,
@@ -427,8 +356,8 @@ export const make = (options: {
 }
 
 /**
- * English stop words are left out and words are stemmed (Porter, "An algorithm for suffix stripping", 1980). Texts of
- * other languages are read as well: the stems of their words are the same in entries and queries.
+ * Leaves out English stop words and stems words (Porter, "An algorithm for suffix stripping", 1980). Works for other
+ * languages, too, since entries and queries get the same stems.
  *
  * @since 0.1.0
  * @category constructors

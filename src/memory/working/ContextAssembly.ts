@@ -1,5 +1,5 @@
 /**
- * From what the tiers of memory gave to a context within a budget.
+ * Assembles a context within a token budget from the results of the memory tiers.
  *
  * @internal
  * @since 0.1.0
@@ -17,7 +17,7 @@ import * as SectionFill from "./SectionFill.js"
 import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
 
 /**
- * What may be remembered.
+ * Candidates for the context.
  *
  * @category models
  */
@@ -77,7 +77,7 @@ type Item =
 type Candidate = SectionFill.Candidate<Item>
 
 /**
- * A fact in words.
+ * A fact as a text.
  *
  * @category conversions
  */
@@ -86,7 +86,7 @@ export const factText = ({ object, predicate, subject }: Fact): string => `${sub
 interface Conversation {
   readonly recent: ReadonlyArray<Candidate>
   readonly recalled: ReadonlyArray<Candidate>
-  /** What could not be used by itself, by where it came from. */
+  /** Items that cannot be used alone, by source. */
   readonly brokenRecent: ReadonlyArray<string>
   readonly brokenRecalled: ReadonlyArray<string>
 }
@@ -117,7 +117,7 @@ const conversation = ({ recalled, recent }: Found, options: Options): Conversati
         let total = 0
         for (const entry of entries) {
           const key = JSON.stringify([entry.role, entry.ownerId, entry.id])
-          total += costs.of(key, entry.content, () => counter.count(MemoryText.line.entry(entry)))
+          total += costs.get(key, entry.content, () => counter.count(MemoryText.line.entry(entry)))
         }
         return total
       }
@@ -138,7 +138,7 @@ const conversation = ({ recalled, recent }: Found, options: Options): Conversati
   }
 }
 
-/** The newest first, of together at most so many entries. */
+/** The newest first, with at most this many entries in total. */
 const newest = (turns: ReadonlyArray<Candidate>, most: number): ReadonlyArray<Candidate> => {
   const taken: Array<Candidate> = []
   let count = 0
@@ -156,10 +156,10 @@ const facts = (found: Found, { costs, counter }: Options): ReadonlyArray<Candida
     const text = factText(fact)
     return {
       ids: [fact.id],
-      // Two facts that read the same are one.
+      // Two facts with the same text are one.
       keys: [`fact:${text}`],
       value: { _tag: "Fact", text, fact },
-      cost: () => costs.of(`fact:${text}`, text, () => counter.count(MemoryText.line.fact(text)))
+      cost: () => costs.get(`fact:${text}`, text, () => counter.count(MemoryText.line.fact(text)))
     }
   })
 
@@ -168,10 +168,10 @@ const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<
     ids: [id],
     keys: [`tool:${text}`],
     value: { _tag: "Tool", text, place },
-    cost: () => costs.of(`tool:${text}`, text, () => counter.count(MemoryText.line.tool(text)))
+    cost: () => costs.get(`tool:${text}`, text, () => counter.count(MemoryText.line.tool(text)))
   })
-  // Procedures by when they were learned, tools as they were given: what is taken next time as well stands in the same
-  // order.
+  // Procedures in the order in which they were learned, tools in the given order: an item that is included again keeps
+  // its place.
   const learned = found.procedures.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   const places = new Map(learned.map(({ id }, place) => [id, place] as const))
   const texts = found.tools.map(({ description, name }) => `${name}: ${description}`)
@@ -188,7 +188,7 @@ const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<
   ]
 }
 
-/** The order of the assembly: by time, by when a fact was told, by the place of a tool. */
+/** The order of the assembly: by time, by when a fact was recorded, by the place of a tool. */
 const inOrder = (taken: ReadonlyArray<Candidate>) => {
   const items = taken.map(({ ids, value }) => ({ id: ids[0] ?? "", value }))
   return {
@@ -215,7 +215,7 @@ const idsOf = (taken: ReadonlyArray<Candidate>): ReadonlyArray<string> => {
 }
 
 /**
- * What a system prompt costs, and what is left beside it for memory, the frame of the message taken off.
+ * The cost of the system prompt, and what is left for memory after the frame of the message.
  *
  * @category models
  */
@@ -245,15 +245,15 @@ export const roomOf = (options: Pick<Options, "tokenBudget" | "systemPrompt" | "
 }
 
 /**
- * Whether there is room for a single thing.
+ * Whether there is room for at least one item.
  *
  * @category guards
  */
 export const hasRoom = (room: Room): boolean => room.systemTokens + room.frameTokens < room.budget
 
 /**
- * Fills the sections and counts what the reader will really be sent. A tokenizer that finds more in the whole than in
- * its lines makes it try again with less.
+ * Fills the sections and counts what is sent. If the tokenizer counts more for the whole than for its lines, it retries
+ * with less.
  *
  * @category combinators
  */
@@ -304,7 +304,7 @@ export const assemble = (found: Found, room: Room, options: Options): Context =>
 }
 
 /**
- * A section whose fraction is 0 is switched off: nothing is asked for it, and nothing flows to it.
+ * A section with a fraction of 0 is off: it is not queried and gets no leftover tokens.
  *
  * @category guards
  */

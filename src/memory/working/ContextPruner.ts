@@ -1,5 +1,5 @@
 /**
- * Which entries stay when not all of them fit: by how new they are, by what they have to do with a query, or by both.
+ * Selects the entries that fit a token budget, by recency, by relevance to a query, or both.
  *
  * @since 0.1.0
  */
@@ -14,14 +14,14 @@ import * as ToolPairs from "../entry/ToolPairs.js"
 import * as TextRelevance from "../search/TextRelevance.js"
 
 /**
- * A way to say how much entries are worth keeping.
+ * Scores how much entries are worth keeping.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Scorer<out E = never, out R = never> {
   readonly name: string
-  /** A number for each entry, in their order; the higher the better. What is no number is the lowest. */
+  /** A number for each entry, in their order; higher is better. NaN is the lowest. */
   readonly score: (entries: ReadonlyArray<MemoryEntry>, query: string) => Effect.Effect<ReadonlyArray<number>, E, R>
 }
 
@@ -53,8 +53,8 @@ export const recency: Scorer = {
 }
 
 /**
- * BM25 of the query among the entries, as a part of the best: 1 for the entry that has most to do with it, 0 without a
- * word of it. Entries that are alike are kept newest first, so that without a query this is `recency`.
+ * BM25 of the query among the entries, as a share of the best: 1 for the most relevant entry, 0 without a word of the
+ * query. Equal entries are kept newest first, so that without a query this equals `recency`.
  *
  * @since 0.1.0
  * @category scorers
@@ -65,7 +65,7 @@ export const relevance: Scorer = {
 }
 
 /**
- * Both, each 0 to 1.
+ * Combines both scores, each 0 to 1.
  *
  * @since 0.1.0
  * @category scorers
@@ -88,7 +88,7 @@ export const hybrid = (
 }
 
 /**
- * A scorer that ships with the library, by its name, or one of one's own.
+ * A built-in scorer by name, or a custom one.
  *
  * @since 0.1.0
  * @category models
@@ -105,13 +105,11 @@ export interface PruneOptions<E = never, R = never> {
   /** In tokens of the entries as messages. */
   readonly tokenBudget: number
   readonly query?: string | undefined
-  /** Default that of the layer. */
+  /** Default: that of the layer. */
   readonly strategy?: Strategy<E, R> | undefined
-  /** Keeps the best entry even where it alone is more than the budget, which is passed then. Default false. */
+  /** Keeps the best entry even if it exceeds the budget alone. Default false. */
   readonly keepAtLeastOne?: boolean | undefined
-  /**
-   * How the kept entries are ordered: oldest first, or best first with those of the system before all. Default `time`.
-   */
+  /** Order of the kept entries: oldest first, or best first after the system entries. Default `time`. */
   readonly order?: "time" | "score" | undefined
 }
 
@@ -126,7 +124,7 @@ export interface PruningResult {
   readonly tokenBudget: number
   /** The name of the scorer. */
   readonly strategy: string
-  /** Of the kept entries as messages. */
+  /** Tokens of the kept entries as messages. */
   readonly tokens: number
   /** Never negative. */
   readonly remainingBudget: number
@@ -138,10 +136,9 @@ export interface PruningResult {
  */
 export interface Service {
   /**
-   * The best entries that fit together, taken greedily: one that does not fit is passed over. Entries of the system are
-   * kept always; where they alone are more than the budget, pruning fails. A call of a tool and its results stay or go
-   * together (`ToolPairs`), with the score of the best of them; one without the other goes. Of entries that are alike
-   * the newest stay. No entry is cut.
+   * Keeps the best entries that fit together, greedily: an entry that does not fit is skipped. System entries always
+   * stay; pruning fails if they exceed the budget alone. A tool call and its results stay or go together (`ToolPairs`),
+   * with the best of their scores; one without the other goes. Of equal entries the newest stay. Entries are never cut.
    */
   readonly prune: <E = never, R = never>(
     entries: ReadonlyArray<MemoryEntry>,
@@ -182,7 +179,7 @@ export const make = (
         const systemTokens = system.length === 0 ? 0 : count(system)
         if (!(systemTokens <= tokenBudget)) {
           return new MemoryCapacityError({
-            message: "The entries of the system alone are more than the budget",
+            message: "The system entries alone exceed the token budget",
             capacity: tokenBudget
           })
         }
@@ -196,7 +193,7 @@ export const make = (
         }
         const keptOf = (units: ReadonlyArray<Ranked>) => [...system, ...units.flatMap(({ entries }) => entries)]
         let tokens = taken.length === 0 ? systemTokens : count(keptOf(taken).sort(ToolPairs.chronological))
-        // A counter may find more in all of them than in each: half as many fit at some point.
+        // A tokenizer may count more for all entries than for each: half as many fit at some point.
         while (!(tokens <= tokenBudget) && taken.length > 0) {
           taken = taken.slice(0, Math.floor(taken.length / 2))
           tokens = taken.length === 0 ? systemTokens : count(keptOf(taken).sort(ToolPairs.chronological))
@@ -222,7 +219,7 @@ export const make = (
     return { prune }
   })
 
-/** What goes together, best first; without entries of the system and what is without its other half. */
+/** Units, best first, without system entries and incomplete tool calls. */
 const rank = (
   entries: ReadonlyArray<MemoryEntry>,
   scores: ReadonlyArray<number>,

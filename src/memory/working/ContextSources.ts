@@ -1,5 +1,5 @@
 /**
- * Asks the tiers of memory at once for what may help with a question.
+ * Queries the memory tiers concurrently.
  *
  * @internal
  * @since 0.1.0
@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../../domain/Ids.js"
 import * as Step from "../../observability/Step.js"
-import type { MemoryEntry } from "../entry/MemoryEntry.js"
+import type { MemoryEntry, MemorySearchResult } from "../entry/MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "../entry/MemoryError.js"
 import * as Scoring from "../entry/Scoring.js"
 import * as Selection from "../entry/Selection.js"
@@ -38,25 +38,25 @@ export interface From {
 /**
  * @category models
  */
-export interface Asked {
+export interface Answers {
   readonly found: ContextAssembly.Found
-  /** What failed, by the section it would have filled. */
+  /** Failures, by the section they would have filled. */
   readonly failed: ReadonlyMap<string, MemoryError>
-  /** What the query found, not what only makes up the number. */
+  /** Entries that the query found, without those that only fill up the number of results. */
   readonly relevant: ReadonlySet<EntryId>
 }
 
 /**
- * Of a question for which there is no room.
+ * The answer if there is no room for any.
  *
  * @category constants
  */
-export const nothing: Asked = { found: ContextAssembly.nothing, failed: new Map(), relevant: new Set() }
+export const nothing: Answers = { found: ContextAssembly.nothing, failed: new Map(), relevant: new Set() }
 
-/** More turns than a reader sees anyway are not looked past. */
+/** Upper bound of the shown turns that a query compensates for. */
 const maxShown = 1000
 
-/** The session; on a branch the way to it, too. */
+/** Selects the session, and on a branch its lineage. */
 const conversationOf = ({ lineage, sessionId, tree }: AssembleOptions): Selection.Selection => {
   if (sessionId === undefined) return { lineage, tree }
   if (lineage === undefined) return { sessionIds: [sessionId] }
@@ -74,33 +74,56 @@ const lineageOf = (
     ? lineage
     : [...lineage, { sessionId }]
 
+type Conditions = Pick<Selection.Selection, "lineage" | "tree"> | undefined
+
+/** Turns of the conversation, including those before the branch. Held entries stand in if they cannot be read. */
+const recentTurns = (from: From, request: AssembleOptions, hidden: number, now: number) => {
+  const conversation = conversationOf(request)
+  const isOf = Selection.predicate(conversation) ?? (() => true)
+  return {
+    effect: from.episodic.recent({
+      ownerId: request.ownerId,
+      n: from.maxRecentTurns + hidden,
+      selection: { ...conversation, filters: { type: { in: ["turn", MemorySummary.TYPE] } } }
+    }),
+    orElse: () =>
+      from.held
+        .entriesOf({ ownerId: request.ownerId })
+        .filter((entry) => isOf(entry) && (entry.expiresAt === undefined || entry.expiresAt > now))
+  }
+}
+
+/** Recalled entries, without counting them as accessed: most of them are not used. */
+const recall = (from: From, { ownerId, query }: AssembleOptions, conditions: Conditions, hidden: number) =>
+  from.episodic.recall(
+    // At most the recent turns and the hidden turns are duplicates of results.
+    { ownerId, query, topK: from.maxRecalled + from.maxRecentTurns + hidden, ...conditions },
+    { counted: false }
+  )
+
 /**
- * What each section may be filled with. Fails when all that was asked does; held entries stand in for turns that cannot
- * be read.
+ * Queries the tiers concurrently for the contents of each section. Fails if all queries fail. Held entries stand in for
+ * turns that cannot be read.
  *
  * @category combinators
  */
-export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, MemorySystemError> =>
+export const query = (from: From, request: AssembleOptions): Effect.Effect<Answers, MemorySystemError> =>
   Effect.gen(function* () {
-    const { episodic, held, maxProcedures, maxRecalled, maxRecentTurns, procedural, semantic, shares } = from
     const { ownerId, query, shown } = request
     const hidden = Math.min(shown?.size ?? 0, maxShown)
-    const unseen = (entry: MemoryEntry): boolean => entry.turnId === undefined || shown?.has(entry.turnId) !== true
-    const now = yield* Clock.currentTimeMillis
-    const conversation = conversationOf(request)
-    const way =
+    const turns = recentTurns(from, request, hidden, yield* Clock.currentTimeMillis)
+    const conditions: Conditions =
       request.lineage === undefined
         ? undefined
         : { lineage: lineageOf(request.lineage, request.sessionId), tree: request.tree }
-    const isOf = Selection.predicate(conversation) ?? (() => true)
     const failed = new Map<TokenBudgetAllocator.Section, MemoryError>()
     let asked = 0
     const part = <A>(
       section: Exclude<TokenBudgetAllocator.Section, "system_prompt">,
       effect: Effect.Effect<ReadonlyArray<A>, MemoryError>,
-      orElse: () => ReadonlyArray<A>
+      orElse: () => ReadonlyArray<A> = () => []
     ): Effect.Effect<ReadonlyArray<A>> => {
-      if (!ContextAssembly.isServed(section, shares)) return Effect.succeed([])
+      if (!ContextAssembly.isServed(section, from.shares)) return Effect.succeed([])
       asked++
       return Effect.catchAll(effect, (error) =>
         Effect.sync(() => {
@@ -109,65 +132,31 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
         })
       )
     }
-    const none = () => []
-    const relevant = new Set<EntryId>()
-    // Of the best results no more can be there already than stand in the recent turns and are shown.
-    const topK = maxRecalled + maxRecentTurns + hidden
-    const results = yield* Step.forEach(
+    const [recent, recalled, facts, procedures] = (yield* Step.forEach(
       [
-        part(
-          "recent_turns",
-          episodic.recent({
-            ownerId,
-            n: maxRecentTurns + hidden,
-            selection: { ...conversation, filters: { type: { in: ["turn", MemorySummary.TYPE] } } }
-          }),
-          () =>
-            held
-              .of({ ownerId })
-              .filter((entry) => isOf(entry) && (entry.expiresAt === undefined || entry.expiresAt > now))
-        ),
-        part(
-          "episodic",
-          Effect.map(
-            episodic.recall(
-              {
-                ownerId,
-                query,
-                topK,
-                ...way
-              },
-              // Most of it is not shown; what is gets counted then.
-              { counted: false }
-            ),
-            (results) => {
-              for (const result of results) if (Scoring.isRelevant(result)) relevant.add(result.entry.id)
-              return results.map(({ entry }) => entry)
-            }
-          ),
-          none
-        ),
-        part("semantic", semantic.recall(ownerId, query, way), none),
-        part("tool_descriptions", procedural.recall({ ownerId, task: query, limit: maxProcedures }), none)
+        part("recent_turns", turns.effect, turns.orElse),
+        part("episodic", recall(from, request, conditions, hidden)),
+        part("semantic", from.semantic.recall(ownerId, query, conditions)),
+        part("tool_descriptions", from.procedural.recall({ ownerId, task: query, limit: from.maxProcedures }))
       ] as ReadonlyArray<Effect.Effect<ReadonlyArray<unknown>>>,
       (effect) => effect
-    )
-    const [recent, recalled, facts, procedures] = results as unknown as [
+    )) as unknown as [
       ReadonlyArray<MemoryEntry>,
-      ReadonlyArray<MemoryEntry>,
+      ReadonlyArray<MemorySearchResult>,
       ContextAssembly.Found["facts"],
       ContextAssembly.Found["procedures"]
     ]
     const cause = failed.values().next().value
     if (cause !== undefined && failed.size === asked) {
-      return yield* new MemorySystemError({ message: "No part of memory answers", cause })
+      return yield* new MemorySystemError({ message: "Every tier of memory failed", cause })
     }
+    const unseen = (entry: MemoryEntry): boolean => entry.turnId === undefined || shown?.has(entry.turnId) !== true
     return {
       failed,
-      relevant,
+      relevant: new Set(recalled.filter(Scoring.isRelevant).map(({ entry }) => entry.id)),
       found: {
         recent: recent.filter(unseen),
-        recalled: recalled.filter(unseen),
+        recalled: recalled.map(({ entry }) => entry).filter(unseen),
         facts,
         procedures,
         tools: request.tools ?? []

@@ -1,5 +1,5 @@
 /**
- * Plain conversations as the working memory of an agent: what was said last, and nothing else.
+ * Working memory over plain conversations: the newest messages, without search.
  *
  * @since 0.1.0
  */
@@ -24,8 +24,8 @@ import * as ToolPairs from "../entry/ToolPairs.js"
 import * as WorkingMemory from "./WorkingMemory.js"
 
 /**
- * Makes the conversation of an owner in a session, or outside of any. It is asked for health, too, with an owner that
- * nobody has (`OwnerNamespace.isReserved`).
+ * Makes the conversation of an owner in a session, or outside any session. The health check calls it with a reserved
+ * owner (`OwnerNamespace.isReserved`).
  *
  * @since 0.1.0
  * @category models
@@ -40,8 +40,8 @@ export type Conversations<E extends MemoryError = never, R = never> = (
  */
 export interface Options {
   /**
-   * Conversations at most; default 1000. The one that was not added to for longest is let go of, and what it kept in
-   * this process with it.
+   * Maximum number of conversations. Default 1000. The least recently used is dropped, with what it kept in this
+   * process.
    */
   readonly maxConversations?: number | undefined
 }
@@ -49,16 +49,16 @@ export interface Options {
 interface Held {
   readonly scope: WorkingMemory.Scope
   readonly memory: ConversationMemory<MemoryError>
-  /** What was added last, so that the same entry is not added again. */
+  /** Ids of the most recently added entries, so that they are not added again. */
   readonly ids: Set<EntryId>
 }
 
-/** Ids of a conversation that are remembered. */
+/** Number of ids that are remembered per conversation. */
 const maxIds = 256
 
 const keyOf = ({ ownerId, sessionId }: WorkingMemory.Scope): string => JSON.stringify([ownerId, sessionId ?? null])
 
-/** Messages that came from elsewhere have no time of their own and are called by what they say. */
+/** Messages from other sources have no timestamp, and get an id from their content. */
 const entriesOf = (
   { ownerId, sessionId }: WorkingMemory.Scope,
   messages: ReadonlyArray<Message>
@@ -85,15 +85,72 @@ const entriesOf = (
 
 const timeOf = (unit: ToolPairs.Unit): number => unit.entries[0]?.timestamp ?? 0
 
+/** The scopes to read: the sessions of the lineage, the session, or all held conversations of the owner. */
+const scopesOf = (
+  held: Iterable<Held>,
+  { ownerId, sessionId }: WorkingMemory.Scope,
+  lineage: ReadonlyArray<Selection.Ancestor> | undefined
+): ReadonlyArray<WorkingMemory.Scope> => {
+  const sessions = new Set<SessionId>(lineage?.map((ancestor) => ancestor.sessionId))
+  if (sessionId !== undefined) sessions.add(sessionId)
+  if (sessions.size > 0) return Array.from(sessions, (one) => ({ ownerId, sessionId: one }))
+  const scopes = Array.from(held, ({ scope }) => scope).filter((scope) => scope.ownerId === ownerId)
+  return scopes.some((scope) => scope.sessionId === undefined) ? scopes : [{ ownerId }, ...scopes]
+}
+
+/** The newest units that fit the budget together with the system prompt. */
+const assembledOf = (
+  counter: TokenCounter.Service,
+  units: ReadonlyArray<ToolPairs.Unit>,
+  { systemPrompt, tokenBudget }: Pick<WorkingMemory.AssembleOptions, "systemPrompt" | "tokenBudget">
+): WorkingMemory.Assembled => {
+  const budget = tokenBudget > 0 ? tokenBudget : 0
+  const system: ReadonlyArray<Message> = systemPrompt === undefined ? [] : [{ role: "system", content: systemPrompt }]
+  const tokensOf = (entries: ReadonlyArray<MemoryEntry>): number =>
+    counter.countMessages([...system, ...MemoryText.messages({ entries, facts: [], tools: [] })]) -
+    counter.countMessages([])
+  const systemTokens = tokensOf([])
+  const whole = units.filter(({ broken }) => !broken)
+  // Lines are counted one by one, and then the whole, which may have more tokens than its lines.
+  let start = whole.length
+  let used =
+    systemTokens + counter.countMessages([{ role: "user", content: MemoryText.heading }]) - counter.countMessages([])
+  for (; start > 0; start--) {
+    for (const entry of whole[start - 1]?.entries ?? []) used += counter.count(MemoryText.line.entry(entry))
+    if (used > budget) break
+  }
+  const taken = () => whole.slice(start).flatMap(({ entries }) => entries)
+  while (start < whole.length && tokensOf(taken()) > budget) start++
+  const entries = taken()
+  const tokens = Math.min(budget, tokensOf(entries))
+  const ids = new Set(entries.map(({ id }) => id))
+  const left = units.flatMap((unit) => unit.entries.map(({ id }) => id)).filter((id) => !ids.has(id))
+  return {
+    entries,
+    facts: [],
+    tools: [],
+    tokens,
+    report: [
+      {
+        source: "recent_turns",
+        tokenBudget: Math.max(0, budget - systemTokens),
+        tokens: Math.max(0, tokens - systemTokens),
+        taken: entries.map(({ id }) => id),
+        left: left.reverse()
+      }
+    ]
+  }
+}
+
 /**
- * A working memory from conversations, one for each session of each owner, so that nobody sees what another said to the
- * same agent. What fits the budget is taken from the newest on, calls of tools with their results. Nothing is searched:
- * the query does not matter.
+ * A working memory from conversations, one for each session of each owner, so that owners who talk to the same agent do
+ * not see each other's messages. Takes what fits the budget from the newest on, tool calls with their results. The
+ * query has no effect.
  *
- * Without a session the conversations of the owner are taken together, as far as they are held; on a branch those of
- * its lineage and no others, whatever its tree. `flush` and `learn` do nothing: a conversation is all the memory there
- * is. Of several entries those before one that fails are kept. An entry that was added already is not added again, as
- * long as it is among the last 256 of its conversation.
+ * Without a session it combines the owner's held conversations; on a branch it reads exactly those of the lineage,
+ * whatever the tree. `flush` and `learn` do nothing, since the conversations are the whole memory. If adding several
+ * entries fails, those before the failed one stay. An entry is not added again while it is among the last 256 of its
+ * conversation.
  *
  * @since 0.1.0
  * @category constructors
@@ -113,11 +170,13 @@ export const make = <E extends MemoryError = never, R = never>(
 
     const open = (scope: WorkingMemory.Scope): Effect.Effect<ConversationMemory<MemoryError>, MemoryError> =>
       scope.ownerId === ""
-        ? Effect.fail(new MemoryStoreError({ store: "conversation", message: "an owner has 1 to 256 characters" }))
-        : // What it was made with wins over what a run has.
+        ? Effect.fail(
+            new MemoryStoreError({ store: "conversation", message: "An owner must have 1 to 256 characters" })
+          )
+        : // The context of construction takes precedence over that of the run.
           Effect.provide(conversations(scope), captured)
 
-    /** What is asked for only is not held: it would push out what is used. */
+    /** Reads do not hold a conversation: that would evict the ones in use. */
     const read = (scope: WorkingMemory.Scope): Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryError> =>
       Effect.gen(function* () {
         const memory = held.get(keyOf(scope))?.memory ?? (yield* open(scope))
@@ -127,18 +186,7 @@ export const make = <E extends MemoryError = never, R = never>(
         )
       })
 
-    const scopesOf = (
-      { ownerId, sessionId }: WorkingMemory.Scope,
-      lineage: ReadonlyArray<Selection.Ancestor> | undefined
-    ): ReadonlyArray<WorkingMemory.Scope> => {
-      const sessions = new Set<SessionId>(lineage?.map((ancestor) => ancestor.sessionId))
-      if (sessionId !== undefined) sessions.add(sessionId)
-      if (sessions.size > 0) return Array.from(sessions, (one) => ({ ownerId, sessionId: one }))
-      const scopes = Array.from(held.values(), ({ scope }) => scope).filter((scope) => scope.ownerId === ownerId)
-      return scopes.some((scope) => scope.sessionId === undefined) ? scopes : [{ ownerId }, ...scopes]
-    }
-
-    /** What goes together, oldest first. */
+    /** Units that belong together, oldest first. */
     const unitsOf = (
       scope: WorkingMemory.Scope,
       lineage: ReadonlyArray<Selection.Ancestor> | undefined
@@ -148,17 +196,13 @@ export const make = <E extends MemoryError = never, R = never>(
       const way =
         sessionId === undefined || ends.has(sessionId) || lineage === undefined ? lineage : [...lineage, { sessionId }]
       const selects = Selection.predicate(way === undefined ? {} : { lineage: way }) ?? (() => true)
-      return Effect.map(Effect.forEach(scopesOf(scope, lineage), read), (said) =>
+      return Effect.map(Effect.forEach(scopesOf(held.values(), scope, lineage), read), (said) =>
         said
           .flatMap((entries) => ToolPairs.units(entries.filter(selects)))
-          // Stable: what has no time of its own stays where it was said.
+          // The sort is stable: messages without a timestamp keep their place.
           .sort((left, right) => timeOf(left) - timeOf(right))
       )
     }
-
-    const tokensOf = (system: ReadonlyArray<Message>, entries: ReadonlyArray<MemoryEntry>): number =>
-      counter.countMessages([...system, ...MemoryText.messages({ entries, facts: [], tools: [] })]) -
-      counter.countMessages([])
 
     const add = (entry: MemoryEntry): Effect.Effect<boolean, MemoryError> => {
       const { ownerId, sessionId } = entry
@@ -201,65 +245,35 @@ export const make = <E extends MemoryError = never, R = never>(
       MemoryTelemetry.observed("working", "record")
     )
 
+    const assemble: WorkingMemory.Service["assemble"] = Effect.fnUntraced(
+      function* (request) {
+        const { lineage, ownerId, sessionId, shown } = request
+        const scope = sessionId === undefined ? { ownerId } : { ownerId, sessionId }
+        const units = (yield* unitsOf(scope, lineage)).filter(
+          ({ entries }) => !entries.some(({ turnId }) => turnId !== undefined && shown?.has(turnId) === true)
+        )
+        const assembled = assembledOf(counter, units, request)
+        yield* telemetry.retrieved({ tier: "working", ownerId, count: assembled.entries.length })
+        return assembled
+      },
+      MemoryTelemetry.observed("working", "assemble")
+    )
+
     return {
-      assemble: Effect.fnUntraced(
-        function* (request) {
-          const { lineage, ownerId, sessionId, shown, systemPrompt } = request
-          const budget = request.tokenBudget > 0 ? request.tokenBudget : 0
-          const system: ReadonlyArray<Message> =
-            systemPrompt === undefined ? [] : [{ role: "system", content: systemPrompt }]
-          const systemTokens = tokensOf(system, [])
-          const scope = sessionId === undefined ? { ownerId } : { ownerId, sessionId }
-          const units = (yield* unitsOf(scope, lineage)).filter(
-            ({ entries }) => !entries.some(({ turnId }) => turnId !== undefined && shown?.has(turnId) === true)
-          )
-          const whole = units.filter(({ broken }) => !broken)
-          // Lines are counted one by one, and the whole once more: a tokenizer may find more in it than in its lines.
-          const frame = tokensOf(system, []) + counter.countMessages([{ role: "user", content: MemoryText.heading }])
-          let start = whole.length
-          let used = frame - counter.countMessages([])
-          for (; start > 0; start--) {
-            for (const entry of whole[start - 1]?.entries ?? []) used += counter.count(MemoryText.line.entry(entry))
-            if (used > budget) break
-          }
-          const taken = () => whole.slice(start).flatMap(({ entries }) => entries)
-          while (start < whole.length && tokensOf(system, taken()) > budget) start++
-          const entries = taken()
-          const tokens = Math.min(budget, tokensOf(system, entries))
-          const ids = new Set(entries.map(({ id }) => id))
-          const left = units.flatMap((unit) => unit.entries.map(({ id }) => id)).filter((id) => !ids.has(id))
-          yield* telemetry.retrieved({ tier: "working", ownerId, count: entries.length })
-          return {
-            entries,
-            facts: [],
-            tools: [],
-            tokens,
-            report: [
-              {
-                source: "recent_turns",
-                tokenBudget: Math.max(0, budget - systemTokens),
-                tokens: Math.max(0, tokens - systemTokens),
-                taken: entries.map(({ id }) => id),
-                left: left.reverse()
-              }
-            ]
-          }
-        },
-        MemoryTelemetry.observed("working", "assemble")
-      ),
+      assemble,
       add: (entry) => addAll([entry]),
       addAll,
       getContextEntries: (scope) =>
         Effect.map(unitsOf(scope, undefined), (units) => units.flatMap(({ entries }) => entries)),
       flush: () => Effect.void,
       learn: () => Effect.void,
-      // A conversation of nobody: what lies below has to answer for it.
+      // The conversation of a reserved owner: the store must answer for it.
       health: Effect.asVoid(read({ ownerId: "\u001fhealth" }))
     }
   })
 
 /**
- * Conversations as the working memory of every agent that has none of its own.
+ * Conversations as the default working memory of agents.
  *
  * @since 0.1.0
  * @category layers

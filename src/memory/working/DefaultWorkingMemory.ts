@@ -30,9 +30,9 @@ const NAME = "effect-lexigram/memory/WorkingMemory"
  * @category models
  */
 export interface Options {
-  /** What the section `system_prompt` gets, if there is so much. Default 512. */
+  /** Tokens of the section `system_prompt`, if available. Default 512. */
   readonly systemPromptTokens?: number | undefined
-  /** Parts of the rest, together at most 1; a section with 0 is switched off. Default 0.4. */
+  /** Fractions of the rest, at most 1 in total. 0 switches a section off. Default 0.4. */
   readonly recentTurnsFraction?: number | undefined
   /** Default 0.3. */
   readonly episodicFraction?: number | undefined
@@ -40,19 +40,19 @@ export interface Options {
   readonly semanticFraction?: number | undefined
   /** Default 0.1. */
   readonly toolDescriptionsFraction?: number | undefined
-  /** Turns of the section `recent_turns`, and entries held of a scope, at most. Default 20. */
+  /** Maximum turns of the section `recent_turns` and entries held per scope. Default 20. */
   readonly maxRecentTurns?: number | undefined
-  /** Entries of the section `episodic` at most. Default 10. */
+  /** Maximum entries of the section `episodic`. Default 10. */
   readonly maxRecalled?: number | undefined
-  /** Procedures at most. Default 3. */
+  /** Maximum number of procedures. Default 3. */
   readonly maxProcedures?: number | undefined
-  /** Scopes of which entries are held; those that were not added to for longest are let go of. Default 1000. */
+  /** Maximum number of scopes with held entries. Default 1000. The least recently added to is dropped. */
   readonly maxScopes?: number | undefined
-  /** Characters held of all scopes together. Default 16 million. */
+  /** Maximum characters held for all scopes. Default 16 million. */
   readonly maxHeldChars?: number | undefined
 }
 
-/** The context is there already: that its entries could not be counted takes it from nobody. */
+/** A failure to count the recalls does not fail the assembly. */
 const recalled = (
   episodic: EpisodicService,
   ownerId: string,
@@ -84,13 +84,13 @@ const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, Reado
 }
 
 /**
- * Working memory over the long-term tiers. What is added is recorded in episodic memory before `add` ends, so that
- * nothing is lost with the process; the newest of each scope are held besides, and stand in as recent turns while
- * episodic memory does not answer. `flush` has facts read from what is held, and lets go of it; what made room before
- * is read by consolidation.
+ * Working memory over the long-term tiers. `add` records entries in episodic memory before it returns, so that nothing
+ * is lost with the process. The newest entries of each scope are also held, and stand in as recent turns if episodic
+ * memory fails. `flush` extracts facts from the held entries and releases them; consolidation extracts facts from
+ * entries that were evicted earlier.
  *
- * The tiers are asked at once. One that fails leaves its section empty (`SourceReport.failed`); all of them: a
- * `MemorySystemError`. So are shares that make no sense.
+ * Queries the tiers concurrently. A tier that fails leaves its section empty (`SourceReport.failed`). If all fail, it
+ * is a `MemorySystemError`, as are invalid shares.
  *
  * @since 0.1.0
  * @category constructors
@@ -122,7 +122,7 @@ export const make = (
         const { query, systemPrompt, tokenBudget } = request
         const room = ContextAssembly.roomOf({ counter, systemPrompt, tokenBudget })
         const { failed, found, relevant } = ContextAssembly.hasRoom(room)
-          ? yield* ContextSources.ask(tiers, request)
+          ? yield* ContextSources.query(tiers, request)
           : ContextSources.nothing
         const assembled = ContextAssembly.assemble(found, room, {
           query,
@@ -182,10 +182,10 @@ export const make = (
       assemble,
       add: (entry) => addAll([entry]),
       addAll,
-      getContextEntries: (scope) => Effect.sync(() => held.of(scope)),
+      getContextEntries: (scope) => Effect.sync(() => held.entriesOf(scope)),
       flush: (scope) =>
         Effect.suspend(() => {
-          const entries = held.of(scope)
+          const entries = held.entriesOf(scope)
           return entries.length === 0
             ? Effect.void
             : Effect.tap(semantic.ingest(entries), () => Effect.sync(() => held.release(entries)))
@@ -196,7 +196,7 @@ export const make = (
   })
 
 /**
- * As `make`. Options that make no sense are a defect here; what comes from outside is checked where it is read.
+ * Like `make`, but invalid options are a defect. Validate options from outside before.
  *
  * @since 0.1.0
  * @category layers

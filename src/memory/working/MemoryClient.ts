@@ -1,5 +1,5 @@
 /**
- * A model that remembers: working memory for calls that no agent makes. Agents have theirs from the executor.
+ * A model client with working memory, for calls outside agents. Agents get memory from the executor.
  *
  * @since 0.1.0
  */
@@ -21,12 +21,12 @@ import * as WorkingMemory from "./WorkingMemory.js"
  * @category models
  */
 export interface Options {
-  /** Whose memory it is. */
+  /** The owner of the memory. */
   readonly ownerId: string
   readonly sessionId?: SessionId | undefined
-  /** Tokens of what is remembered, at most; default 4096. */
+  /** Maximum tokens of remembered content. Default 4096. */
   readonly tokenBudget?: number | undefined
-  /** Off: what is said is not remembered, only recalled from. Default on. */
+  /** Whether to store messages. If false, memory is only read. Default true. */
   readonly remember?: boolean | undefined
 }
 
@@ -43,7 +43,7 @@ const lastOfUser = (messages: ReadonlyArray<LlmClient.Message>): string | undefi
   return text.trim() === "" ? undefined : text
 }
 
-/** Behind the system messages, so that they and what stays the same in memory can be cached by the provider. */
+/** After the system messages, so that the provider can cache them and the stable beginning of the memory. */
 const inserted = (
   messages: ReadonlyArray<LlmClient.Message>,
   remembered: ReadonlyArray<LlmClient.Message>
@@ -62,9 +62,9 @@ const passedOver = <A>(effect: Effect.Effect<A, MemoryError>, what: string): Eff
   )
 
 /**
- * The client with a memory. What helps with the last message of the user stands in a message of its own behind the
- * system messages, as data. When the user has the last word, that word and the answer are remembered after it; calls
- * that go on with results of tools are not. A memory that fails is logged and passed over: the call goes on without it.
+ * Adds a memory to the client. Content related to the last user message is inserted as data in a separate message after
+ * the system messages. If the last message is a user's, it and the answer are stored afterwards; calls that continue
+ * with tool results are not. A failing memory is logged, and the call continues without it.
  *
  * @since 0.1.0
  * @category combinators
@@ -122,7 +122,7 @@ export const withWorkingMemory = (
 }
 
 /**
- * The client in context with the memory in context.
+ * Adds the memory in context to the client in context.
  *
  * @since 0.1.0
  * @category layers

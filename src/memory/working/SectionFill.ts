@@ -1,5 +1,5 @@
 /**
- * Which of the candidates get into the context: sections are served one after another, never more than the budget.
+ * Selects the candidates of a context: fills one section after another within the budget.
  *
  * @internal
  * @since 0.1.0
@@ -7,13 +7,13 @@
 import type * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
 
 /**
- * Something that is taken as a whole or not at all.
+ * An item that is taken entirely or not at all.
  *
  * @category models
  */
 export interface Candidate<out A> {
   readonly ids: ReadonlyArray<string>
-  /** Nothing is taken of which some key is there already. */
+  /** An item is skipped if one of its keys was taken before. */
   readonly keys: ReadonlyArray<string>
   readonly value: A
   readonly cost: () => number
@@ -27,8 +27,8 @@ export interface Source<out A> {
   /** Best first. */
   readonly candidates: ReadonlyArray<Candidate<A>>
   /**
-   * Nothing behind a candidate that no longer fits is taken, so that there is no gap; one that could never fit is
-   * passed over.
+   * Stops at the first candidate that no longer fits, so that there is no gap. A candidate that could never fit is
+   * skipped.
    */
   readonly contiguous: boolean
 }
@@ -46,7 +46,7 @@ export interface Served<out A> {
 
 interface Serving<A> {
   readonly source: Source<A>
-  /** The most room it has had at once. */
+  /** The most room it had at any time. */
   most: number
   tokenBudget: number
   tokens: number
@@ -54,7 +54,7 @@ interface Serving<A> {
   left: ReadonlyArray<Candidate<A>>
 }
 
-/** What a counter says is taken at its word, as long as it is a number. */
+/** An invalid count is infinite, so that the candidate never fits. */
 const costOf = (candidate: Candidate<unknown>): number => {
   const cost = candidate.cost()
   return cost >= 0 ? cost : Number.POSITIVE_INFINITY
@@ -86,9 +86,9 @@ const serve = <A>(serving: Serving<A>, room: number, there: Set<string>): void =
 }
 
 /**
- * Each source gets what its section is due and what those before it left over; what is left in the end goes round once
- * more. `carried` is what is left over before the first one, and may be negative. A section that is due nothing by its
- * share gets nothing.
+ * Each source gets the tokens of its section and those that the sources before it left over. Tokens left at the end are
+ * offered once more. `carried` is left over before the first section, and may be negative. A section without a share
+ * gets nothing.
  *
  * @category combinators
  */

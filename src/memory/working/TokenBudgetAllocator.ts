@@ -1,5 +1,5 @@
 /**
- * How a budget of tokens is shared among the sections of working memory.
+ * Divides a token budget among the sections of working memory.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,7 @@ import * as Either from "effect/Either"
 import { MemorySystemError } from "../entry/MemoryError.js"
 
 /**
- * The sections, in the order in which they are served.
+ * The sections, in the order in which they are filled.
  *
  * @since 0.1.0
  * @category constants
@@ -29,8 +29,8 @@ export type Section = (typeof sections)[number]
 export type Allocation = { readonly [S in Section]: number }
 
 /**
- * A fixed number of tokens for the system prompt, and the parts of the rest for the other sections. The parts are 0 to
- * 1 and at most 1 together.
+ * A fixed number of tokens for the system prompt, and fractions of the rest for the other sections, each 0 to 1 and at
+ * most 1 in total.
  *
  * @since 0.1.0
  * @category models
@@ -66,8 +66,8 @@ const fractions = [
 const tolerance = 1e-9
 
 /**
- * The shares with the defaults of what is left out; `MemorySystemError` when a fraction is not within 0 to 1, when all
- * of them are more than 1, or when the tokens of the system prompt are no number of tokens.
+ * Completes the shares with defaults. Fails with a `MemorySystemError` if a fraction is not within 0 to 1, if their sum
+ * exceeds 1, or if the tokens of the system prompt are not a valid number.
  *
  * @since 0.1.0
  * @category constructors
@@ -106,10 +106,10 @@ const whole = (tokens: number): number =>
 const part = (fraction: number): number => (fraction > 0 ? Math.min(1, fraction) : 0)
 
 /**
- * `system_prompt` gets its fixed number or all there is, each other section its part of the rest, rounded down; what
- * rounding leaves over, and what no fraction claims, goes to the section with the largest fraction, of equal ones to
- * the first, and to the system prompt when all fractions are 0. Sums up to `total` exactly, and nothing is negative,
- * for any total and any shares: a total that is no number is 0, a part of a token does not count.
+ * Gives `system_prompt` its fixed number, or all if there is less, and every other section its fraction of the rest,
+ * rounded down. Tokens left by rounding or claimed by no fraction go to the section with the largest fraction, the
+ * first of equal ones, or to the system prompt if all fractions are 0. The result sums to `total` exactly and is never
+ * negative, for any total and shares: an invalid total is 0, and fractions of a token are dropped.
  *
  * @since 0.1.0
  * @category combinators
@@ -133,7 +133,7 @@ export const allocate = (total: number, shares: Shares = defaults): Allocation =
       most = fraction
       largest = section
     }
-    // Never more than is left: products of large numbers are not exact.
+    // Never more than is left: products of large numbers are inexact.
     const tokens = Math.min(left, Math.floor(remaining * fraction))
     allocation[section] = tokens
     left -= tokens
@@ -143,7 +143,7 @@ export const allocate = (total: number, shares: Shares = defaults): Allocation =
 }
 
 /**
- * What `allocate` gives to one section.
+ * The tokens that `allocate` gives to one section.
  *
  * @since 0.1.0
  * @category combinators

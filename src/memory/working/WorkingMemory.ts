@@ -1,6 +1,5 @@
 /**
- * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of
- * tokens.
+ * The working memory port: recent turns and recalled content for a query, within a token budget.
  *
  * @since 0.1.0
  */
@@ -19,32 +18,32 @@ import type { Outcome } from "../procedural/ProceduralMemory.js"
 const NAME = "effect-lexigram/memory/WorkingMemory"
 
 /**
- * What one source gave to an assembly.
+ * The contribution of one source to an assembly.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const SourceReport = Schema.Struct({
   /**
-   * The section: `system_prompt`, `recent_turns`, `episodic`, `semantic` or `tool_descriptions`; one that is switched
-   * off has no report.
+   * The section: `system_prompt`, `recent_turns`, `episodic`, `semantic` or `tool_descriptions`. A section that is off
+   * has no report.
    */
   source: Schema.String,
   /**
-   * The tokens it could have used: its own share, what others left over, and for a system prompt longer than its share
-   * what it takes from them.
+   * The tokens available to it: its share and what others left over. A system prompt longer than its share also takes
+   * tokens from them.
    */
   tokenBudget: Schema.Number,
-  /** The tokens it used; never more. */
+  /** The tokens it used; at most `tokenBudget`. */
   tokens: Schema.Number,
-  /** What it put into the assembly, in the order of the assembly. */
+  /** The items it contributed, in the order of the assembly. */
   taken: Schema.Array(Schema.String),
   /**
-   * What it found and left out because it did not fit, was there already, or was a tool's call or result without the
-   * other, best first.
+   * The items it found and left out, best first: they did not fit, were present already, or were a tool call or result
+   * without its counterpart.
    */
   left: Schema.Array(Schema.String),
-  /** The tag of the failure of the memory it comes from; what it shows nevertheless comes from elsewhere. */
+  /** The tag of the error, if its tier failed. Its items then come from elsewhere. */
   failed: Schema.optional(Schema.String)
 }).annotations({ identifier: `${NAME}/SourceReport` })
 /**
@@ -58,17 +57,16 @@ export interface SourceReport extends Schema.Schema.Type<typeof SourceReport> {}
  * @category schemas
  */
 export const Assembled = Schema.Struct({
-  /** Oldest first, each once. */
+  /** Oldest first, without duplicates. */
   entries: Schema.Array(MemoryEntry),
   /**
-   * What the message of `toMessages` and the system prompt that was given add to a prompt, counted as they are sent;
-   * never more than the budget. 0 as well when the system prompt alone is more than the budget: then nothing is
-   * assembled, and the report says so.
+   * The tokens that the message of `toMessages` and the given system prompt add to a prompt, as sent; at most the
+   * budget. Also 0 if the system prompt exceeds the budget alone: then nothing is assembled, and the report says so.
    */
   tokens: Schema.Number,
-  /** Facts that help, as texts; of the section `semantic`. */
+  /** Relevant facts as texts, from the section `semantic`. */
   facts: Schema.Array(Schema.String),
-  /** Ways that worked before, and the tools that fit, as texts; of the section `tool_descriptions`. */
+  /** Procedures that worked before and matching tools as texts, from the section `tool_descriptions`. */
   tools: Schema.Array(Schema.String),
   report: Schema.Array(SourceReport)
 }).annotations({ identifier: `${NAME}/Assembled` })
@@ -83,30 +81,29 @@ export interface Assembled extends Schema.Schema.Type<typeof Assembled> {}
  * @category models
  */
 export interface AssembleOptions {
-  /** What the memory should help to answer. */
+  /** The question that the memory should help to answer. */
   readonly query: string
   /** In tokens of the model that will read the entries. */
   readonly tokenBudget: number
   readonly ownerId: string
   /** Recent turns are those of this session; without it, of the owner. */
   readonly sessionId?: SessionId | undefined
-  /** What may be recalled on a branch: see `Selection.lineage`. */
+  /** What a branch may recall: see `Selection.lineage`. */
   readonly lineage?: ReadonlyArray<Selection.Ancestor> | undefined
-  /** With a lineage, the tree of sessions that it restricts: see `Selection.tree`. */
+  /** With a lineage, the session tree that it restricts: see `Selection.tree`. */
   readonly tree?: SessionId | undefined
-  /** Turns the reader sees anyway: they are not recalled. */
+  /** Turns that are in the prompt anyway and are not recalled. */
   readonly shown?: ReadonlySet<TurnId> | undefined
   /**
-   * What the reader is told first; it takes its room from the section `system_prompt`, and what it leaves goes to the
-   * others.
+   * The system prompt. It uses the section `system_prompt`; the rest of that section goes to the others.
    */
   readonly systemPrompt?: string | undefined
-  /** What the reader can do; those that help most with the query get into `Assembled.tools`. */
+  /** The available tools. The most relevant to the query are listed in `Assembled.tools`. */
   readonly tools?: ReadonlyArray<{ readonly name: string; readonly description: string }> | undefined
 }
 
 /**
- * Whose entries are meant: all of the owner, or those of one session.
+ * The entries of an owner, or of one session.
  *
  * @since 0.1.0
  * @category models
@@ -122,28 +119,27 @@ export interface Scope {
  */
 export interface Service {
   /**
-   * The entries that help most with the query and fit the budget, with a report of what was taken and left. Nothing
-   * remembered, or a budget of 0: no entries. The same question to the same memory at the same time has the same
-   * answer; all that changes is how often the entries of the section `episodic` were recalled, and when: the answer
-   * counts as one more.
+   * Returns the most relevant entries that fit the budget, with a report. Without memories or with a budget of 0 there
+   * are no entries. The result is deterministic for the same memory at the same time. The only side effect: entries of
+   * the section `episodic` count as recalled once more.
    */
   readonly assemble: (options: AssembleOptions) => Effect.Effect<Assembled, MemoryError>
   /**
-   * Remembers an entry under its owner. An entry whose id the owner has already replaces the first and keeps its place.
+   * Stores an entry under its owner. An entry with an existing id replaces the first and keeps its place.
    */
   readonly add: (entry: MemoryEntry) => Effect.Effect<void, MemoryError>
-  /** The same for several, in their order; on failure none is remembered. */
+  /** Stores several entries in their order. On failure none is stored. */
   readonly addAll: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, MemoryError>
-  /** What is held at the moment, oldest first; the stores are not asked. Nothing held: empty. */
+  /** The held entries, oldest first. Does not query the stores. */
   readonly getContextEntries: (scope: Scope) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryError>
   /**
-   * Hands what is held to the long-term stores and lets go of it. On failure it is still held. Nothing held: does
-   * nothing.
+   * Hands held entries to the long-term stores and releases them. On failure they stay held. Without held entries it
+   * does nothing.
    */
   readonly flush: (scope: Scope) => Effect.Effect<void, MemoryError>
-  /** Learns how things are done from a run that ended, as `ProceduralMemory.learn`. */
+  /** Learns procedures from a finished run, like `ProceduralMemory.learn`. */
   readonly learn: (outcome: Outcome) => Effect.Effect<void, MemoryError>
-  /** Succeeds if the stores below answer. */
+  /** Succeeds if the underlying stores answer. */
   readonly health: Effect.Effect<void, MemoryError>
 }
 
@@ -154,7 +150,7 @@ export interface Service {
 export class WorkingMemory extends Context.Tag("effect-lexigram/memory/WorkingMemory")<WorkingMemory, Service>() {}
 
 /**
- * Nothing is remembered.
+ * Remembers nothing.
  *
  * @since 0.1.0
  * @category constructors
@@ -170,7 +166,7 @@ export const noop: Service = {
 }
 
 /**
- * Nothing is remembered.
+ * Remembers nothing.
  *
  * @since 0.1.0
  * @category layers
@@ -178,10 +174,10 @@ export const noop: Service = {
 export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, noop)
 
 /**
- * What is remembered as a model reads it: lines of JSON under a heading that says that they are data. Facts (`fact`)
- * stand first, then ways and tools (`howto`), then entries (`role`, `text`), each in an order that does not depend on
- * the query: when memory grows by a turn, the text grows at its end, and what a provider has cached of it holds. No
- * text can close its line. Nothing remembered: empty.
+ * Renders memory for a model: lines of JSON under a heading that declares them as data. Facts (`fact`) come first, then
+ * procedures and tools (`howto`), then entries (`role`, `text`), each in an order that does not depend on the query.
+ * When memory grows by a turn, the text grows at its end, so that the provider's cache of it stays valid. No text can
+ * end its line early. Empty if nothing is remembered.
  *
  * @since 0.1.0
  * @category conversions
@@ -190,7 +186,7 @@ export const toText = (assembled: Pick<Assembled, "entries" | "facts" | "tools">
   MemoryText.render(assembled)
 
 /**
- * The message that brings it into a prompt, if there is anything: what `Assembled.tokens` counts.
+ * The message that adds memory to a prompt, if there is any: what `Assembled.tokens` counts.
  *
  * @since 0.1.0
  * @category conversions

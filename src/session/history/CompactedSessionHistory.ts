@@ -78,10 +78,10 @@ const newest = (items: ReadonlyArray<Item>, turns: number): ReadonlyArray<Item> 
 }
 
 /**
- * History is summarised when there are more turns or tokens than may be shown; then as many turns stay as
- * `HistoryCompactor.layer` says (`keepFraction`, about half of them), so that the next ones need no new summary. Where
- * the turns are what is too many, the messages have no more tokens than so many of the newest turns have, the summary
- * with them.
+ * History is summarized when there are more turns or tokens than may be shown. As many turns stay as
+ * `DefaultHistoryCompactor.layer` says (`keepFraction`, about half of them), so that the next ones need no new summary.
+ * If there are too many turns, the messages have no more tokens than the newest turns that are kept, including the
+ * summary.
  *
  * The compactor remembers the summary by user and session, and lets it grow with the conversation; nothing is written.
  * A process that begins anew summarises the window once, and a branch has a summary of its own.
@@ -157,12 +157,14 @@ export const make = (
  * @example
  * ```ts
  * import { Agents, TokenCounter } from "effect-lexigram"
- * import { HistoryCompactor } from "effect-lexigram/memory"
+ * import { DefaultHistoryCompactor } from "effect-lexigram/memory"
  * import { CompactedSessionHistory } from "effect-lexigram/session"
  * import * as Layer from "effect/Layer"
  *
  * const layer = Agents.layerWith({
- *   history: CompactedSessionHistory.layer({ tokenBudget: 6000 }).pipe(Layer.provide(HistoryCompactor.layer())),
+ *   history: CompactedSessionHistory.layer({ tokenBudget: 6000 }).pipe(
+ *     Layer.provide(DefaultHistoryCompactor.layer())
+ *   ),
  *   tokens: TokenCounter.layer({ model: "gpt-4o" })
  * })
  * ```

@@ -164,7 +164,7 @@ export const make = (options: Options): Effect.Effect<Service, never, TokenCount
     }
     const costs = TokenCosts.make({ maxTexts: 8192, maxChars: 8_000_000 })
     const costOf = (turn: SessionTurn): number =>
-      costs.of(JSON.stringify([turn.sessionId, turn.id, turn.role, turn.unanswered]), turn.content, () =>
+      costs.get(JSON.stringify([turn.sessionId, turn.id, turn.role, turn.unanswered]), turn.content, () =>
         SessionMessages.tokens(counter, [turn])
       )
 

@@ -119,8 +119,8 @@ const warnings = Effect.gen(function* () {
   return { logged, layer }
 })
 
-describe("what CacheMemoryStore asks of its cache", () => {
-  it.effect("a read asks for one value while nobody has changed the owner's entries", () =>
+describe("CacheMemoryStore: requests to its cache", () => {
+  it.effect("reads one value while the owner's entries do not change", () =>
     Effect.gen(function* () {
       const { during, store: make } = watched()
       const store = yield* make()
@@ -140,7 +140,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("an insert writes no more into many entries than into few", () =>
+  it.effect("writes no more for an insert into many entries than into few", () =>
     Effect.gen(function* () {
       const { during, store: make } = watched()
       const store = yield* make()
@@ -162,7 +162,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("a change of one entry among many writes one segment", () =>
+  it.effect("writes one segment for a change of one entry among many", () =>
     Effect.gen(function* () {
       const { during, store: make } = watched()
       const store = yield* make()
@@ -182,7 +182,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("a large entry does not weigh on changes of others", () =>
+  it.effect("does not rewrite a large entry for changes of others", () =>
     Effect.gen(function* () {
       const { during, store: make } = watched()
       const store = yield* make()
@@ -193,23 +193,21 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect(
-    "what is no longer referred to is deleted by the next change, and what is left after deletions is small",
-    () =>
-      Effect.gen(function* () {
-        const { store: make, values } = watched()
-        const store = yield* make()
-        yield* store.storeMany(many(512))
-        for (let round = 0; round < 50; round++) yield* store.store(entry("e7", { content: `round ${round}` }))
-        // 16 segments, a page, the head, two of the owners, and what the last change replaced.
-        assert.isAtMost(values.size, 16 + 1 + 1 + 2 + 2)
-        for (let at = 0; at < 512; at++) if (at % 16 !== 0) yield* store.delete("ann", id(`e${at}`))
-        assert.lengthOf(yield* ids(store), 32)
-        assert.isAtMost(values.size, 32 / 8 + 1 + 1 + 2 + 3)
-      })
+  it.effect("deletes unreferenced records with the next change, and stays small after deletions", () =>
+    Effect.gen(function* () {
+      const { store: make, values } = watched()
+      const store = yield* make()
+      yield* store.storeMany(many(512))
+      for (let round = 0; round < 50; round++) yield* store.store(entry("e7", { content: `round ${round}` }))
+      // 16 segments, a page, the head, two of the owners, and what the last change replaced.
+      assert.isAtMost(values.size, 16 + 1 + 1 + 2 + 2)
+      for (let at = 0; at < 512; at++) if (at % 16 !== 0) yield* store.delete("ann", id(`e${at}`))
+      assert.lengthOf(yield* ids(store), 32)
+      assert.isAtMost(values.size, 32 / 8 + 1 + 1 + 2 + 3)
+    })
   )
 
-  it.effect("nothing of an owner is left once all of it is gone", () =>
+  it.effect("leaves nothing of an owner without entries", () =>
     Effect.gen(function* () {
       const { store: make, values } = watched()
       const store = yield* make()
@@ -225,7 +223,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("values live as long as their entries and a day, and for ever when these do", () =>
+  it.effect("keeps values a day longer than their entries, and forever if these do not expire", () =>
     Effect.gen(function* () {
       const { store: make, values } = watched()
       const lives = (ownerId: string) =>
@@ -241,7 +239,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("entries live for 30 days unless it is told otherwise", () =>
+  it.effect("expires entries after 30 days by default", () =>
     Effect.gen(function* () {
       const { store: make } = watched()
       const store = yield* make()
@@ -255,7 +253,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("keys are short, of few characters, and others for every owner", () =>
+  it.effect("uses short keys of few characters, distinct for every owner", () =>
     Effect.gen(function* () {
       const { store: make, values } = watched()
       const store = yield* make({ prefix: "app:memory" })
@@ -286,7 +284,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("the owners that are kept ready are bounded, and read again when they are used", () =>
+  it.effect("bounds the owners in memory, and reads others again when they are used", () =>
     Effect.gen(function* () {
       const { during, store: make } = watched()
       const store = yield* make({ maxReady: 150 })
@@ -302,7 +300,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
     })
   )
 
-  it.effect("words are read by the analyzer it is given", () =>
+  it.effect("uses the given analyzer", () =>
     Effect.gen(function* () {
       const { store: make } = watched()
       const found = (analyzer: TextAnalyzer.TextAnalyzer | undefined) =>
@@ -317,7 +315,7 @@ describe("what CacheMemoryStore asks of its cache", () => {
 })
 
 describe("CacheMemoryStore in two processes", () => {
-  it.effect("each sees what the other has done", () =>
+  it.effect("sees the changes of the other process", () =>
     Effect.gen(function* () {
       const { store: make } = watched()
       const [here, there] = [yield* make(), yield* make()]
@@ -337,7 +335,7 @@ describe("CacheMemoryStore in two processes", () => {
     })
   )
 
-  it.effect("changes one after the other are all kept", () =>
+  it.effect("keeps sequential changes of both", () =>
     Effect.gen(function* () {
       const { store: make } = watched()
       const stores = [yield* make(), yield* make(), yield* make()]
@@ -346,7 +344,7 @@ describe("CacheMemoryStore in two processes", () => {
     })
   )
 
-  it.effect("of two changes at the same moment one may be lost, and nothing else is", () =>
+  it.effect("loses at most one of two concurrent changes, and nothing else", () =>
     Effect.gen(function* () {
       const { cache, store: make } = watched()
       const [here, there] = [yield* make(), yield* make()]
@@ -376,7 +374,7 @@ describe("CacheMemoryStore in two processes", () => {
     })
   )
 
-  it.effect("whoever reads while another writes reads anew", () =>
+  it.effect("reads again when another process writes during a read", () =>
     Effect.gen(function* () {
       const { cache, store: make } = watched()
       const [here, there] = [yield* make(), yield* make()]
@@ -399,8 +397,8 @@ describe("CacheMemoryStore in two processes", () => {
   )
 })
 
-describe("what CacheMemoryStore does when its cache fails", () => {
-  it.effect("wherever a write fails, the change is there as a whole or not at all", () =>
+describe("CacheMemoryStore when its cache fails", () => {
+  it.effect("applies a change entirely or not at all, wherever a write fails", () =>
     Effect.gen(function* () {
       const { cache, during, store: make } = watched()
       const store = yield* make()
@@ -437,7 +435,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("a read that fails is a StorageError that names no key and no content", () =>
+  it.effect("fails a read with a StorageError that names no key and no content", () =>
     Effect.gen(function* () {
       const { cache, store: make } = watched()
       const store = yield* make()
@@ -460,7 +458,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("a write that is interrupted leaves the store as it was", () =>
+  it.effect("stays as it was when a write is interrupted", () =>
     Effect.gen(function* () {
       const { cache, store: make } = watched()
       const store = yield* make()
@@ -478,7 +476,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("a segment that was evicted is gone, and the next change puts the index right", () =>
+  it.effect("loses an evicted segment, and repairs the index with the next change", () =>
     Effect.gen(function* () {
       const { logged, layer } = yield* warnings
       const { store: make, values } = watched()
@@ -497,7 +495,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("a head that was evicted takes the owner with it", () =>
+  it.effect("loses an owner whose head was evicted", () =>
     Effect.gen(function* () {
       const { store: make, values } = watched()
       const store = yield* make()
@@ -511,7 +509,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("what is in a cache and cannot be read counts as evicted, with a warning", () =>
+  it.effect("treats unreadable records as evicted, with a warning", () =>
     Effect.gen(function* () {
       const { logged, layer } = yield* warnings
       const { store: make, values } = watched()
@@ -532,7 +530,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("a head that cannot be read is a StorageError until the owner is cleared", () =>
+  it.effect("fails with a StorageError for an unreadable head until the owner is cleared", () =>
     Effect.gen(function* () {
       const { store: make, values } = watched()
       const store = yield* make()
@@ -552,7 +550,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("a list of owners that cannot be read comes back with the changes of the owners", () =>
+  it.effect("restores an unreadable list of owners with their changes", () =>
     Effect.gen(function* () {
       const { store: make, values } = watched()
       const owners = Array.from({ length: 300 }, (_, at) => `owner ${String(at).padStart(3, "0")}`)
@@ -569,7 +567,7 @@ describe("what CacheMemoryStore does when its cache fails", () => {
     })
   )
 
-  it.effect("what cannot be deleted any more is said, and does no harm", () =>
+  it.effect("logs failed deletions, and works on", () =>
     Effect.gen(function* () {
       const { logged, layer } = yield* warnings
       const { cache, store: make } = watched()

@@ -40,7 +40,7 @@ const call = (id: string, call: string, over?: Partial<MemoryEntry>): ReadonlyAr
 ]
 
 describe("deduplication", () => {
-  it.effect("of doubles the newest one stays and takes over what they were worth", () =>
+  it.effect("keeps the newest of duplicates, which inherits their worth", () =>
     Effect.gen(function* () {
       const { prune, update } = yield* proposed(ConsolidationStrategies.deduplication(), [
         entry("a", "Likes  Tea.", {
@@ -64,7 +64,7 @@ describe("deduplication", () => {
     })
   )
 
-  it.effect("what lasts longer counts, whichever stays", () =>
+  it.effect("keeps the latest expiry, whichever entry stays", () =>
     Effect.gen(function* () {
       const strategy = ConsolidationStrategies.deduplication()
       const ends = (first?: number, second?: number) =>
@@ -81,7 +81,7 @@ describe("deduplication", () => {
     })
   )
 
-  it.effect("a correction is no double of what it corrects", () =>
+  it.effect("keeps a correction beside what it corrects", () =>
     Effect.gen(function* () {
       const long = "please note that the dose I was told to take each morning with a large glass of cold water is"
       const strategy = ConsolidationStrategies.deduplication()
@@ -96,7 +96,7 @@ describe("deduplication", () => {
     })
   )
 
-  it.effect("of a session that may have branches the one said first stays, however little it matters", () =>
+  it.effect("keeps the first of duplicates in a session that may have branches, even if it is less important", () =>
     Effect.gen(function* () {
       const strategy = ConsolidationStrategies.deduplication()
       const sessionId = SessionId.make("s")
@@ -121,7 +121,7 @@ describe("deduplication", () => {
     })
   )
 
-  it.effect("what was said before and since a session was taken back, or in another branch, is no double", () =>
+  it.effect("keeps equal entries from before and after a rewind, and of other branches", () =>
     Effect.gen(function* () {
       const said = (id: string, session: string, metadata: object) =>
         entry(id, "likes tea", { sessionId: SessionId.make(session), metadata: { sessionTree: "s", ...metadata } })
@@ -139,7 +139,7 @@ describe("deduplication", () => {
     })
   )
 
-  it.effect("roles, sessions and kinds keep what they have, a system prompt stays, and so does a summary", () =>
+  it.effect("keeps equal entries of different roles, sessions and kinds, system prompts and summaries", () =>
     Effect.gen(function* () {
       const said = (id: string, over?: Partial<MemoryEntry>) => entry(id, "likes tea", over)
       const entries = [
@@ -161,7 +161,7 @@ describe("deduplication", () => {
     })
   )
 
-  it.effect("takes time linear in the number of entries", () =>
+  it.effect("takes linear time", () =>
     Growth.assertLinearEffect({
       // The words get more with the entries, as they do in what people say.
       input: (size) =>
@@ -180,7 +180,7 @@ describe("deduplication", () => {
     })
   )
 
-  it.effect("calls of tools and their results stay", () =>
+  it.effect("keeps tool calls and their results", () =>
     Effect.gen(function* () {
       const twice = [...call("x", "1"), ...call("y", "2")].map((one) => ({ ...one, content: "the same" }))
       assert.deepStrictEqual(yield* pruned(ConsolidationStrategies.deduplication(), twice), [])
@@ -191,13 +191,13 @@ describe("deduplication", () => {
 describe("recencyDecay", () => {
   const ages = [1, 60, 129, 130, 200].map((days) => entry(`d${days}`, `day ${days}`, { timestamp: now - days * DAY }))
 
-  it.effect("after 130 days less than a twentieth remains", () =>
+  it.effect("removes an entry of which less than a twentieth remains, after 130 days", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* pruned(ConsolidationStrategies.recencyDecay(), ages), ids("d130", "d200"))
     })
   )
 
-  it.effect("half-life and threshold are configured", () =>
+  it.effect("uses the configured half-life and threshold", () =>
     Effect.gen(function* () {
       const quick = ConsolidationStrategies.recencyDecay({ halfLife: "12 hours" })
       const at = (hours: number) => entry(`h${hours}`, "x", { timestamp: now - hours * HOUR })
@@ -209,7 +209,7 @@ describe("recencyDecay", () => {
     })
   )
 
-  it.effect("age counts from when an entry was recalled last", () =>
+  it.effect("counts age from the last recall", () =>
     Effect.gen(function* () {
       const old = { timestamp: now - 300 * DAY }
       const entries = [
@@ -220,7 +220,7 @@ describe("recencyDecay", () => {
     })
   )
 
-  it.effect("importance spares an entry only when it is told to", () =>
+  it.effect("spares important entries only with spareImportance", () =>
     Effect.gen(function* () {
       const entries = [
         entry("vital", "x", { timestamp: now - 300 * DAY, importance: 0.9 }),
@@ -232,7 +232,7 @@ describe("recencyDecay", () => {
     })
   )
 
-  it.effect("a system prompt never fades, and a call goes when all of its results do", () =>
+  it.effect("keeps system prompts, and removes a call with all its results", () =>
     Effect.gen(function* () {
       const old = { timestamp: now - 300 * DAY }
       const [question, result] = call("y", "2", old) as [MemoryEntry, MemoryEntry]
@@ -248,7 +248,7 @@ describe("recencyDecay", () => {
 })
 
 describe("accessFrequency", () => {
-  it.effect("the unimportant goes unless it is recalled often", () =>
+  it.effect("removes unimportant entries that are not recalled often", () =>
     Effect.gen(function* () {
       const entries = [
         entry("vital", "a", { importance: 0.1 }),
@@ -265,7 +265,7 @@ describe("accessFrequency", () => {
     })
   )
 
-  it.effect("a call whose results may still be to come stays", () =>
+  it.effect("keeps a call whose results may still come", () =>
     Effect.gen(function* () {
       const [young] = call("y", "2", { timestamp: now - DAY - 1, importance: 0 }) as [MemoryEntry, MemoryEntry]
       const [old] = call("x", "1", { timestamp: now - 2 * DAY, importance: 0 }) as [MemoryEntry, MemoryEntry]
@@ -275,7 +275,7 @@ describe("accessFrequency", () => {
 })
 
 describe("standard", () => {
-  it.effect("half-life and importance reach their strategies", () =>
+  it.effect("passes half-life and importance to its strategies", () =>
     Effect.gen(function* () {
       const entries = [entry("old", "x", { timestamp: now - 10 * DAY }), entry("idle", "y", { importance: 0.3 })]
       const goes = (options?: Parameters<typeof ConsolidationStrategies.standard>[0]) =>
@@ -298,7 +298,7 @@ describe("timeDecay", () => {
   const importances = (strategy: ConsolidationStrategy, entries: ReadonlyArray<MemoryEntry>, at?: number) =>
     Effect.map(proposed(strategy, entries, at), ({ update }) => update)
 
-  it.effect("importance halves in a week and keeps in mind what it was", () =>
+  it.effect("halves importance in a week and keeps the original", () =>
     Effect.gen(function* () {
       const said = entry("a", "x", { timestamp: now - 7 * DAY, importance: 0.8 })
       const [once] = yield* importances(ConsolidationStrategies.timeDecay(), [said])
@@ -313,7 +313,7 @@ describe("timeDecay", () => {
     })
   )
 
-  it.effect("half-life and floor are configured", () =>
+  it.effect("uses the configured half-life and floor", () =>
     Effect.gen(function* () {
       const said = entry("a", "x", { timestamp: now - 100 * DAY, importance: 0.8 })
       const [usual] = yield* importances(ConsolidationStrategies.timeDecay(), [said])

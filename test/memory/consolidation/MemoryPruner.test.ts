@@ -26,7 +26,7 @@ const ids = (ownerId = "ann") =>
 const hour = 3_600_000
 
 describe("MemoryPruner", () => {
-  it.effect("deletes what is less important than 0.1, and counts it", () =>
+  it.effect("deletes entries less important than 0.1, and counts them", () =>
     Effect.gen(function* () {
       yield* filled([entry("a", { importance: 0.09 }), entry("b", { importance: 0.1 }), entry("c", { importance: 0 })])
       const result = yield* MemoryPruner.prune({ ownerId: "ann" })
@@ -41,7 +41,7 @@ describe("MemoryPruner", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("the threshold can be another, and 0 lets none go", () =>
+  it.effect("uses the given threshold, and deletes none for 0", () =>
     Effect.gen(function* () {
       yield* filled([entry("a", { importance: 0 }), entry("b", { importance: 0.5 }), entry("c", { importance: 0.9 })])
       assert.strictEqual((yield* MemoryPruner.prune({ ownerId: "ann", importanceThreshold: 0 })).prunedCount, 0)
@@ -50,7 +50,7 @@ describe("MemoryPruner", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("age counts only when it is given, and either condition is enough", () =>
+  it.effect("considers age only when given; either condition suffices", () =>
     Effect.gen(function* () {
       yield* filled([
         entry("old"),
@@ -72,7 +72,7 @@ describe("MemoryPruner", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("an entry of just that age stays", () =>
+  it.effect("keeps an entry of exactly that age", () =>
     Effect.gen(function* () {
       yield* filled([entry("a")])
       yield* TestClock.setTime(hour)
@@ -83,7 +83,7 @@ describe("MemoryPruner", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("a dry run counts and deletes nothing", () =>
+  it.effect("counts and deletes nothing in a dry run", () =>
     Effect.gen(function* () {
       yield* filled([entry("a", { importance: 0 }), entry("b")])
       const result = yield* MemoryPruner.prune({ ownerId: "ann", dryRun: true })
@@ -93,7 +93,7 @@ describe("MemoryPruner", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("goes through all pages and touches nobody else", () =>
+  it.effect("processes all pages and no other owner", () =>
     Effect.gen(function* () {
       const many = (ownerId: string) =>
         Array.from({ length: 1_203 }, (_, index) =>
@@ -108,7 +108,7 @@ describe("MemoryPruner", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("a call of a tool and its results go together or not at all", () =>
+  it.effect("deletes a tool call and its results together or not at all", () =>
     Effect.gen(function* () {
       const call = (id: string, importance: number): MemoryEntry.MemoryEntry =>
         entry(id, { role: "assistant", importance, metadata: { toolCallIds: [id] } })
@@ -120,7 +120,7 @@ describe("MemoryPruner", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("two at once delete everything once", () =>
+  it.effect("deletes everything once when two calls run concurrently", () =>
     Effect.gen(function* () {
       yield* filled(Array.from({ length: 700 }, (_, index) => entry(`e${index}`, { importance: 0 })))
       const results = yield* Effect.all(
@@ -138,7 +138,7 @@ describe("MemoryPruner", () => {
   )
 
   it.effect.prop(
-    "leaves what is important and young enough, and nothing else",
+    "leaves exactly what is important and young enough",
     [
       FastCheck.array(FastCheck.tuple(FastCheck.integer({ min: 0, max: 10 }), FastCheck.integer({ min: 0, max: 10 })), {
         maxLength: 40

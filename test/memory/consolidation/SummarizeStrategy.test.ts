@@ -46,7 +46,7 @@ const s1 = { sessionId: SessionId.make("s1") }
 const s2 = { sessionId: SessionId.make("s2") }
 
 describe("groups", () => {
-  it.effect("a day of a session is one, and only when all of it is old enough", () =>
+  it.effect("hold a day of a session once all of it is old enough", () =>
     Effect.gen(function* () {
       const entries = [
         ...said(6, now - 4 * DAY, s1),
@@ -61,35 +61,33 @@ describe("groups", () => {
     })
   )
 
-  it.effect(
-    "what a session said before and since it was taken back, and what its branches said, is summarised apart",
-    () =>
-      Effect.gen(function* () {
-        const of = (metadata: object) => ({ ...s1, metadata: { sessionTree: "s1", ...metadata } })
-        const entries = [
-          ...said(5, now - 4 * DAY, of({})),
-          ...said(6, now - 4 * DAY + HOUR, of({ sessionStretch: now - 4 * DAY + HOUR })),
-          ...said(7, now - 4 * DAY + 2 * HOUR, { ...s2, metadata: { sessionTree: "s1" } })
-        ]
-        assert.deepStrictEqual(yield* sizes(entries), [5, 6, 7])
-        assert.deepStrictEqual(yield* sizes(entries, { acrossSessions: true }), [18])
-        const [first] = yield* replaced(entries)
-        const group = entries.filter(({ id }) => first?.includes(id))
-        const summary = MemorySummary.make({ entries: group as [MemoryEntry, ...Array<MemoryEntry>], content: "" })
-        assert.strictEqual(summary.metadata["sessionTree"], "s1")
-        assert.strictEqual(summary.sessionId, s1.sessionId)
-        // Of several branches of one tree: nobody can say which of them may recall it.
-        const mixed = MemorySummary.make({ entries: entries as [MemoryEntry, ...Array<MemoryEntry>], content: "" })
-        assert.strictEqual(mixed.sessionId, undefined)
-        const way = { tree: s1.sessionId, lineage: [{ ...s1 }, { ...s2 }] }
-        assert.deepStrictEqual(
-          [group[0], summary, mixed].map((one) => one !== undefined && Selection.predicate(way)?.(one)),
-          [true, true, false]
-        )
-      })
+  it.effect("separate entries before and after a rewind, and those of branches", () =>
+    Effect.gen(function* () {
+      const of = (metadata: object) => ({ ...s1, metadata: { sessionTree: "s1", ...metadata } })
+      const entries = [
+        ...said(5, now - 4 * DAY, of({})),
+        ...said(6, now - 4 * DAY + HOUR, of({ sessionStretch: now - 4 * DAY + HOUR })),
+        ...said(7, now - 4 * DAY + 2 * HOUR, { ...s2, metadata: { sessionTree: "s1" } })
+      ]
+      assert.deepStrictEqual(yield* sizes(entries), [5, 6, 7])
+      assert.deepStrictEqual(yield* sizes(entries, { acrossSessions: true }), [18])
+      const [first] = yield* replaced(entries)
+      const group = entries.filter(({ id }) => first?.includes(id))
+      const summary = MemorySummary.make({ entries: group as [MemoryEntry, ...Array<MemoryEntry>], content: "" })
+      assert.strictEqual(summary.metadata["sessionTree"], "s1")
+      assert.strictEqual(summary.sessionId, s1.sessionId)
+      // Of several branches of one tree: nobody can say which of them may recall it.
+      const mixed = MemorySummary.make({ entries: entries as [MemoryEntry, ...Array<MemoryEntry>], content: "" })
+      assert.strictEqual(mixed.sessionId, undefined)
+      const way = { tree: s1.sessionId, lineage: [{ ...s1 }, { ...s2 }] }
+      assert.deepStrictEqual(
+        [group[0], summary, mixed].map((one) => one !== undefined && Selection.predicate(way)?.(one)),
+        [true, true, false]
+      )
+    })
   )
 
-  it.effect("a whole session when nothing was said for a day, or what a function gives one name", () =>
+  it.effect("hold a whole session after a day of silence, or what a function gives one name", () =>
     Effect.gen(function* () {
       const entries = [...said(3, now - 9 * DAY, s1), ...said(3, now - 5 * DAY, s1), ...said(6, now - 3 * DAY, s2)]
       assert.deepStrictEqual(yield* sizes(entries), [6])
@@ -101,7 +99,7 @@ describe("groups", () => {
     })
   )
 
-  it.effect("entries of different sessions become one only when asked", () =>
+  it.effect("mix sessions only on request", () =>
     Effect.gen(function* () {
       const entries = [...said(3, now - 4 * DAY, s1), ...said(3, now - 4 * DAY + HOUR, s2)]
       assert.deepStrictEqual(yield* sizes(entries), [])
@@ -109,7 +107,7 @@ describe("groups", () => {
     })
   )
 
-  it.effect("what expires and what does not stay apart, and system prompts stay", () =>
+  it.effect("separate expiring from lasting entries, and leave system prompts", () =>
     Effect.gen(function* () {
       const entries = [
         ...said(5, now - 4 * DAY),
@@ -120,7 +118,7 @@ describe("groups", () => {
     })
   )
 
-  it.effect("fewer than five stay, and more than a hundred are parted evenly", () =>
+  it.effect("have at least five entries, and split more than a hundred evenly", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* sizes(said(4, now - 4 * DAY)), [])
       assert.deepStrictEqual(yield* sizes(said(4, now - 4 * DAY), { minEntries: 4 }), [4])
@@ -131,7 +129,7 @@ describe("groups", () => {
     })
   )
 
-  it.effect("a call of a tool and its results are never in different ones", () =>
+  it.effect("never separate a tool call from its results", () =>
     Effect.gen(function* () {
       const runId = RunId.make("r1")
       const metadata = { toolCallIds: ["1", "2"] }
@@ -154,7 +152,7 @@ describe("groups", () => {
     })
   )
 
-  it.effect("no more than eight at once", () =>
+  it.effect("number at most eight at once", () =>
     Effect.gen(function* () {
       const entries = Array.from({ length: 12 }, (_, index) => said(5, now - (index + 3) * DAY)).flat()
       assert.lengthOf(yield* sizes(entries), 8)
@@ -170,7 +168,7 @@ describe("summaries of summaries", () => {
     })
   const many = (count: number, level: number) => Array.from({ length: count }, (_, index) => summary(index, level))
 
-  it.effect("ten of a level become one, the rest waits", () =>
+  it.effect("combine ten of a level into one, and leave the rest", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* sizes(many(9, 1)), [])
       assert.deepStrictEqual(yield* sizes(many(25, 1)), [10, 10])
@@ -180,7 +178,7 @@ describe("summaries of summaries", () => {
     })
   )
 
-  it.effect("up to the highest level", () =>
+  it.effect("stop at the highest level", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* sizes(many(10, 2)), [10])
       assert.deepStrictEqual(yield* sizes(many(50, 3)), [])
@@ -188,7 +186,7 @@ describe("summaries of summaries", () => {
     })
   )
 
-  it.effect("two months of talk become few, each turn stands somewhere, and it comes to rest", () =>
+  it.effect("reduce two months of talk to few summaries that cover each turn, and then change nothing", () =>
     run(
       ({ consolidator, store }) =>
         Effect.gen(function* () {

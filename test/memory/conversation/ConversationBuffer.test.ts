@@ -29,7 +29,7 @@ const cost = (counter: TokenCounter.Service, entries: ReadonlyArray<MemoryEntry>
   counter.countMessages([])
 
 describe("ConversationBuffer", () => {
-  it.effect("holds the last twenty turns unless told otherwise", () =>
+  it.effect("holds the last twenty turns by default", () =>
     withBuffer((buffer) =>
       Effect.gen(function* () {
         yield* addAll(
@@ -44,7 +44,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("holds 4096 tokens unless told otherwise", () =>
+  it.effect("holds 4096 tokens by default", () =>
     withBuffer((buffer) =>
       Effect.gen(function* () {
         yield* addAll(
@@ -57,7 +57,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("the newest entry and those of the system stay, whatever their size", () =>
+  it.effect("keeps the newest entry and system entries, whatever their size", () =>
     withBuffer(
       (buffer) =>
         Effect.gen(function* () {
@@ -71,7 +71,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("a call goes with its results", () =>
+  it.effect("drops a call with its results", () =>
     withBuffer(
       (buffer) =>
         Effect.gen(function* () {
@@ -84,7 +84,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("a result keeps its call, even where both are more than the bounds", () =>
+  it.effect("keeps a result with its call, even if both exceed the bounds", () =>
     withBuffer(
       (buffer) =>
         Effect.gen(function* () {
@@ -95,7 +95,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("a call without its results is there only while nothing was said after it", () =>
+  it.effect("includes a call without results only until another entry is added", () =>
     withBuffer((buffer) =>
       Effect.gen(function* () {
         yield* addAll(buffer, [call("c", "1"), Tiers.turn(9)])
@@ -108,7 +108,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("a result whose call is not there is not taken in", () =>
+  it.effect("rejects a result without its call", () =>
     withBuffer(
       (buffer) =>
         Effect.gen(function* () {
@@ -119,7 +119,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("an entry that comes again replaces the first in its place", () =>
+  it.effect("replaces an entry with the same id in its place", () =>
     withBuffer((buffer) =>
       Effect.gen(function* () {
         yield* addAll(buffer, [Tiers.turn(1), Tiers.turn(2), Tiers.turn(1, { content: "longer than before" })])
@@ -132,7 +132,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("cleared it is empty", () =>
+  it.effect("is empty after clear", () =>
     withBuffer((buffer) =>
       Effect.gen(function* () {
         yield* addAll(buffer, [Tiers.turn(1), call("c", "1")])
@@ -144,7 +144,7 @@ describe("ConversationBuffer", () => {
     )
   )
 
-  it.effect("an entry is counted when it is added, and not again", () => {
+  it.effect("counts an entry once, when it is added", () => {
     let counted = 0
     const counter = TokenCounter.make({
       model: "counting",
@@ -170,7 +170,7 @@ describe("ConversationBuffer", () => {
     )
   })
 
-  it.effect("bounds, pairs and tokens hold whatever is added", () => {
+  it.effect("keeps bounds, pairs and token counts for any sequence of additions", () => {
     const kind = FastCheck.constantFrom("user", "call", "result", "system", "again")
     const steps = FastCheck.array(FastCheck.tuple(kind, FastCheck.integer({ min: 0, max: 4 }), FastCheck.string()), {
       maxLength: 40

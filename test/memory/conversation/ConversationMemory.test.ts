@@ -78,7 +78,7 @@ const isPaired = (all: ReadonlyArray<Message>): boolean => {
 }
 
 describe("ConversationMemory.buffer", () => {
-  it.effect("keeps all messages in their order unless told", () =>
+  it.effect("keeps all messages in order by default", () =>
     Effect.gen(function* () {
       const all = Array.from({ length: 500 }, (_, index) =>
         index % 2 === 0 ? user(`${index}`) : assistant(`${index}`)
@@ -111,7 +111,7 @@ describe("ConversationMemory.buffer", () => {
     })
   )
 
-  it.effect("a system message within the conversation goes like any other, whenever it is looked at", () =>
+  it.effect("drops a system message within the conversation like any other", () =>
     Effect.gen(function* () {
       const memory = yield* ConversationMemory.buffer({ maxMessages: 2 })
       for (let index = 0; index < 200; index++) {
@@ -121,7 +121,7 @@ describe("ConversationMemory.buffer", () => {
     })
   )
 
-  it.effect("of system messages that open the conversation, 16 stay", () =>
+  it.effect("keeps 16 opening system messages", () =>
     Effect.gen(function* () {
       const all = [...Array.from({ length: 100 }, (_, index) => system(`${index}`)), user("1"), user("2")]
       const left = yield* kept(ConversationMemory.buffer({ maxMessages: 2 }), all)
@@ -129,7 +129,7 @@ describe("ConversationMemory.buffer", () => {
     })
   )
 
-  it.effect("calls of tools go together with their results", () =>
+  it.effect("drops tool calls with their results", () =>
     Effect.gen(function* () {
       const all = [user("a"), call("1", "2"), result("1"), result("2"), assistant("b")]
       const keep = (maxMessages: number) => kept(ConversationMemory.buffer({ maxMessages }), all)
@@ -139,14 +139,14 @@ describe("ConversationMemory.buffer", () => {
     })
   )
 
-  it.effect("the newest calls stay with their results, however many they are", () =>
+  it.effect("keeps the newest calls with their results, however many there are", () =>
     Effect.gen(function* () {
       const all = [user("a"), call("1", "2"), result("1"), result("2")]
       assert.deepStrictEqual(yield* kept(ConversationMemory.buffer({ maxMessages: 1 }), all), all.slice(1))
     })
   )
 
-  it.effect("a result whose call is not there is left out", () =>
+  it.effect("leaves out a result without its call", () =>
     Effect.gen(function* () {
       const all = [result("0"), user("a"), result("1"), call("1"), user("b"), result("1", "9")]
       assert.deepStrictEqual(yield* kept(ConversationMemory.buffer(), all), [
@@ -159,7 +159,7 @@ describe("ConversationMemory.buffer", () => {
     })
   )
 
-  it.effect("clear lets go of everything, the opening too", () =>
+  it.effect("removes everything on clear, including the opening", () =>
     Effect.gen(function* () {
       const memory = yield* ConversationMemory.buffer({ maxMessages: 3 })
       yield* addAll(memory, [system("a"), user("1")])
@@ -170,7 +170,7 @@ describe("ConversationMemory.buffer", () => {
     })
   )
 
-  it.effect("what was given out does not change", () =>
+  it.effect("does not change messages that were returned", () =>
     Effect.gen(function* () {
       const memory = yield* ConversationMemory.buffer()
       yield* memory.addMessage(user("1"))
@@ -180,7 +180,7 @@ describe("ConversationMemory.buffer", () => {
     })
   )
 
-  it.effect("two memories share nothing", () =>
+  it.effect("shares nothing between two memories", () =>
     Effect.gen(function* () {
       const make = ConversationMemory.buffer()
       yield* kept(make, [user("1")])
@@ -189,7 +189,7 @@ describe("ConversationMemory.buffer", () => {
   )
 
   it.effect.prop(
-    "is within its bound, in order, paired, and does not depend on when it was cleaned up",
+    "stays within its bound, in order and paired, independent of clean-ups",
     [messages, FastCheck.integer({ min: 1, max: 12 })],
     ([all, maxMessages]) =>
       Effect.gen(function* () {
@@ -215,7 +215,7 @@ describe("ConversationMemory.window", () => {
   const turns = (n: number) =>
     Array.from({ length: n }, (_, index) => [user(`q${index}`), assistant(`a${index}`)]).flat()
 
-  it.effect("keeps the last five turns unless told", () =>
+  it.effect("keeps the last five turns by default", () =>
     Effect.gen(function* () {
       const all = turns(40)
       assert.deepStrictEqual(yield* kept(ConversationMemory.window(), all), all.slice(-10))
@@ -225,7 +225,7 @@ describe("ConversationMemory.window", () => {
     })
   )
 
-  it.effect("a turn is all that follows a message of the user's", () =>
+  it.effect("counts everything after a user message as one turn", () =>
     Effect.gen(function* () {
       const last = [user("b"), call("1"), result("1"), call("2"), result("2"), assistant("done")]
       const all = [system("s"), assistant("hello"), user("a"), assistant("b"), ...last]
@@ -235,14 +235,14 @@ describe("ConversationMemory.window", () => {
     })
   )
 
-  it.effect("a call whose result comes in a later turn goes with it", () =>
+  it.effect("drops a call with a result of a later turn", () =>
     Effect.gen(function* () {
       const all = [user("a"), call("1"), user("b"), result("1"), assistant("c")]
       assert.deepStrictEqual(yield* kept(ConversationMemory.window({ size: 1 }), all), [user("b"), assistant("c")])
     })
   )
 
-  it.effect("maxMessages bounds it besides", () =>
+  it.effect("is also bounded by maxMessages", () =>
     Effect.gen(function* () {
       const all = [user("a"), ...Array.from({ length: 300 }, (_, index) => assistant(`${index}`))]
       assert.lengthOf(yield* kept(ConversationMemory.window(), all), 301)
@@ -279,7 +279,7 @@ describe("ConversationMemory.fromStore", () => {
     ]
   })
 
-  it.effect("gives back what was added, message by message", () =>
+  it.effect("returns what was added, message by message", () =>
     Effect.gen(function* () {
       const all: ReadonlyArray<Message> = [
         system("be brief"),
@@ -307,7 +307,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("keeps the order within one millisecond, over restarts and when the clock goes back", () =>
+  it.effect("keeps the order within a millisecond, across restarts and when the clock goes back", () =>
     Effect.gen(function* () {
       const all = Array.from({ length: 60 }, (_, index) => user(`${index}`))
       yield* TestClock.setTime(1_000)
@@ -320,7 +320,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("comes after what others put into the session", () =>
+  it.effect("continues after entries that others stored in the session", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.store(
@@ -332,7 +332,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("owners and sessions see nothing of each other", () =>
+  it.effect("separates owners and sessions", () =>
     Effect.gen(function* () {
       const scopes = ["ann", "bob", "__proto__"].flatMap((ownerId) =>
         ["s1", "s2", "__proto__"].map((id) => ({ ownerId, sessionId: SessionId.make(id) }))
@@ -353,7 +353,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("reads the newest maxMessages, the opening besides, pairs together", () =>
+  it.effect("reads the newest maxMessages and the opening, with pairs together", () =>
     Effect.gen(function* () {
       const all = [
         system("s"),
@@ -370,7 +370,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("clears more than a page, and goes on", () =>
+  it.effect("clears more than a page, and continues", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       const memory = yield* stored()
@@ -386,7 +386,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("fibers that add at once lose nothing", () =>
+  it.effect("loses nothing when fibers add concurrently", () =>
     Effect.gen(function* () {
       const memory = yield* stored()
       const fibers = yield* Effect.forEach(Array.from({ length: 40 }), (_, index) =>
@@ -400,7 +400,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("a stored message that was tampered with is its text", () =>
+  it.effect("reads a tampered message as its text", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       for (const [index, message] of [
@@ -429,7 +429,7 @@ describe("ConversationMemory.fromStore", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("keeps what no JSON has as its text", () =>
+  it.effect("stores values that JSON cannot hold as text", () =>
     Effect.gen(function* () {
       const cyclic: { self?: unknown } = {}
       cyclic.self = cyclic

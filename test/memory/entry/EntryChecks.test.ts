@@ -94,7 +94,7 @@ const values = FastCheck.tuple(
 })
 
 describe("EntryChecks", () => {
-  it("lets in what the schema of an entry lets in, and nothing else", () => {
+  it("accepts exactly the entries that the schema accepts", () => {
     const seen = { in: 0, out: 0 }
     FastCheck.assert(
       FastCheck.property(values, (value) => {
@@ -110,7 +110,7 @@ describe("EntryChecks", () => {
     assert.isAbove(seen.out, 500)
   })
 
-  it("lets in the owners that the schema lets in, and nobody else", () => {
+  it("accepts exactly the owners that the schema accepts", () => {
     FastCheck.assert(
       FastCheck.property(ids, (ownerId) => {
         assert.strictEqual(EntryChecks.owner("store", ownerId as string) === undefined, isOwner(ownerId))
@@ -119,7 +119,7 @@ describe("EntryChecks", () => {
     )
   })
 
-  it("does not take inherited fields for those of the entry", () => {
+  it("ignores inherited fields", () => {
     const { id, ...rest } = { id: "entry-1", ownerId: "o", content: "", role: "user", timestamp: 0, importance: 1 }
     const value = Object.assign(Object.create({ id }), { ...rest, metadata: {} }) as MemoryEntry
     assert.instanceOf(EntryChecks.entry("store", "o", value, 1), MemoryStoreError)

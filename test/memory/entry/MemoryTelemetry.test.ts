@@ -41,7 +41,7 @@ const added = <A, E, R>(read: () => number, effect: Effect.Effect<A, E, R>) =>
   })
 
 describe("MemoryTelemetry", () => {
-  it.effect("operations are counted by their outcome, and timed", () =>
+  it.effect("counts operations by outcome, and times them", () =>
     Effect.gen(function* () {
       const observed = MemoryTelemetry.observed("episodic", "recall")
       assert.strictEqual(yield* added(() => operations("episodic", "recall", "success"), observed(Effect.void)), 1)
@@ -59,7 +59,7 @@ describe("MemoryTelemetry", () => {
     })
   )
 
-  it.effect("a span has the tier, and neither owner, query nor content", () =>
+  it.effect("puts the tier on spans, but no owner, query or content", () =>
     Effect.gen(function* () {
       const spans: Array<Tracer.Span> = []
       const tracer = Tracer.make({
@@ -124,7 +124,7 @@ describe("MemoryTelemetry", () => {
     })
   )
 
-  it.effect("hits and misses are told apart", () =>
+  it.effect("distinguishes hits from misses", () =>
     Effect.gen(function* () {
       const telemetry = yield* MemoryTelemetry.make
       const retrieved = (count: number) => telemetry.retrieved({ tier: "semantic", ownerId: "ann", count })
@@ -136,7 +136,7 @@ describe("MemoryTelemetry", () => {
     })
   )
 
-  it.effect("within a run its own hooks are called, else those that were there when memory was made", () =>
+  it.effect("calls the run's hooks within a run, otherwise those of the context of construction", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const listening = (name: string) =>

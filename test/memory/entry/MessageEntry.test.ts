@@ -53,7 +53,7 @@ const messages = FastCheck.tuple(
 ).map(([message, more]) => ({ ...message, ...more }) as Message)
 
 describe("MessageEntry", () => {
-  it("gives back every message as it was, over JSON and alone", () => {
+  it("restores every message, through JSON and alone", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.array(messages, { maxLength: 4 }), (all) => {
         const entries = all.flatMap((message, index) =>
@@ -68,7 +68,7 @@ describe("MessageEntry", () => {
     )
   })
 
-  it("says which entry it is, and was read from, and is that entry again", () => {
+  it("keeps the entry that a message states it is or was read from", () => {
     FastCheck.assert(
       FastCheck.property(messages, (message) => {
         const given = {
@@ -100,13 +100,13 @@ describe("MessageEntry", () => {
     )
   })
 
-  it("what was read says nothing of its entry to whoever is sent it", () => {
+  it("does not send the entry of a message to providers", () => {
     const [entry] = MessageEntry.toEntries({ role: "user", content: "hi" }, fields)
     const read = MessageEntry.toMessages(entry === undefined ? [] : [entry])
     assert.deepStrictEqual(read, [{ role: "user", content: "hi" }])
   })
 
-  it("calls and results can be told from each other, those of the provider left out", () => {
+  it("pairs calls and results, except those of the provider", () => {
     const call: Message = {
       role: "assistant",
       content: [
@@ -130,7 +130,7 @@ describe("MessageEntry", () => {
     assert.isAtMost(Math.max(...entries.map(({ id }) => id.length)), 256)
   })
 
-  it("text is what was said: no thoughts, names of files in the place of their data", () => {
+  it("gives the text without reasoning, with file names instead of data", () => {
     assert.strictEqual(
       MessageEntry.textOf({
         role: "assistant",
@@ -145,12 +145,12 @@ describe("MessageEntry", () => {
     )
   })
 
-  it("an entry of a tool that names no call is plain text", () => {
+  it("reads a tool entry without a call as plain text", () => {
     const entry = MemoryEntry.make({ ...fields, content: "42", role: "tool" })
     assert.deepStrictEqual(MessageEntry.toMessages([entry]), [{ role: "assistant", content: "42" }])
   })
 
-  it("an origin that is none is no origin", () => {
+  it("ignores an invalid origin", () => {
     for (const origin of [{}, { id: "a" }, { id: "\n", timestamp: 0 }, { id: "a", timestamp: Number.NaN }, null, "a"]) {
       const message = { role: "user", content: "hi", options: { "effect-lexigram": origin } } as unknown as Message
       assert.isUndefined(MessageEntry.originOf(message))

@@ -52,22 +52,23 @@ const doubles: ReadonlyArray<readonly [string, string]> = [
 
 describe("SameText", () => {
   for (const [a, b] of corrections) {
-    it(`${JSON.stringify(a)} is not ${JSON.stringify(b)}`, () => {
+    it(`distinguishes ${JSON.stringify(a)} from ${JSON.stringify(b)}`, () => {
       assert.notStrictEqual(SameText.key(a), SameText.key(b))
       assert.notStrictEqual(SameText.gist(a), SameText.gist(b))
     })
   }
 
-  it("small words are no part of what is said, unless there are no others", () => {
+  it("ignores small words, unless there are no others", () => {
     assert.strictEqual(SameText.gist("Hello, the tea is really good!"), SameText.gist("tea is good"))
     assert.notStrictEqual(SameText.gist("hello"), SameText.gist("thanks"))
   })
 
   for (const [a, b] of doubles) {
-    it(`${JSON.stringify(a)} is ${JSON.stringify(b)}`, () => assert.strictEqual(SameText.key(a), SameText.key(b)))
+    it(`equates ${JSON.stringify(a)} and ${JSON.stringify(b)}`, () =>
+      assert.strictEqual(SameText.key(a), SameText.key(b)))
   }
 
-  it("no word, figure, denial or name is in one of two doubles alone", () => {
+  it("gives duplicates the same words, digits, negations and names", () => {
     const word = FastCheck.constantFrom(
       ..."tea rain likes not don't no never 120 180 3pm 5pm $5 €5 Ann Bob before after true false , . 不要".split(" ")
     )

@@ -22,7 +22,7 @@ const check = <Ts extends [unknown, ...Array<unknown>]>(property: FastCheck.IPro
   FastCheck.assert(property, { numRuns: 300 })
 
 describe("Scoring.normalise", () => {
-  it("the weights of a query sum up to 1 and keep their ratio", () => {
+  it("scales the weights of a query to a sum of 1 and keeps their ratio", () => {
     const { importance, recency, relevance } = normalised({
       recency: queryDefaults.recencyWeight * 5,
       importance: queryDefaults.importanceWeight * 5,
@@ -38,13 +38,13 @@ describe("Scoring.normalise", () => {
     [{ recency: -0.1, importance: 0.5, relevance: 0.5 }],
     [{ recency: Number.NaN, importance: 0.5, relevance: 0.5 }],
     [{ recency: Number.POSITIVE_INFINITY, importance: 0.5, relevance: 0.5 }]
-  ])("weights that order nothing are a MemorySystemError: %o", (given) => {
+  ])("fails with a MemorySystemError for weights that order nothing: %o", (given) => {
     const error = Either.getOrThrow(Either.flip(Scoring.normalise(given)))
     assert.strictEqual(error._tag, "MemorySystemError")
     assert.strictEqual(error.code, "LEX_ERR_MEM_005")
   })
 
-  it("the schema refuses what normalise refuses, but for weights that are all 0", () => {
+  it("rejects what the schema rejects, and weights that are all 0", () => {
     const isWeights = Schema.is(Scoring.Weights)
     assert.isTrue(isWeights({ recency: 0, importance: 0, relevance: 3 }))
     assert.isFalse(isWeights({ recency: -1, importance: 0, relevance: 3 }))
@@ -52,14 +52,14 @@ describe("Scoring.normalise", () => {
     assert.isFalse(isWeights({ recency: 1, importance: Number.POSITIVE_INFINITY, relevance: 3 }))
   })
 
-  it("tiny and huge weights keep their ratio", () => {
+  it("keeps the ratio of tiny and huge weights", () => {
     for (const scale of [Number.MIN_VALUE * 4, 1e-300, 1e300, Number.MAX_VALUE / 4]) {
       const { importance, recency, relevance } = normalised({ recency: scale, importance: 0, relevance: scale })
       assert.deepStrictEqual([recency, importance, relevance], [0.5, 0, 0.5])
     }
   })
 
-  it("only the ratio of the weights counts, whatever they are", () => {
+  it("depends only on the ratio of the weights", () => {
     check(
       FastCheck.property(weights, FastCheck.double({ min: 1e-3, max: 1e3, noNaN: true }), (given, scale) => {
         const one = normalised(given)
@@ -85,11 +85,11 @@ describe("Scoring.recency", () => {
     assert.closeTo(Scoring.recency(0, day, day), 0.5, 1e-12)
   })
 
-  it("the future counts as now", () => {
+  it("counts the future as now", () => {
     assert.strictEqual(Scoring.recency(10 * day, 0, halfLife), 1)
   })
 
-  it("an endless half-life forgets nothing, none forgets at once", () => {
+  it("never decays for an infinite half-life, and at once for 0", () => {
     assert.strictEqual(Scoring.recency(0, 1000 * day, Number.POSITIVE_INFINITY), 1)
     assert.strictEqual(Scoring.recency(0, 1, 0), 0)
     assert.strictEqual(Scoring.recency(5, 5, 0), 1)
@@ -138,7 +138,7 @@ describe("Scoring.score", () => {
 })
 
 describe("Scoring.fuse", () => {
-  it("an item gets 1 / (60 + rank) of each ranking it stands in", () => {
+  it("gives an item 1 / (60 + rank) for each ranking that contains it", () => {
     const fused = Scoring.fuse([
       ["a", "b"],
       ["b", "c"]
@@ -148,18 +148,18 @@ describe("Scoring.fuse", () => {
     assert.closeTo(fused.get("c") ?? 0, 1 / 62, 1e-15)
   })
 
-  it("constant and weights of the rankings may be given", () => {
+  it("uses the given constant and weights of rankings", () => {
     const fused = Scoring.fuse([["a"], ["b"]], { k: 1, weights: [1, 3] })
     assert.closeTo(fused.get("a") ?? 0, 1 / 2, 1e-15)
     assert.closeTo(fused.get("b") ?? 0, 3 / 2, 1e-15)
   })
 
-  it("an item that stands in a ranking twice counts where it stands first", () => {
+  it("counts an item that occurs twice in a ranking at its first place", () => {
     assert.deepStrictEqual(Scoring.fuse([["a", "b", "a"]]), Scoring.fuse([["a", "b"]]))
   })
 
   const ranking = FastCheck.uniqueArray(FastCheck.integer({ min: 0, max: 30 }), { maxLength: 20 })
-  it("the order of the rankings does not matter, and one ranking keeps its order", () => {
+  it("ignores the order of the rankings, and keeps the order of a single one", () => {
     check(
       FastCheck.property(FastCheck.array(ranking, { maxLength: 4 }), (rankings) => {
         const forth = Scoring.fuse(rankings)
@@ -183,7 +183,7 @@ describe("Scoring.fuse", () => {
     )
   })
 
-  it("who stands before another in every ranking comes out before it", () => {
+  it("keeps the order of two items that all rankings agree on", () => {
     check(
       FastCheck.property(ranking, ranking, (a, b) => {
         const fused = Scoring.fuse([
@@ -216,11 +216,11 @@ const diversified = (all: ReadonlyArray<Item>, lambda: number): ReadonlyArray<It
   )
 
 describe("Scoring.diversify", () => {
-  it("with lambda 1 the order is that of relevance", () => {
+  it("orders by relevance with lambda 1", () => {
     check(FastCheck.property(items, (all) => assert.deepStrictEqual(diversified(all, 1), all)))
   })
 
-  it("with lambda 0 every topic comes once before any comes again, the most relevant first", () => {
+  it("takes one item of every topic before a second one with lambda 0, the most relevant first", () => {
     check(
       FastCheck.property(items, (all) => {
         const out = diversified(all, 0)
@@ -231,7 +231,7 @@ describe("Scoring.diversify", () => {
     )
   })
 
-  it("nothing is lost, nothing comes twice, and what is taken first does not depend on how much is taken", () => {
+  it("returns each item once, and the same first items however many are taken", () => {
     check(
       FastCheck.property(items, unit, (all, lambda) => {
         const out = diversified(all, lambda)
@@ -245,7 +245,7 @@ describe("Scoring.diversify", () => {
     )
   })
 
-  it("a similar item gives way to a less relevant one of another topic, if that is worth it", () => {
+  it("prefers a less relevant item of another topic to a similar one, if it is relevant enough", () => {
     const all: ReadonlyArray<Item> = [
       { id: 0, relevance: 1, topic: 0 },
       { id: 1, relevance: 0.9, topic: 0 },

@@ -29,7 +29,7 @@ describe("Selection", () => {
     )
   })
 
-  it("a scalar is equal to itself only", () => {
+  it("matches a scalar with itself only", () => {
     assert.isTrue(fits("a", "a"))
     assert.isTrue(fits(1, 1))
     assert.isTrue(fits(true, true))
@@ -39,14 +39,14 @@ describe("Selection", () => {
     for (const value of [false, "true", 1, undefined]) assert.isFalse(fits(true, value))
   })
 
-  it("null is equal to null and to what is not there", () => {
+  it("matches null with null and absent values", () => {
     assert.isTrue(fits(null, null))
     assert.isTrue(fits(null, undefined))
     assert.isTrue(selects({ filters: { k: null } }, { metadata: { k: undefined } }))
     for (const value of [0, "", false, "null", [], {}]) assert.isFalse(fits(null, value))
   })
 
-  it("one of several", () => {
+  it("matches one of several", () => {
     assert.isTrue(fits({ in: ["a", 2] }, 2))
     assert.isTrue(fits({ in: ["a", null] }, undefined))
     assert.isFalse(fits({ in: ["a", 2] }, "2"))
@@ -55,7 +55,7 @@ describe("Selection", () => {
     assert.isFalse(fits({ in: [] }, "a"))
   })
 
-  it("a range compares numbers with numbers", () => {
+  it("compares numbers with numbers in a range", () => {
     assert.isTrue(fits({ gt: 1 }, 2))
     assert.isFalse(fits({ gt: 1 }, 1))
     assert.isTrue(fits({ gte: 1 }, 1))
@@ -70,7 +70,7 @@ describe("Selection", () => {
     assert.isFalse(fits({ gte: 0 }, Number.NaN))
   })
 
-  it("a range compares texts with texts, by code unit", () => {
+  it("compares texts with texts in a range, by code unit", () => {
     assert.isTrue(fits({ gte: "2024-01-01", lt: "2025-01-01" }, "2024-06-30"))
     assert.isFalse(fits({ gte: "2024-01-01", lt: "2025-01-01" }, "2025-01-01"))
     assert.isTrue(fits({ gt: "Z" }, "a"))
@@ -78,7 +78,7 @@ describe("Selection", () => {
     assert.isFalse(fits({ gt: "10" }, 11))
   })
 
-  it("a range with bounds of both kinds holds nothing, and one without bounds any number and text", () => {
+  it("matches nothing in a range with bounds of both kinds, and any number and text without bounds", () => {
     for (const value of [2, "b"]) {
       assert.isFalse(fits({ gt: 1, lt: "c" }, value))
       assert.isTrue(fits({}, value))
@@ -86,7 +86,7 @@ describe("Selection", () => {
     for (const value of [true, null, undefined, {}, []]) assert.isFalse(fits({}, value))
   })
 
-  it("a list fits when one of its elements does", () => {
+  it("matches a list when one of its elements matches", () => {
     assert.isTrue(fits("a", ["b", "a"]))
     assert.isTrue(fits({ in: ["c", "a"] }, ["b", "a"]))
     assert.isTrue(fits({ gt: 5 }, [1, 9]))
@@ -97,7 +97,7 @@ describe("Selection", () => {
     assert.isFalse(fits("a", [["a"]]))
   })
 
-  it("all conditions must hold", () => {
+  it("requires all conditions", () => {
     const filters = { a: 1, b: "x" }
     assert.isTrue(selects({ filters }, { metadata: { a: 1, b: "x", c: 0 } }))
     assert.isFalse(selects({ filters }, { metadata: { a: 1, b: "y" } }))
@@ -111,7 +111,7 @@ describe("Selection", () => {
     assert.isTrue(selects({ filters: { "$.a' OR 1=1 --": 1 } }, { metadata: { "$.a' OR 1=1 --": 1 } }))
   })
 
-  it("sees own keys only, whatever they are called", () => {
+  it("reads own keys only, whatever their name", () => {
     for (const key of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       const filters = JSON.parse(`{ "${key}": "x" }`)
       assert.isFalse(selects({ filters }, { metadata: {} }))
@@ -122,20 +122,20 @@ describe("Selection", () => {
     assert.isTrue(selects({ filters: { k: 1 } }, { metadata: Object.assign(Object.create(null), { k: 1 }) }))
   })
 
-  it("both ends belong to a time range", () => {
+  it("includes both ends of a time range", () => {
     const timeRange = { start: 10, end: 20 }
     for (const timestamp of [10, 15, 20]) assert.isTrue(selects({ timeRange }, { timestamp }))
     for (const timestamp of [9, 21]) assert.isFalse(selects({ timeRange }, { timestamp }))
     assert.isFalse(selects({ timeRange: { start: 20, end: 10 } }, { timestamp: 15 }))
   })
 
-  it("selects roles; of none, nothing", () => {
+  it("selects roles, and nothing for an empty list", () => {
     assert.isTrue(selects({ roles: ["user", "tool"] }, { role: "tool" }))
     assert.isFalse(selects({ roles: ["user", "tool"] }, { role: "assistant" }))
     assert.isFalse(selects({ roles: [] }, { role: "user" }))
   })
 
-  it("selects sessions; an entry of no session is in none", () => {
+  it("selects sessions; an entry without a session is in none", () => {
     assert.isTrue(selects({ sessionIds: [session("a"), session("b")] }, { sessionId: session("b") }))
     assert.isFalse(selects({ sessionIds: [session("a")] }, { sessionId: session("b") }))
     assert.isFalse(selects({ sessionIds: [session("a")] }))
@@ -143,7 +143,7 @@ describe("Selection", () => {
     assert.isTrue(selects({ sessionIds: [session("__proto__")] }, { sessionId: session("__proto__") }))
   })
 
-  it("a lineage holds its sessions up to where the branch left them, and what belongs to no session", () => {
+  it("selects by a lineage its sessions up to the branch point, and entries without a session", () => {
     const lineage = [{ sessionId: session("root"), until: 10 }, { sessionId: session("branch") }]
     assert.isTrue(selects({ lineage }, { sessionId: session("root"), timestamp: 10 }))
     assert.isFalse(selects({ lineage }, { sessionId: session("root"), timestamp: 11 }))
@@ -154,7 +154,7 @@ describe("Selection", () => {
     assert.isTrue(selects({ lineage: [] }))
   })
 
-  it("a session that a lineage names twice counts as far as the later of both", () => {
+  it("extends a session that a lineage lists twice to the later end", () => {
     for (const untils of [
       [10, 20],
       [20, 10]
@@ -167,7 +167,7 @@ describe("Selection", () => {
     assert.isTrue(selects({ lineage }, { sessionId: session("a"), timestamp: 99 }))
   })
 
-  it("a session that a lineage names for several stretches counts in each of them", () => {
+  it("selects each stretch of a session that a lineage lists", () => {
     const lineage = [
       { sessionId: session("a"), until: 10 },
       { sessionId: session("a"), from: 20, until: 30 },
@@ -180,7 +180,7 @@ describe("Selection", () => {
     )
   })
 
-  it("of a summary all of what it stands for lies in one stretch", () => {
+  it("requires all of a summary to be in one stretch", () => {
     const lineage = [
       { sessionId: session("a"), until: 10 },
       { sessionId: session("a"), from: 20, until: 30 }
@@ -196,7 +196,7 @@ describe("Selection", () => {
     assert.isTrue(selects({ lineage }, { sessionId: session("a"), timestamp: 25, metadata: { timeRange: null } }))
   })
 
-  it("in a tree a lineage restricts what belongs to it, and nothing else", () => {
+  it("restricts only entries of the tree with a lineage and a tree", () => {
     const way = {
       lineage: [{ sessionId: session("root"), until: 10 }, { sessionId: session("branch") }],
       tree: session("root")
@@ -215,7 +215,7 @@ describe("Selection", () => {
     assert.isTrue(selects({ tree: session("root") }, { sessionId: session("sibling"), metadata: of("root") }))
   })
 
-  it("refuses what is no selection", () => {
+  it("rejects an invalid selection", () => {
     const valid = Schema.is(Selection.Selection)
     assert.isTrue(valid({ filters: { a: { in: [1, null] }, b: { gt: "x" }, c: null } }))
     for (const invalid of [

@@ -7,7 +7,7 @@ import { entry, ids } from "../../support/ConsolidatedMemory.js"
 const make = (...entries: [MemoryEntry, ...Array<MemoryEntry>]) => MemorySummary.make({ entries, content: "in short" })
 
 describe("make", () => {
-  it("is as old as the newest, and as important as the average", () => {
+  it("is dated like the newest entry, with the average importance", () => {
     const summary = make(
       entry("b", "x", { timestamp: 30, importance: 0.2 }),
       entry("a", "y", { timestamp: 10, importance: 0.4 })
@@ -23,7 +23,7 @@ describe("make", () => {
     })
   })
 
-  it("equal importances stay equal, whatever rounding does", () => {
+  it("keeps equal importances equal in spite of rounding", () => {
     for (const importance of [0.1, 0.3, 0.7]) {
       for (let size = 2; size < 50; size++) {
         const entries = Array.from({ length: size }, (_, index) => entry(`e${index}`, "x", { importance }))
@@ -32,7 +32,7 @@ describe("make", () => {
     }
   })
 
-  it("keeps what all agree in, and nothing else", () => {
+  it("keeps exactly what all entries share", () => {
     const sessionId = SessionId.make("s1")
     const runId = RunId.make("r1")
     const same = { sessionId, runId, role: "user" as const }
@@ -51,7 +51,7 @@ describe("make", () => {
     assert.notProperty(mixed, "runId")
   })
 
-  it("takes over recalls, and expires with the first", () => {
+  it("sums recalls, and expires with the first entry", () => {
     const summary = make(
       entry("a", "x", { accessCount: 2, lastAccessedAt: 50, expiresAt: 900 }),
       entry("b", "y", { accessCount: 1, lastAccessedAt: 70, expiresAt: 800 }),
@@ -64,14 +64,14 @@ describe("make", () => {
     assert.notProperty(plain, "expiresAt")
   })
 
-  it("the same entries have the same id in any order, others another one", () => {
+  it("has the same id for the same entries in any order, and another for others", () => {
     const [a, b, c] = [entry("a", "x"), entry("b", "y"), entry("c", "z")]
     assert.strictEqual(make(a, b).id, make(b, a).id)
     assert.notStrictEqual(make(a, b).id, make(a, c).id)
     assert.notStrictEqual(make(entry("a,b", "x"), c).id, make(a, b, c).id)
   })
 
-  it("a summary of summaries spans what they stand for", () => {
+  it("spans what its summaries cover", () => {
     const low = make(entry("a", "x", { timestamp: 10 }), entry("b", "y", { timestamp: 20 }))
     const high = make(low, entry("c", "z", { timestamp: 15 }))
     assert.deepStrictEqual(high.metadata, {
@@ -84,7 +84,7 @@ describe("make", () => {
     assert.deepStrictEqual([MemorySummary.level(high), MemorySummary.turns(high)], [2, 3])
   })
 
-  it("metadata that somebody else wrote is not believed", () => {
+  it("ignores invalid metadata", () => {
     const odd = entry("a", "x", {
       timestamp: 5,
       metadata: { type: "summary", level: -3, turns: "many", timeRange: { start: "x" } }

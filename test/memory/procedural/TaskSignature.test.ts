@@ -4,7 +4,7 @@ import * as TaskSignature from "../../../src/memory/procedural/TaskSignature.js"
 import * as Growth from "../../support/Growth.js"
 
 const same = (...tasks: ReadonlyArray<string>): void => {
-  const [first = "", ...others] = tasks.map(TaskSignature.of)
+  const [first = "", ...others] = tasks.map(TaskSignature.fromTask)
   assert.notStrictEqual(first, "")
   for (const other of others) assert.strictEqual(other, first)
 }
@@ -49,7 +49,7 @@ describe("TaskSignature", () => {
     assert.deepStrictEqual(TaskSignature.termsOf("don't cancel the customer's orders"), ["cancel", "custom", "order"])
   })
 
-  it("keeps capitals where they say nothing", () => {
+  it("keeps capitals that do not mark names", () => {
     same("REFUND THE ORDER", "refund the order")
     assert.deepStrictEqual(
       TaskSignature.termsOf("Refund The Last Order Of The Customer"),
@@ -59,20 +59,20 @@ describe("TaskSignature", () => {
   })
 
   it("differs for tasks that differ in words", () => {
-    assert.notStrictEqual(TaskSignature.of("refund order 1"), TaskSignature.of("cancel order 1"))
+    assert.notStrictEqual(TaskSignature.fromTask("refund order 1"), TaskSignature.fromTask("cancel order 1"))
   })
 
-  it("is empty for a task of values alone", () => {
+  it("is empty for a task that has only values", () => {
     for (const task of ["", "1234", '"quoted"', "the of and", "bob@example.com", "\u0000\u0000"]) {
-      assert.strictEqual(TaskSignature.of(task), "")
+      assert.strictEqual(TaskSignature.fromTask(task), "")
     }
   })
 
-  it("does not depend on the order of words nor on how often they come", () => {
+  it("ignores word order and repetitions", () => {
     same("refund order order", "order refund")
   })
 
-  it("masks values in one line and keeps the rest as it is", () => {
+  it("masks values on one line and keeps the rest", () => {
     assert.strictEqual(
       TaskSignature.masked('Search "big\nshoes" for Anna Lee,\n then 42 of them.'),
       "Search … for … then … of them."
@@ -81,14 +81,14 @@ describe("TaskSignature", () => {
   })
 
   it("measures what two tasks share", () => {
-    const of = TaskSignature.of
+    const of = TaskSignature.fromTask
     assert.strictEqual(TaskSignature.similarity(of("refund order 1"), of("refund order 2")), 1)
     assert.strictEqual(TaskSignature.similarity(of("refund order"), of("refund late order")), 0.8)
     assert.strictEqual(TaskSignature.similarity(of("refund order"), of("book flight")), 0)
     assert.strictEqual(TaskSignature.similarity("", ""), 0)
   })
 
-  it("similarity is symmetric, 1 for itself and within 0 and 1", () => {
+  it("has a symmetric similarity within 0 and 1, which is 1 for itself", () => {
     const words = FastCheck.array(FastCheck.constantFrom("a", "b", "c", "d", "e"), { minLength: 1, maxLength: 6 }).map(
       (list) => Array.from(new Set(list)).sort().join(" ")
     )
@@ -102,7 +102,7 @@ describe("TaskSignature", () => {
     )
   })
 
-  it("holds no value of any task, whatever stands around it", () => {
+  it("contains no value of any task, whatever surrounds it", () => {
     const value = FastCheck.constantFrom(
       "4711",
       "eve@evil.example",
@@ -131,6 +131,6 @@ describe("TaskSignature", () => {
 
   it("reads hostile texts in linear time", () => {
     const units = ['"', "“", "'", " '", "‘a", "`'\"", "[(<", "A. ", "../../", "a\u0000", "\ud800"]
-    Growth.assertLinearTexts(units, (text) => [TaskSignature.of(text), TaskSignature.masked(text)], 100_000)
+    Growth.assertLinearTexts(units, (text) => [TaskSignature.fromTask(text), TaskSignature.masked(text)], 100_000)
   })
 })

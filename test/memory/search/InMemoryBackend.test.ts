@@ -39,7 +39,7 @@ const all = (backend: MemoryBackend, ownerId = "o") =>
 const byPosition = (a: Position, b: Position) => a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
 describe("InMemoryBackend", () => {
-  it.effect("answers as a plain list does, after any changes, whatever is selected", () => {
+  it.effect("agrees with a plain list after any changes and for any selection", () => {
     const ids = FastCheck.constantFrom(..."abcdefgh".split(""), "__proto__", "constructor", "é", "E", "😀", "\uffff")
     const sessions = FastCheck.constantFrom("s", "t", "u", "__proto__")
     const time = FastCheck.integer({ min: 0, max: 6 })
@@ -167,7 +167,7 @@ describe("InMemoryBackend", () => {
     )
   })
 
-  it.effect("a refused change changes nothing", () =>
+  it.effect("changes nothing when it rejects a change", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make({ capacityPerOwner: 2 })
       yield* store(backend, entry("a"), entry("b"))
@@ -181,7 +181,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("a full store takes what replaces and what makes room in the same step", () =>
+  it.effect("accepts replacements, and deletions in the same step, when full", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make({ capacityPerOwner: 2 })
       yield* store(backend, entry("a"), entry("b"))
@@ -193,7 +193,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("the capacity of the store is that of all owners", () =>
+  it.effect("applies the capacity to all owners together", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make({ capacity: 2 })
       yield* store(backend, entry("a"), entry("b", { ownerId: "p" }))
@@ -215,7 +215,7 @@ describe("InMemoryBackend", () => {
     ]
   ]
   for (const [name, onFull, expected] of policies) {
-    it.effect(`${name} makes room`, () =>
+    it.effect(`evicts by ${name}`, () =>
       Effect.gen(function* () {
         const backend = yield* InMemoryBackend.make({ capacityPerOwner: 3, onFull })
         yield* store(backend, entry("b", { timestamp: 1, importance: 0.1, content: "x" }))
@@ -231,7 +231,7 @@ describe("InMemoryBackend", () => {
     )
   }
 
-  it.effect("what is stored by a call never makes room, however little it counts", () =>
+  it.effect("never evicts what the same call stores, however unimportant", () =>
     Effect.gen(function* () {
       for (const onFull of ["oldest", "leastImportant"] as const) {
         const backend = yield* InMemoryBackend.make({ capacityPerOwner: 2, onFull })
@@ -251,7 +251,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("where the whole store is full, whoever has most gives one up, and is told", () =>
+  it.effect("evicts from the owner with the most entries when the whole store is full, and reports it", () =>
     Effect.gen(function* () {
       const told: Array<readonly [string, ReadonlyArray<string>]> = []
       const backend = yield* InMemoryBackend.make({
@@ -270,7 +270,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("many more than fit leave just the capacity, in any order of importance", () =>
+  it.effect("keeps exactly the capacity for many more entries, in any order of importance", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make({ capacityPerOwner: 50, onFull: "leastImportant" })
       const importances = Array.from({ length: 500 }, (_, at) => ((at * 7_919) % 500) / 500)
@@ -282,7 +282,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("what has expired is as if it were not there, to every method", () =>
+  it.effect("hides expired entries from every method", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make({ capacityPerOwner: 2 })
       const s = session("s")
@@ -308,7 +308,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("expire counts what it removes, of all owners, once", () =>
+  it.effect("counts each expired entry of all owners once", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make()
       for (let at = 0; at < 100; at++) {
@@ -323,7 +323,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("an entry that is stored anew lives as long as it says then", () =>
+  it.effect("uses the expiry of the replacement", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make()
       yield* store(
@@ -340,7 +340,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("what was deleted and stored in one step starts anew, what is replaced keeps its access figures", () =>
+  it.effect("resets access counts on deletion and storing in one step, and keeps them on replacement", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make()
       yield* store(backend, entry("a"), entry("b"))
@@ -353,7 +353,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("words count by the owner's entries alone", () =>
+  it.effect("scores words among the owner's entries only", () =>
     Effect.gen(function* () {
       const alone = yield* InMemoryBackend.make()
       const shared = yield* InMemoryBackend.make()
@@ -368,7 +368,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("the gauge says how many entries there are", () =>
+  it.effect("reports the number of entries to the gauge", () =>
     Effect.gen(function* () {
       const gauge = Metric.fromMetricKey(
         MetricKey.taggedWithLabels(MetricKey.gauge(MemoryMetrics.METRIC_MEMORY_ENTRIES), [
@@ -389,7 +389,7 @@ describe("InMemoryBackend", () => {
     })
   )
 
-  it.effect("what has names is found among the others by any condition, and stays found when it changes", () =>
+  it.effect("finds entries with names by any condition, even after a change", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make()
       yield* store(

@@ -67,7 +67,7 @@ describe("RelevanceRanker", () => {
     result("weighty", { relevance: 0.2, age: 100, importance: 1, score: 0.5 })
   ]
 
-  it.effect("the order follows the weights of the query, then of the options, whatever the scores were", () =>
+  it.effect("orders by the weights of the query, then of the options, ignoring previous scores", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const by = (weighing: RelevanceRanker.Weighing, options?: RelevanceRanker.Options) =>
@@ -81,7 +81,7 @@ describe("RelevanceRanker", () => {
     })
   )
 
-  it.effect("nothing counts twice: ranking again changes nothing", () =>
+  it.effect("changes nothing when it ranks again", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const once = yield* RelevanceRanker.rank(results)
@@ -91,7 +91,7 @@ describe("RelevanceRanker", () => {
     })
   )
 
-  it.effect("the half-life decides how fast recency fades", () =>
+  it.effect("uses the half-life for recency", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const scores = yield* RelevanceRanker.rank(
@@ -107,7 +107,7 @@ describe("RelevanceRanker", () => {
     })
   )
 
-  it.effect("topK takes the best, neighbours stay with their result and do not count", () =>
+  it.effect("takes the best topK, with neighbors that do not count", () =>
     Effect.gen(function* () {
       const given = [
         result("b", { relevance: 0.2 }),
@@ -126,7 +126,7 @@ describe("RelevanceRanker", () => {
     })
   )
 
-  it.effect("an explanation adds up to the new score", () =>
+  it.effect("returns an explanation that adds up to the new score", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const explanation: MemoryEntry.Explanation = {
@@ -146,7 +146,7 @@ describe("RelevanceRanker", () => {
     })
   )
 
-  it.effect("weights that are all 0 are a MemorySystemError", () =>
+  it.effect("fails with a MemorySystemError for weights that are all 0", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(RelevanceRanker.rank([], { ...alone, relevanceWeight: 0 }))
       assert.strictEqual(error._tag, "MemorySystemError")
@@ -155,7 +155,7 @@ describe("RelevanceRanker", () => {
 })
 
 describe("MemoryRetriever", () => {
-  it.effect("of an entry in several sources that of the highest relevance stays, and the source is named", () =>
+  it.effect("keeps the most relevant result of an entry in several sources, and names the source", () =>
     Effect.gen(function* () {
       const retriever = yield* MemoryRetriever.make({
         sources: [
@@ -176,7 +176,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("scores are made once, by the weights of the query or of the retriever", () =>
+  it.effect("scores once, by the weights of the query or of the retriever", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const seen: Array<MemoryEntry.MemoryQuery> = []
@@ -203,7 +203,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("a source that fails is left out, and said to be", () =>
+  it.effect("skips and reports a source that fails", () =>
     Effect.gen(function* () {
       const retriever = yield* MemoryRetriever.make({
         sources: [broken("bad"), source("good", result("a", { relevance: 1 }))]
@@ -217,7 +217,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("a source that is too slow is interrupted after its time and left out", () =>
+  it.effect("interrupts and skips a source that times out", () =>
     Effect.gen(function* () {
       const interrupted = yield* Deferred.make<void>()
       const slow: MemoryRetriever.Source = {
@@ -245,7 +245,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("sources are asked at once, or as many at a time as may be", () =>
+  it.effect("queries all sources concurrently, or as many as allowed", () =>
     Effect.gen(function* () {
       const waiting = ["a", "b", "c"].map(
         (name): MemoryRetriever.Source => ({
@@ -268,7 +268,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("when every source fails so does the retriever, and says which; without sources nothing is found", () =>
+  it.effect("fails and names the sources when all fail, and finds nothing without sources", () =>
     Effect.gen(function* () {
       const retriever = yield* MemoryRetriever.make({ sources: [broken("one"), broken("two")] })
       const error = yield* Effect.flip(retriever.retrieve({ ...query, query: "my secret" }))
@@ -280,7 +280,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("a bug in a source is not passed over", () =>
+  it.effect("does not hide a defect of a source", () =>
     Effect.gen(function* () {
       const retriever = yield* MemoryRetriever.make({
         sources: [source("good"), { name: "bug", retrieve: () => Effect.die("bug") }]
@@ -290,7 +290,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("an interruption reaches every source that is being asked", () =>
+  it.effect("interrupts every source in progress", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       let ended = 0
@@ -311,7 +311,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("what belongs to another owner is left out, whatever a source says", () =>
+  it.effect("leaves out entries of another owner, whatever a source returns", () =>
     Effect.gen(function* () {
       const retriever = yield* MemoryRetriever.make({
         sources: [
@@ -332,7 +332,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("owners of real stores see their own entries of all sources", () =>
+  it.effect("returns each owner's entries from all real stores", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const stores = [
@@ -356,7 +356,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("pages over several stores join to the whole, as they are or diverse and without doubles", () =>
+  it.effect("joins pages over several stores to the whole, also diversified and without duplicates", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const stores = [
@@ -396,7 +396,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("neighbours come with their result, not for topK and not twice", () =>
+  it.effect("returns neighbors with their result, once and outside topK", () =>
     Effect.gen(function* () {
       const retriever = yield* MemoryRetriever.make({
         sources: [
@@ -429,7 +429,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("retrievals are counted by entry and owner, up to a bound, until they are reset", () =>
+  it.effect("counts retrievals by entry and owner, up to a bound, until reset", () =>
     Effect.gen(function* () {
       const any: MemoryRetriever.Source = {
         name: "any",
@@ -461,7 +461,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("a source can be added, or take the place of another of its name", () =>
+  it.effect("adds a source, or replaces the one of the same name", () =>
     Effect.gen(function* () {
       const retriever = yield* MemoryRetriever.make({ sources: [source("one", result("a", { relevance: 1 }))] })
       yield* retriever.addSource(source("two", result("b", { relevance: 0.5 })))
@@ -471,7 +471,7 @@ describe("MemoryRetriever", () => {
     })
   )
 
-  it.effect("the store in context is a source by layer", () =>
+  it.effect("uses the store in context as a source", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const store = yield* MemoryStore.MemoryStore

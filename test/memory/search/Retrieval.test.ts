@@ -53,7 +53,7 @@ const asked = (query: string, fields: Partial<MemoryEntry.MemoryQuery> = {}): Me
 })
 
 describe("Retrieval", () => {
-  it.effect("fresh talk about other things does not push out an old entry that the query is about", () =>
+  it.effect("ranks an old relevant entry above fresh talk about other things", () =>
     Effect.gen(function* () {
       const talk = Array.from({ length: 300 }, (_, at) =>
         entry(`t${at}`, { content: `the ${at % 2 ? "weather" : "garden"} looked number${at} today`, age: at / 10 })
@@ -67,7 +67,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("an entry that names what the query names comes before one with another name", () =>
+  it.effect("ranks an entry with the name of the query above one with another name", () =>
     Effect.gen(function* () {
       const store = yield* storeOf([
         entry("other", { content: "the birthday of Tom falls in the wet season" }),
@@ -80,7 +80,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("an entry whose metadata names it is found without its words", () =>
+  it.effect("finds an entry by a name in its metadata", () =>
     Effect.gen(function* () {
       const store = yield* storeOf([
         entry("tagged", { content: "she said yes", metadata: { entities: ["Marta"] } }),
@@ -96,7 +96,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("names with signs of regular expressions are names", () =>
+  it.effect("accepts names with special characters of regular expressions", () =>
     Effect.gen(function* () {
       const names = ["Ann-Marie", '"C++ (2nd)"', '"[a|b]*"', "O'Brien", '"$^\\"', '"/x/-y"']
       const store = yield* storeOf([entry("e", { content: "Ann-Marie teaches C++ to O'Brien" })])
@@ -106,7 +106,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("names and contents of 100 kB cost no more than their length", () =>
+  it.effect("takes linear time for names and contents of 100 kB", () =>
     Effect.gen(function* () {
       const store = yield* storeOf([
         entry("a", { content: "A".repeat(100_000) }),
@@ -123,7 +123,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("what was said right after a question is found by the question", () =>
+  it.effect("finds the entry after a question by the question", () =>
     Effect.gen(function* () {
       const talk = (sessionId: string, first: string) => [
         entry(`${sessionId}1`, { content: first, sessionId, age: 3 }),
@@ -145,7 +145,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("relevance is 1 for the best of a good match and falls with the words that are missing", () =>
+  it.effect("gives the best of a good match relevance 1, and less for missing words", () =>
     Effect.gen(function* () {
       const store = yield* storeOf([
         entry("all", { content: "blue whale migration" }),
@@ -165,7 +165,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("the best of poor matches has no full relevance", () =>
+  it.effect("gives the best of poor matches less than full relevance", () =>
     Effect.gen(function* () {
       const words = Array.from({ length: 40 }, (_, at) => `unknown${at}`).join(" ")
       const store = yield* storeOf([entry("poor", { content: "whale" }), entry("none", { content: "tax" })])
@@ -176,7 +176,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("the newest entries make up for matches that are missing, up to ten in all", () =>
+  it.effect("fills up to ten results with the newest entries", () =>
     Effect.gen(function* () {
       const store = yield* storeOf([
         entry("match", { content: "zebra", age: 300 }),
@@ -189,7 +189,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("weights that are all 0 are a MemoryStoreError", () =>
+  it.effect("fails with a MemoryStoreError for weights that are all 0", () =>
     Effect.gen(function* () {
       const store = yield* storeOf([entry("a", { content: "zebra" })])
       const error = yield* Effect.flip(store.retrieve(asked("zebra", { relevanceWeight: 0 })))
@@ -198,7 +198,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("without words an old entry of importance is found behind thousands of newer ones", () =>
+  it.effect("finds an old important entry among thousands of newer ones without a query text", () =>
     Effect.gen(function* () {
       const newer = Array.from({ length: 3000 }, (_, at) =>
         entry(`n${at}`, { content: "talk", age: at / 100, importance: 0.2 })
@@ -212,7 +212,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("pages without words are the whole, in the order of all scores", () =>
+  it.effect("joins pages without a query text to the whole, in the order of scores", () =>
     Effect.gen(function* () {
       const entries = Array.from({ length: 700 }, (_, at) =>
         entry(`e${at}`, { content: "talk", age: (at * 37) % 200, importance: ((at * 7) % 10) / 10 })
@@ -237,7 +237,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("suppressed doubles and diverse results join over pages too", () =>
+  it.effect("joins pages without duplicates and with diversity, too", () =>
     Effect.gen(function* () {
       const store = yield* storeOf(
         Array.from({ length: 40 }, (_, at) =>
@@ -260,7 +260,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("past the pool there is nothing, whatever is asked for", () =>
+  it.effect("returns nothing past the pool", () =>
     Effect.gen(function* () {
       const store = yield* storeOf(
         Array.from({ length: 250 }, (_, at) => entry(`e${at}`, { content: "zebra", age: at }))
@@ -287,7 +287,7 @@ describe("Retrieval", () => {
     minRelevance: FastCheck.constantFrom(0, 0.2, 0.9)
   })
 
-  it("scores are 0 to 1, descend and add up; pages join; asked again the answer is the same", () =>
+  it("returns descending scores from 0 to 1 that add up, and the same answer again", () =>
     FastCheck.assert(
       FastCheck.asyncProperty(FastCheck.array(talk, { maxLength: 40 }), query, (talks, fields) =>
         Effect.gen(function* () {
@@ -330,7 +330,7 @@ describe("Retrieval", () => {
     embedMany: (texts) => Effect.forEach(texts, (text) => embedder.embed(text))
   }
 
-  it.effect("vectors find what has no word of the query, and the explanation says how near it is", () =>
+  it.effect("finds entries without query words by vectors, and explains the similarity", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const index = yield* VectorIndex.makeMemory({ model: "table", dimensions: 3 })
@@ -352,7 +352,7 @@ describe("Retrieval", () => {
     })
   )
 
-  it.effect("a vector that outlived its entry gives no result", () =>
+  it.effect("ignores a vector that outlived its entry", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const index = yield* VectorIndex.makeMemory({ model: "table", dimensions: 3 })

@@ -111,7 +111,7 @@ class Model {
 }
 
 describe("makeMemory", () => {
-  it.effect("finds what a naive scan finds, over any operations", () =>
+  it.effect("agrees with a naive scan after any operations", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(FastCheck.array(operation, { maxLength: 60 }), (operations) => {
@@ -173,7 +173,7 @@ describe("makeMemory", () => {
     )
   )
 
-  it.effect("refuses vectors of another length and numbers that are not finite, and stores nothing of the call", () =>
+  it.effect("rejects vectors of another length and non-finite numbers, and stores nothing of the call", () =>
     Effect.gen(function* () {
       const index = yield* VectorIndex.makeMemory({ model: "m", dimensions, name: "mine" })
       const short = yield* Effect.flip(
@@ -192,7 +192,7 @@ describe("makeMemory", () => {
     })
   )
 
-  it.effect("similarities are cosines whatever the length of what was given, and never leave -1 to 1", () =>
+  it.effect("returns cosines within -1 and 1 for vectors of any length", () =>
     Effect.gen(function* () {
       const index = yield* VectorIndex.makeMemory({ model: "m", dimensions })
       const long = Float32Array.from(vectorOf(3), (x) => 1000 * x)
@@ -218,7 +218,7 @@ describe("makeMemory", () => {
     })
   )
 
-  it.effect("keeps vectors of its own: one that changes afterwards does not change the index", () =>
+  it.effect("stores copies of vectors", () =>
     Effect.gen(function* () {
       const index = yield* VectorIndex.makeMemory({ model: "m", dimensions })
       const vector = Float32Array.from(vectorOf(1))
@@ -229,7 +229,7 @@ describe("makeMemory", () => {
     })
   )
 
-  it.effect("a limit that asks for nothing finds nothing, and one beyond everything finds all", () =>
+  it.effect("finds nothing for an empty limit, and everything for one beyond the size", () =>
     Effect.gen(function* () {
       const index = yield* VectorIndex.makeMemory({ model: "m", dimensions })
       yield* index.upsert("ann", [item("a", 1), item("b", 2)])
@@ -240,7 +240,7 @@ describe("makeMemory", () => {
     })
   )
 
-  it.effect("what has expired is not kept for ever, also that of owners nobody asks for", () => {
+  it.effect("removes expired vectors, even those of unused owners", () => {
     const clock = SetClock.make()
     return Effect.gen(function* () {
       const index = yield* VectorIndex.makeMemory({ model: "m", dimensions })
@@ -284,9 +284,9 @@ describe("layerCheck", () => {
       )
     )
 
-  it.effect("builds where embedder and index agree", () => build("hashing-v1-64", 64))
+  it.effect("builds when embedder and index agree", () => build("hashing-v1-64", 64))
 
-  it.effect("names both where model or dimensions differ", () =>
+  it.effect("names both when model or dimensions differ", () =>
     Effect.gen(function* () {
       const model = yield* Effect.flip(build("other", 64))
       assert.strictEqual(model._tag, "MemorySystemError")

@@ -14,7 +14,7 @@ const query = Float32Array.of(1, 0)
 const asked = { limit: 3, now: 0, accepts: undefined }
 
 describe("VectorTable", () => {
-  it("a search bit by bit finds what one at once finds", () => {
+  it("finds the same in steps as at once", () => {
     const table = filled(25)
     const search = table.search(query, asked)
     let steps = 1
@@ -23,7 +23,7 @@ describe("VectorTable", () => {
     assert.deepStrictEqual(search.hits(), table.nearest(query, asked))
   })
 
-  it("a search begins anew, and ends at once, when the table has changed", () => {
+  it("restarts and finishes at once when the table has changed", () => {
     const table = filled(25)
     const search = table.search(query, asked)
     assert.isFalse(search.advance(10))
@@ -37,7 +37,7 @@ describe("VectorTable", () => {
     )
   })
 
-  it("a search that asks for nothing is over at once", () => {
+  it("finishes at once for an empty search", () => {
     for (const limit of [0, -1, Number.NaN]) {
       const search = filled(5).search(query, { ...asked, limit })
       assert.isTrue(search.advance(1))
@@ -45,7 +45,7 @@ describe("VectorTable", () => {
     }
   })
 
-  it("makes room, and tells what it takes", () => {
+  it("reserves room, and reports its size", () => {
     const table = VectorTable.make(2)
     table.reserve(1_000)
     assert.strictEqual(table.bytes, 8_000)

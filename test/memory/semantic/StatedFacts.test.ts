@@ -221,24 +221,24 @@ describe("StatedFacts.read", () => {
     })
   }
   for (const [fact, text] of unstated) {
-    it(`states nothing: ${fact}`, () => {
+    it(`reads no fact in: ${fact}`, () => {
       assert.deepStrictEqual(read(text), [])
     })
   }
 
-  it("speaks of whoever speaks", () => {
+  it("names the speaker", () => {
     assert.deepStrictEqual(StatedFacts.read("I live in Paris. My dog is Rex", { speaker: "Bob", limit: 9 }), [
       { subject: "Bob", predicate: "lives in", object: "Paris" },
       { subject: "Bob", predicate: "has dog", object: "Rex" }
     ])
   })
 
-  it("no more than asked for", () => {
+  it("returns at most the given number", () => {
     const text = Array.from({ length: 30 }, (_, index) => `Box ${index} is red.`).join(" ")
     assert.strictEqual(StatedFacts.read(text, { speaker: "user", limit: 7 }).length, 7)
   })
 
-  it("hostile texts of 100 kB take little time", () => {
+  it("reads hostile texts of 100 kB in little time", () => {
     const units = [
       "I ",
       "is ",
@@ -268,7 +268,7 @@ describe("StatedFacts.read", () => {
     Growth.assertLinearTexts(units, read)
   })
 
-  it("any text has an answer within its bounds", () => {
+  it("stays within its bounds for any text", () => {
     const words = FastCheck.constantFrom(
       "I",
       "my",

@@ -42,18 +42,18 @@ describe("EntityNames.entitiesOf", () => {
     })
   }
 
-  it("no more than asked for", () => {
+  it("returns at most the given number", () => {
     assert.deepStrictEqual(EntityNames.entitiesOf("by Paris and Rome and Oslo", { limit: 2 }), ["Paris", "Rome"])
     const many = Array.from({ length: 500 }, (_, index) => `and Name${index}x`).join(" ")
     assert.strictEqual(EntityNames.entitiesOf(many).length, 64)
   })
 
-  it("what comes after the characters that are looked at is passed over", () => {
+  it("ignores text beyond the examined characters", () => {
     const text = `${"x ".repeat(EntityNames.maxChars / 2)} by Paris`
     assert.deepStrictEqual(EntityNames.entitiesOf(text), [])
   })
 
-  it("hostile texts of 100 kB take little time", () => {
+  it("reads hostile texts of 100 kB in little time", () => {
     const unit = [
       "@",
       "a@",
@@ -74,7 +74,7 @@ describe("EntityNames.entitiesOf", () => {
     Growth.assertLinearTexts(unit, EntityNames.entitiesOf, 100_000)
   })
 
-  it("every name is in the text, and any text has an answer", () => {
+  it("returns only names of the text, for any text", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(

@@ -34,7 +34,7 @@ const naive = (docs: ReadonlyArray<Doc>, query: ReadonlyArray<string>) => {
 const ids = (hits: ReadonlyArray<{ readonly item: Doc }>) => hits.map(({ item }) => item.id)
 
 describe("LexicalIndex", () => {
-  it("finds what BM25 over all documents finds, after any additions, replacements and removals", () => {
+  it("agrees with BM25 over all documents after any additions, replacements and removals", () => {
     const term = FastCheck.constantFrom("a", "b", "c", "d", "e", "f", "__proto__", "constructor")
     const text = FastCheck.array(term, { maxLength: 12 })
     const step = FastCheck.oneof(
@@ -107,7 +107,7 @@ describe("LexicalIndex", () => {
     )
   })
 
-  it("what is in every document still counts for something", () => {
+  it("gives words in every document a positive weight", () => {
     const index = make()
     for (let id = 0; id < 50; id++) index.add(doc(id, "common"), ["common"])
     const { hits } = index.search(["common"], 3)
@@ -115,7 +115,7 @@ describe("LexicalIndex", () => {
     assert.isAbove(hits[0]?.score ?? 0, 0)
   })
 
-  it("the ceiling counts words that nobody has", () => {
+  it("includes words that no document has in the ceiling", () => {
     const index = make()
     index.add(doc(1, "lunch"), ["lunch"])
     const known = index.search(["lunch"], 1)
@@ -124,7 +124,7 @@ describe("LexicalIndex", () => {
     assert.isAbove(other.ceiling, known.ceiling)
   })
 
-  it("no word and no room for results find nothing and leave no trace", () => {
+  it("finds nothing and leaves no trace without words or room for results", () => {
     const index = make()
     index.add(doc(1, "a"), ["a"])
     assert.deepStrictEqual(index.search([], 5), { hits: [], ceiling: 0 })
@@ -132,7 +132,7 @@ describe("LexicalIndex", () => {
     assert.deepStrictEqual(ids(index.search(["a"], 5).hits), [1])
   })
 
-  it("indexes of one store share their room and nothing in it", () => {
+  it("shares only working memory between the indexes of a store", () => {
     const room = scratch()
     const one = make(room)
     const other = make(room)
@@ -144,7 +144,7 @@ describe("LexicalIndex", () => {
     assert.strictEqual(other.search(["a"], 3).hits[0]?.score, alone.search(["a"], 3).hits[0]?.score)
   })
 
-  it("what throws while it chooses leaves no scores behind", () => {
+  it("leaves no scores behind when the filter throws", () => {
     const index = make()
     for (let id = 0; id < 5; id++) index.add(doc(id, "a"), ["a"])
     const before = index.search(["a"], 5).hits.map(({ score }) => score)
@@ -159,7 +159,7 @@ describe("LexicalIndex", () => {
     )
   })
 
-  it("words of any number of documents are found in all of them, before and after most are removed", () => {
+  it("finds words of any number of documents, before and after most are removed", () => {
     const index = make()
     const docs = Array.from({ length: 1_800 }, (_, id) =>
       doc(id, ["all", id % 2 === 0 ? "even even" : "odd", id % 100 === 0 ? "rare" : "", `only${id}`].join(" ").trim())
@@ -191,7 +191,7 @@ describe("LexicalIndex", () => {
     agrees([...left, ...later])
   })
 
-  it("removing twice removes once", () => {
+  it("removes an item once when removed twice", () => {
     const index = make()
     const item = doc(1, "a")
     index.add(item, item.terms)

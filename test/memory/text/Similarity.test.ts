@@ -13,12 +13,12 @@ const compared = (text: string): Similarity.Compared => ({
 })
 
 describe("Similarity", () => {
-  it("terms are words without case, punctuation and repetition", () => {
+  it("reduces terms to distinct words without case and punctuation", () => {
     assert.deepStrictEqual(Array.from(Similarity.terms("The zebra, the ZEBRA! ﬁn 42")), ["the", "zebra", "fin", "42"])
     assert.strictEqual(Similarity.terms("?! …").size, 0)
   })
 
-  it("jaccard is what both have of what either has", () => {
+  it("divides common words by all words", () => {
     const jaccard = (a: string, b: string) => Similarity.jaccard(Similarity.terms(a), Similarity.terms(b))
     assert.strictEqual(jaccard("a b c", "b c d"), 0.5)
     assert.strictEqual(jaccard("a b", "A, B!"), 1)
@@ -27,7 +27,7 @@ describe("Similarity", () => {
     assert.strictEqual(jaccard("", "a"), 0)
   })
 
-  it("jaccard is the same both ways, 0 to 1, and isAlike agrees with it", () => {
+  it("is symmetric, within 0 and 1, and agrees with isAlike", () => {
     FastCheck.assert(
       FastCheck.property(text, text, FastCheck.double({ min: 0, max: 1, noNaN: true }), (left, right, threshold) => {
         const [a, b] = [Similarity.terms(left), Similarity.terms(right)]
@@ -41,7 +41,7 @@ describe("Similarity", () => {
     )
   })
 
-  it("of items that are alike the first stays", () => {
+  it("keeps the first of similar items", () => {
     const texts = ["the zebra ran", "The zebra ran!", "a lion slept", "the zebra ran away", "zebra really ran"]
     const kept = (threshold: number) => Array.from(Similarity.distinct(texts, compared, threshold))
     assert.deepStrictEqual(kept(1), ["the zebra ran", "a lion slept", "the zebra ran away", "zebra really ran"])
@@ -49,7 +49,7 @@ describe("Similarity", () => {
     assert.deepStrictEqual(kept(0), ["the zebra ran", "a lion slept", "the zebra ran away"])
   })
 
-  it("no two of what stays are alike, and whatever went is like something that stayed", () => {
+  it("keeps no two similar items, and drops only items similar to a kept one", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.array(text, { maxLength: 10 }), (texts) => {
         const kept = Array.from(Similarity.distinct(texts, compared, 0.6))
@@ -63,7 +63,7 @@ describe("Similarity", () => {
     )
   })
 
-  it("a text of 100 kB without a word, or of one letter, costs no more than its length", () => {
+  it("takes linear time for 100 kB without a word, or of one letter", () => {
     assert.strictEqual(Similarity.terms("!? ".repeat(40_000)).size, 0)
     assert.strictEqual(Similarity.terms("a".repeat(100_000)).size, 1)
     assert.strictEqual(Similarity.terms("a ".repeat(50_000)).size, 1)

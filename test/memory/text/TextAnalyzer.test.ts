@@ -8,7 +8,7 @@ const english = (text: string) => TextAnalyzer.english.analyze(text)
 const same = (a: string, b: string) => assert.deepStrictEqual(english(a), english(b))
 
 describe("TextAnalyzer.english", () => {
-  it("reduces words to their stems and keeps their order and number", () => {
+  it("stems words and keeps their order and number", () => {
     assert.deepStrictEqual(english("Running runs: the runner RAN, connected connections"), [
       "run",
       "run",
@@ -19,16 +19,16 @@ describe("TextAnalyzer.english", () => {
     ])
   })
 
-  it("leaves out words that are about nothing, short forms too", () => {
+  it("leaves out function words, including contractions", () => {
     assert.deepStrictEqual(english("he him his she her they them their you your we us our I me my"), [])
     assert.deepStrictEqual(english("It is what they've been; I'm not, we couldn't, don't, he'll, it's"), [])
   })
 
-  it("keeps words that requests have and entries are about", () => {
+  it("keeps words that queries use and entries are about", () => {
     assert.deepStrictEqual(english("The planning task failed first in May"), ["plan", "task", "fail", "first", "mai"])
   })
 
-  it("takes possessives off, whatever the apostrophe", () => {
+  it("removes possessives with any apostrophe", () => {
     same("Caroline's dog", "caroline dog")
     same("Caroline’s dog", "Carolineʼs dog")
   })
@@ -38,7 +38,7 @@ describe("TextAnalyzer.english", () => {
     assert.includeMembers([...english("L’avion")], ["avion"])
   })
 
-  it("reads one word in its Unicode forms, widths, cases and without its diacritics alike", () => {
+  it("equates Unicode forms, widths, cases and missing diacritics of a word", () => {
     same("résumé", "re\u0301sume\u0301")
     same("résumé", "resume")
     same("ＡＢＣ ﬁle", "abc file")
@@ -56,7 +56,7 @@ describe("TextAnalyzer.english", () => {
     assert.deepStrictEqual(english("हिन्दी"), ["हिन्दी".normalize("NFC")])
   })
 
-  it("parts what hyphens, underscores and capitals join, and keeps it whole too", () => {
+  it("splits words at hyphens, underscores and capitals, and also keeps the whole", () => {
     assert.deepStrictEqual(english("getUserName"), ["get", "user", "name", "getusernam"])
     assert.deepStrictEqual(english("XMLHttpRequest"), ["xml", "http", "request", "xmlhttprequest"])
     assert.deepStrictEqual(english("snake_case"), ["snake", "case", "snakecas"])
@@ -65,12 +65,12 @@ describe("TextAnalyzer.english", () => {
     assert.deepStrictEqual(english("WiFi iPhone NASA B2B"), ["wi", "fi", "wifi", "phone", "iphon", "nasa", "b2b"])
   })
 
-  it("keeps languages apart that differ in a sign", () => {
+  it("distinguishes languages that differ in a sign", () => {
     assert.deepStrictEqual(english("C, C++ and C# (F#)"), ["c", "c++", "c#", "f#"])
     assert.deepStrictEqual(english("c + c"), ["c", "c"])
   })
 
-  it("keeps figures, dates, times and versions", () => {
+  it("keeps numbers, dates, times and versions", () => {
     assert.deepStrictEqual(english("1,000.50 3.14 42% $7"), ["1000.50", "3.14", "42", "7"])
     assert.deepStrictEqual(english("2024-01-15"), ["2024-01-15", "2024", "01", "15"])
     same("2024/01/15", "2024-01-15")
@@ -88,7 +88,7 @@ describe("TextAnalyzer.english", () => {
     assert.includeMembers([...english("今日は東京タワーに行きました。")], [...english("東京タワー")])
   })
 
-  it("looks for single characters only where a query has one alone", () => {
+  it("searches single characters only if a query has one alone", () => {
     const query = (text: string) => TextAnalyzer.queryTerms(TextAnalyzer.english, text)
     assert.deepStrictEqual(query("猫"), ["猫"])
     assert.deepStrictEqual(query("東京タワー"), ["東京", "京タ", "タワ", "ワー"])
@@ -103,24 +103,24 @@ describe("TextAnalyzer.english", () => {
     assert.deepStrictEqual(english("나 한국"), ["나", "한국"])
   })
 
-  it("reads pictograms, each by itself, and without what colours them", () => {
+  it("reads each pictogram by itself, without color modifiers", () => {
     assert.deepStrictEqual(english("🎉party🎉"), ["🎉", "parti", "🎉"])
     assert.deepStrictEqual(english("❤️"), ["❤"])
     assert.deepStrictEqual(english("👩‍👧"), ["👩", "👧"])
   })
 
-  it("leaves words of other languages alone but for what looks like an English ending", () => {
+  it("leaves words of other languages alone except for English-looking endings", () => {
     assert.deepStrictEqual(english("Die Wohnung über dem Bäcker"), ["die", "wohnung", "uber", "dem", "backer"])
     assert.deepStrictEqual(english("Привет мир"), ["привет", "мир"])
     assert.deepStrictEqual(english("مرحبا بالعالم"), ["مرحبا", "بالعالم"])
   })
 
-  it("finds nothing where there is nothing", () => {
+  it("finds nothing in an empty text", () => {
     assert.deepStrictEqual(english(""), [])
     assert.deepStrictEqual(english(" \t\n -- ... !? \ud800 \udc00 \u0301"), [])
   })
 
-  it("words that objects have by themselves are words", () => {
+  it("reads property names of objects as words", () => {
     assert.deepStrictEqual(TextAnalyzer.plain.analyze("__proto__ constructor toString hasOwnProperty"), [
       "proto",
       "constructor",
@@ -134,7 +134,7 @@ describe("TextAnalyzer.english", () => {
     ])
   })
 
-  it("gives terms of a bounded length, none of them empty, whatever the text", () => {
+  it("returns non-empty terms of bounded length for any text", () => {
     const piece = FastCheck.oneof(
       FastCheck.string({ unit: "binary", maxLength: 40 }),
       FastCheck.constantFrom(
@@ -195,12 +195,12 @@ describe("TextAnalyzer.english", () => {
     signs: "+#"
   }
   for (const [name, unit] of Object.entries(repeated)) {
-    it(`takes a time in proportion to a text of nothing but ${name}`, () => {
+    it(`takes linear time for a text of only ${name}`, () => {
       Growth.assertLinearTexts([unit], TextAnalyzer.english.analyze, 100_000)
     })
   }
 
-  it("reads so much of a text and no more", () => {
+  it("reads a bounded part of a text", () => {
     const text = `${"x ".repeat(TextAnalyzer.maxCharacters / 2)}zebra`
     assert.notInclude(english(text), "zebra")
     assert.include(english(text.slice(10)), "zebra")
@@ -208,7 +208,7 @@ describe("TextAnalyzer.english", () => {
 })
 
 describe("TextAnalyzer.make", () => {
-  it("takes stop words and stems of its own", () => {
+  it("uses the given stop words and stems", () => {
     const german = TextAnalyzer.make({
       name: "german",
       stopWords: ["DIE", "über", "c'est"],
@@ -218,7 +218,7 @@ describe("TextAnalyzer.make", () => {
     assert.deepStrictEqual(german.analyze("Die Häuser über den Hause, c'est"), ["haus", "d", "haus"])
   })
 
-  it("plain keeps every word", () => {
+  it("keeps every word with plain", () => {
     assert.deepStrictEqual(TextAnalyzer.plain.analyze("The Running of it"), ["the", "running", "of", "it"])
   })
 })

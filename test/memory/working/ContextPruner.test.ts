@@ -33,7 +33,7 @@ const ten = (id: string, timestamp: number, content = "0123456789") => Tiers.ent
 describe("ContextPruner", () => {
   const three = [ten("old", 1, "green tea."), ten("mid", 2), ten("new", 3)]
 
-  it.effect("everything stays where it fits", () =>
+  it.effect("keeps everything that fits", () =>
     Effect.map(prune(three, { tokenBudget: 51 }), (result) =>
       assert.deepStrictEqual(result, {
         kept: three,
@@ -47,14 +47,14 @@ describe("ContextPruner", () => {
     )
   )
 
-  it.effect("recency keeps the newest", () =>
+  it.effect("keeps the newest by recency", () =>
     Effect.map(prune(three, { tokenBudget: 40, strategy: "recency", query: "tea" }), (result) => {
       assert.deepStrictEqual(idsOf(result), ["mid", "new"])
       assert.deepInclude(result, { prunedCount: 1, strategy: "recency", tokens: 34, remainingBudget: 6 })
     })
   )
 
-  it.effect("relevance keeps what has to do with the query, and then the newest", () =>
+  it.effect("keeps relevant entries, then the newest, by relevance", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(idsOf(yield* prune(three, { tokenBudget: 40, strategy: "relevance", query: "teas" })), [
         "old",
@@ -64,7 +64,7 @@ describe("ContextPruner", () => {
     })
   )
 
-  it.effect("a rare word of the query counts for more than the length of a text", () => {
+  it.effect("weighs a rare query word more than the length of a text", () => {
     const entries = [
       ten("rare", 1, "the zebra sleeps"),
       ten("long", 2, "the cat and the dog and the bird sleep and sleep and sleep all day"),
@@ -75,7 +75,7 @@ describe("ContextPruner", () => {
     )
   })
 
-  it.effect("hybrid weighs both, 6 to 4 unless told otherwise", () =>
+  it.effect("weighs both 6 to 4 by default with hybrid", () =>
     Effect.gen(function* () {
       const one = { tokenBudget: 20, query: "tea" }
       assert.deepStrictEqual(idsOf(yield* prune(three, one)), ["new"])
@@ -85,7 +85,7 @@ describe("ContextPruner", () => {
     })
   )
 
-  it.effect("a scorer of one's own decides, and may fail", () =>
+  it.effect("uses a custom scorer, which may fail", () =>
     Effect.gen(function* () {
       const byId: ContextPruner.Scorer = {
         name: "by id",
@@ -101,7 +101,7 @@ describe("ContextPruner", () => {
     })
   )
 
-  it.effect("what does not fit is passed over; alone it is kept only where that is asked for", () =>
+  it.effect("skips an entry that does not fit, and keeps it alone only on request", () =>
     Effect.gen(function* () {
       const large = ten("large", 9, "x".repeat(100))
       assert.deepStrictEqual(idsOf(yield* prune([...three, large], { tokenBudget: 20 })), ["new"])
@@ -114,7 +114,7 @@ describe("ContextPruner", () => {
     })
   )
 
-  it.effect("entries of the system stay, and where they alone are too much it fails", () =>
+  it.effect("keeps system entries, and fails if they exceed the budget alone", () =>
     Effect.gen(function* () {
       const system = Tiers.entry("system", { role: "system", content: "be kind", timestamp: -1 })
       assert.deepStrictEqual(idsOf(yield* prune([...three, system], { tokenBudget: 34, strategy: "relevance" })), [
@@ -127,7 +127,7 @@ describe("ContextPruner", () => {
     })
   )
 
-  it.effect("a call stays or goes with its results, and neither stays without the other", () => {
+  it.effect("keeps or drops a call with its results", () => {
     const call = Tiers.entry("call", {
       role: "assistant",
       timestamp: 4,
@@ -145,7 +145,7 @@ describe("ContextPruner", () => {
     })
   })
 
-  it.effect("kept in the order of time, or best first", () =>
+  it.effect("orders kept entries by time, or best first", () =>
     Effect.gen(function* () {
       const options = { tokenBudget: 100, strategy: "relevance", query: "tea" } as const
       assert.deepStrictEqual(idsOf(yield* prune(three.toReversed(), options)), ["old", "mid", "new"])
@@ -153,7 +153,7 @@ describe("ContextPruner", () => {
     })
   )
 
-  it.effect("the budget holds for any entries and any counter, and pairs stay together", () => {
+  it.effect("keeps the budget and pairs for any entries and counter", () => {
     const entries = FastCheck.array(
       FastCheck.tuple(
         FastCheck.constantFrom("user" as const, "call" as const, "result" as const, "system" as const),

@@ -55,7 +55,7 @@ const sent = (assembled: WorkingMemory.Assembled, systemPrompt?: string): number
 }
 
 describe("ConversationWorkingMemory", () => {
-  it.effect("gives entries back as they were, oldest first, with a report", () =>
+  it.effect("returns entries unchanged, oldest first, with a report", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       const entries = [
@@ -73,7 +73,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("nothing said and no budget give nothing", () =>
+  it.effect("returns nothing without messages or budget", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       assert.isEmpty((yield* ask(memory)).entries)
@@ -101,7 +101,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("the system prompt takes its room from the budget", () =>
+  it.effect("subtracts the system prompt from the budget", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.addAll(many(10))
@@ -114,7 +114,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("owners and sessions see nothing of each other", () =>
+  it.effect("separates owners and sessions", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       const scopes = ["ann", "bob", "__proto__"].flatMap((ownerId) =>
@@ -131,7 +131,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("without a session all conversations of the owner come together, by time", () =>
+  it.effect("combines all conversations of the owner by time without a session", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.addAll([
@@ -148,7 +148,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("a branch sees its own conversation and that of its ancestors up to where it left them", () =>
+  it.effect("shows a branch its own conversation and those of its ancestors up to the branch point", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.addAll([
@@ -165,7 +165,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("turns that are shown anyway are left out", () =>
+  it.effect("leaves out turns that are shown anyway", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.addAll([entry("a", { turnId: TurnId.make("t1") }), entry("b", { turnId: TurnId.make("t2") })])
@@ -173,7 +173,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("an entry that has expired is not there", () =>
+  it.effect("leaves out expired entries", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.addAll([entry("a", { expiresAt: 1_000 }), entry("b")])
@@ -183,7 +183,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("the same entry again is not added again", () =>
+  it.effect("does not add an entry again", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.addAll([entry("a"), entry("a"), entry("a", { sessionId: session("s1") })])
@@ -192,7 +192,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("calls of tools come with their results or not at all", () =>
+  it.effect("includes tool calls with their results or not at all", () =>
     Effect.gen(function* () {
       const conversation = yield* ConversationMemory.buffer()
       const call: Message = {
@@ -246,7 +246,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("bounds conversations: the one unused longest goes, and asking pushes none out", () =>
+  it.effect("drops the least recently used conversation; reads drop none", () =>
     Effect.gen(function* () {
       const memory = yield* make(undefined, { maxConversations: 2 })
       const of = (ownerId: string) => ids(memory, { ownerId })
@@ -261,7 +261,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("what a window lets go of is gone", () =>
+  it.effect("loses what a window drops", () =>
     Effect.gen(function* () {
       const memory = yield* make(() => ConversationMemory.window({ size: 2 }))
       yield* memory.addAll(many(20))
@@ -269,7 +269,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("flush, learn and health change nothing", () =>
+  it.effect("changes nothing on flush, learn and health", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.add(entry("a"))
@@ -285,7 +285,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("an owner without a name is refused", () =>
+  it.effect("rejects an empty owner", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       for (const effect of [ask(memory, { ownerId: "" }), memory.add({ ...entry("a"), ownerId: "" })]) {
@@ -294,7 +294,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("fails as its conversation does, and keeps what came before", () =>
+  it.effect("fails when its conversation fails, and keeps what came before", () =>
     Effect.gen(function* () {
       const failure = new StorageError({ message: "down" })
       const inner = yield* ConversationMemory.buffer()
@@ -324,7 +324,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("fibers that add at once lose nothing", () =>
+  it.effect("loses nothing when fibers add concurrently", () =>
     Effect.gen(function* () {
       const memory = yield* make(() => Effect.zipRight(Effect.yieldNow(), ConversationMemory.buffer()))
       const fibers = yield* Effect.forEach(many(60), (one) => Effect.fork(memory.add(one)))
@@ -333,7 +333,7 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("over a store it goes on after a restart, with the entries as they were", () =>
+  it.effect("continues over a store after a restart, with unchanged entries", () =>
     Effect.gen(function* () {
       const conversations: ConversationWorkingMemory.Conversations<MemoryError, MemoryStore.MemoryStore> = ({
         ownerId,
@@ -357,7 +357,7 @@ describe("ConversationWorkingMemory", () => {
     }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
-  it.effect("the layer is a working memory of its own store, whatever a run has", () =>
+  it.effect("uses the store it was built with, whatever the run's context", () =>
     Effect.gen(function* () {
       const memory = yield* WorkingMemory.WorkingMemory
       yield* memory
@@ -374,7 +374,7 @@ describe("ConversationWorkingMemory", () => {
   )
 
   it.effect.prop(
-    "never passes the budget, is the newest part, and in order",
+    "returns the newest part in order, within the budget",
     [
       FastCheck.array(FastCheck.string({ unit: "grapheme", maxLength: 60 }), { maxLength: 20 }),
       FastCheck.integer({ min: 0, max: 400 })

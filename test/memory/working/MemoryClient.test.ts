@@ -26,7 +26,7 @@ const ask = (...messages: ReadonlyArray<LlmClient.Message>) =>
 const user = (content: string): LlmClient.Message => ({ role: "user", content })
 
 describe("MemoryClient", () => {
-  it.effect("what was said before comes as data behind the system messages", () => {
+  it.effect("inserts earlier messages as data after the system messages", () => {
     const { layer, memory } = given(["hello Ada", "Ada"], { sessionId: SessionId.make("s"), tokenBudget: 100 })
     return Effect.gen(function* () {
       yield* ask(user("my name is Ada"))
@@ -63,7 +63,7 @@ describe("MemoryClient", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a call that goes on with the result of a tool is not remembered again", () => {
+  it.effect("does not store a call that continues with a tool result", () => {
     const { layer, memory } = given(["done"])
     return Effect.gen(function* () {
       yield* ask(
@@ -84,7 +84,7 @@ describe("MemoryClient", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("remember: false recalls and keeps nothing, and without words of a user nothing is asked", () => {
+  it.effect("only reads with remember: false, and makes no query without user text", () => {
     const { layer, memory } = given(["1", "2", "3"], { remember: false })
     return Effect.gen(function* () {
       yield* ask(user("hi"))
@@ -95,7 +95,7 @@ describe("MemoryClient", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("the parts of a message that are text are the question, and a memory that fails is passed over", () => {
+  it.effect("queries with the text parts of a message, and continues when memory fails", () => {
     const { layer, memory } = given(["1"], {}, { assemble: () => Collaborators.storageError })
     return Effect.gen(function* () {
       const response = yield* ask({
@@ -111,7 +111,7 @@ describe("MemoryClient", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a call that fails leaves nothing behind", () => {
+  it.effect("stores nothing when the call fails", () => {
     const { layer, memory } = given([{ fail: Collaborators.overloaded }])
     return Effect.gen(function* () {
       yield* Effect.flip(ask(user("hi")))

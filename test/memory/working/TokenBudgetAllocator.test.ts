@@ -36,7 +36,7 @@ const shares = FastCheck.record({
 })
 
 describe("TokenBudgetAllocator", () => {
-  it("512 tokens for the system prompt, 40, 30, 20 and 10 percent of the rest", () => {
+  it("gives the system prompt 512 tokens, and the others 40, 30, 20 and 10 percent of the rest", () => {
     assert.deepStrictEqual(Allocator.allocate(4096), {
       system_prompt: 512,
       recent_turns: 1435,
@@ -46,12 +46,12 @@ describe("TokenBudgetAllocator", () => {
     } satisfies Allocator.Allocation)
   })
 
-  it("what rounding leaves over goes to the section with the largest fraction", () => {
+  it("gives tokens left by rounding to the section with the largest fraction", () => {
     const { episodic, recent_turns, semantic, tool_descriptions } = Allocator.allocate(512 + 13)
     assert.deepStrictEqual([recent_turns, episodic, semantic, tool_descriptions], [5 + 2, 3, 2, 1])
   })
 
-  it("what no fraction claims goes there as well", () => {
+  it("gives tokens that no fraction claims to the same section", () => {
     const half = Either.getOrThrow(
       Allocator.make({
         recentTurnsFraction: 0.1,
@@ -69,25 +69,25 @@ describe("TokenBudgetAllocator", () => {
     })
   })
 
-  it("a small total is for the system prompt alone", () => {
+  it("gives a small total to the system prompt alone", () => {
     assert.strictEqual(Allocator.allocate(300).system_prompt, 300)
     assert.strictEqual(sum(Allocator.allocate(300)), 300)
   })
 
-  it("without any fraction all is for the system prompt", () => {
+  it("gives all to the system prompt without any fraction", () => {
     const none = Either.getOrThrow(
       Allocator.make({ recentTurnsFraction: 0, episodicFraction: 0, semanticFraction: 0, toolDescriptionsFraction: 0 })
     )
     assert.strictEqual(Allocator.allocate(2000, none).system_prompt, 2000)
   })
 
-  it("the budget of one section is that of the allocation", () => {
+  it("agrees with the allocation for one section", () => {
     for (const section of Allocator.sections) {
       assert.strictEqual(Allocator.budgetFor(section, 3000), Allocator.allocate(3000)[section])
     }
   })
 
-  it("sums up to the total exactly, and nothing is negative, for any total and any shares", () => {
+  it("sums to the total exactly and is never negative, for any total and shares", () => {
     FastCheck.assert(
       FastCheck.property(total, shares, (total, shares) => {
         assert.isTrue(Either.isRight(Allocator.make(shares)))
@@ -102,7 +102,7 @@ describe("TokenBudgetAllocator", () => {
     )
   })
 
-  it("no number breaks it: neither as a total nor as a share", () => {
+  it("accepts any number as a total or share", () => {
     const any = FastCheck.double()
     FastCheck.assert(
       FastCheck.property(any, any, any, any, any, any, (total, prompt, recent, episodic, semantic, tools) => {
@@ -128,7 +128,7 @@ describe("TokenBudgetAllocator", () => {
     [{ toolDescriptionsFraction: 0.2 }, "more than 1"],
     [{ systemPromptTokens: -1 }, "systemPromptTokens"],
     [{ systemPromptTokens: 1.5 }, "systemPromptTokens"]
-  ])("shares that make no sense are refused: %o", (options, said) => {
+  ])("rejects invalid shares: %o", (options, said) => {
     const refused = Either.flip(Allocator.make(options))
     assert.isTrue(Either.isRight(refused))
     const error = Either.getOrThrow(refused)
@@ -136,7 +136,7 @@ describe("TokenBudgetAllocator", () => {
     assert.include(error.message, said)
   })
 
-  it("the defaults make sense", () => {
+  it("has valid defaults", () => {
     assert.deepStrictEqual(Either.getOrThrow(Allocator.make()), Allocator.defaults)
   })
 })

@@ -41,7 +41,7 @@ const s = SessionId.make("s")
 const ids = ({ entries }: WorkingMemory.Assembled): ReadonlyArray<string> => entries.map(({ id }) => id)
 
 describe("WorkingMemory over the tiers in memory", () => {
-  it.effect("what was said, read, learned and remembered comes together", () =>
+  it.effect("combines turns, facts, procedures and recalled entries", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(60_000)
       const working = yield* WorkingMemory.WorkingMemory
@@ -80,7 +80,7 @@ describe("WorkingMemory over the tiers in memory", () => {
     }).pipe(Effect.provide(memory))
   )
 
-  it.effect("what was never shown fades, however often it was almost shown", () =>
+  it.effect("fades entries that were almost shown but never were", () =>
     Effect.gen(function* () {
       const day = 86_400_000
       const start = 1000 * day
@@ -125,7 +125,7 @@ describe("WorkingMemory over the tiers in memory", () => {
     )
   )
 
-  it.effect("nobody else's memory is seen", () =>
+  it.effect("shows no other owner's memory", () =>
     Effect.gen(function* () {
       const working = yield* WorkingMemory.WorkingMemory
       yield* working.addAll([Tiers.turn(1, { content: "My secret is tea." }), Tiers.turn(2, { ownerId: "__proto__" })])
@@ -139,7 +139,7 @@ describe("WorkingMemory over the tiers in memory", () => {
     }).pipe(Effect.provide(memory))
   )
 
-  it.effect("what was summarised stands in the conversation as its summary, what was forgotten does not", () =>
+  it.effect("shows a summary in place of summarized turns, and nothing that was forgotten", () =>
     Effect.gen(function* () {
       const working = yield* WorkingMemory.WorkingMemory
       const episodic = yield* EpisodicMemory.EpisodicMemory
@@ -152,7 +152,7 @@ describe("WorkingMemory over the tiers in memory", () => {
     }).pipe(Effect.provide(memory))
   )
 
-  it.effect("calls of tools come with their results, or not at all", () =>
+  it.effect("includes tool calls with their results, or not at all", () =>
     Effect.gen(function* () {
       const working = yield* WorkingMemory.WorkingMemory
       const call = (n: number, id: string) =>

@@ -10,6 +10,7 @@ import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmConnectionError } from "../../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as HistoryCompactor from "../../../src/memory/conversation/HistoryCompactor.js"
+import * as DefaultHistoryCompactor from "../../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
 import * as CompactedSessionHistory from "../../../src/session/history/CompactedSessionHistory.js"
 import * as HistoryPruner from "../../../src/session/history/HistoryPruner.js"
@@ -72,7 +73,7 @@ const layers = {
     PrunedSessionHistory.layer(options).pipe(Layer.provide(RelevanceContextPruner.layer())),
   compacted: (options: { readonly tokenBudget?: number; readonly window?: number }) =>
     CompactedSessionHistory.layer(options).pipe(
-      Layer.provide(HistoryCompactor.layer()),
+      Layer.provide(DefaultHistoryCompactor.layer()),
       Layer.provide(ModelRouter.layerDefault),
       Layer.provide(LlmClient.layer(TestModel.make(() => "In short.")))
     )
@@ -333,11 +334,11 @@ describe("PrunedSessionHistory", () => {
 describe("CompactedSessionHistory", () => {
   const compacted = (
     script: Parameters<typeof TestModel.make>[0],
-    options?: CompactedSessionHistory.Options & HistoryCompactor.Options
+    options?: CompactedSessionHistory.Options & DefaultHistoryCompactor.Options
   ) =>
     Layer.provideMerge(
       CompactedSessionHistory.layer(options).pipe(
-        Layer.provide(HistoryCompactor.layer(options)),
+        Layer.provide(DefaultHistoryCompactor.layer(options)),
         Layer.provide(ModelRouter.layerDefault)
       ),
       Layer.mergeAll(KeptSessions.layerWatched, counted, TestModel.layer(script))
@@ -501,7 +502,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(
       Effect.provide(
         CompactedSessionHistory.layer().pipe(
-          Layer.provideMerge(Layer.provide(HistoryCompactor.layer(), ModelRouter.layerDefault)),
+          Layer.provideMerge(Layer.provide(DefaultHistoryCompactor.layer(), ModelRouter.layerDefault)),
           Layer.provideMerge(Layer.mergeAll(KeptSessions.layer, counted, TestModel.layer(["Of turns.", "Of others."])))
         )
       )

@@ -50,7 +50,7 @@ const all: ReadonlyArray<MemoryConsolidator.ConsolidationStrategy<EpisodicCompre
 ]
 
 describe("consolidate", () => {
-  it.effect("what is to go is gone, of what stays facts are read, and the numbers say so", () =>
+  it.effect("removes entries, extracts facts from the others, and counts both", () =>
     run((world) =>
       Effect.gen(function* () {
         const { read, store } = world
@@ -77,7 +77,7 @@ describe("consolidate", () => {
     )
   )
 
-  it.effect("a second time changes nothing", () =>
+  it.effect("changes nothing the second time", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -105,7 +105,7 @@ describe("consolidate", () => {
     )
   )
 
-  it.effect("what is younger than the threshold stays as it is, to the millisecond", () =>
+  it.effect("changes nothing younger than the threshold, to the millisecond", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -122,7 +122,7 @@ describe("consolidate", () => {
     )
   )
 
-  it.effect("nobody else's memory is touched, whatever the owner is called", () =>
+  it.effect("touches no other owner, whatever the name", () =>
     run((world) =>
       Effect.gen(function* () {
         const { store } = world
@@ -140,7 +140,7 @@ describe("consolidate", () => {
     )
   )
 
-  it.effect("a dry run counts the same and does nothing", () =>
+  it.effect("counts the same and changes nothing in a dry run", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -164,7 +164,7 @@ describe("consolidate", () => {
     )
   )
 
-  it.effect("the same at any age: months pass, and what is not recalled fades", () =>
+  it.effect("lets entries fade that are not recalled for months", () =>
     run((world) =>
       Effect.gen(function* () {
         const { store } = world
@@ -184,7 +184,7 @@ describe("consolidate", () => {
     )
   )
 
-  it.effect("a store that fails fails it, and nothing is done", () =>
+  it.effect("fails and changes nothing when the store fails", () =>
     run((world) =>
       Effect.gen(function* () {
         const { store } = world
@@ -201,7 +201,7 @@ describe("consolidate", () => {
 })
 
 describe("facts", () => {
-  it.effect("are read once from everything that is old enough, in batches, but not from what a system was told", () =>
+  it.effect("are extracted once from everything old enough, in batches, but not from system entries", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -220,7 +220,7 @@ describe("facts", () => {
     )
   )
 
-  it.effect("are read only from what is about to go, if that is wanted, or not at all", () =>
+  it.effect("are extracted only from entries that are removed, or not at all", () =>
     Effect.gen(function* () {
       const said = [
         entry("tea", "likes tea"),
@@ -245,7 +245,7 @@ describe("facts", () => {
     })
   )
 
-  it.effect("are not read again from a summary of what they were read from", () =>
+  it.effect("are not extracted again from a summary of entries already read", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -258,7 +258,7 @@ describe("facts", () => {
     )
   )
 
-  it.effect("that cannot be read keep in memory what they would have been read from", () =>
+  it.effect("keep their entries in memory when they cannot be extracted", () =>
     run((world) =>
       Effect.gen(function* () {
         const { read, store } = world
@@ -273,7 +273,7 @@ describe("facts", () => {
   )
 })
 
-describe("what a strategy proposes", () => {
+describe("a proposal", () => {
   const proposing = (proposal: MemoryConsolidator.Proposal, name = "mine") => ({
     strategies: [{ name, propose: () => Effect.succeed(proposal) }]
   })
@@ -299,7 +299,7 @@ describe("what a strategy proposes", () => {
   ]
 
   for (const [what, proposal] of refused) {
-    it.effect(`${what} is refused`, () =>
+    it.effect(`is rejected: ${what}`, () =>
       run(
         (world) =>
           Effect.gen(function* () {
@@ -315,7 +315,7 @@ describe("what a strategy proposes", () => {
     )
   }
 
-  it.effect("is seen by the next one, and all of it is done in one step", () =>
+  it.effect("is seen by the next strategy, and all are applied in one step", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -374,7 +374,7 @@ describe("what a strategy proposes", () => {
     )
   )
 
-  it.effect("does not bring back what is forgotten in the moment of the write", () =>
+  it.effect("does not restore an entry that is forgotten during the write", () =>
     run((world) =>
       Effect.gen(function* () {
         const { read, store } = world
@@ -395,7 +395,7 @@ describe("what a strategy proposes", () => {
     )
   )
 
-  it.effect("does not sum up what is forgotten in the moment of the write", () =>
+  it.effect("does not summarize an entry that is forgotten during the write", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -417,7 +417,7 @@ describe("what a strategy proposes", () => {
     )
   )
 
-  it.effect("is not done when what it is about was recalled, changed or forgotten meanwhile", () =>
+  it.effect("is not applied when its entries were recalled, changed or forgotten in the meantime", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()
@@ -453,7 +453,7 @@ describe("what a strategy proposes", () => {
     })
   )
 
-  it.effect("is given up when what it is about never rests", () =>
+  it.effect("is given up when its entries keep changing", () =>
     run((world) =>
       Effect.gen(function* () {
         const { store } = world
@@ -470,7 +470,7 @@ describe("what a strategy proposes", () => {
   )
 })
 
-describe("two runs", () => {
+describe("two concurrent runs", () => {
   it.effect("of one owner never overlap, those of two owners do", () =>
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
@@ -509,7 +509,7 @@ describe("two runs", () => {
 })
 
 describe("two machines", () => {
-  it.effect("that consolidate one owner at once do it once, and count it once", () =>
+  it.effect("consolidate one owner concurrently once, and count it once", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const store = yield* WatchedMemoryStore.make()
@@ -534,8 +534,8 @@ describe("two machines", () => {
   )
 })
 
-describe("entries that come back", () => {
-  it.effect("after they were summarised get the summary they had", () =>
+describe("entries that are stored again", () => {
+  it.effect("get the same summary as before", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -553,8 +553,8 @@ describe("entries that come back", () => {
   )
 })
 
-describe("what is counted", () => {
-  it.effect("runs by how they ended, and entries by the strategy that they went by", () =>
+describe("metrics", () => {
+  it.effect("count runs by outcome, and entries by strategy", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -602,7 +602,7 @@ describe("what is counted", () => {
 })
 
 describe("owners with more entries than a window", () => {
-  it.effect("have no doubles left, however far apart, and a second time changes nothing", () =>
+  it.effect("have no duplicates left, however far apart, and change nothing the second time", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -666,7 +666,7 @@ describe("owners with more entries than a window", () => {
       return { looked, left }
     })
 
-  it.effect("cost in proportion to them, however their doubles stand, and every entry's facts are read once", () =>
+  it.effect("cost linear time wherever their duplicates are, and have every entry read once", () =>
     Effect.gen(function* () {
       const window = 100
       const some = yield* looks(shifting(40, window), window)
@@ -680,7 +680,7 @@ describe("owners with more entries than a window", () => {
     })
   )
 
-  it.effect("go on in later runs where a run has stopped", () =>
+  it.effect("continue in later runs where a run has stopped", () =>
     run(
       (world) =>
         Effect.gen(function* () {
@@ -764,7 +764,7 @@ describe("any memory", () => {
     return named
   }
 
-  it.effect("counts are the difference, nothing of worth is lost, nothing young is touched, twice is once", () =>
+  it.effect("keeps counts, worth and young entries, and is idempotent", () =>
     Effect.flatMap(Effect.runtime(), (runtime) =>
       Effect.promise(() =>
         FastCheck.assert(
@@ -848,7 +848,7 @@ describe("any memory", () => {
 })
 
 describe("summaries that fail", () => {
-  it.effect("leave everything where it is, and other owners go on", () =>
+  it.effect("change nothing, and other owners continue", () =>
     run(
       (world) =>
         Effect.gen(function* () {

@@ -106,8 +106,8 @@ const expected = (told: ReadonlyArray<Told>) => {
   return rows
 }
 
-describe("FactStore.assert: whatever the order", () => {
-  it.effect("assertions about a predicate of one object give the history they tell", () =>
+describe("FactStore.assert: in any order", () => {
+  it.effect("gives the same history for a predicate with one object", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(histories, ([told, shuffled]) =>
@@ -124,7 +124,7 @@ describe("FactStore.assert: whatever the order", () => {
     )
   )
 
-  it.effect("some of which replace others give one history", () =>
+  it.effect("gives the same history when some facts replace others", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(histories, ([told, shuffled]) =>
@@ -149,7 +149,7 @@ describe("FactStore.assert: whatever the order", () => {
 })
 
 describe("FactStore: options", () => {
-  it.effect("which predicates have one object at a time", () =>
+  it.effect("decides which predicates have one object at a time", () =>
     Effect.gen(function* () {
       const cardinality = (predicate: string) => (predicate === "likes most" ? "one" : "many")
       const store = yield* DefaultFactStore.makeMemory({ cardinality })
@@ -164,7 +164,7 @@ describe("FactStore: options", () => {
     })
   )
 
-  it("the standard list is in small letters, and has favourites", () => {
+  it("has a standard list in lower case, with favorites", () => {
     for (const predicate of FactCardinality.single) {
       assert.strictEqual(predicate, predicate.toLowerCase().trim())
       assert.strictEqual(FactCardinality.standard(predicate), "one")
@@ -173,7 +173,7 @@ describe("FactStore: options", () => {
     assert.strictEqual(FactCardinality.standard("has dog"), "many")
   })
 
-  it.effect("how many open facts a subject has unless a call says otherwise", () =>
+  it.effect("bounds the open facts of a subject, unless a call overrides it", () =>
     Effect.gen(function* () {
       const store = yield* DefaultFactStore.makeMemory({ maxFactsPerEntity: 2 })
       const told = ["a", "b", "c"].map((object, index) => said(object, index, { predicate: "likes" }))
@@ -184,7 +184,7 @@ describe("FactStore: options", () => {
     })
   )
 
-  it.effect("a subject has 100 open facts and 1000 closed ones; of those the ones that ended first go", () =>
+  it.effect("keeps 100 open facts of a subject and 1000 closed ones, those that ended last", () =>
     Effect.gen(function* () {
       const store = yield* DefaultFactStore.makeMemory()
       yield* store.assert(
@@ -210,7 +210,7 @@ describe("FactStore: options", () => {
     })
   )
 
-  it.effect("a store that is full refuses what is new and takes what makes no more", () =>
+  it.effect("rejects new facts when full, and accepts changes that add none", () =>
     Effect.gen(function* () {
       const store = yield* DefaultFactStore.makeMemory({ capacity: 2 })
       yield* store.assert("ann", [said("Paris", 1)])
@@ -225,7 +225,7 @@ describe("FactStore: options", () => {
     })
   )
 
-  it.effect("how texts become terms", () =>
+  it.effect("analyzes texts with the given analyzer", () =>
     Effect.gen(function* () {
       const told = said("running shoes", 1, { predicate: "likes" })
       const stemmed = yield* DefaultFactStore.makeMemory()
@@ -240,7 +240,7 @@ describe("FactStore: options", () => {
 })
 
 describe("FactStore.fromBackend", () => {
-  it.effect("two processes over one database lose nothing", () =>
+  it.effect("loses nothing when two processes share a database", () =>
     Effect.gen(function* () {
       const table = FactTable.make()
       // Each answer lets the others run first.
@@ -270,7 +270,7 @@ describe("FactStore.fromBackend", () => {
     })
   )
 
-  it.effect("a backend whose state is never the one that was read is a StorageError", () =>
+  it.effect("fails with a StorageError when the backend's revision never matches", () =>
     Effect.gen(function* () {
       const store = DefaultFactStore.fromBackend({ ...FactTable.make(), apply: () => Effect.succeedNone })
       const error = yield* Effect.flip(store.assert("ann", [said("Paris", 1)]))
@@ -278,7 +278,7 @@ describe("FactStore.fromBackend", () => {
     })
   )
 
-  it.effect("a row that no store wrote is a StorageError that quotes nothing", () =>
+  it.effect("fails with a StorageError that quotes nothing for a row that no store wrote", () =>
     Effect.gen(function* () {
       const table = FactTable.make()
       const bodies = [
@@ -315,7 +315,7 @@ describe("FactStore.fromBackend", () => {
     })
   )
 
-  it.effect("an assertion that is interrupted while it waits for its turn changes nothing and holds nobody up", () =>
+  it.effect("changes and blocks nothing when an assertion is interrupted while it waits", () =>
     Effect.gen(function* () {
       const table = FactTable.make()
       const entered = yield* Deferred.make<void>()
@@ -348,7 +348,7 @@ describe("FactStore.fromBackend", () => {
     })
   )
 
-  it.effect("facts are what their schema says", () =>
+  it.effect("returns facts that match their schema", () =>
     Effect.gen(function* () {
       const store = yield* DefaultFactStore.makeMemory()
       yield* store.assert("ann", [said("Paris", 1, { sources: [source("e1")], metadata: { a: 1 } }), said("Rome", 2)])

@@ -42,7 +42,7 @@ const run = <A, E>(
   )
 
 describe("record", () => {
-  it.effect("an entry is found by the next call", () =>
+  it.effect("makes an entry available to the next call", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* memory.record(entry("tea"))
@@ -60,7 +60,7 @@ describe("record", () => {
     )
   )
 
-  it.effect("an entry expires when the configured time is over, or sooner if it says so", () =>
+  it.effect("expires an entry after the configured time, or at its own earlier time", () =>
     run(
       (memory, store) =>
         Effect.gen(function* () {
@@ -80,7 +80,7 @@ describe("record", () => {
     )
   )
 
-  it.effect("without a configured time it expires when it says so, or never", () =>
+  it.effect("expires an entry only at its own time without a configured one", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         yield* memory.recordMany([entry("milk", { expiresAt: 6000 }), entry("tea")])
@@ -94,7 +94,7 @@ describe("record", () => {
 })
 
 describe("recall", () => {
-  it.effect("what a query leaves out is what is configured", () =>
+  it.effect("uses the configuration for fields that a query omits", () =>
     run(
       (memory, store) =>
         Effect.gen(function* () {
@@ -116,7 +116,7 @@ describe("recall", () => {
     )
   )
 
-  it.effect("nothing configured: ten results, weighed 0.3, 0.2 and 0.5", () =>
+  it.effect("returns ten results weighted 0.3, 0.2 and 0.5 by default", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         yield* memory.recall({ ownerId: "ann", query: "tea" })
@@ -126,7 +126,7 @@ describe("recall", () => {
     )
   )
 
-  it.effect("each result counts as accessed once more, and what was only listed does not", () =>
+  it.effect("counts each result as accessed, but not listed entries", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         yield* memory.recordMany([entry("tea"), entry("milk")])
@@ -145,7 +145,7 @@ describe("recall", () => {
     )
   )
 
-  it.effect("what only makes up the number of results, or stands beside one, does not count", () =>
+  it.effect("does not count neighbors and results that only fill up the number", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         const sessionId = SessionId.make("s")
@@ -161,7 +161,7 @@ describe("recall", () => {
     )
   )
 
-  it.effect("who asks for more than is used counts what was used", () =>
+  it.effect("lets callers count only what they use", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         yield* memory.recordMany([entry("tea"), entry("milk"), entry("rain")])
@@ -182,7 +182,7 @@ describe("recall", () => {
     )
   )
 
-  it.effect("nothing to count asks nobody, and what cannot be counted fails", () =>
+  it.effect("makes no call for no ids, and fails when counting fails", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         store.before.set("recordAccess", Effect.fail(WatchedMemoryStore.refusal))
@@ -193,7 +193,7 @@ describe("recall", () => {
     )
   )
 
-  it.effect("results come also when they cannot be counted", () =>
+  it.effect("returns results even when counting fails", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         yield* memory.record(entry("tea"))
@@ -208,7 +208,7 @@ describe("recall", () => {
     )
   )
 
-  it.effect("a store that fails fails it", () =>
+  it.effect("fails when the store fails", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         store.before.set("retrieve", Effect.fail(WatchedMemoryStore.refusal))
@@ -219,7 +219,7 @@ describe("recall", () => {
 })
 
 describe("compress", () => {
-  it.effect("a summary stands where the entries stood", () =>
+  it.effect("replaces entries by a summary", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         const sessionId = SessionId.make("s1")
@@ -253,7 +253,7 @@ describe("compress", () => {
     )
   )
 
-  it.effect("entries of two sessions, or of one and of none, become one summary only when asked", () =>
+  it.effect("combines entries of two sessions, or of one and none, only on request", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         yield* memory.recordMany([
@@ -273,7 +273,7 @@ describe("compress", () => {
     )
   )
 
-  it.effect("a summary has as many tokens as asked for at most", () =>
+  it.effect("bounds the tokens of a summary", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* memory.record(entry("tea", { content: "one two three four five six seven. ".repeat(100) }))
@@ -284,7 +284,7 @@ describe("compress", () => {
     )
   )
 
-  it.effect("nothing there, or the entries of somebody else: an error, and nothing changes", () =>
+  it.effect("fails and changes nothing for missing entries or another owner's", () =>
     run((memory, store) =>
       Effect.gen(function* () {
         yield* memory.record(entry("tea"))
@@ -301,7 +301,7 @@ describe("compress", () => {
     )
   )
 
-  it.effect("what was forgotten meanwhile does not come back in a summary", () =>
+  it.effect("does not restore in a summary what was forgotten in the meantime", () =>
     Effect.gen(function* () {
       const store = yield* WatchedMemoryStore.make()
       const layer = DefaultEpisodicMemory.layer().pipe(
@@ -324,8 +324,8 @@ describe("compress", () => {
   )
 })
 
-describe("what is told", () => {
-  it.effect("writing and recalling call their hooks, per owner", () =>
+describe("hooks", () => {
+  it.effect("are called for writes and recalls, per owner", () =>
     run((memory) =>
       Effect.gen(function* () {
         const told: Array<unknown> = []
@@ -347,7 +347,7 @@ describe("what is told", () => {
 })
 
 describe("layerNoop", () => {
-  it.effect("nothing is remembered", () =>
+  it.effect("remembers nothing", () =>
     Effect.gen(function* () {
       const memory = yield* EpisodicMemory.EpisodicMemory
       yield* memory.record(entry("tea"))

@@ -55,7 +55,7 @@ const run = <A, E>(
   )
 
 describe("SemanticMemory.layer: facts", () => {
-  it.effect("what a subject begins with, surest first, then the newest", () =>
+  it.effect("finds facts by the beginning of the subject, highest confidence first, then newest", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* TestClock.adjust(100)
@@ -74,7 +74,7 @@ describe("SemanticMemory.layer: facts", () => {
     )
   )
 
-  it.effect("an entity in the subject or the object, as a whole word", () =>
+  it.effect("finds an entity in the subject or object as whole words", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* memory.storeFact("ann", fact("Anna", "likes", "tea"))
@@ -88,7 +88,7 @@ describe("SemanticMemory.layer: facts", () => {
     )
   )
 
-  it.effect("what is less sure than the least confidence is kept, and told only to who asks for it", () =>
+  it.effect("stores facts below the minimum confidence, and returns them only on request", () =>
     run((memory) =>
       Effect.gen(function* () {
         const kept = yield* memory.storeFact("ann", fact("Anna", "likes", "tea", { confidence: 0.49 }))
@@ -104,7 +104,7 @@ describe("SemanticMemory.layer: facts", () => {
     )
   )
 
-  it.effect("the least confidence is an option", () =>
+  it.effect("uses the configured minimum confidence", () =>
     run(
       (memory) =>
         Effect.gen(function* () {
@@ -115,7 +115,7 @@ describe("SemanticMemory.layer: facts", () => {
     )
   )
 
-  it.effect("what held at a time, and what held before it", () =>
+  it.effect("returns what held at a time, and what held before it", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* memory.storeFact("ann", fact("Anna", "lives in", "Paris"))
@@ -134,7 +134,7 @@ describe("SemanticMemory.layer: facts", () => {
     )
   )
 
-  it.effect("a subject that is full refuses what is less sure, and an answer has no more unless asked for more", () =>
+  it.effect("rejects a less certain fact for a full subject, and bounds a result unless asked otherwise", () =>
     run(
       (memory) =>
         Effect.gen(function* () {
@@ -151,7 +151,7 @@ describe("SemanticMemory.layer: facts", () => {
     )
   )
 
-  it.effect("an id that the owner does not have cannot be changed or deleted", () =>
+  it.effect("fails to change or delete a fact that the owner does not have", () =>
     run((memory) =>
       Effect.gen(function* () {
         const { id } = yield* memory.storeFact("ann", fact("Anna", "likes", "tea"))
@@ -188,7 +188,7 @@ describe("SemanticMemory.layer: recall", () => {
       options
     )
 
-  it.effect("what it names comes first, and of that what shares words with it", () =>
+  it.effect("returns facts about named entities first, those that share words with the question before others", () =>
     Effect.gen(function* () {
       const found = yield* asked("Where does anna live?")
       assert.strictEqual(found[0], "Anna lives in Paris")
@@ -200,7 +200,7 @@ describe("SemanticMemory.layer: recall", () => {
     })
   )
 
-  it.effect("then what shares words with it", () =>
+  it.effect("then returns facts that share words with the question", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* asked("who drinks green tea?"), ["Anna likes green tea"])
       assert.deepStrictEqual(yield* asked("who works at Acme?"), ["Bob works at Acme"])
@@ -208,7 +208,7 @@ describe("SemanticMemory.layer: recall", () => {
     })
   )
 
-  it.effect("I and my are the speaker", () =>
+  it.effect("takes I and my as the speaker", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* asked("Where do I live?")).slice(0, 2), [
         "user lives in Oslo",
@@ -218,14 +218,14 @@ describe("SemanticMemory.layer: recall", () => {
     })
   )
 
-  it.effect("the longest name that a question has is the one it names", () =>
+  it.effect("takes the longest name in a question", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* asked("anna smith?"))[0], "Anna Smith owns a boat")
       assert.strictEqual((yield* asked("anna smith?", { limit: 1 })).length, 1)
     })
   )
 
-  it.effect("nothing in common is nothing", () =>
+  it.effect("returns nothing without anything in common", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* asked("weather tomorrow"), [])
       assert.deepStrictEqual(yield* asked(""), [])
@@ -233,7 +233,7 @@ describe("SemanticMemory.layer: recall", () => {
     })
   )
 
-  it.effect("a question of 1 MB has an answer, from its beginning", () =>
+  it.effect("answers a question of 1 MB from its beginning", () =>
     Effect.gen(function* () {
       const names = Array.from({ length: 100_000 }, (_, index) => `Name${index}`).join(" ")
       assert.match((yield* asked(`Anna ${names}`))[0] ?? "", /^Anna/)
@@ -252,7 +252,7 @@ describe("SemanticMemory.layer: ingest", () => {
     ["in order", [0, 1, 2]],
     ["the other way around", [2, 1, 0]]
   ] as const) {
-    it.effect(`what is so no longer ends, what nobody took back stays, told ${how}`, () =>
+    it.effect(`ends a retracted fact and keeps the others, told ${how}`, () =>
       run((memory) =>
         Effect.gen(function* () {
           yield* TestClock.adjust(100)
@@ -278,7 +278,7 @@ describe("SemanticMemory.layer: ingest", () => {
     )
   }
 
-  it.effect("what is said is known, and what is said anew replaces it", () =>
+  it.effect("stores what is stated, and replaces it by a new statement", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* TestClock.adjust(100)
@@ -301,7 +301,7 @@ describe("SemanticMemory.layer: ingest", () => {
     )
   )
 
-  it.effect("the confidence of what the extractor does not judge is an option", () =>
+  it.effect("uses the configured confidence for unrated facts", () =>
     run(
       (memory) =>
         Effect.gen(function* () {
@@ -323,7 +323,7 @@ describe("SemanticMemory.layer: ingest", () => {
     )
   )
 
-  it.effect("entries of several owners are read and kept apart", () => {
+  it.effect("reads and stores entries of several owners separately", () => {
     const read: Array<ReadonlyArray<string>> = []
     return run(
       (memory) =>
@@ -356,7 +356,7 @@ describe("SemanticMemory.layer: ingest", () => {
     )
   })
 
-  it.effect("what finds no room is left out, and each fact is given once", () =>
+  it.effect("leaves out facts that do not fit, and returns each fact once", () =>
     run(
       (memory) =>
         Effect.gen(function* () {
@@ -379,7 +379,7 @@ describe("SemanticMemory.layer: ingest", () => {
     )
   )
 
-  it.effect("an extractor that fails keeps nothing", () =>
+  it.effect("stores nothing when the extractor fails", () =>
     run(
       (memory, store) =>
         Effect.gen(function* () {
@@ -391,7 +391,7 @@ describe("SemanticMemory.layer: ingest", () => {
     )
   )
 
-  it.effect("one that is interrupted keeps nothing", () => {
+  it.effect("stores nothing when it is interrupted", () => {
     const gate = Deferred.unsafeMake<void>(FiberId.none)
     return run(
       (memory, store) =>
@@ -430,7 +430,7 @@ describe("SemanticMemory.layer: branches", () => {
     entry("e4", "My name is Anna.", 5)
   ]
 
-  it.effect("each knows what it was told and what comes from elsewhere", () =>
+  it.effect("each know what they and their ancestors were told", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* TestClock.adjust(100)
@@ -455,7 +455,7 @@ describe("SemanticMemory.layer: branches", () => {
     )
   )
 
-  it.effect("what another one was told takes no place of the answer", () =>
+  it.effect("are not displaced by facts of another branch", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* TestClock.adjust(100)
@@ -472,7 +472,7 @@ describe("SemanticMemory.layer: branches", () => {
     )
   )
 
-  it.effect("a fact without a source is known where all is recalled that it may have been read from", () =>
+  it.effect("know a fact without sources if they recall all entries it may come from", () =>
     run(
       (memory) =>
         Effect.gen(function* () {
@@ -489,7 +489,7 @@ describe("SemanticMemory.layer: branches", () => {
     )
   )
 
-  it.effect("what no tree can be called is the name of none", () =>
+  it.effect("ignore an invalid tree name", () =>
     run((memory) =>
       Effect.gen(function* () {
         yield* TestClock.adjust(100)
@@ -501,8 +501,8 @@ describe("SemanticMemory.layer: branches", () => {
   )
 })
 
-describe("SemanticMemory.layer: telemetry", () => {
-  it.effect("what is kept and what is answered is told to the hooks", () =>
+describe("SemanticMemory.layer: hooks", () => {
+  it.effect("are called for stored and returned facts", () =>
     run((memory) =>
       Effect.gen(function* () {
         const heard: Array<unknown> = []

@@ -41,7 +41,7 @@ const count = (store: MemoryStore.Service) => store.count("o")
 const DAY = 24 * 60 * 60 * 1_000
 
 describe("MemoryStore", () => {
-  it.effect("an entry lives for 30 days, for as long as the store says, or for ever", () =>
+  it.effect("keeps an entry for 30 days, for the configured time, or forever", () =>
     Effect.gen(function* () {
       const usual = yield* DefaultMemoryStore.makeMemory()
       const short = yield* DefaultMemoryStore.makeMemory({ ttl: "1 hour" })
@@ -61,7 +61,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("its own end comes sooner than that of the store, never later, and storing again counts anew", () =>
+  it.effect("expires an entry at its own time if earlier, and restarts when it is stored again", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory({ ttl: 1_000 })
       yield* store.storeMany([entry("soon", { expiresAt: 10 }), entry("late", { expiresAt: 5_000 }), entry("again")])
@@ -74,7 +74,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("what is handed in and what comes out cannot change what is kept", () =>
+  it.effect("isolates stored entries from changes of inputs and outputs", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory()
       const metadata = { tags: ["a"], nested: { deep: 1 } }
@@ -92,7 +92,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("metadata is plain data, with keys of any name", () =>
+  it.effect("stores metadata as plain data, with keys of any name", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory()
       const metadata = JSON.parse('{"__proto__": {"admin": true}, "constructor": [1, null, "x", false]}')
@@ -128,7 +128,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("a refusal names the field and never what stood in it", () =>
+  it.effect("names the field but not the value in a rejection", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory()
       const secret = "hunter2"
@@ -156,7 +156,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("an owner, a query, a selection or a number out of bounds is refused by every call that takes one", () =>
+  it.effect("rejects an invalid owner, query, selection or number in every call", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory()
       const selection = { roles: ["nobody"] } as never
@@ -185,7 +185,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("of entries of several owners one out of bounds keeps all of them out", () =>
+  it.effect("stores none of several owners' entries if one is out of bounds", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory()
       yield* Effect.flip(store.storeMany([entry("a"), entry("b", { ownerId: "p", importance: 3 })]))
@@ -193,7 +193,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("nothing asked for asks nothing", () =>
+  it.effect("makes no call when nothing is asked for", () =>
     Effect.gen(function* () {
       const broken: MemoryBackend = {
         ...(yield* InMemoryBackend.make()),
@@ -213,7 +213,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("a stream gives nothing twice, though entries come, go and move while it is read", () =>
+  it.effect("streams no entry twice, even if entries are added, removed and moved meanwhile", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory()
       yield* store.storeMany(Array.from({ length: 700 }, (_, at) => entry(`e${at}`, { timestamp: at })))
@@ -237,7 +237,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("what a query leaves out comes from the store, and what it says wins", () =>
+  it.effect("uses the store's defaults for fields that a query omits", () =>
     Effect.gen(function* () {
       const store = yield* DefaultMemoryStore.makeMemory({
         topK: 1,
@@ -263,7 +263,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("words are read as the analyzer says", () =>
+  it.effect("uses the given analyzer", () =>
     Effect.gen(function* () {
       const plain = yield* DefaultMemoryStore.makeMemory({ analyzer: TextAnalyzer.plain })
       yield* plain.store(entry("a", { content: "the running" }))
@@ -274,7 +274,7 @@ describe("MemoryStore", () => {
     })
   )
 
-  it.effect("noop keeps nothing", () =>
+  it.effect("stores nothing with noop", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore
       yield* store.storeMany([entry("a")])
@@ -320,7 +320,7 @@ const setting = Effect.gen(function* () {
 const broken = new StorageError({ message: "broken" })
 
 describe("MemoryStore with vectors", () => {
-  it.effect("embeds what has no vector of the right length, in one call", () =>
+  it.effect("embeds entries without a fitting vector in one call", () =>
     Effect.gen(function* () {
       const { embedder, index, make } = yield* setting
       const store = make()
@@ -342,7 +342,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("an embedder that fails stores nothing", () =>
+  it.effect("stores nothing when the embedder fails", () =>
     Effect.gen(function* () {
       const { embedder, index, make } = yield* setting
       yield* Ref.set(embedder.broken, true)
@@ -353,7 +353,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("an index that fails stores nothing, and deletes nothing that makes room", () =>
+  it.effect("stores and evicts nothing when the index fails", () =>
     Effect.gen(function* () {
       const { index, make } = yield* setting
       yield* make().store(entry("old"))
@@ -364,7 +364,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("a backend that fails leaves no vector behind, and those of what is there", () =>
+  it.effect("removes new vectors and keeps existing ones when the backend fails", () =>
     Effect.gen(function* () {
       const { backend, index, make } = yield* setting
       yield* make().store(entry("old"))
@@ -374,7 +374,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("a call that is interrupted while it writes leaves no vector behind", () =>
+  it.effect("leaves no vector when a write is interrupted", () =>
     Effect.gen(function* () {
       const { backend, index, make } = yield* setting
       const reached = yield* Deferred.make<void>()
@@ -387,7 +387,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("a failure does not wait for ever for what it has to put right", () =>
+  it.effect("bounds the time of compensating writes", () =>
     Effect.gen(function* () {
       const { backend, make } = yield* setting
       const store = make({ backend: { ...backend, apply: () => Effect.fail(broken), get: () => Effect.never } })
@@ -397,7 +397,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("vectors go when their entries go", () =>
+  it.effect("removes vectors with their entries", () =>
     Effect.gen(function* () {
       const { index, make } = yield* setting
       const store = make()
@@ -416,7 +416,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("vectors of what makes room go too", () =>
+  it.effect("removes the vectors of evicted entries", () =>
     Effect.gen(function* () {
       const { embedder, index } = yield* setting
       const store = yield* DefaultMemoryStore.makeMemory({
@@ -429,7 +429,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("a long text is cut for its vector alone, never within a character", () =>
+  it.effect("cuts a long text only for its vector, never within a character", () =>
     Effect.gen(function* () {
       const { backend, embedder, index } = yield* setting
       const store = DefaultMemoryStore.fromBackend(backend, {
@@ -441,7 +441,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("an index of another model is refused before anything is asked", () =>
+  it.effect("rejects an index of another model before any call", () =>
     Effect.gen(function* () {
       const { embedder, make } = yield* setting
       const other = yield* VectorIndex.makeMemory({ model: "other", dimensions: 64 })
@@ -452,7 +452,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("an embedder that gives too few vectors stores nothing", () =>
+  it.effect("stores nothing when the embedder returns too few vectors", () =>
     Effect.gen(function* () {
       const { backend, embedder, index } = yield* setting
       const service: Embedder.Service = { ...embedder.service, embedMany: () => Effect.succeed([]) }
@@ -462,7 +462,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("it is as well as both that it stands on", () =>
+  it.effect("is healthy when both the backend and the index are", () =>
     Effect.gen(function* () {
       const { backend, index, make } = yield* setting
       yield* make().health
@@ -471,7 +471,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("words and vectors are looked for at the same time", () =>
+  it.effect("searches words and vectors concurrently", () =>
     Effect.gen(function* () {
       const { backend, index, make } = yield* setting
       yield* make().store(entry("a", { content: "a kite" }))
@@ -492,7 +492,7 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
-  it.effect("sessions are selected by vectors as by words", () =>
+  it.effect("selects sessions by vectors as by words", () =>
     Effect.gen(function* () {
       const { index, make } = yield* setting
       yield* make().store(entry("a", { sessionId: "s" as SessionId }))

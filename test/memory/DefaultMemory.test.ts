@@ -239,7 +239,7 @@ const fields: Record<string, readonly [off: Config, on: Config, see: Effect.Effe
 
 describe("Memory", () => {
   for (const [field, [off, on, see]] of Object.entries(fields)) {
-    it.effect(`${field} has an effect`, () =>
+    it.effect(`applies ${field}`, () =>
       Effect.gen(function* () {
         const without = yield* within(off)(see)
         const withIt = yield* within(on)(see)
@@ -248,7 +248,7 @@ describe("Memory", () => {
     )
   }
 
-  it.effect("consolidation.batchSize is how many entries become one summary", () =>
+  it.effect("summarizes consolidation.batchSize entries into one", () =>
     Effect.gen(function* () {
       for (const batchSize of [5, 10]) {
         const result = yield* within(
@@ -266,7 +266,7 @@ describe("Memory", () => {
     })
   )
 
-  it.effect("without a compressor nothing is summarised", () =>
+  it.effect("summarizes nothing without a compressor", () =>
     within({ consolidation: { intervalSeconds: 36_000, ageThresholdHours: 1 } })(
       Effect.gen(function* () {
         yield* remembered(...entries(10).map((one, index) => ({ ...one, content: `${"abcdefghij"[index]} alone` })))
@@ -276,7 +276,7 @@ describe("Memory", () => {
     )
   )
 
-  it.effect("defaultBackend names the store, and none stands in for another", () =>
+  it.effect("uses the store that defaultBackend names, and no other", () =>
     Effect.gen(function* () {
       const name = Effect.map(MemoryStore.MemoryStore, (store) => store.name)
       assert.strictEqual(yield* within({})(name), "in_memory")
@@ -295,7 +295,7 @@ describe("Memory", () => {
     })
   )
 
-  it.effect("with vectors entries are found by what their words look like", () =>
+  it.effect("finds similarly spelled entries by vectors", () =>
     Effect.gen(function* () {
       const see = Effect.zipRight(
         remembered(entry("a", { content: "telephotography" })),
@@ -312,7 +312,7 @@ describe("Memory", () => {
     })
   )
 
-  it.effect("a store that is given takes the place of the configured one, and is told what is configured", () =>
+  it.effect("uses a given store instead of the configured one, with the configured options", () =>
     Effect.gen(function* () {
       let told: DefaultMemoryStore.Options | undefined
       const size = yield* within(
@@ -347,7 +347,7 @@ describe("Memory", () => {
     })
   )
 
-  it.effect("facts, what reads them, and what counts tokens can be given", () =>
+  it.effect("uses the given facts, extractor and token counter", () =>
     Effect.gen(function* () {
       const facts = yield* DefaultFactStore.makeMemory()
       const reading = EntityExtractor.EntityExtractor.of({
@@ -381,7 +381,7 @@ describe("Memory", () => {
     })
   )
 
-  it.effect("strategies, owners and the time of the last consolidation can be given", () =>
+  it.effect("uses the given strategies, owners and last consolidation", () =>
     Effect.gen(function* () {
       const last = yield* Layer.build(LastConsolidation.layerMemory)
       const seen: Array<string> = []
@@ -410,7 +410,7 @@ describe("Memory", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("consolidation that does not go on by itself can be asked for", () =>
+  it.effect("consolidates on request when automatic consolidation is off", () =>
     within({ consolidation: { enabled: false } })(
       Effect.gen(function* () {
         yield* remembered(entry("a", { importance: 0 }), entry("b"))
@@ -424,7 +424,7 @@ describe("Memory", () => {
     )
   )
 
-  it.effect("everything of an owner can be forgotten, and nothing of anybody else", () =>
+  it.effect("forgets everything of one owner and nothing of others", () =>
     within({})(
       Effect.gen(function* () {
         const semantic = yield* SemanticMemory.SemanticMemory
@@ -445,7 +445,7 @@ describe("Memory", () => {
     )
   )
 
-  it.effect("procedures are not consolidated as if they were entries", () =>
+  it.effect("does not consolidate procedures", () =>
     within({ consolidation: { halfLifeHours: 0.5, ageThresholdHours: 1 } })(
       Effect.gen(function* () {
         const procedural = yield* ProceduralMemory.ProceduralMemory
@@ -457,7 +457,7 @@ describe("Memory", () => {
     )
   )
 
-  it.effect("its health is that of its stores", () =>
+  it.effect("reports the health of its stores", () =>
     Effect.gen(function* () {
       const well = yield* within({})(Memory.health)
       assert.deepStrictEqual(
@@ -477,7 +477,7 @@ describe("Memory", () => {
     })
   )
 
-  it.effect("is configured from the environment", () =>
+  it.effect("reads its configuration from the environment", () =>
     Effect.gen(function* () {
       const memory = (variables: Record<string, string>) =>
         Effect.provide(
@@ -498,7 +498,7 @@ describe("Memory", () => {
     })
   )
 
-  it.effect("switched off, everything is there and nothing is remembered", () =>
+  it.effect("provides every service and remembers nothing when disabled", () =>
     Effect.gen(function* () {
       const memory = yield* WorkingMemory.WorkingMemory
       yield* memory.addAll([entry("a")])

@@ -88,7 +88,7 @@ const lastRunAt = (at: number): Layer.Layer<LastConsolidation.LastConsolidation>
   })
 
 describe("layer", () => {
-  it.effect("consolidates everybody once in an hour, for the first time after one", () =>
+  it.effect("consolidates all owners every hour, first after an hour", () =>
     run(({ runs, scheduler }) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* scheduler.status, {
@@ -128,7 +128,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("the interval is configured, also beyond what timers can", () =>
+  it.effect("uses the configured interval, even beyond the limit of timers", () =>
     run(
       ({ runs }) =>
         Effect.gen(function* () {
@@ -141,7 +141,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("runs differ from the interval by the jitter at most", () =>
+  it.effect("deviates from the interval by at most the jitter", () =>
     Effect.gen(function* () {
       const found = new Set<number>()
       for (let count = 0; count < 10; count++) {
@@ -162,7 +162,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("begins at once when it is told to", () =>
+  it.effect("runs at once with runOnStart", () =>
     run(
       ({ runs }) =>
         Effect.gen(function* () {
@@ -175,7 +175,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("makes up at once and only once for what was missed", () =>
+  it.effect("makes up for missed runs at once and only once", () =>
     run(
       ({ runs, scheduler }) =>
         Effect.gen(function* () {
@@ -189,7 +189,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("goes on where an earlier process ended, and a time to come is not believed", () =>
+  it.effect("continues after an earlier process, and ignores a last run in the future", () =>
     Effect.gen(function* () {
       const first = (last: number) =>
         run(({ scheduler }) => Effect.zipRight(TestClock.adjust(1), scheduler.status), { last: lastRunAt(last) })
@@ -198,7 +198,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("a run that takes longer than the interval is followed by one, not by all that were missed", () =>
+  it.effect("runs once after a run that takes longer than the interval", () =>
     run(
       ({ runs }) =>
         Effect.gen(function* () {
@@ -211,7 +211,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("only some, if a list or a function says so", () =>
+  it.effect("consolidates only the owners of a list or a predicate", () =>
     Effect.gen(function* () {
       const chosen = (owners: DefaultConsolidationScheduler.Options["owners"]) =>
         run(({ runs, scheduler }) => Effect.as(scheduler.runOnce, runs), {
@@ -223,7 +223,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("what memory keeps for itself is nobody's, whoever is chosen", () =>
+  it.effect("skips reserved spaces, whatever the owners option selects", () =>
     Effect.gen(function* () {
       for (const owners of [undefined, () => true]) {
         yield* run(
@@ -239,7 +239,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("stops with its layer at once, in the midst of a consolidation", () =>
+  it.effect("stops with its layer, even during a consolidation", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       yield* run(
@@ -264,7 +264,7 @@ describe("layer", () => {
 describe("an owner that fails", () => {
   const noisy = new ConsolidationError({ message: "no model" })
 
-  it.effect("is counted and logged, and the others go on, also after a defect", () =>
+  it.effect("is counted and logged while the others continue, even after a defect", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
       const logger = Logger.make(({ annotations, message }) => {
@@ -290,7 +290,7 @@ describe("an owner that fails", () => {
     })
   )
 
-  it.effect("is tried again as the schedule says", () =>
+  it.effect("is retried by the schedule", () =>
     Effect.gen(function* () {
       let tries = 0
       yield* run(
@@ -310,7 +310,7 @@ describe("an owner that fails", () => {
     })
   )
 
-  it.effect("when it is not even known who there is, a run fails and the next one comes", () =>
+  it.effect("runs again after a run that could not list the owners", () =>
     run(({ runs, scheduler, store }) =>
       Effect.gen(function* () {
         store.before.set("owners", new StorageError({ message: "no disk" }))
@@ -326,7 +326,7 @@ describe("an owner that fails", () => {
 })
 
 describe("runOnce", () => {
-  it.effect("waits for a run that is under way", () =>
+  it.effect("waits for a run in progress", () =>
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
       yield* run(
@@ -348,7 +348,7 @@ describe("runOnce", () => {
     })
   )
 
-  it.effect("is all there is without the clockwork", () =>
+  it.effect("works without the automatic runs", () =>
     run(
       ({ runs, scheduler }) =>
         Effect.gen(function* () {
@@ -366,7 +366,7 @@ describe("runOnce", () => {
 describe("LastConsolidation", () => {
   const last = LastConsolidation.LastConsolidation
 
-  it.effect("is known to whoever has the same cache", () =>
+  it.effect("is shared by all users of a cache", () =>
     Effect.gen(function* () {
       const cache = Layer.succeed(CacheBackend.CacheBackend, yield* CacheBackend.makeMemory())
       const one = yield* Effect.provide(last, LastConsolidation.layerCache().pipe(Layer.provide(cache)))
@@ -379,7 +379,7 @@ describe("LastConsolidation", () => {
     })
   )
 
-  it.effect("what somebody else wrote there is nothing", () =>
+  it.effect("ignores values that something else wrote", () =>
     Effect.gen(function* () {
       const cache = yield* CacheBackend.makeMemory()
       const layer = LastConsolidation.layerCache().pipe(Layer.provide(Layer.succeed(CacheBackend.CacheBackend, cache)))
@@ -388,7 +388,7 @@ describe("LastConsolidation", () => {
     })
   )
 
-  it.effect("a run is as good when it can neither be read nor kept", () => {
+  it.effect("does not affect a run when it cannot be read or written", () => {
     const failing = new CacheBackend.CacheBackendError({ message: "gone", operation: "get" })
     return run(({ scheduler }) => Effect.map(scheduler.runOnce, ({ owners }) => assert.strictEqual(owners, 3)), {
       last: Layer.succeed(last, { get: failing, set: () => failing })
