@@ -125,7 +125,7 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   const { memory, output } = limited.definition
   // Messages between agents are not messages of the user.
   const unremembered = memory === undefined ? limited.pipe(Agent.withMemory(WorkingMemory.noop)) : limited
-  const refused = (message: string, cause?: unknown) =>
+  const refuse = (message: string, cause?: unknown) =>
     new AgentExecutionError({ agentName: agent.name, message, ...(cause === undefined ? {} : { cause }) })
   const tool = Tool.make(options.name ?? `delegate_to_${agent.name}`, {
     description: options.description ?? described(agent),
@@ -136,12 +136,12 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
     handler: ({ message }) =>
       Effect.gen(function* () {
         const run = yield* Run.Run
-        if (message.trim() === "") return yield* refused("The message is empty: say what the agent is to do")
+        if (message.trim() === "") return yield* refuse("The message is empty: say what the agent is to do")
         if (run.depth + 1 > maxDepth) {
-          return yield* refused(`Delegations are nested deeper than ${maxDepth}: do the task yourself`)
+          return yield* refuse(`Delegations are nested deeper than ${maxDepth}: do the task yourself`)
         }
         if (run.path.filter((name) => name === agent.name).length >= maxVisits) {
-          return yield* refused(
+          return yield* refuse(
             `"${agent.name}" is at work already and waits for this (${shownPath(run.path)}): do the task yourself`
           )
         }
@@ -166,7 +166,7 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
         const request = { input: message, runId, userId, sessionId, history }
         const response = yield* Effect.mapError(
           AgentExecutor.run(options.userId === undefined && sessionId === undefined ? unremembered : limited, request),
-          (error) => refused(errorInfo(error).message, error)
+          (error) => refuse(errorInfo(error).message, error)
         )
         if (output === undefined) return response.message
         // The output was decoded by this very schema.

@@ -124,7 +124,7 @@ const make = (
   options: Options
 ): Tool.Tool<any, string, any, any, HandoffError> => {
   const maxHandoffs = count(options.maxHandoffs, defaultMaxHandoffs, 0)
-  const refused = (reason: HandoffError["reason"], message: string) =>
+  const refuse = (reason: HandoffError["reason"], message: string) =>
     new HandoffError({ agentName, toAgent: agentName, reason, message })
   const tool = Tool.make(options.name ?? `transfer_to_${agentName}`, {
     description,
@@ -136,16 +136,16 @@ const make = (
       Effect.gen(function* () {
         const conversation = yield* Conversation.Conversation
         if (conversation === undefined || conversation.runId !== (yield* Run.Run).runId) {
-          return yield* refused("outside", "There is no conversation to hand over: only a run of an agent has one")
+          return yield* refuse("outside", "There is no conversation to hand over: only a run of an agent has one")
         }
         if (conversation.handoffs >= maxHandoffs) {
-          return yield* refused(
+          return yield* refuse(
             "limit",
             `The conversation was already handed over ${conversation.handoffs} times: answer the user yourself`
           )
         }
         const taken = conversation.claim(agentName)
-        if (taken !== undefined) return yield* refused("taken", `The conversation was already handed to "${taken}"`)
+        if (taken !== undefined) return yield* refuse("taken", `The conversation was already handed to "${taken}"`)
         return `The conversation goes on with "${agentName}"`
       })
   })

@@ -103,7 +103,7 @@ const newNotes = (): Notes => ({
   shown: noTurns,
   keep: undefined,
   blocked: false,
-  veiled: undefined,
+  screened: undefined,
   guarded: new Map(),
   handed: [],
   steered: []

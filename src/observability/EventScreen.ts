@@ -102,9 +102,9 @@ const originals = new WeakMap<Body, Body>()
 /** The event before screening. The fold of its run needs it; nobody has the response before the guards have judged. */
 export const originalOf = (body: Body): Body => originals.get(body) ?? body
 
-const kept = (given: Body, veiled: Body): Body => {
-  originals.set(veiled, originalOf(given))
-  return veiled
+const kept = (given: Body, screened: Body): Body => {
+  originals.set(screened, originalOf(given))
+  return screened
 }
 
 export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.Steps<Body> {

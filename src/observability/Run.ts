@@ -133,7 +133,7 @@ export const make = (options: {
 }): Service => {
   const { parent } = options
   // A run inside a screened one is screened in the same way, including its input.
-  return parent?.withheld === true ? withVeil(plain(options), {}, parent.screen, true) : plain(options)
+  return parent?.withheld === true ? withScreen(plain(options), {}, parent.screen, true) : plain(options)
 }
 
 const plain = (options: Parameters<typeof make>[0]): Service => {
@@ -239,16 +239,16 @@ export class Run extends Ambient.Reference<Run>()("effect-lexigram/observability
 /** The model of the outer run may write the input of an inner run, but not its own. */
 const isOwnInput = (body: Body): boolean => body._tag === "Started" || body._tag === "InputChecked"
 
-const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undefined, isInside = false): Service => {
-  function* veil(body: Body): Stepwise.Steps<Body> {
+const withScreen = (run: Service, fields: Partial<Service>, screen: Screen | undefined, isInside = false): Service => {
+  function* screenOne(body: Body): Stepwise.Steps<Body> {
     return !isInside && isOwnInput(body) ? body : yield* EventScreen.screenBody(body, screen)
   }
-  function* veilAll(bodies: ReadonlyArray<Body>): Stepwise.Steps<ReadonlyArray<Body>> {
-    const veiled: Array<Body> = []
-    for (const body of bodies) veiled.push(yield* veil(body))
-    return veiled
+  function* screenAll(bodies: ReadonlyArray<Body>): Stepwise.Steps<ReadonlyArray<Body>> {
+    const screened: Array<Body> = []
+    for (const body of bodies) screened.push(yield* screenOne(body))
+    return screened
   }
-  const unsafeEmit: Service["unsafeEmit"] = (body) => Stepwise.before(veil(body), run.unsafeEmit)
+  const unsafeEmit: Service["unsafeEmit"] = (body) => Stepwise.before(screenOne(body), run.unsafeEmit)
   return {
     ...run,
     ...fields,
@@ -257,12 +257,12 @@ const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undef
     emit: (body) => Effect.suspend(() => unsafeEmit(body) ?? Effect.void),
     emitAll: (bodies) =>
       Effect.flatMap(
-        Effect.suspend(() => Stepwise.turning(veilAll(bodies))),
+        Effect.suspend(() => Stepwise.turning(screenAll(bodies))),
         run.emitAll
       ),
     unsafeEmit,
-    terminal: (body) => run.terminal(Stepwise.finish(veil(body))),
-    child: (runId, agent) => withVeil(run.child(runId, agent), fields, screen, true)
+    terminal: (body) => run.terminal(Stepwise.finish(screenOne(body))),
+    child: (runId, agent) => withScreen(run.child(runId, agent), fields, screen, true)
   }
 }
 
@@ -274,7 +274,7 @@ const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undef
  * @category combinators
  */
 export const quiet = (run: Service): Service =>
-  run.withheld && !run.live ? run : withVeil(run, { live: false }, undefined)
+  run.withheld && !run.live ? run : withScreen(run, { live: false }, undefined)
 
 /**
  * The same run with its texts screened while they are written, including those of runs it starts. Updates of graphs are
@@ -286,7 +286,7 @@ export const quiet = (run: Service): Service =>
 export const screened = (run: Service, screen: Screen): Service => {
   if (run.withheld && run.screen === undefined) return run
   const outer = run.screen
-  return withVeil(
+  return withScreen(
     run,
     {},
     outer === undefined

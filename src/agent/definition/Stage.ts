@@ -87,7 +87,7 @@ export interface Notes {
    * Set when the run failed before guards judged its answer: the run that screens what is shown outside. An error may
    * quote what a model wrote.
    */
-  veiled: Run.Service | undefined
+  screened: Run.Service | undefined
   /** Arguments of calls that guards changed or blocked, as they may be kept. */
   readonly guarded: Map<string, unknown>
   /** Calls of the runs that the conversation was handed to, as they may be kept, in order. */

@@ -35,9 +35,9 @@ const failureOf = (exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
 /** The screened failure. */
 const shownFailure = ({ notes }: State, exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
   const failure = failureOf(exit)
-  return notes.veiled === undefined || Cause.isInterruptedOnly(exit.cause)
+  return notes.screened === undefined || Cause.isInterruptedOnly(exit.cause)
     ? failure
-    : Run.screenedError(notes.veiled, failure)
+    : Run.screenedError(notes.screened, failure)
 }
 
 const announceStart = (state: State): void =>
@@ -110,7 +110,7 @@ export const stage: Stage = {
       const ended = (exit: Exit.Exit<Answer, any>): typeof exit => {
         const durationMs = clock.unsafeCurrentTimeMillis() - startedAt
         announceEnd(state, exit, durationMs)
-        Strategy.emitTerminal(state.notes.veiled ?? run, exit, durationMs, state.notes.session?.id)
+        Strategy.emitTerminal(state.notes.screened ?? run, exit, durationMs, state.notes.session?.id)
         return exit
       }
       const end = (exit: Exit.Exit<Answer, any>): Effect.Effect<Answer, any> => {

@@ -13,13 +13,13 @@ import type { Fatality } from "../../tool/ToolRunner.js"
 import type { Stage, State } from "../definition/Stage.js"
 import * as GuardChecks from "./GuardChecks.js"
 
-const refused = (state: State, guard: string, message: string) => {
+const block = (state: State, guard: string, message: string) => {
   state.notes.blocked = true
   return Effect.fail(new OutputGuardError({ guard, stage: "output", message })) as never
 }
 
 /** For display only: findings are emitted when the whole answer is judged. */
-const shown = (window: GuardPipeline.OutputWindow): Run.ScreenedText => ({
+const toScreenedText = (window: GuardPipeline.OutputWindow): Run.ScreenedText => ({
   push: (text) => window.push(text).text,
   end: () => window.end().text
 })
@@ -33,7 +33,7 @@ const screenOf = (state: State): Run.Screen | undefined => {
     if (openOutput === undefined) return undefined
     openers.push(() => openOutput(GuardChecks.context(state)))
   }
-  return { open: () => shown(GuardPipeline.chain(openers.map((open) => open()))) }
+  return { open: () => toScreenedText(GuardPipeline.chain(openers.map((open) => open()))) }
 }
 
 /**
@@ -52,7 +52,7 @@ export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
     const run = screen === undefined ? Run.quiet(state.run) : Run.screened(state.run, screen)
     const unjudged = Effect.tapErrorCause(Effect.provideService(next({ ...state, run }), Run.Run, run), () =>
       Effect.sync(() => {
-        state.notes.veiled = run
+        state.notes.screened = run
       })
     )
     return Effect.flatMap(
@@ -63,7 +63,7 @@ export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
           (verdict): ReturnType<typeof next> => {
             if (verdict.blocked) {
               const because = verdict.by.details.reason
-              return refused(
+              return block(
                 state,
                 verdict.by.guardName,
                 `The answer was blocked by the guard "${verdict.by.guardName}"${because === undefined ? "" : `: ${because}`}`
@@ -76,7 +76,7 @@ export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
             return Effect.matchEffect(
               Effect.flatMap(Either.mapLeft(JsonRepair.parse(verdict.text), String), output.spec.decode),
               {
-                onFailure: () => refused(state, "outputGuard", "The redacted answer does not match the output schema"),
+                onFailure: () => block(state, "outputGuard", "The redacted answer does not match the output schema"),
                 onSuccess: (decoded) => Effect.succeed({ ...answer, text: verdict.text, output: decoded, messages })
               }
             )

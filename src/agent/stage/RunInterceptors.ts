@@ -123,7 +123,7 @@ const permitted = (
 
 /** Outermost: checks whether a call is allowed, and reports how it ended to the bus and the audit. */
 export const toolEvents = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
-  const told: ToolRunner.ToolInterceptor = (call, next) =>
+  const reported: ToolRunner.ToolInterceptor = (call, next) =>
     Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
       Effect.onExit(next(call), (exit) =>
         Effect.flatMap(Effect.zip(Step.Step, Clock.currentTimeMillis), ([step, now]) => {
@@ -156,8 +156,8 @@ export const toolEvents = (state: State, governance: Governance.Service): ToolRu
   return own(
     state,
     governance.enabled === false
-      ? told
-      : (call, next) => Effect.flatMap(permitted(state, governance, call), () => told(call, next))
+      ? reported
+      : (call, next) => Effect.flatMap(permitted(state, governance, call), () => reported(call, next))
   )
 }
 

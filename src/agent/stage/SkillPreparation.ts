@@ -171,14 +171,14 @@ const disclosed = <E, R>(
   return Effect.flatMap(inCatalog(state, [...listing.names, ...listing.omitted]), (hidden) =>
     Effect.flatMap(registered(state, chosen, hidden), (added) =>
       Effect.flatMap(ActiveSkills.make, (active) => {
-        const told = withTools(state, [...all, ...added])
+        const extended = withTools(state, [...all, ...added])
         const interceptor = ActiveSkills.interceptor(active, {
-          tools: told.tools,
+          tools: extended.tools,
           skillTools: all,
           activating: activate
         })
         return Effect.mapInputContext(
-          next({ ...told, history: [{ role: "user", content: listing.text }, ...state.history] }),
+          next({ ...extended, history: [{ role: "user", content: listing.text }, ...state.history] }),
           (current: Context.Context<R>) =>
             Context.add(current, ActiveSkills.ActiveSkills, active).pipe(
               // Outermost of the run's own interceptors: calls are judged in the order in which they begin.
