@@ -265,7 +265,7 @@ const suite = (name: string, open: Open, other: Open) =>
             }
             yield* importOf(lines)
             const taken = yield* Effect.flip(importOf(lines))
-            assert.match(taken.message, /kept already/)
+            assert.match(taken.message, /already has data/)
           }).pipe(Effect.provide(yield* open))
         }),
       300_000

@@ -320,7 +320,7 @@ TestServers.suite("redis", available, (server) => {
 
 /** The same code as on one server, and thousands of round trips each. */
 const long = [
-  "whatever is done to it, it is what a simple model is",
+  "agrees with a simple model after any sequence of operations",
   "concurrent saves each win one revision",
   "reads ten thousand turns by windows",
   "deletes a session with ten thousand turns"

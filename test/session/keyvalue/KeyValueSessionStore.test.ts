@@ -49,7 +49,7 @@ const long = [
   "reads ten thousand turns by windows",
   "deletes a session with ten thousand turns",
   "lists the sessions that match all filters",
-  "whatever is done to it, it is what a simple model is"
+  "agrees with a simple model after any sequence of operations"
 ]
 
 describe("a key-value store in memory", () => {

@@ -154,7 +154,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
       count: (ownerId, selection) => store.count(ownerId, { ...selection, filters: {} }),
       stream: (ownerId, selection) => store.stream(ownerId, { ...selection, filters: {} })
     })),
-    ["a filter is equal to a value of its type", "whatever is done to it, it is what a simple model is"]
+    ["a filter is equal to a value of its type", "agrees with a simple model after any sequence of operations"]
   ],
   [
     "filters of numbers that are texts",

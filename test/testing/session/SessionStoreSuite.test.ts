@@ -255,7 +255,7 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
     [
       "turns that a branch needs stay until it is deleted",
       "keeps what a branch of a branch needs through all generations",
-      "whatever is done to it, it is what a simple model is"
+      "agrees with a simple model after any sequence of operations"
     ]
   ],
   [

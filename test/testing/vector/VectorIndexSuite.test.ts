@@ -35,7 +35,10 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
         count: () => index.count("all"),
         known: (_, ids) => index.known("all", ids)
       }),
-      tells: ["no call sees or changes anything of another owner", "clear removes everything of the owner"]
+      tells: [
+        "no call sees or changes anything of another owner",
+        "clear removes everything of the owner and nothing of others"
+      ]
     },
     "takes owners that look alike for one": {
       change: (index) => {
@@ -57,7 +60,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
       tells: [
         "a search finds among what is selected only: roles",
         "a search finds among what is selected only: a range",
-        "the nearest of many"
+        "agrees with an exhaustive comparison of many vectors"
       ]
     },
     "selects after it took the nearest": {
@@ -70,7 +73,10 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
             return all.filter((hit) => nearest.some(({ id }) => id === hit.id))
           })
       }),
-      tells: ["a search finds among what is selected only: a value of the metadata", "the nearest of many"]
+      tells: [
+        "a search finds among what is selected only: a value of the metadata",
+        "agrees with an exhaustive comparison of many vectors"
+      ]
     },
     "gives the farthest first": {
       change: (index) => ({
@@ -78,7 +84,10 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
         search: (owner, vector, options) =>
           Effect.map(index.search(owner, vector, options), (hits) => [...hits].reverse())
       }),
-      tells: ["the nearest come first", "a search gives as many as it is asked for"]
+      tells: [
+        "returns the nearest first, with the cosine as similarity",
+        "returns as many as requested, and the nearest ones"
+      ]
     },
     "orders equals as they came": {
       change: (index) => {
@@ -97,11 +106,11 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
             )
         }
       },
-      tells: ["equally near ones are ordered by id"]
+      tells: ["orders equally near items by id, by code unit"]
     },
     "forgets to delete": {
       change: (index) => ({ ...index, delete: () => Effect.void }),
-      tells: ["what is deleted is gone"]
+      tells: ["deletes items and keeps the rest"]
     },
     "clears everybody": {
       change: (index) => {
@@ -115,7 +124,10 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
           clear: () => Effect.forEach(owners, index.clear, { discard: true })
         }
       },
-      tells: ["clear removes everything of the owner", "no call sees or changes anything of another owner"]
+      tells: [
+        "clear removes everything of the owner and nothing of others",
+        "no call sees or changes anything of another owner"
+      ]
     },
     "takes vectors of any length": {
       change: (index) => {
@@ -134,14 +146,20 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
           search: (owner, vector, options) => index.search(owner, fitted(vector), options)
         }
       },
-      tells: ["a vector of another length is refused", "rejects a search with a vector of another length"]
+      tells: [
+        "rejects a vector of another length and stores nothing of the call",
+        "rejects a search with a vector of another length"
+      ]
     },
     "stores what came before the refused one": {
       change: (index) => ({
         ...index,
         upsert: (owner, items) => Effect.forEach(items, (item) => index.upsert(owner, [item]), { discard: true })
       }),
-      tells: ["a vector of another length is refused", "a vector with something that is no finite number is refused"]
+      tells: [
+        "rejects a vector of another length and stores nothing of the call",
+        "a vector with something that is no finite number is refused"
+      ]
     },
     "never expires anything": {
       change: (index) => ({
@@ -170,7 +188,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
             )
         }
       },
-      tells: ["an id that exists is replaced"]
+      tells: ["replaces an existing id with its vector and selectable fields"]
     },
     "gives similarities between 0 and 1": {
       change: (index) => ({
@@ -180,11 +198,11 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
             hits.map(({ id, similarity }) => ({ id, similarity: (1 + similarity) / 2 }))
           )
       }),
-      tells: ["the nearest come first, with the cosine"]
+      tells: ["returns the nearest first, with the cosine as similarity"]
     },
     "knows every id": {
       change: (index) => ({ ...index, known: (_, ids) => Effect.succeed(new Set(ids)) }),
-      tells: ["finds a stored item in the next call", "what is deleted is gone"]
+      tells: ["finds a stored item in the next call", "deletes items and keeps the rest"]
     },
     "counts what it ever got": {
       change: (index) => {
@@ -198,7 +216,7 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
           count: (owner) => Effect.succeed(counts.get(owner) ?? 0)
         }
       },
-      tells: ["what is deleted is gone", "the last of two items with one id wins"]
+      tells: ["deletes items and keeps the rest", "the last of two items with one id wins"]
     }
   }
 
@@ -222,7 +240,9 @@ describe("an index that is wrong is told so", () => {
         outcomes.map(({ name }) => name),
         VectorIndexSuite.cases.map(({ name }) => name)
       )
-      const nearest = outcomes.find(({ name }) => name.startsWith("the nearest come first"))
+      const nearest = outcomes.find(({ name }) =>
+        name.startsWith("returns the nearest first, with the cosine as similarity")
+      )
       assert.include(Cause.pretty(nearest!.failure!), "the order: expected")
       assert.isTrue(outcomes.some(({ failure }) => failure === undefined))
     })
