@@ -16,11 +16,11 @@ import * as MetricLabel from "effect/MetricLabel"
 export type Labels = Readonly<Record<string, string>>
 
 /** Labels are bound once: an update that tags the metric costs 1.6 µs, an update of a bound metric 0.002 µs. */
-const bind = <Type extends MetricKeyType.MetricKeyType<number, any>>(
-  key: MetricKey.MetricKey<Type>,
+const bind = (
+  key: MetricKey.MetricKey<MetricKeyType.MetricKeyType<number, any>>,
   labels: Labels
 ): ((value: number) => void) => {
-  const metric: Metric.Metric<any, number, unknown> = Metric.fromMetricKey(
+  const metric = Metric.fromMetricKey(
     MetricKey.taggedWithLabels(
       key,
       Object.entries(labels).map(([name, value]) => MetricLabel.make(name, value))

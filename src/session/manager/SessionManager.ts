@@ -30,6 +30,7 @@ import {
   type SessionInputError,
   type SessionNotFoundError,
   type SessionStorageError,
+  type SessionTransitionError,
   type TurnError
 } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
