@@ -16,6 +16,7 @@ import * as AgentExecutor from "../src/agent/AgentExecutor.js"
 import * as Agents from "../src/agent/Agents.js"
 import * as Agent from "../src/agent/definition/Agent.js"
 import * as LlmClient from "../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../src/llm/model/LlmGateway.js"
 import * as FunctionCalling from "../src/strategy/loop/FunctionCalling.js"
 import * as ReAct from "../src/strategy/loop/ReAct.js"
 import * as Tool from "../src/tool/definition/Tool.js"
@@ -101,7 +102,7 @@ const twenty = Agent.make("bench", { tools: [add, ...others], strategy })
 const spans: Telemetry.SpanCount = { ended: 0 }
 /** Built once, as an app does. */
 const executor = (client: LlmClient.Service) =>
-  ManagedRuntime.make(Agents.layer().pipe(Layer.provide(LlmClient.layer(client)), Layer.merge(Telemetry.layer(spans))))
+  ManagedRuntime.make(Agents.layer().pipe(Layer.provide(LlmGateway.layer(client)), Layer.merge(Telemetry.layer(spans))))
 
 const measure = async (
   program: () => Promise<{ readonly text: string; readonly events: number }>,

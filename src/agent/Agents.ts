@@ -11,6 +11,7 @@ import * as GuardPipeline from "../guard/pipeline/GuardPipeline.js"
 import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as ModelPrices from "../llm/ModelPrices.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
+import * as DefaultModelRouter from "../llm/DefaultModelRouter.js"
 import type { CostEstimator } from "../llm/model/CostEstimator.js"
 import type * as LlmClient from "../llm/model/LlmClient.js"
 import type * as TokenCounter from "../llm/model/TokenCounter.js"
@@ -142,7 +143,7 @@ const windowHistory = Layer.unwrapEffect(
 )
 
 const collaborators = (given: Replaceable) => {
-  const router = given.router ?? ModelRouter.layerDefault
+  const router = given.router ?? DefaultModelRouter.layerDefault
   const read = Layer.mergeAll(router, given.sessions ?? SessionManager.layerNoop, given.tokens ?? Layer.empty)
   return Layer.mergeAll(
     (given.history ?? (given.sessions === undefined ? SessionHistory.layerNoop : windowHistory)).pipe(

@@ -22,6 +22,7 @@ import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Governance from "../governance/Governance.js"
 import * as Attribution from "../governance/store/Attribution.js"
 import * as GuardPipeline from "../guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../guard/pipeline/DefaultGuardPipeline.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as EventSink from "../internal/fiber/EventSink.js"
 import * as SystemGrant from "../internal/fiber/SystemGrant.js"
@@ -194,7 +195,7 @@ class Executor {
       Effect.flatMap(RunPreparation.strategyOf(agent.definition, this.collaborators.strategies), (strategy) =>
         guards.length === 0
           ? this.begin(invocation, runId, undefined, strategy, finish)
-          : Effect.flatMap(GuardPipeline.fromGuards(guards), (agentGuards) =>
+          : Effect.flatMap(DefaultGuardPipeline.fromGuards(guards), (agentGuards) =>
               this.begin(invocation, runId, agentGuards, strategy, finish)
             )
       )

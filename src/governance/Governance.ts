@@ -6,28 +6,14 @@
  *
  * @since 0.1.0
  */
-import type * as ConfigError from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId, UserId } from "../domain/Ids.js"
 import type { Usage } from "../domain/Usage.js"
-import type { ExactOptions } from "../internal/ExactOptions.js"
-import type * as CostEstimator from "../llm/model/CostEstimator.js"
-import * as GovernanceConfig from "./GovernanceConfig.js"
-import type * as GovernanceControl from "./GovernanceControl.js"
-import * as GovernanceRules from "./GovernanceRules.js"
-import * as PolicyEngine from "./policy/PolicyEngine.js"
 import * as ResourceQuotas from "./ResourceQuotas.js"
-import * as AuditLog from "./store/AuditLog.js"
-import * as CostLedger from "./store/CostLedger.js"
-import {
-  type GovernanceConfigurationError,
-  GovernanceError,
-  type GovernancePersistenceError
-} from "./store/GovernanceError.js"
-import * as RateLimitStore from "./store/RateLimitStore.js"
+import { GovernanceError, type GovernancePersistenceError } from "./store/GovernanceError.js"
 
 const NAME = "effect-lexigram/governance/Governance"
 
@@ -371,131 +357,3 @@ export const layerNoop: Layer.Layer<Governance> = Layer.succeed(Governance, {
   release: () => Effect.void,
   getBudget: () => Effect.succeed({ spent: 0, reserved: 0 })
 })
-
-/**
- * A layer of each collaborator that can be replaced.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Replaceable {
-  /** Default in memory. */
-  readonly ledger?: Layer.Layer<CostLedger.CostLedger, any, any> | undefined
-  /** Default in memory. */
-  readonly rates?: Layer.Layer<RateLimitStore.RateLimitStore, any, any> | undefined
-  /** Default: nothing is written down. */
-  readonly audit?: Layer.Layer<AuditLog.AuditLog, any, any> | undefined
-  /** Default none. */
-  readonly policies?: Layer.Layer<PolicyEngine.PolicyEngine, any, any> | undefined
-  /** Default: those of the configuration, `resourceUnits`, counted in `rates`. */
-  readonly quotas?: Layer.Layer<ResourceQuotas.ResourceQuotas, any, any> | undefined
-}
-
-type Given<L, Key extends keyof Replaceable> = Extract<L[Key & keyof L], Layer.Layer<any, any, any>>
-
-/**
- * What the given layers fail with.
- *
- * @since 0.1.0
- * @category models
- */
-export type ErrorOf<L extends Replaceable> = [Given<L, keyof Replaceable>] extends [never]
-  ? never
-  : Layer.Layer.Error<Given<L, keyof Replaceable>>
-
-/**
- * What the given layers require.
- *
- * @since 0.1.0
- * @category models
- */
-export type ContextOf<L extends Replaceable> = [Given<L, keyof Replaceable>] extends [never]
-  ? never
-  : Layer.Layer.Context<Given<L, keyof Replaceable>>
-
-/**
- * What a configuration requires that limits money, in budgets or in quotas of `cost`: prices.
- *
- * @since 0.1.0
- * @category models
- */
-export type PricesFor<C> =
-  | CostEstimator.ForLimit<C, "monthlyBudget" | "maxRequestCost">
-  | ([Extract<KindsOf<C>, "cost">] extends [never] ? never : CostEstimator.CostEstimator)
-
-type KindsOf<C> = Extract<C["resourceUnits" & keyof C], ReadonlyArray<{ readonly kind: unknown }>>[number]["kind"]
-
-/** A name that is misspelt would be passed over in silence. */
-type NothingElse<L, Known extends string = never> = {
-  readonly [K in Exclude<keyof L, keyof Replaceable | Known>]: never
-}
-
-const compose = (
-  config: Effect.Effect<GovernanceConfig.GovernanceConfig, any>,
-  given: Replaceable
-): Layer.Layer<Governance | GovernanceControl.GovernanceControl, any, any> =>
-  GovernanceRules.layer(Governance, config, { allow, deny, hasQuotas: given.quotas !== undefined }).pipe(
-    Layer.provide(
-      Layer.mergeAll(
-        given.ledger ?? CostLedger.layerMemory(),
-        given.rates ?? RateLimitStore.layerMemory(),
-        given.audit ?? AuditLog.layerNoop,
-        given.policies ?? PolicyEngine.layerNoop,
-        given.quotas ?? ResourceQuotas.layerNoop
-      )
-    )
-  )
-
-/**
- * Limits in this process: what is spent, taken and used of quotas is kept in memory, nothing is written down, and there
- * are no policies. Limits of money require prices, which those given to an executor beside it are.
- *
- * @since 0.1.0
- * @category layers
- * @example
- * ```ts
- * import { Agents, ModelPrices } from "effect-lexigram"
- * import { Governance } from "effect-lexigram/governance"
- *
- * const layer = Agents.layerWith({
- *   governance: Governance.layer({ monthlyBudget: 100, maxRequestCost: 2, rpmLimit: 60 }),
- *   prices: ModelPrices.layer
- * })
- * ```
- */
-export const layer = <const C extends GovernanceConfig.Options = {}>(
-  config?: ExactOptions<C, GovernanceConfig.Options> | undefined
-): Layer.Layer<Governance | GovernanceControl.GovernanceControl, GovernanceConfigurationError, PricesFor<C>> =>
-  compose(GovernanceConfig.make(config), {})
-
-/**
- * The same with some collaborators in place of those; their failures and requirements show in the type.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerWith = <
-  const L extends Replaceable & { readonly config?: C | undefined },
-  const C extends GovernanceConfig.Options = {}
->(
-  options: L & NothingElse<L, "config"> & { readonly config?: ExactOptions<C, GovernanceConfig.Options> | undefined }
-): Layer.Layer<
-  Governance | GovernanceControl.GovernanceControl,
-  GovernanceConfigurationError | ErrorOf<L>,
-  ContextOf<L> | PricesFor<C>
-> => compose(GovernanceConfig.make(options.config), options)
-
-/**
- * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`. Where that limits
- * money and no prices are provided to this layer, it fails with `GovernanceConfigurationError`.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerConfig = <const L extends Replaceable = {}>(
-  options?: (L & NothingElse<L>) | undefined
-): Layer.Layer<
-  Governance | GovernanceControl.GovernanceControl,
-  ConfigError.ConfigError | GovernanceConfigurationError | ErrorOf<L>,
-  ContextOf<L>
-> => compose(Effect.tap(GovernanceConfig.config, GovernanceConfig.requirePrices), options ?? {})

@@ -8,7 +8,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { CostEstimator } from "../llm/model/CostEstimator.js"
-import type { Allowed, Denied, Governance, Service } from "./Governance.js"
+import * as DefaultResourceQuotas from "./DefaultResourceQuotas.js"
+import { allow, deny, Governance, type Service } from "./Governance.js"
 import * as GovernanceBudgets from "./GovernanceBudgets.js"
 import * as GovernanceChecks from "./GovernanceChecks.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
@@ -20,35 +21,26 @@ import * as QuotaUnits from "./QuotaUnits.js"
 import * as ResourceQuotas from "./ResourceQuotas.js"
 import { AuditLog } from "./store/AuditLog.js"
 import { CostLedger } from "./store/CostLedger.js"
-import type { GovernanceError } from "./store/GovernanceError.js"
 import * as HoldLeases from "./store/HoldLeases.js"
-import { RateLimitStore } from "./store/RateLimitStore.js"
+import { RateLimitStore, type Service as RateLimits } from "./store/RateLimitStore.js"
 
-/** How a verdict is said. */
-interface Decisions {
-  readonly allow: (options: { readonly remainingBudget?: number | undefined }) => Allowed
-  readonly deny: (error: GovernanceError, options: { readonly remainingBudget?: number | undefined }) => Denied
-}
-
-interface Options extends Decisions {
+interface Options {
   /** Quotas are those in context, whatever the configuration says of units. */
   readonly hasQuotas: boolean
 }
 
-const service = (parts: Parts, leases: HoldLeases.HoldLeases, decisions: Decisions): Service => {
+const makeService = (parts: Parts, leases: HoldLeases.HoldLeases): Service => {
   const budgets = GovernanceBudgets.make(parts, leases)
   const checks = GovernanceChecks.make(parts, budgets)
-  const said = ({ refusal, remaining }: GovernanceChecks.Verdict) =>
-    refusal === undefined
-      ? decisions.allow({ remainingBudget: remaining })
-      : decisions.deny(refusal, { remainingBudget: remaining })
+  const toDecision = ({ refusal, remaining }: GovernanceChecks.Verdict) =>
+    refusal === undefined ? allow({ remainingBudget: remaining }) : deny(refusal, { remainingBudget: remaining })
   return {
     get enabled() {
       return parts.rules().config.enabled
     },
-    checkRequest: (request) => Effect.map(checks.request(request), said),
-    checkGuardrail: (request) => Effect.map(checks.guardrail(request), said),
-    checkToolCall: (request) => Effect.map(checks.toolCall(request), said),
+    checkRequest: (request) => Effect.map(checks.request(request), toDecision),
+    checkGuardrail: (request) => Effect.map(checks.guardrail(request), toDecision),
+    checkToolCall: (request) => Effect.map(checks.toolCall(request), toDecision),
     checkBudget: budgets.checkBudget,
     reserve: budgets.reserve,
     settle: budgets.settle,
@@ -78,6 +70,27 @@ const changes = (before: GovernanceConfig.GovernanceConfig, after: GovernanceCon
     (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field])
   )
 
+/** The rules of a configuration. Quotas that were given replace those of its `resourceUnits`. */
+const makeRules = Effect.fnUntraced(function* (
+  config: GovernanceConfig.GovernanceConfig,
+  given: ResourceQuotas.Service | undefined,
+  rates: RateLimits
+) {
+  const access = ModelAccess.make(config)
+  if (given !== undefined) {
+    if (config.resourceUnits.length > 0) {
+      yield* warn("resourceUnits are not used: governance was given other quotas", {})
+    }
+    return { config, access, quotas: given, units: [] } satisfies Rules
+  }
+  // The units were validated with the configuration.
+  const quotas = yield* DefaultResourceQuotas.make(QuotaUnits.fromConfig(config.resourceUnits)).pipe(
+    Effect.orDie,
+    Effect.provideService(RateLimitStore, rates)
+  )
+  return { config, access, quotas, units: config.resourceUnits } satisfies Rules
+})
+
 /**
  * Both services over what is in context.
  *
@@ -85,9 +98,8 @@ const changes = (before: GovernanceConfig.GovernanceConfig, after: GovernanceCon
  * @category layers
  */
 export const layer = <E>(
-  tag: typeof Governance,
   config: Effect.Effect<GovernanceConfig.GovernanceConfig, E>,
-  options: Options
+  { hasQuotas }: Options
 ): Layer.Layer<
   Governance | GovernanceControl,
   E,
@@ -96,22 +108,8 @@ export const layer = <E>(
   Layer.scopedContext(
     Effect.gen(function* () {
       const rates = yield* RateLimitStore
-      const given = yield* ResourceQuotas.ResourceQuotas
-      const rulesOf = Effect.fnUntraced(
-        function* (config: GovernanceConfig.GovernanceConfig) {
-          const access = ModelAccess.make(config)
-          if (options.hasQuotas) {
-            if (config.resourceUnits.length > 0) {
-              yield* warn("resourceUnits are not used: governance was given other quotas", {})
-            }
-            return { config, access, quotas: given, units: [] } satisfies Rules
-          }
-          // What a configuration says of units was checked with it.
-          const quotas = yield* Effect.orDie(ResourceQuotas.make(QuotaUnits.fromConfig(config.resourceUnits)))
-          return { config, access, quotas, units: config.resourceUnits } satisfies Rules
-        },
-        Effect.provideService(RateLimitStore, rates)
-      )
+      const given = hasQuotas ? yield* ResourceQuotas.ResourceQuotas : undefined
+      const rulesOf = (config: GovernanceConfig.GovernanceConfig) => makeRules(config, given, rates)
       let rules: Rules = yield* rulesOf(yield* config)
       const context = yield* Effect.context<never>()
       const parts: Parts = {
@@ -129,7 +127,7 @@ export const layer = <E>(
         metadata: { fields: changes(GovernanceConfig.defaults, rules.config) }
       }))
       const leases = yield* HoldLeases.make(parts.ledger)
-      return Context.make(tag, service(parts, leases, options)).pipe(
+      return Context.make(Governance, makeService(parts, leases)).pipe(
         Context.add(GovernanceControl, {
           config: Effect.sync(() => rules.config),
           reload: (options) =>

@@ -7,8 +7,7 @@
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
-import type { QuotaUnit } from "./GovernanceConfig.js"
-import type { Options, UnitKind } from "./ResourceQuotas.js"
+import type { Options, ResourceQuota, ResourceUnit, UnitKind } from "./ResourceQuotas.js"
 
 const NANO = 1_000_000_000
 const MOST = Number.MAX_SAFE_INTEGER
@@ -62,12 +61,22 @@ export interface Unit {
 }
 
 /**
- * Units as a configuration has them, with the quotas of each beside it.
+ * A unit of a configuration, with its quotas by tenant.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ConfiguredUnit extends ResourceUnit {
+  readonly quotas: { readonly [tenantId: string]: Omit<ResourceQuota, "tenantId" | "unit"> }
+}
+
+/**
+ * Separates the units of a configuration from their quotas.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const fromConfig = (units: ReadonlyArray<QuotaUnit>): Options => ({
+export const fromConfig = (units: ReadonlyArray<ConfiguredUnit>): Options => ({
   units,
   quotas: units.flatMap(({ name, quotas }) =>
     Object.entries(quotas).map(([tenantId, quota]) => ({ tenantId, unit: name, ...quota }))
@@ -127,7 +136,7 @@ export const issuesOf = ({ quotas, units }: Options, called: Places = places): R
  * @since 0.1.0
  * @category accessors
  */
-export const issuesOfConfig = (units: ReadonlyArray<QuotaUnit>): ReadonlyArray<string> => {
+export const issuesOfConfig = (units: ReadonlyArray<ConfiguredUnit>): ReadonlyArray<string> => {
   const called = units.flatMap(({ quotas }, index) => Object.keys(quotas).map((tenant) => `${index}.quotas.${tenant}`))
   return issuesOf(fromConfig(units), { unit: String, quota: (index) => called[index] as string })
 }

@@ -3,31 +3,16 @@
  *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { errorInfo } from "../domain/ErrorInfo.js"
-import {
-  isKeyOf,
-  issuesOf,
-  keyOf,
-  type Limit,
-  limitOf,
-  resetsAt,
-  shown,
-  stored,
-  type Unit,
-  unitsOf
-} from "./QuotaUnits.js"
-import {
+import type {
   GovernanceConfigurationError,
-  type GovernancePersistenceError,
+  GovernancePersistenceError,
   ResourceExhaustedError
 } from "./store/GovernanceError.js"
-import * as RateLimitStore from "./store/RateLimitStore.js"
 
 const NAME = "effect-lexigram/governance/ResourceQuotas"
 
@@ -221,133 +206,6 @@ export class ResourceQuotas extends Context.Tag("effect-lexigram/governance/Reso
   Service
 >() {}
 
-const snapshotOf = (unit: Unit, tenantId: string, limit: Limit, current: number, now: number): Snapshot => ({
-  tenantId,
-  unit: unit.name,
-  current: shown(unit.kind, current),
-  limit: limit.limit,
-  ...(current > 0 ? { windowResetsAt: resetsAt(unit, now) } : {})
-})
-
-interface Want {
-  readonly unit: Unit
-  readonly amount: number
-}
-
-const over = (store: RateLimitStore.Service, units: ReadonlyMap<string, Unit>): Service => {
-  const unitNamed = (name: string): Effect.Effect<Unit, GovernanceConfigurationError> => {
-    const unit = units.get(name)
-    return unit === undefined
-      ? Effect.fail(new GovernanceConfigurationError({ message: "The unit of the resource is not declared" }))
-      : Effect.succeed(unit)
-  }
-
-  const change = (entry: Receipt["entries"][number], unit: Unit, to: number) =>
-    store.adjust({ key: entry.key, at: entry.at, windowMs: unit.windowMs, from: entry.amount, to })
-
-  const wantsOf = (amounts: Amounts): ReadonlyArray<Want> =>
-    Array.from(units.values()).flatMap((unit) => {
-      const amount = amounts[unit.kind]
-      return amount === undefined ? [] : [{ unit, amount: stored(unit.kind, amount) }]
-    })
-
-  /** What is not given back counts against the tenant, never for it. */
-  const giveBack = (entries: Receipt["entries"]): Effect.Effect<void> =>
-    Effect.forEach(
-      entries,
-      (entry) =>
-        Effect.catchAll(change(entry, units.get(entry.unit) as Unit, 0), (error) => {
-          const info = errorInfo(error)
-          return Effect.logWarning(`A quota was not given back: ${info.message}`).pipe(
-            Effect.annotateLogs({ module: "ResourceQuotas", unit: entry.unit, error: info.tag })
-          )
-        }),
-      { discard: true }
-    )
-
-  const consume = (
-    wants: ReadonlyArray<Want>,
-    { actorId, tenantId }: { readonly tenantId: string; readonly actorId?: string | undefined }
-  ): Effect.Effect<QuotaDecision, GovernancePersistenceError> =>
-    Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      const entries: Array<Receipt["entries"][number]> = []
-      const usage: Array<Snapshot> = []
-      const crossed: Array<string> = []
-      for (const { amount, unit } of wants) {
-        const limit = limitOf(unit, tenantId)
-        if (limit === undefined) continue
-        const key = keyOf(unit, tenantId, now)
-        const taken = yield* Effect.tapError(
-          store.take({ key, amount, windowMs: unit.windowMs, limit: limit.most }),
-          () => giveBack(entries)
-        )
-        const snapshot = snapshotOf(unit, tenantId, limit, taken.current, now)
-        if (!taken.allowed) {
-          yield* giveBack(entries)
-          const error = new ResourceExhaustedError({
-            message: `The quota of ${unit.name} is used up: ${snapshot.current} of ${limit.limit}, and ${shown(unit.kind, amount)} asked for`,
-            tenantId,
-            unitName: unit.name,
-            limit: limit.limit,
-            current: snapshot.current,
-            actorId
-          })
-          const retryAfterMs =
-            unit.isMonthly && taken.retryAfterMs !== undefined ? resetsAt(unit, now) - now : taken.retryAfterMs
-          const exhausted: QuotaDecision = {
-            status: "exhausted",
-            usage: [snapshot],
-            error,
-            ...(retryAfterMs === undefined ? {} : { retryAfterMs })
-          }
-          return exhausted
-        }
-        entries.push({ unit: unit.name, key, at: taken.at, amount })
-        usage.push(snapshot)
-        if (taken.current - amount < limit.soft && taken.current >= limit.soft) crossed.push(unit.name)
-      }
-      const receipt: Receipt = { tenantId, entries }
-      const allowed: QuotaDecision =
-        crossed.length === 0
-          ? { status: "approved", usage, receipt }
-          : { status: "soft_threshold_breach", usage, receipt, crossed }
-      return allowed
-    }).pipe(Effect.uninterruptible)
-
-  return {
-    enabled: Array.from(units.values()).some(({ limits }) => limits.size > 0),
-    consume: (request) =>
-      Effect.flatMap(unitNamed(request.unit), (unit) =>
-        consume([{ unit, amount: stored(unit.kind, request.amount) }], request)
-      ),
-    consumeKind: (kind, request) => Effect.suspend(() => consume(wantsOf({ [kind]: request.amount }), request)),
-    consumeKinds: (request) => Effect.suspend(() => consume(wantsOf(request.amounts), request)),
-    correct: (receipt, amounts) =>
-      Effect.forEach(
-        receipt.entries,
-        (entry) => {
-          const unit = units.get(entry.unit)
-          const amount = unit === undefined ? undefined : amounts[unit.kind]
-          return unit === undefined || amount === undefined || !isKeyOf(unit, entry.key)
-            ? Effect.void
-            : change(entry, unit, stored(unit.kind, amount))
-        },
-        { discard: true }
-      ),
-    snapshot: (tenantId, name) =>
-      Effect.flatMap(unitNamed(name), (unit) => {
-        const limit = limitOf(unit, tenantId)
-        if (limit === undefined) return Effect.succeed({ tenantId, unit: name, current: 0 })
-        return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          Effect.map(store.peek({ key: keyOf(unit, tenantId, now), windowMs: unit.windowMs }), (current) =>
-            snapshotOf(unit, tenantId, limit, current, now)
-          )
-        )
-      })
-  }
-}
-
 /**
  * @since 0.1.0
  * @category models
@@ -356,32 +214,6 @@ export interface Options {
   readonly units: ReadonlyArray<ResourceUnit>
   readonly quotas: ReadonlyArray<ResourceQuota>
 }
-
-/**
- * Quotas over a `RateLimitStore`, which keeps what was used. Fails with everything that is wrong with the units and
- * quotas.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make = (
-  options: Options
-): Effect.Effect<Service, GovernanceConfigurationError, RateLimitStore.RateLimitStore> =>
-  Effect.flatMap(RateLimitStore.RateLimitStore, (store) => {
-    const issues = issuesOf(options)
-    return issues.length === 0
-      ? Effect.succeed(over(store, unitsOf(options)))
-      : Effect.fail(new GovernanceConfigurationError({ message: `The quotas are not valid: ${issues.join("; ")}` }))
-  })
-
-/**
- * @since 0.1.0
- * @category layers
- */
-export const layer = (
-  options: Options
-): Layer.Layer<ResourceQuotas, GovernanceConfigurationError, RateLimitStore.RateLimitStore> =>
-  Layer.effect(ResourceQuotas, make(options))
 
 const approved = (tenantId: string): Effect.Effect<QuotaDecision> =>
   Effect.succeed({ status: "approved", usage: [], receipt: { tenantId, entries: [] } })

@@ -13,6 +13,20 @@ export * as AuditLog from "./store/AuditLog.js"
 export * as CostLedger from "./store/CostLedger.js"
 
 /**
+ * Layers of governance: limits, checks and the budget over replaceable collaborators.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultGovernance from "./DefaultGovernance.js"
+
+/**
+ * Counts the use of resource quotas in a `RateLimitStore`.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultResourceQuotas from "./DefaultResourceQuotas.js"
+
+/**
  * Who may ask which model for what, and what it may cost.
  *
  * @since 0.1.0
@@ -55,11 +69,25 @@ export * as GovernanceEvents from "./store/GovernanceEvents.js"
 export * as GovernanceMetrics from "./store/GovernanceMetrics.js"
 
 /**
+ * A cost ledger in the memory of this process.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryCostLedger from "./store/MemoryCostLedger.js"
+
+/**
  * Who may use which model, decided by lists of names.
  *
  * @since 0.1.0
  */
 export * as ModelAccess from "./policy/ModelAccess.js"
+
+/**
+ * Policies as data: scopes, conditions, and their validation.
+ *
+ * @since 0.1.0
+ */
+export * as Policy from "./policy/Policy.js"
 
 /**
  * Rules about who may use what, as data or code.

@@ -18,6 +18,7 @@ import * as SecretGuard from "./pii/SecretGuard.js"
 import type * as Guard from "./pipeline/Guard.js"
 import type { GuardConfigurationError } from "./pipeline/GuardError.js"
 import * as GuardPipeline from "./pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "./pipeline/DefaultGuardPipeline.js"
 import * as TopicGuard from "./TopicGuard.js"
 import * as UnicodeGuard from "./UnicodeGuard.js"
 
@@ -105,7 +106,7 @@ export const guards = (
 
 const pipeline = (config: GuardConfig.GuardConfig) =>
   Effect.map(guards(config), (guards) =>
-    GuardPipeline.layer({
+    DefaultGuardPipeline.layer({
       guards,
       parallel: config.parallelExecution,
       blockedObservations: config.blockedObservations

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Guard from "./pipeline/Guard.js"
+import * as WindowGuard from "./pipeline/WindowGuard.js"
 
 /**
  * @since 0.1.0
@@ -37,7 +38,7 @@ export const make = (options: Options): Guard.Guard => {
     replacement: "",
     reason: `longer than ${maxChars} characters`
   } as const
-  return Guard.fromWindow({
+  return WindowGuard.make({
     name: options.name ?? "length",
     stages: options.stages ?? ["input", "output"],
     window: {

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Guard from "./pipeline/Guard.js"
+import * as WindowGuard from "./pipeline/WindowGuard.js"
 
 /**
  * @since 0.1.0
@@ -195,7 +196,7 @@ export const make = (options: Options): Guard.Guard => {
     }
     return apart(findings)
   }
-  return Guard.fromWindow({
+  return WindowGuard.make({
     name: options.name ?? "topic",
     stages: options.stages ?? ["input", "output"],
     window: { reach: topics.reduce((reach, topic) => Math.max(reach, reachOf(topic)), 0), find }

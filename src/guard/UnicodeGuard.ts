@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as Guard from "./pipeline/Guard.js"
+import * as WindowGuard from "./pipeline/WindowGuard.js"
 
 /**
  * What is looked for, and the labels of what is found.
@@ -330,7 +331,7 @@ export const window = (options?: Options | undefined): Guard.Window => {
  * ```
  */
 export const make = (options?: Options | undefined): Guard.Guard =>
-  Guard.fromWindow({
+  WindowGuard.make({
     name: options?.name ?? "unicode",
     stages: options?.stages ?? ["input", "toolOutput"],
     window: window(options)

@@ -36,6 +36,7 @@ import * as CanonicalJson from "../internal/text/CanonicalJson.js"
 import * as CacheBackend from "./CacheBackend.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 import type { LlmError } from "./model/LlmError.js"
 import * as LlmResponseSchema from "./model/LlmResponseSchema.js"
 
@@ -338,4 +339,4 @@ export const wrap =
 export const layer = (
   options?: Options | undefined
 ): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient | CacheBackend.CacheBackend> =>
-  LlmClient.layerWrapped(wrap(options))
+  LlmGateway.layerWrapped(wrap(options))

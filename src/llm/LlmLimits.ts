@@ -10,6 +10,7 @@ import type * as Layer from "effect/Layer"
 import * as Usage from "../domain/Usage.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 import * as TokenCounter from "./model/TokenCounter.js"
 
 /**
@@ -227,4 +228,4 @@ export const wrap =
  * @category layers
  */
 export const layer = (options: Options): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
-  LlmClient.layerWrapped(wrap(options))
+  LlmGateway.layerWrapped(wrap(options))

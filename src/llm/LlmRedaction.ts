@@ -8,6 +8,7 @@ import type * as Layer from "effect/Layer"
 import * as SecretText from "../internal/text/SecretText.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 
 /**
  * @since 0.1.0
@@ -249,4 +250,4 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
  * @category layers
  */
 export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
-  LlmClient.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))
+  LlmGateway.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

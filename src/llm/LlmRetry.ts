@@ -13,6 +13,7 @@ import * as Run from "../observability/Run.js"
 import * as Handed from "./Handed.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 import type { LlmError } from "./model/LlmError.js"
 
 /**
@@ -141,4 +142,4 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
  * @category layers
  */
 export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
-  LlmClient.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))
+  LlmGateway.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

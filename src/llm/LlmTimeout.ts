@@ -10,6 +10,7 @@ import * as Deadline from "../internal/fiber/Deadline.js"
 import * as CallGate from "./model/CallGate.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 import { LlmTimeoutError } from "./model/LlmError.js"
 
 /**
@@ -97,4 +98,4 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
  * @category layers
  */
 export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
-  LlmClient.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))
+  LlmGateway.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

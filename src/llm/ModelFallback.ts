@@ -11,6 +11,7 @@ import * as Handed from "./Handed.js"
 import * as CallGate from "./model/CallGate.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 import type { LlmError } from "./model/LlmError.js"
 import * as ModelSettings from "./model/ModelSettings.js"
 
@@ -157,7 +158,7 @@ export const wrap =
  * @category layers
  */
 export const layer = (chain: Chain, options?: Options | undefined): Layer.Layer<LlmClient.LlmClient> =>
-  LlmClient.layer(make(chain, options))
+  LlmGateway.layer(make(chain, options))
 
 /**
  * A chain of clients that are layers themselves, each built once. A client that cannot be built fails the layer.

@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as ModelRouter from "../llm/ModelRouter.js"
+import * as DefaultModelRouter from "../llm/DefaultModelRouter.js"
 import type * as LlmClient from "../llm/model/LlmClient.js"
 import { LlmClient as Client } from "../llm/model/LlmClient.js"
 import type { LlmConfigurationError } from "../llm/model/LlmError.js"
@@ -121,8 +122,8 @@ export const layerConfig = <E = never, R = never>(options?: {
           client = options?.wrap === undefined ? built : yield* options.wrap(built)
           clients.set(key, client)
         }
-        table.set(role, ModelRouter.ownClient(client, settings))
+        table.set(role, DefaultModelRouter.ownClient(client, settings))
       }
-      return ModelRouter.fromTable(fallback, table)
+      return DefaultModelRouter.fromTable(fallback, table)
     })
   )

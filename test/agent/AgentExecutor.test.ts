@@ -8,8 +8,9 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as AgentEvent from "../../src/domain/AgentEvent.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import * as AgentMetrics from "../../src/observability/AgentMetrics.js"
 import * as Run from "../../src/observability/Run.js"
 import * as RunLog from "../../src/observability/RunLog.js"
@@ -175,14 +176,14 @@ describe("AgentExecutor", () => {
       }).pipe(
         Effect.provide(
           Runs.layer([], {
-            router: ModelRouter.layer({
+            router: DefaultModelRouter.layer({
               roles: {
                 planning: {
                   client: { provider: "own", health: Effect.void, complete: () => Effect.dieMessage("not asked") }
                 }
               }
             }),
-            governance: Governance.layer(),
+            governance: DefaultGovernance.layer(),
             log: RunLog.layerMemory()
           })
         )
@@ -205,7 +206,7 @@ describe("AgentExecutor", () => {
         assert.strictEqual(yield* statusOf({ log: Layer.succeed(RunLog.RunLog, broken) }), "degraded")
         assert.strictEqual(
           yield* statusOf({
-            governance: Layer.effect(Governance.Governance, governance).pipe(Layer.provide(Governance.layer()))
+            governance: Layer.effect(Governance.Governance, governance).pipe(Layer.provide(DefaultGovernance.layer()))
           }),
           "unhealthy"
         )

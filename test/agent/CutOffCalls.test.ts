@@ -10,14 +10,17 @@ import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
+import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
 import * as LlmLimits from "../../src/llm/LlmLimits.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import { LlmRateLimitError, LlmTimeoutError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as StrategyFallback from "../../src/strategy/combine/StrategyFallback.js"
@@ -35,7 +38,7 @@ const tokens = Layer.succeed(TokenCounter.TokenCounter, {
 /** A dollar a token. */
 const prices = CostEstimator.layerPrices({ "test-model": { input: 1_000_000, output: 1_000_000 } })
 
-const ledger = () => Effect.runSync(CostLedger.makeMemory())
+const ledger = () => Effect.runSync(MemoryCostLedger.make())
 
 const make = (
   script: Parameters<typeof TestModel.layer>[0],
@@ -49,7 +52,7 @@ const make = (
 ): Layer.Layer<
   AgentExecutor.AgentExecutor | Governance.Governance | LlmClient.LlmClient | CostEstimator.CostEstimator
 > => {
-  const governance = Governance.layerWith({
+  const governance = DefaultGovernance.layerWith({
     config: { monthlyBudget: 1_000_000, ...options.config },
     ledger: Layer.succeed(CostLedger.CostLedger, options.ledger ?? ledger()),
     ...(options.audit === undefined ? {} : { audit: options.audit })
@@ -113,7 +116,7 @@ describe("model calls that are cut off", () => {
         description: "Asks a model for a while",
         handler: () =>
           Effect.as(
-            Effect.timeoutOption(LlmClient.complete({ messages: [{ role: "user", content: "aside" }] }), "1 second"),
+            Effect.timeoutOption(LlmGateway.complete({ messages: [{ role: "user", content: "aside" }] }), "1 second"),
             "nothing"
           )
       })

@@ -10,8 +10,9 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as Guard from "../../src/guard/pipeline/Guard.js"
+import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
 import * as GuardEvents from "../../src/guard/pipeline/GuardEvents.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as AgentDomainEvents from "../../src/observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
@@ -135,7 +136,7 @@ describe("hooks of a run", () => {
       assert.deepStrictEqual(seen, ["input: hi!", 'toolInput: {"by":"echo"}', "toolOutput: ECHOED", "output: <bye>"])
     }).pipe(
       Effect.scoped,
-      Effect.provide(given({ guards: GuardPipeline.layerGuards([looking]) }, [{ calls: [{ name: "echo" }] }, "bye"]))
+      Effect.provide(given({ guards: DefaultGuardPipeline.layerGuards([looking]) }, [{ calls: [{ name: "echo" }] }, "bye"]))
     )
   })
 })
@@ -194,7 +195,7 @@ describe("domain events of a run", () => {
 
   it.effect("report guard actions once, even for streamed answers", () =>
     Effect.gen(function* () {
-      const guard = Guard.fromWindow({
+      const guard = WindowGuard.make({
         name: "digits",
         stages: ["output"],
         window: {
@@ -209,7 +210,7 @@ describe("domain events of a run", () => {
         }
       })
       const events = yield* told(Stream.runDrain(AgentExecutor.stream(Agent.make("a"), "hi")), 4, {
-        guards: GuardPipeline.layerGuards([guard]),
+        guards: DefaultGuardPipeline.layerGuards([guard]),
         turns: [{ text: ["my number is 12", "34, call ", "me"] }]
       })
       assert.deepStrictEqual(

@@ -18,6 +18,7 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Handoff from "../../src/agent/Handoff.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import type { MemoryEntry } from "../../src/memory/entry/MemoryEntry.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
@@ -127,7 +128,7 @@ const make = (): Setting => {
       return traces
     },
     layer: Agents.layerWith({ memory, log, config: { enableMetrics: false } }).pipe(
-      Layer.provide(LlmClient.layer(model))
+      Layer.provide(LlmGateway.layer(model))
     )
   }
 }

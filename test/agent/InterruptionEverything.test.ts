@@ -15,10 +15,11 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Steering from "../../src/agent/definition/Steering.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { UserId } from "../../src/domain/Ids.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
-import * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as AgentDomainEvents from "../../src/observability/AgentDomainEvents.js"
@@ -58,7 +59,7 @@ const makeModel = () =>
     return Effect.as(Effect.yieldNow(), turn())
   })
 
-const codes = Guard.fromWindow({
+const codes = WindowGuard.make({
   name: "codes",
   stages: ["input", "toolInput", "toolOutput", "output"],
   window: {
@@ -100,7 +101,7 @@ const make = () => {
   ] as const
   const sub = Agent.make("sub", { tools: [tools[0]] })
   const agent = Agent.make("main", { tools: [...tools, AgentTool.make(sub)] })
-  const governance = Governance.layerWith({
+  const governance = DefaultGovernance.layerWith({
     config: { monthlyBudget: 1000, maxRequestCost: 100, maxTokensPerRequest: 100_000, rpmLimit: 1000, tpmLimit: 1e9 },
     ledger: Layer.succeed(CostLedger.CostLedger, ledger.service)
   }).pipe(Layer.provide(prices))
@@ -131,7 +132,7 @@ const make = () => {
   const layer = Agents.layerWith({
     governance,
     prices,
-    guards: GuardPipeline.layerGuards([codes]),
+    guards: DefaultGuardPipeline.layerGuards([codes]),
     hooks,
     events: bus,
     steering: Steering.layer(),

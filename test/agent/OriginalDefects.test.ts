@@ -17,7 +17,7 @@ import { SessionId, UserId } from "../../src/domain/Ids.js"
 import * as Governance from "../../src/governance/Governance.js"
 import { BudgetExceededError } from "../../src/governance/store/GovernanceError.js"
 import * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as AgentDomainEvents from "../../src/observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
@@ -95,7 +95,7 @@ describe("executor", () => {
       assert.strictEqual(error._tag, "InputGuardError")
       assert.include(error.message, "no greetings")
       assert.strictEqual(Runs.of(events, "GuardTriggered")[0]?.reason, "no greetings")
-    }).pipe(Effect.provide(Runs.layer(["hello"], { guards: GuardPipeline.layerGuards([strict]) })))
+    }).pipe(Effect.provide(Runs.layer(["hello"], { guards: DefaultGuardPipeline.layerGuards([strict]) })))
   })
 
   it.effect("combines a tool registry with all other parts of an agent", () =>
@@ -481,7 +481,7 @@ describe("streaming", () => {
         Runs.layer([{ text: ["your ", "sec", "ret"] }], {
           memory: memory.layer,
           sessions: sessions.layer,
-          guards: GuardPipeline.layerGuards([hides])
+          guards: DefaultGuardPipeline.layerGuards([hides])
         })
       )
     )

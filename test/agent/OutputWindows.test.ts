@@ -6,12 +6,13 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Runs from "../support/Runs.js"
 
 const finding = (name: string, pattern: RegExp, action: "redact" | "block", reach: number) =>
-  Guard.fromWindow({
+  WindowGuard.make({
     name,
     stages: ["output"],
     window: {
@@ -41,7 +42,7 @@ const streamed = (
   agent: Agent.Agent<string, any, never> = Agent.make("a")
 ) =>
   Runs.record(AgentExecutor.stream(agent, "hi")).pipe(
-    Effect.provide(Runs.layer(script, { guards: GuardPipeline.layerGuards(guards) }))
+    Effect.provide(Runs.layer(script, { guards: DefaultGuardPipeline.layerGuards(guards) }))
   )
 
 describe("answers guarded while they are written", () => {

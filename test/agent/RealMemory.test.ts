@@ -8,7 +8,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type * as AgentConfig from "../../src/agent/definition/AgentConfig.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import * as OwnerNamespace from "../../src/memory/entry/OwnerNamespace.js"
@@ -106,7 +106,7 @@ describe("agents with memory", () => {
     }).pipe(
       Effect.provide(
         given([{ calls: [{ name: "look", params: { at: "eve@example.org" } }] }, "It is from eve@example.org"], {
-          guards: GuardPipeline.layerGuards([hide])
+          guards: DefaultGuardPipeline.layerGuards([hide])
         })
       )
     )

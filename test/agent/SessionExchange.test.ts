@@ -8,7 +8,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import { RunId, SessionId, UserId } from "../../src/domain/Ids.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as Step from "../../src/observability/Step.js"
@@ -103,7 +103,7 @@ describe("a run's question in its session", () => {
       Effect.provide(
         given(["1", "2"], {
           store,
-          guards: GuardPipeline.layerGuards([redacting, blocking])
+          guards: DefaultGuardPipeline.layerGuards([redacting, blocking])
         })
       )
     )

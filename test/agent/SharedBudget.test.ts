@@ -11,6 +11,7 @@ import * as TestClock from "effect/TestClock"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import { UserId } from "../../src/domain/Ids.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
@@ -44,7 +45,7 @@ const asBudget = (exit: Ended): BudgetExceededError | undefined => {
 
 const given = (config: GovernanceConfig.Options, script: Parameters<typeof TestModel.layer>[0]) =>
   Effect.map(WatchedLedger.make, (ledger) => {
-    const governance = Governance.layerWith({
+    const governance = DefaultGovernance.layerWith({
       config,
       ledger: Layer.succeed(CostLedger.CostLedger, ledger.service)
     }).pipe(Layer.provide(prices))

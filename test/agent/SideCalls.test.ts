@@ -15,15 +15,18 @@ import { RunLimitExceededError } from "../../src/agent/definition/AgentError.js"
 import * as Handoff from "../../src/agent/Handoff.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import { SessionId } from "../../src/domain/Ids.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
 import { BudgetExceededError } from "../../src/governance/store/GovernanceError.js"
 import * as JudgeGuard from "../../src/guard/JudgeGuard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import type { LlmCallRefusedError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
@@ -56,7 +59,7 @@ const prices = CostEstimator.layerPrices({ "test-model": { input: 1_000_000, out
 
 const question = "What is aside?"
 const aside = Effect.map(
-  LlmClient.complete({ messages: [{ role: "user", content: question }], settings: { maxTokens: 10 } }),
+  LlmGateway.complete({ messages: [{ role: "user", content: question }], settings: { maxTokens: 10 } }),
   LlmClient.text
 )
 
@@ -86,7 +89,7 @@ const model = (call: string) =>
 const client = (call: string) => LlmResilience.layer().pipe(Layer.provide(model(call)))
 
 const executor = (given: Agents.Replaceable, call = "ask") =>
-  Layer.provideMerge(Agents.layerWith({ prices, ...given }), Layer.provideMerge(ModelRouter.layerDefault, model(call)))
+  Layer.provideMerge(Agents.layerWith({ prices, ...given }), Layer.provideMerge(DefaultModelRouter.layerDefault, model(call)))
 
 const ask = Tool.make("ask", { description: "Asks a model", parameters: {}, handler: () => aside })
 
@@ -97,8 +100,8 @@ const skills = DefaultSkillExecutor.layer().pipe(
   Layer.provide([PermissionChecker.layerNoop, SkillResultCache.layerNoop, ApprovalGate.layerDeny])
 )
 
-const judges = GuardPipeline.layerGuards([JudgeGuard.make({ kind: "jailbreak" })])
-const outputJudges = GuardPipeline.layerGuards([JudgeGuard.make({ kind: "toxicity", stages: ["output"] })])
+const judges = DefaultGuardPipeline.layerGuards([JudgeGuard.make({ kind: "jailbreak" })])
+const outputJudges = DefaultGuardPipeline.layerGuards([JudgeGuard.make({ kind: "toxicity", stages: ["output"] })])
 
 const sessionId = SessionId.make("s")
 
@@ -183,7 +186,7 @@ const request = { input: "hi", sessionId }
 
 const watched = Effect.map(WatchedLedger.make, (ledger) => ({
   ledger,
-  governance: Governance.layerWith({
+  governance: DefaultGovernance.layerWith({
     config: { monthlyBudget: 1_000_000 },
     ledger: Layer.succeed(CostLedger.CostLedger, ledger.service)
   })
@@ -297,7 +300,7 @@ describe("model calls beside the strategy", () => {
               ++asked === 1
                 ? aside.pipe(Effect.provideService(LlmClient.LlmClient, client), Effect.orDie, Effect.asVoid)
                 : Effect.void
-            const complete = LlmClient.complete({ messages: [{ role: "user", content: question }] }, { onParts })
+            const complete = LlmGateway.complete({ messages: [{ role: "user", content: question }] }, { onParts })
             return Effect.map(complete, LlmClient.text)
           })
       })
@@ -321,7 +324,7 @@ describe("model calls beside the strategy", () => {
                 Effect.asVoid
               )
             return Effect.map(
-              LlmClient.complete({ messages: [{ role: "user", content: question }] }, { onParts }),
+              LlmGateway.complete({ messages: [{ role: "user", content: question }] }, { onParts }),
               LlmClient.text
             )
           })

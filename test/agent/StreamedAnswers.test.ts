@@ -6,8 +6,8 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Handoff from "../../src/agent/Handoff.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
-import * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as Run from "../../src/observability/Run.js"
@@ -108,7 +108,7 @@ describe("the text deltas of a run add up to its answer", () => {
 
   it.effect("when a guard that judges windows redacts it", () =>
     Effect.gen(function* () {
-      const digits = Guard.fromWindow({
+      const digits = WindowGuard.make({
         name: "digits",
         stages: ["output"],
         window: {
@@ -125,7 +125,7 @@ describe("the text deltas of a run add up to its answer", () => {
       const { events } = yield* streamed(
         Agent.make("a", { tools: [look] }),
         [{ text: ["I read 12", "34"], calls: [{ name: "look" }] }, { text: ["The code is 12", "34, it says."] }],
-        { guards: GuardPipeline.layerGuards([digits]) }
+        { guards: DefaultGuardPipeline.layerGuards([digits]) }
       )
       assert.strictEqual(addsUp("guard", events), 1)
       assert.strictEqual(Runs.of(events, "Message")[0]?.text, "The code is [REDACTED:DIGITS], it says.")

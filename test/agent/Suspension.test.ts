@@ -8,7 +8,7 @@ import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Steering from "../../src/agent/definition/Steering.js"
 import * as Governance from "../../src/governance/Governance.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as AgentMetrics from "../../src/observability/AgentMetrics.js"
 import type * as DomainEvent from "../../src/observability/DomainEvent.js"
@@ -75,7 +75,7 @@ const given = () => {
     layer: Layer.merge(
       Runs.layer(script, {
         governance: Layer.succeed(Governance.Governance, governance.service),
-        guards: GuardPipeline.layerGuards([Collaborators.guard("passing", ["input", "output"], () => undefined)]),
+        guards: DefaultGuardPipeline.layerGuards([Collaborators.guard("passing", ["input", "output"], () => undefined)]),
         sessions: sessions.layer,
         memory: memory.layer,
         log: log.layer,

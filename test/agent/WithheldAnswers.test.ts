@@ -10,7 +10,8 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import type { RunId } from "../../src/domain/Ids.js"
 import * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import { LlmMalformedResponseError } from "../../src/llm/model/LlmError.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as EventBus from "../../src/observability/EventBus.js"
@@ -22,7 +23,7 @@ import * as Runs from "../support/Runs.js"
 
 const secret = "swordfish"
 
-const window = Guard.fromWindow({
+const window = WindowGuard.make({
   name: "window",
   stages: ["output"],
   window: {
@@ -80,7 +81,7 @@ const watched = (guards: ReadonlyArray<Guard.Any>, turns: Parameters<typeof Runs
     const hooked: Array<unknown> = []
     const layer = Layer.merge(
       Runs.layer(turns, {
-        guards: GuardPipeline.layerGuards(guards),
+        guards: DefaultGuardPipeline.layerGuards(guards),
         hooks: Hooks.layer,
         log: Layer.succeed(RunLog.RunLog, {
           enabled: true,

@@ -7,7 +7,7 @@ import * as TestClock from "effect/TestClock"
 import * as ExtractiveSummary from "../../src/builtin/text/ExtractiveSummary.js"
 import * as TextSummarizeSkill from "../../src/builtin/text/TextSummarizeSkill.js"
 import * as TextTranslateSkill from "../../src/builtin/text/TextTranslateSkill.js"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import type { LlmRequest } from "../../src/llm/model/LlmClient.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Growth from "../support/Growth.js"
@@ -19,7 +19,7 @@ My aunt likes cheese. The town council decided to rebuild the wall of the harbou
 Repairs of the harbour wall cost two million pounds. The weather was nice on Sunday.`
 
 const model = (answers: ReadonlyArray<string>) =>
-  ModelRouter.layerDefault.pipe(Layer.provideMerge(TestModel.layer([...answers])))
+  DefaultModelRouter.layerDefault.pipe(Layer.provideMerge(TestModel.layer([...answers])))
 
 const content = (request: LlmRequest | undefined): ReadonlyArray<unknown> =>
   (request?.messages ?? []).map((message) => message.content)
@@ -150,7 +150,7 @@ describe("TextTranslateSkill", () => {
   )
 
   it.effect("the role and its time are its own", () => {
-    const routes = ModelRouter.layer({
+    const routes = DefaultModelRouter.layer({
       roles: { translator: { client: TestModel.layer([{ text: ["Mur"], delay: "20 seconds" }]) } }
     })
     return Effect.gen(function* () {

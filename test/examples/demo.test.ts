@@ -21,6 +21,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Ids from "../../src/domain/Ids.js"
 import type * as LlmTimeout from "../../src/llm/LlmTimeout.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
@@ -365,7 +366,7 @@ describe("the demo's agent", () => {
     Effect.gen(function* () {
       const called: Array<unknown> = []
       const answers: Array<string> = []
-      const model = LlmClient.layerWrapped((inner) =>
+      const model = LlmGateway.layerWrapped((inner) =>
         Effect.succeed({
           ...inner,
           complete: (request) => {
@@ -427,7 +428,7 @@ describe("the demo's agent", () => {
       }
       let asked = 0
       const requests: Array<LlmClient.LlmRequest> = []
-      const flaky = LlmClient.layerWrapped((inner) =>
+      const flaky = LlmGateway.layerWrapped((inner) =>
         Effect.succeed({
           ...inner,
           complete: (request, options) => {

@@ -5,8 +5,10 @@ import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { RunId, UserId } from "../../src/domain/Ids.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
+import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
 import * as RateLimitStore from "../../src/governance/store/RateLimitStore.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as SetClock from "../support/SetClock.js"
@@ -24,7 +26,7 @@ const prices = CostEstimator.layerPrices({ m: { input: 1000, output: 1000 } })
 const watched = (ended: Map<string, number>, observe: (ledger: CostLedger.Service) => Effect.Effect<void>) =>
   Layer.effect(
     CostLedger.CostLedger,
-    Effect.map(CostLedger.makeMemory(), (ledger): CostLedger.Service => {
+    Effect.map(MemoryCostLedger.make(), (ledger): CostLedger.Service => {
       const end = (id: string) => void ended.set(id, (ended.get(id) ?? 0) + 1)
       const after = <A, E>(effect: Effect.Effect<A, E>) => Effect.tap(effect, () => observe(ledger))
       return {
@@ -93,7 +95,10 @@ describe("a budget", () => {
       }).pipe(
         Effect.provide(
           Layer.provideMerge(
-            Governance.layerWith({ ledger, config: { maxRequestCost: 5, monthlyBudget: 5, softLimitPct: undefined } }),
+            DefaultGovernance.layerWith({
+              ledger,
+              config: { maxRequestCost: 5, monthlyBudget: 5, softLimitPct: undefined }
+            }),
             prices
           )
         )
@@ -175,7 +180,7 @@ describe("a budget", () => {
           }).pipe(
             Effect.provide(
               Layer.provideMerge(
-                Governance.layerWith({
+                DefaultGovernance.layerWith({
                   ledger,
                   rates: Layer.succeed(RateLimitStore.RateLimitStore, rates),
                   config: { monthlyBudget: 0.1, tpmLimit: 1_000_000, softLimitPct: undefined }
@@ -233,7 +238,7 @@ describe("a budget", () => {
           }).pipe(
             Effect.provide(
               Layer.provideMerge(
-                Governance.layerWith({
+                DefaultGovernance.layerWith({
                   rates: Layer.succeed(RateLimitStore.RateLimitStore, rates),
                   config: { monthlyBudget: 1, tpmLimit: 1000 }
                 }),

@@ -3,12 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { RunId, UserId } from "../../src/domain/Ids.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
+import type * as Policy from "../../src/governance/policy/Policy.js"
 import * as PolicyEngine from "../../src/governance/policy/PolicyEngine.js"
 import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
 import { PolicyViolationError, ResourceExhaustedError } from "../../src/governance/store/GovernanceError.js"
+import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as WatchedRun from "../support/WatchedRun.js"
 
@@ -21,7 +24,7 @@ const usage = { inputTokens: 400, outputTokens: 100 }
 const violation = new PolicyViolationError({ message: "not here", policy: "p1" })
 
 /** Policies that write down what they are asked, and deny what `denies` says. */
-const policies = (asked: Array<PolicyEngine.PolicyRequest>, denies: (request: PolicyEngine.PolicyRequest) => boolean) =>
+const policies = (asked: Array<Policy.PolicyRequest>, denies: (request: Policy.PolicyRequest) => boolean) =>
   Layer.succeed(PolicyEngine.PolicyEngine, {
     evaluate: (request) =>
       Effect.sync((): PolicyEngine.PolicyDecision => {
@@ -47,12 +50,12 @@ const quotas = (
     snapshot: (tenantId, unit) => Effect.succeed({ tenantId, unit, current: 0 })
   })
 
-const governed = (options: Parameters<typeof Governance.layerWith>[0]) =>
-  Layer.provide(Governance.layerWith(options), prices) as Layer.Layer<Governance.Governance>
+const governed = (options: Parameters<typeof DefaultGovernance.layerWith>[0]) =>
+  Layer.provide(DefaultGovernance.layerWith(options), prices) as Layer.Layer<Governance.Governance>
 
 describe("policies", () => {
   it.effect("are asked before a run, before each call with its cost, and about guards, and deny by their error", () => {
-    const asked: Array<PolicyEngine.PolicyRequest> = []
+    const asked: Array<Policy.PolicyRequest> = []
     return Effect.gen(function* () {
       const governance = yield* Governance.Governance
       assert.isTrue((yield* governance.checkRequest({ ...call, classifications: ["pii"] })).allowed)
@@ -154,7 +157,7 @@ describe("quotas", () => {
 describe("hooks and events", () => {
   const persistent = Layer.effect(
     CostLedger.CostLedger,
-    Effect.map(CostLedger.makeMemory(), (ledger) => ({ ...ledger, backend: "disk", isPersistent: true }))
+    Effect.map(MemoryCostLedger.make(), (ledger) => ({ ...ledger, backend: "disk", isPersistent: true }))
   )
 
   it.effect("tell what a ledger that outlives the process was given, and that a soft limit is reached", () =>

@@ -5,11 +5,13 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { RunId, UserId } from "../../src/domain/Ids.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
 import { GovernancePersistenceError } from "../../src/governance/store/GovernanceError.js"
+import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 
 type Config = GovernanceConfig.GovernanceConfig
@@ -32,9 +34,9 @@ const call = (index: number, model = "m") => ({
 const inside = <A, E>(
   config: Options,
   body: (governance: Governance.Service) => Effect.Effect<A, E>,
-  rest: Governance.Replaceable = {}
+  rest: DefaultGovernance.Replaceable = {}
 ): Effect.Effect<A> => {
-  const layer = Governance.layerWith({ ...rest, config }) as Layer.Layer<Governance.Governance>
+  const layer = DefaultGovernance.layerWith({ ...rest, config }) as Layer.Layer<Governance.Governance>
   return Effect.orDie(
     Effect.flatMap(Governance.Governance, body).pipe(Effect.provide(Layer.provideMerge(layer, prices)))
   ) as Effect.Effect<A>
@@ -64,7 +66,7 @@ const checks = (config: Options, count: number) =>
 
 const broken = Layer.effect(
   CostLedger.CostLedger,
-  Effect.map(CostLedger.makeMemory(), (ledger) => ({
+  Effect.map(MemoryCostLedger.make(), (ledger) => ({
     ...ledger,
     hold: () => Effect.fail(new GovernancePersistenceError({ message: "gone" }))
   }))
@@ -141,7 +143,7 @@ const rows: Row = {
         const spend = Effect.flatMap(Governance.Governance, (governance) =>
           Effect.replicateEffect(governance.trackCost({ cost: 1, usage: {}, userId }), 5)
         )
-        const governance = Governance.layerWith({ audit, config: { ...config, monthlyBudget: 4 } })
+        const governance = DefaultGovernance.layerWith({ audit, config: { ...config, monthlyBudget: 4 } })
         yield* Effect.provide(spend, Layer.provide(governance, CostEstimator.layerPrices({})))
         return told
       }).pipe(Effect.orDie),
@@ -218,7 +220,7 @@ describe("GovernanceConfig", () => {
     it.effect(`${field} out of bounds is refused by name, with what it must be`, () =>
       Effect.gen(function* () {
         for (const value of bad[field]) {
-          const error = yield* Effect.flip(Effect.scoped(Layer.build(Governance.layer({ [field]: value }))))
+          const error = yield* Effect.flip(Effect.scoped(Layer.build(DefaultGovernance.layer({ [field]: value }))))
           assert.strictEqual(error._tag, "GovernanceConfigurationError")
           assert.include(error.message, `${field} must be`, String(value))
         }
@@ -312,7 +314,7 @@ describe("GovernanceConfig from the environment", () => {
     Effect.gen(function* () {
       const decide = (variables: Record<string, string>) =>
         Effect.flatMap(Governance.Governance, (governance) => governance.checkRequest(call(0))).pipe(
-          Effect.provide(Governance.layerConfig()),
+          Effect.provide(DefaultGovernance.layerConfig()),
           Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables))))
         )
       assert.isTrue((yield* decide({})).allowed)

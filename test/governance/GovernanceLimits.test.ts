@@ -7,6 +7,7 @@ import * as Metric from "effect/Metric"
 import * as TestClock from "effect/TestClock"
 import { RunId, UserId } from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import { GovernanceControl } from "../../src/governance/GovernanceControl.js"
@@ -30,8 +31,8 @@ const prices = CostEstimator.layerPrices({
 
 const call = { runId, provider: "p", model: "m", userId: ada, inputTokens: 400, maxOutputTokens: 600 } as const
 
-const governed = (config: GovernanceConfig.Options, rest: Governance.Replaceable = {}) =>
-  Governance.layerWith({ ...rest, config }).pipe(
+const governed = (config: GovernanceConfig.Options, rest: DefaultGovernance.Replaceable = {}) =>
+  DefaultGovernance.layerWith({ ...rest, config }).pipe(
     Layer.provideMerge(rest.audit ?? AuditLog.layerNoop),
     Layer.provide(prices)
   ) as Layer.Layer<Governance.Governance | GovernanceControl | AuditLog.AuditLog>
@@ -40,7 +41,7 @@ const test = (
   fact: string,
   config: GovernanceConfig.Options,
   body: Effect.Effect<void, unknown, Governance.Governance | GovernanceControl | AuditLog.AuditLog>,
-  rest?: Governance.Replaceable
+  rest?: DefaultGovernance.Replaceable
 ) => it.effect(fact, () => Effect.provide(body, governed(config, rest)))
 
 const failing = new GovernancePersistenceError({ message: "the disk is full" })
@@ -403,8 +404,8 @@ describe("limits", () => {
         }).pipe(
           Effect.provide(Layer.provideMerge(CostEstimator.layerPrices({ cheap: { input: 5, output: 5 } }), layer))
         )
-      assert.strictEqual(yield* costOf(Governance.layer({})), 0.005)
-      assert.strictEqual(yield* costOf(Layer.provide(Governance.layer({}), prices)), 0.001)
+      assert.strictEqual(yield* costOf(DefaultGovernance.layer({})), 0.005)
+      assert.strictEqual(yield* costOf(Layer.provide(DefaultGovernance.layer({}), prices)), 0.001)
     })
   )
 })

@@ -7,11 +7,13 @@ import * as Metric from "effect/Metric"
 import * as TestClock from "effect/TestClock"
 import { RunId, UserId } from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
+import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
+import * as DefaultResourceQuotas from "../../src/governance/DefaultResourceQuotas.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import { GovernanceControl } from "../../src/governance/GovernanceControl.js"
 import * as PolicyEngine from "../../src/governance/policy/PolicyEngine.js"
-import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
+import type * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import { GovernancePersistenceError } from "../../src/governance/store/GovernanceError.js"
 import * as GovernanceMetrics from "../../src/governance/store/GovernanceMetrics.js"
@@ -36,14 +38,14 @@ type Services = Governance.Governance | GovernanceControl | AuditLog.AuditLog
 
 const test = (
   fact: string,
-  options: Governance.Replaceable & { readonly config?: GovernanceConfig.Options },
+  options: DefaultGovernance.Replaceable & { readonly config?: GovernanceConfig.Options },
   body: (
     governance: Governance.Service,
     /** Who was refused what, by type and code. */
     audited: Effect.Effect<ReadonlyArray<unknown>>
   ) => Effect.Effect<void, unknown, Services>
 ) => {
-  const layer = Governance.layerWith(options).pipe(
+  const layer = DefaultGovernance.layerWith(options).pipe(
     Layer.provideMerge(AuditLog.layerMemory()),
     Layer.provide(prices)
   ) as Layer.Layer<Services>
@@ -377,7 +379,7 @@ describe("quotas of the configuration", () => {
   )
 
   const given = Layer.provide(
-    ResourceQuotas.layer({
+    DefaultResourceQuotas.layer({
       units: [{ name: "own", kind: "tool_calls", window: "1 hour" }],
       quotas: [{ tenantId: "*", unit: "own", limit: 1 }]
     }),
@@ -402,7 +404,7 @@ describe("quotas of the configuration", () => {
         if (logLevel.label === "WARN") warnings.push(String(message))
       })
       const build = (resourceUnits: ReadonlyArray<GovernanceConfig.QuotaUnit>) =>
-        Effect.scoped(Layer.build(Governance.layerWith({ quotas: given, config: { resourceUnits } }))).pipe(
+        Effect.scoped(Layer.build(DefaultGovernance.layerWith({ quotas: given, config: { resourceUnits } }))).pipe(
           Effect.provide(Layer.merge(CostEstimator.layerPrices({}), Logger.replace(Logger.defaultLogger, logger)))
         )
       yield* build([])

@@ -4,6 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
+import * as DefaultResourceQuotas from "../../src/governance/DefaultResourceQuotas.js"
 import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import {
   GovernanceConfigurationError,
@@ -21,7 +22,7 @@ const cost: ResourceQuotas.ResourceUnit = { name: "cost-hour", kind: "cost", win
 const making = (
   units: ReadonlyArray<ResourceQuotas.ResourceUnit>,
   quotas: ReadonlyArray<ResourceQuotas.ResourceQuota>
-) => Effect.provide(ResourceQuotas.make({ units, quotas }), RateLimitStore.layerMemory())
+) => Effect.provide(DefaultResourceQuotas.make({ units, quotas }), RateLimitStore.layerMemory())
 
 const everyone = (unit: ResourceQuotas.ResourceUnit, limit: number, softThresholdPct?: number) => ({
   tenantId: "*",
@@ -228,7 +229,7 @@ describe("ResourceQuotas", () => {
         adjust: (request) => Effect.zipRight(Effect.yieldNow(), memory.adjust(request))
       }
       const quotas = yield* Effect.provideService(
-        ResourceQuotas.make({ units: [calls, tokens], quotas: [everyone(calls, 50), everyone(tokens, 100)] }),
+        DefaultResourceQuotas.make({ units: [calls, tokens], quotas: [everyone(calls, 50), everyone(tokens, 100)] }),
         RateLimitStore.RateLimitStore,
         slow
       )
@@ -255,7 +256,7 @@ describe("ResourceQuotas", () => {
             : memory.take(request)
       }
       const quotas = yield* Effect.provideService(
-        ResourceQuotas.make({ units: [calls, tokens], quotas: [everyone(calls, 50), everyone(tokens, 100)] }),
+        DefaultResourceQuotas.make({ units: [calls, tokens], quotas: [everyone(calls, 50), everyone(tokens, 100)] }),
         RateLimitStore.RateLimitStore,
         failing
       )
@@ -378,7 +379,7 @@ describe("ResourceQuotas", () => {
       assert.isFalse(noop.enabled)
       assert.strictEqual((yield* noop.consume({ tenantId: "t", unit: "x", amount: 1 })).status, "approved")
       assert.isFalse((yield* making([calls], [])).enabled)
-      const layer = ResourceQuotas.layer({ units: [calls], quotas: [everyone(calls, 1)] })
+      const layer = DefaultResourceQuotas.layer({ units: [calls], quotas: [everyone(calls, 1)] })
       const quotas = yield* Effect.provide(
         ResourceQuotas.ResourceQuotas,
         Layer.provide(layer, RateLimitStore.layerMemory())

@@ -12,6 +12,7 @@ import type * as Guard from "../../src/guard/pipeline/Guard.js"
 import type { GuardConfigurationError } from "../../src/guard/pipeline/GuardError.js"
 import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
@@ -160,7 +161,7 @@ describe("GuardConfig", () => {
           })
           assert.deepStrictEqual(
             yield* came.pipe(
-              Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, TestModel.layer(script ?? [])))
+              Effect.provide(Layer.provideMerge(DefaultModelRouter.layerDefault, TestModel.layer(script ?? [])))
             ),
             expected,
             `${field} = ${String(value)}`
@@ -223,7 +224,7 @@ describe("GuardConfig in code", () => {
         const error = yield* Effect.flip(pipelineOf({ [field]: value } as GuardConfig.Options))
         assert.strictEqual((error as GuardConfigurationError)._tag, "GuardConfigurationError")
         assert.include((error as GuardConfigurationError).message, field)
-      }).pipe(Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, TestModel.layer([]))))
+      }).pipe(Effect.provide(Layer.provideMerge(DefaultModelRouter.layerDefault, TestModel.layer([]))))
     )
   }
 
@@ -304,7 +305,7 @@ describe("GuardConfig from the environment", () => {
     Effect.gen(function* () {
       const ask = (variables: Record<string, string>) =>
         Effect.flatMap(GuardPipeline.GuardPipeline, (pipeline) => pipeline.checkInput("12345", {})).pipe(
-          Effect.provide(Layer.provideMerge(GuardPresets.layerConfig, ModelRouter.layerDefault)),
+          Effect.provide(Layer.provideMerge(GuardPresets.layerConfig, DefaultModelRouter.layerDefault)),
           Effect.provideService(LlmClient.LlmClient, {} as LlmClient.Service),
           Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables))))
         )

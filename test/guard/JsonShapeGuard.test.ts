@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as JsonShapeGuard from "../../src/guard/JsonShapeGuard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Growth from "../support/Growth.js"
 
 const shape = Schema.Struct({ score: Schema.NumberFromString, tags: Schema.Array(Schema.String) })
@@ -70,9 +70,9 @@ describe("JsonShapeGuard", () => {
 
   it.effect("it needs the whole answer, and stands elsewhere when told to", () =>
     Effect.gen(function* () {
-      assert.isUndefined((yield* GuardPipeline.fromGuards([JsonShapeGuard.make()])).openOutput)
+      assert.isUndefined((yield* DefaultGuardPipeline.fromGuards([JsonShapeGuard.make()])).openOutput)
       const guard = JsonShapeGuard.make({ stages: ["toolInput"], name: "parameters" })
-      const pipeline = yield* GuardPipeline.fromGuards([guard])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([guard])
       assert.isDefined(pipeline.openOutput)
       const result = yield* pipeline.checkToolInput("<xml/>", { toolName: "t" })
       assert.strictEqual(result.results[0]?.guardName, "parameters")

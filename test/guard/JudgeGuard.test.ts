@@ -5,8 +5,9 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import * as JudgeGuard from "../../src/guard/JudgeGuard.js"
 import type * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { type LlmError, LlmUnavailableError } from "../../src/llm/model/LlmError.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -165,7 +166,7 @@ describe("JudgeGuard", () => {
       }
       const { result } = yield* judged([{ fail: down }])
       assert.strictEqual(Either.isLeft(result) ? result.left : undefined, down)
-      const pipeline = yield* GuardPipeline.fromGuards([
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([
         JudgeGuard.makeWith(TestModel.make([{ fail: down }]), { kind: "jailbreak" })
       ])
       const held = yield* Effect.flip(pipeline.checkInput("hello", {}))
@@ -205,10 +206,10 @@ describe("JudgeGuard", () => {
     Effect.gen(function* () {
       const fallback = TestModel.make([])
       const own = TestModel.make(() => verdict(0.9), { model: "small" })
-      const router = ModelRouter.fromTable(
+      const router = DefaultModelRouter.fromTable(
         fallback,
         new Map([
-          ["guard", ModelRouter.ownClient(own, { temperature: 1 })],
+          ["guard", DefaultModelRouter.ownClient(own, { temperature: 1 })],
           ["police", { client: own, settings: {} }]
         ])
       )

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as LengthGuard from "../../src/guard/LengthGuard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Windows from "../support/Windows.js"
 
 const input = { stage: "input" } as const
@@ -39,7 +39,7 @@ describe("LengthGuard", () => {
   it.effect("it may warn only, stand elsewhere and have another name", () =>
     Effect.gen(function* () {
       const guard = LengthGuard.make({ maxChars: 1, action: "warn", stages: ["toolOutput"], name: "short" })
-      const pipeline = yield* GuardPipeline.fromGuards([guard])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([guard])
       assert.strictEqual((yield* pipeline.checkInput("long", {})).action, "pass")
       const result = yield* pipeline.checkToolOutput("long", { toolName: "t" })
       assert.strictEqual(result.action, "warn")
@@ -73,7 +73,7 @@ describe("LengthGuard", () => {
 
   it.effect("a streamed answer is blocked soon after the limit, not at its end", () =>
     Effect.gen(function* () {
-      const window = (yield* GuardPipeline.fromGuards([LengthGuard.make({ maxChars: 100 })])).openOutput!({})
+      const window = (yield* DefaultGuardPipeline.fromGuards([LengthGuard.make({ maxChars: 100 })])).openOutput!({})
       let given = 0
       while (window.push("x").blockingResult === undefined) given++
       assert.isAtMost(given, 110)

@@ -9,6 +9,7 @@ import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import * as LlmCache from "../../src/llm/LlmCache.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const request = Scripted.user("hi", { temperature: 0 })
@@ -353,8 +354,8 @@ describe("LlmCache, equal requests at the same time", () => {
   it.effect("the layer wraps the client below over the backend in context", () =>
     Effect.gen(function* () {
       const inner = counting()
-      const layer = LlmCache.layer().pipe(Layer.provide([LlmClient.layer(inner), CacheBackend.layerMemory()]))
-      yield* Effect.all([LlmClient.complete(request), LlmClient.complete(request)]).pipe(Effect.provide(layer))
+      const layer = LlmCache.layer().pipe(Layer.provide([LlmGateway.layer(inner), CacheBackend.layerMemory()]))
+      yield* Effect.all([LlmGateway.complete(request), LlmGateway.complete(request)]).pipe(Effect.provide(layer))
       assert.strictEqual(inner.requests.length, 1)
     })
   )

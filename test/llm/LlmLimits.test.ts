@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as LlmLimits from "../../src/llm/LlmLimits.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 /** Takes a second a call; notes the text and the time of each start, and how many ran at most. */
@@ -250,8 +251,8 @@ describe("LlmLimits", () => {
   it.effect("the layer keeps one line for all its users", () =>
     Effect.gen(function* () {
       const { client, most } = recording()
-      const layer = LlmLimits.layer({ concurrency: 1 }).pipe(Layer.provide(LlmClient.layer(client)))
-      const calls = Effect.all([LlmClient.complete(Scripted.user("a")), LlmClient.complete(Scripted.user("b"))], {
+      const layer = LlmLimits.layer({ concurrency: 1 }).pipe(Layer.provide(LlmGateway.layer(client)))
+      const calls = Effect.all([LlmGateway.complete(Scripted.user("a")), LlmGateway.complete(Scripted.user("b"))], {
         concurrency: "unbounded"
       })
       yield* settle(Effect.provide(calls, layer))

@@ -4,6 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as LlmRedaction from "../../src/llm/LlmRedaction.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const digits = { patterns: [/card-\d{4,8}/], replacement: "<card>" }
@@ -305,8 +306,8 @@ describe("LlmRedaction, answers", () => {
   it.effect("the layer wraps the client below", () =>
     Effect.gen(function* () {
       const inner = Scripted.make((_, __, complete) => Scripted.answer("card-1234", complete))
-      const layer = LlmRedaction.layer(digits).pipe(Layer.provide(LlmClient.layer(inner)))
-      const response = yield* LlmClient.complete(Scripted.user("hi")).pipe(Effect.provide(layer))
+      const layer = LlmRedaction.layer(digits).pipe(Layer.provide(LlmGateway.layer(inner)))
+      const response = yield* LlmGateway.complete(Scripted.user("hi")).pipe(Effect.provide(layer))
       assert.strictEqual(LlmClient.text(response), "<card>")
     })
   )

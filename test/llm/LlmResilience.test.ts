@@ -7,6 +7,7 @@ import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
 import * as Run from "../../src/observability/Run.js"
 
@@ -33,10 +34,10 @@ describe("LlmResilience", () => {
     Effect.gen(function* () {
       const model = patient()
       const fiber = yield* Effect.fork(
-        LlmClient.complete(request).pipe(
+        LlmGateway.complete(request).pipe(
           Effect.provide(
             LlmResilience.layer({ retry: { base: "1 second", jitter: false }, timeout: { whole: "10 seconds" } }).pipe(
-              Layer.provide(LlmClient.layer(model.client))
+              Layer.provide(LlmGateway.layer(model.client))
             )
           )
         )
@@ -60,12 +61,12 @@ describe("LlmResilience", () => {
       })
       const model = patient()
       const fiber = yield* Effect.fork(
-        LlmClient.complete(request).pipe(
+        LlmGateway.complete(request).pipe(
           Effect.provide(
             LlmResilience.layer({
               retry: { base: "1 second", jitter: false, maxRetries: 1 },
               timeout: { whole: "5 seconds" }
-            }).pipe(Layer.provide(LlmClient.layer(model.client)))
+            }).pipe(Layer.provide(LlmGateway.layer(model.client)))
           ),
           Effect.provideService(Run.Run, run),
           Effect.flip

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as LlmRetry from "../../src/llm/LlmRetry.js"
-import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import type { LlmError } from "../../src/llm/model/LlmError.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
@@ -156,8 +156,8 @@ describe("LlmRetry", () => {
   it.effect("the layer wraps the client below", () =>
     Effect.gen(function* () {
       const { client } = failing(Scripted.unavailable())
-      const layer = LlmRetry.layer().pipe(Layer.provide(LlmClient.layer(client)))
-      const result = yield* settle(LlmClient.complete(Scripted.user("hi")).pipe(Effect.provide(layer)))
+      const layer = LlmRetry.layer().pipe(Layer.provide(LlmGateway.layer(client)))
+      const result = yield* settle(LlmGateway.complete(Scripted.user("hi")).pipe(Effect.provide(layer)))
       assert.strictEqual(result._tag, "Right")
     })
   )

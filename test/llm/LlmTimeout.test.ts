@@ -9,6 +9,7 @@ import * as TestClock from "effect/TestClock"
 import * as ReaderTimeout from "../../src/domain/ReaderTimeout.js"
 import * as LlmTimeout from "../../src/llm/LlmTimeout.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
@@ -91,10 +92,10 @@ describe("LlmTimeout", () => {
 
   it.effect("the layer wraps the client below", () =>
     Effect.gen(function* () {
-      const fiber = yield* Effect.fork(Effect.flip(LlmClient.complete(Scripted.user("hi"))))
+      const fiber = yield* Effect.fork(Effect.flip(LlmGateway.complete(Scripted.user("hi"))))
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "LlmTimeoutError")
-    }).pipe(Effect.provide(LlmTimeout.layer({ whole: "2 seconds" }).pipe(Layer.provide(LlmClient.layer(never)))))
+    }).pipe(Effect.provide(LlmTimeout.layer({ whole: "2 seconds" }).pipe(Layer.provide(LlmGateway.layer(never)))))
   )
 
   it.effect("a slow reader of the parts is no slow model, and stops the call when it is away", () =>
@@ -103,7 +104,7 @@ describe("LlmTimeout", () => {
       const read = (pause: Duration.DurationInput, bound: Duration.DurationInput) =>
         Effect.gen(function* () {
           const fiber = yield* Effect.fork(
-            Effect.either(Stream.runForEach(LlmClient.stream(Scripted.user("hi")), () => Effect.sleep(pause)))
+            Effect.either(Stream.runForEach(LlmGateway.stream(Scripted.user("hi")), () => Effect.sleep(pause)))
           )
           yield* TestClock.adjust("10 days")
           const { active } = yield* TestModel.TestModel

@@ -12,6 +12,7 @@ import * as LlmRetry from "../../src/llm/LlmRetry.js"
 import * as LlmTimeout from "../../src/llm/LlmTimeout.js"
 import * as ModelFallback from "../../src/llm/ModelFallback.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 /** Everything, in the recommended order: redaction, cache, fallback, then retry, limits and timeout for each client. */
@@ -20,7 +21,7 @@ const stack = (first: LlmClient.Service, second: LlmClient.Service) => {
     LlmRetry.layer({ maxRetries: 1, jitter: false }).pipe(
       Layer.provide(LlmLimits.layer({ concurrency: 1 })),
       Layer.provide(LlmTimeout.layer({ whole: "10 seconds" })),
-      Layer.provide(LlmClient.layer(client))
+      Layer.provide(LlmGateway.layer(client))
     )
   return LlmRedaction.layer({ patterns: [/card-\d+/] }).pipe(
     Layer.provide(LlmCache.layer({ ttl: "1 hour" })),
@@ -43,10 +44,10 @@ describe("all wrappers together", () => {
       const seen = Scripted.collector()
       const again = Scripted.collector()
       const fiber = yield* Effect.gen(function* () {
-        const answers = yield* Effect.all([LlmClient.complete(request, seen), LlmClient.complete(request, again)], {
+        const answers = yield* Effect.all([LlmGateway.complete(request, seen), LlmGateway.complete(request, again)], {
           concurrency: "unbounded"
         })
-        return [...answers, yield* LlmClient.complete(request)]
+        return [...answers, yield* LlmGateway.complete(request)]
       }).pipe(Effect.provide(stack(first, second)), Effect.fork)
       yield* TestClock.adjust("1 minute")
       const responses = yield* Fiber.join(fiber)
@@ -70,11 +71,11 @@ describe("all wrappers together", () => {
           : Scripted.answer("ok", options)
       )
       yield* Effect.gen(function* () {
-        const running = yield* Effect.fork(LlmClient.complete(request))
+        const running = yield* Effect.fork(LlmGateway.complete(request))
         yield* TestClock.adjust("1 second")
         yield* Fiber.interrupt(running)
         assert.strictEqual(interrupted, 1)
-        assert.strictEqual(LlmClient.text(yield* LlmClient.complete(request)), "ok")
+        assert.strictEqual(LlmClient.text(yield* LlmGateway.complete(request)), "ok")
       }).pipe(Effect.provide(stack(first, first)))
     })
   )
@@ -88,7 +89,7 @@ describe("all wrappers together", () => {
           Effect.onInterrupt(() => Effect.sync(() => (interrupted = true)))
         )
       )
-      yield* LlmClient.stream(request).pipe(Stream.take(1), Stream.runDrain, Effect.provide(stack(first, first)))
+      yield* LlmGateway.stream(request).pipe(Stream.take(1), Stream.runDrain, Effect.provide(stack(first, first)))
       assert.isTrue(interrupted)
     })
   )

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelFallback from "../../src/llm/ModelFallback.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
@@ -126,8 +127,8 @@ describe("ModelFallback", () => {
           return working()
         })
       )
-      const layer = ModelFallback.layerOf([LlmClient.layer(failing(Scripted.unavailable())), second])
-      const call = LlmClient.complete(Scripted.user("hi"))
+      const layer = ModelFallback.layerOf([LlmGateway.layer(failing(Scripted.unavailable())), second])
+      const call = LlmGateway.complete(Scripted.user("hi"))
       const responses = yield* Effect.all([call, call]).pipe(Effect.provide(layer))
       assert.deepStrictEqual(responses.map(LlmClient.text), ["by second", "by second"])
       assert.strictEqual(built, 1)

@@ -2,8 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import * as CallGate from "../../src/llm/model/CallGate.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import { LlmConfigurationError } from "../../src/llm/model/LlmError.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
@@ -11,7 +13,7 @@ const named = (provider: string, model = "small") =>
   CallGate.wrap(Scripted.make((_, __, options) => Scripted.answer(provider, options), { provider, model }))
 
 const standard = named("standard")
-const Standard = LlmClient.layer(standard)
+const Standard = LlmGateway.layer(standard)
 
 /** A layer of a client that notes how often it was built and closed. */
 const counted = (provider: string) => {
@@ -35,13 +37,13 @@ describe("ModelRouter", () => {
       for (const role of [...ModelRouter.roles, "my own", "__proto__", "constructor"]) {
         assert.deepStrictEqual(yield* ModelRouter.resolve(role), { client: standard, settings: {}, isDefault: true })
       }
-    }).pipe(Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, Standard)))
+    }).pipe(Effect.provide(Layer.provideMerge(DefaultModelRouter.layerDefault, Standard)))
   )
 
   it.effect("a role has its client and settings; others fall back", () =>
     Effect.gen(function* () {
       const large = named("large", "large-1")
-      const layer = ModelRouter.layer({
+      const layer = DefaultModelRouter.layer({
         roles: {
           thinking: { client: large, settings: { temperature: 0.2 } },
           planning: { client: large, settings: { model: "large-2" } },
@@ -75,7 +77,7 @@ describe("ModelRouter", () => {
     Effect.gen(function* () {
       const shared = counted("shared")
       const single = counted("single")
-      const layer = ModelRouter.layer({
+      const layer = DefaultModelRouter.layer({
         roles: {
           thinking: { client: shared.layer },
           reflection: { client: shared.layer, settings: { temperature: 1 } },
@@ -107,11 +109,11 @@ describe("ModelRouter", () => {
 
   it.effect("a layer that wraps gets the default client", () =>
     Effect.gen(function* () {
-      const wrapped = LlmClient.layerWrapped((inner) =>
+      const wrapped = LlmGateway.layerWrapped((inner) =>
         Effect.succeed({ ...inner, provider: `around ${inner.provider}` })
       )
       const { client } = yield* ModelRouter.resolve("thinking").pipe(
-        Effect.provide(Layer.provideMerge(ModelRouter.layer({ roles: { thinking: { client: wrapped } } }), Standard))
+        Effect.provide(Layer.provideMerge(DefaultModelRouter.layer({ roles: { thinking: { client: wrapped } } }), Standard))
       )
       assert.strictEqual(client.provider, "around standard")
     })
@@ -120,7 +122,7 @@ describe("ModelRouter", () => {
   it.effect("a client that cannot be built fails the layer with its own error", () =>
     Effect.gen(function* () {
       const broken = Layer.fail(new LlmConfigurationError({ message: "no key", provider: "x" }))
-      const layer: Layer.Layer<ModelRouter.ModelRouter, LlmConfigurationError, LlmClient.LlmClient> = ModelRouter.layer(
+      const layer: Layer.Layer<ModelRouter.ModelRouter, LlmConfigurationError, LlmClient.LlmClient> = DefaultModelRouter.layer(
         {
           roles: { thinking: { client: broken as Layer.Layer<LlmClient.LlmClient, LlmConfigurationError> } }
         }

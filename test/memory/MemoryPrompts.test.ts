@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompactor.js"
@@ -46,7 +46,7 @@ const layer = (prompts: Layer.Layer<never>) => {
     DefaultHistoryCompactor.layer(),
     MemoryReranker.layer()
   ).pipe(
-    Layer.provide(Layer.merge(TokenCounter.layerApproximate(), ModelRouter.layerDefault)),
+    Layer.provide(Layer.merge(TokenCounter.layerApproximate(), DefaultModelRouter.layerDefault)),
     Layer.provideMerge(model),
     Layer.merge(prompts)
   )

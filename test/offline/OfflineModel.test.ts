@@ -5,6 +5,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import type { LlmPart, LlmRequest, Message, ToolDefinition } from "../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
 
 const tool = (
@@ -403,7 +404,7 @@ describe("OfflineModel", () => {
     it.effect("waits between words and stops at once when interrupted", () =>
       Effect.gen(function* () {
         let words = 0
-        const fiber = yield* LlmClient.stream(request).pipe(
+        const fiber = yield* LlmGateway.stream(request).pipe(
           Stream.runForEach((part) => Effect.sync(() => (part.type === "text-delta" ? words++ : words))),
           Effect.provide(OfflineModel.layer({ delay: "1 second" })),
           Effect.fork

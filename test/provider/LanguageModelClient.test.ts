@@ -21,6 +21,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { LlmPart, LlmRequest } from "../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
 import * as LanguageModelClient from "../../src/provider/LanguageModelClient.js"
 import * as ChatServer from "../support/ChatServer.js"
@@ -493,7 +494,7 @@ describe("the packages of @effect/ai", () => {
           usage: { input_tokens: 1, output_tokens: 1 }
         }
         yield* server.script(ChatServer.json(lenient))
-        const response = yield* LlmClient.complete({ ...ask, tools: [weather], settings }).pipe(
+        const response = yield* LlmGateway.complete({ ...ask, tools: [weather], settings }).pipe(
           Effect.provide(openai(server))
         )
         assert.strictEqual(LlmClient.text(response), "Hi")
@@ -516,9 +517,9 @@ describe("the packages of @effect/ai", () => {
         stop_reason: "end_turn"
       })
       yield* server.script(hello, hello)
-      const response = yield* LlmClient.complete({ ...ask, settings }).pipe(Effect.provide(anthropic(server)))
+      const response = yield* LlmGateway.complete({ ...ask, settings }).pipe(Effect.provide(anthropic(server)))
       assert.strictEqual(LlmClient.text(response), "Hi")
-      yield* LlmClient.complete(ask).pipe(Effect.provide(anthropic(server)))
+      yield* LlmGateway.complete(ask).pipe(Effect.provide(anthropic(server)))
       const [first, second] = server.requests
       assert.deepInclude(first!.body, {
         model: "other",

@@ -8,13 +8,14 @@ import * as Layer from "effect/Layer"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as CallGate from "../../src/llm/model/CallGate.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as ProviderRoles from "../../src/provider/ProviderRoles.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const standard = CallGate.wrap(
   Scripted.make((_, __, options) => Scripted.answer("standard", options), { provider: "standard", model: "small" })
 )
-const Standard = LlmClient.layer(standard)
+const Standard = LlmGateway.layer(standard)
 
 /** Answers nothing, and notes what was sent where with which key. */
 const recordingHttp = () => {

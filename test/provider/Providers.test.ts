@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as OptionalPackage from "../../src/provider/exchange/OptionalPackage.js"
 import * as Providers from "../../src/provider/Providers.js"
 import * as ChatServer from "../support/ChatServer.js"
@@ -50,7 +51,7 @@ describe("layer", () => {
           apiKey: Redacted.make("the-key-0123456789"),
           settings: { temperature: 0.25 }
         })
-        const response = yield* LlmClient.complete(ask).pipe(
+        const response = yield* LlmGateway.complete(ask).pipe(
           Effect.provide(Layer.provide(layer, FetchHttpClient.layer))
         )
         assert.strictEqual(LlmClient.text(response), "Hi")
@@ -145,7 +146,7 @@ describe("layerConfig", () => {
       const server = yield* ChatServer.make
       const path = "/v1/chat/completions"
       yield* server.script(ChatServer.json(answers[path]))
-      yield* LlmClient.complete(ask).pipe(
+      yield* LlmGateway.complete(ask).pipe(
         Effect.provide(Layer.provide(Providers.layerConfig, FetchHttpClient.layer)),
         withEnv({
           LEX_AI_LLM__PROVIDER: "vllm",
@@ -197,7 +198,7 @@ describe("layerConfig", () => {
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       yield* server.script(ChatServer.json(answers["/v1/responses"]))
-      yield* LlmClient.complete(ask).pipe(
+      yield* LlmGateway.complete(ask).pipe(
         Effect.provide(Layer.provide(Providers.layerConfig, FetchHttpClient.layer)),
         withEnv({
           LEX_AI_LLM__PROVIDER: "openai",
@@ -255,7 +256,7 @@ describe("configured", () => {
 })
 
 describe("layerConfigOr", () => {
-  const fallback = LlmClient.layer({ provider: "fallback", complete: () => Effect.dieMessage("not asked") })
+  const fallback = LlmGateway.layer({ provider: "fallback", complete: () => Effect.dieMessage("not asked") })
   const chosen = (env: Record<string, string>) =>
     client(Layer.provide(Providers.layerConfigOr(fallback), FetchHttpClient.layer)).pipe(withEnv(env))
 

@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as StateGraph from "../../src/graph/StateGraph.js"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
 import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
@@ -310,7 +310,7 @@ describe("Adaptive", () => {
         .pipe(
           Effect.provide(
             Layer.provideMerge(
-              ModelRouter.layer({ roles: { evaluation: { client: Layer.succeed(LlmClient.LlmClient, judge) } } }),
+              DefaultModelRouter.layer({ roles: { evaluation: { client: Layer.succeed(LlmClient.LlmClient, judge) } } }),
               Strategies.layer([])
             )
           )

@@ -27,6 +27,7 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import type * as AgentConfig from "../../src/agent/definition/AgentConfig.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import { LlmAuthenticationError, type LlmError } from "../../src/llm/model/LlmError.js"
 import * as Adaptive from "../../src/strategy/Adaptive.js"
 import * as LlmCompiler from "../../src/strategy/compiler/LlmCompiler.js"
@@ -524,7 +525,7 @@ export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Wa
     const exit = yield* Effect.exit(around(program)).pipe(
       Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch, ...(options.interceptors ?? [])]),
       Effect.provide(
-        Agents.layer({ enableMetrics: false, ...options.config }).pipe(Layer.provide(LlmClient.layer(client)))
+        Agents.layer({ enableMetrics: false, ...options.config }).pipe(Layer.provide(LlmGateway.layer(client)))
       ),
       Effect.withClock(hurried())
     ) as Effect.Effect<Exit.Exit<unknown, unknown>>

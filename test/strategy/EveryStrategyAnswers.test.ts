@@ -8,7 +8,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as EveryStrategy from "./EveryStrategy.js"
 
@@ -17,7 +17,7 @@ const { cases, shaping, succeed, watch } = EveryStrategy
 const executor = (model: EveryStrategy.Model) =>
   Agents.layer({ enableMetrics: false }).pipe(
     Layer.provide(
-      LlmClient.layer(
+      LlmGateway.layer(
         TestModel.make((request) =>
           Effect.zipRight(
             Effect.yieldNow(),

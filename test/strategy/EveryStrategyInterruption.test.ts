@@ -11,7 +11,7 @@ import * as Supervisor from "effect/Supervisor"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
-import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -58,7 +58,7 @@ const make = (given: EveryStrategy.Case, mode: Mode): Setting => {
   const { task } = given.sample
   return {
     program: mode === "run" ? AgentExecutor.run(agent, task) : Stream.runDrain(AgentExecutor.stream(agent, task)),
-    layer: Agents.layerWith({ log, config: { enableMetrics: false } }).pipe(Layer.provide(LlmClient.layer(model))),
+    layer: Agents.layerWith({ log, config: { enableMetrics: false } }).pipe(Layer.provide(LlmGateway.layer(model))),
     model: model.observer,
     watch: () => {
       known = new Set()

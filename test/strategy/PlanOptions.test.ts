@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import type * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as PlanAndSolve from "../../src/strategy/PlanAndSolve.js"
 import * as PlanExecute from "../../src/strategy/PlanExecute.js"
@@ -48,7 +48,7 @@ const samples = [
 
 const roles = ["planning", "execution", "thinking", "documentation", "reflection"]
 
-const router = ModelRouter.layer({
+const router = DefaultModelRouter.layer({
   roles: Object.fromEntries(roles.map((role, i) => [role, { settings: { maxTokens: 100 + i } }]))
 })
 

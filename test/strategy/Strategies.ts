@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import { CostEstimator } from "../../src/llm/model/CostEstimator.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Run from "../../src/observability/Run.js"
@@ -34,7 +34,7 @@ const runner = DefaultToolRunner.layer().pipe(
 
 /** The layers a strategy asks for, over a script. */
 export const layer = (script: Script) =>
-  Layer.provideMerge(Layer.merge(ModelRouter.layerDefault, runner), TestModel.layer(script))
+  Layer.provideMerge(Layer.merge(DefaultModelRouter.layerDefault, runner), TestModel.layer(script))
 
 export const task = (setup: Setup = {}): Effect.Effect<Strategy.Task> =>
   Effect.map(ToolSet.bind(setup.tools ?? ToolSet.empty), (tools) => ({

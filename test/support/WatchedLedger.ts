@@ -1,6 +1,7 @@
 /** A ledger in memory that is looked at after every booking. */
 import * as Effect from "effect/Effect"
-import * as CostLedger from "../../src/governance/store/CostLedger.js"
+import type * as CostLedger from "../../src/governance/store/CostLedger.js"
+import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
 
 export interface Watched {
   readonly service: CostLedger.Service
@@ -18,7 +19,7 @@ export interface Watched {
   readonly problems: Array<string>
 }
 
-export const make: Effect.Effect<Watched> = Effect.map(CostLedger.makeMemory(), (ledger) => {
+export const make: Effect.Effect<Watched> = Effect.map(MemoryCostLedger.make(), (ledger) => {
   const accounts = new Map<string, string>()
   const closings = new Map<string, number>()
   const problems: Array<string> = []

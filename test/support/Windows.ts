@@ -4,13 +4,14 @@
 import * as Effect from "effect/Effect"
 import type * as Guard from "../../src/guard/pipeline/Guard.js"
 import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 
 export const written = (
   guard: Guard.Guard,
   text: string,
   size: number
 ): Effect.Effect<{ readonly text: string; readonly blocked: Guard.GuardResult | undefined }> =>
-  Effect.map(GuardPipeline.fromGuards([guard]), (pipeline) => {
+  Effect.map(DefaultGuardPipeline.fromGuards([guard]), (pipeline) => {
     const window = pipeline.openOutput?.({})
     if (window === undefined) throw new Error("The guard has no window")
     let out = ""

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 
@@ -185,7 +186,7 @@ describe("TestModel", () => {
     Effect.gen(function* () {
       const layer = TestModel.layer(["a"])
       for (let i = 0; i < 2; i++) {
-        const response = yield* Effect.provide(LlmClient.complete(ask()), layer)
+        const response = yield* Effect.provide(LlmGateway.complete(ask()), layer)
         assert.strictEqual(LlmClient.text(response), "a")
       }
     })

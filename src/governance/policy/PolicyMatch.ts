@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as Glob from "../../internal/text/Glob.js"
-import type { PolicyConditions, PolicyRequest } from "./PolicyEngine.js"
+import type { PolicyConditions, PolicyRequest } from "./Policy.js"
 
 /**
  * All conditions in one test, prepared once. `ifUnknown` is what a condition comes to that cannot be told.

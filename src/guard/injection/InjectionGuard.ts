@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Guard from "../pipeline/Guard.js"
+import * as WindowGuard from "../pipeline/WindowGuard.js"
 import * as Steps from "../pipeline/Steps.js"
 import * as InjectionDetector from "./InjectionDetector.js"
 
@@ -97,7 +98,7 @@ export const make = (options?: Options | undefined): Guard.Guard => {
         const findings = merged(matches).map(
           ({ category, end, start }): Guard.Finding => ({ start, end, label: category, action: "redact" })
         )
-        return Guard.redact(name, Guard.redactFindings(content, findings), found)
+        return Guard.redact(name, WindowGuard.redactFindings(content, findings), found)
       })
   })
 }

@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Guard from "../pipeline/Guard.js"
+import * as WindowGuard from "../pipeline/WindowGuard.js"
 import { GuardConfigurationError } from "../pipeline/GuardError.js"
 import type * as PiiEntity from "./entity/PiiEntity.js"
 import * as PiiDetector from "./PiiDetector.js"
@@ -49,7 +50,7 @@ export interface DetectorOptions {
 export const fromDetector = (options: DetectorOptions): Guard.Guard => {
   const { detector, replacement } = options
   const action = options.action ?? "redact"
-  return Guard.fromWindow({
+  return WindowGuard.make({
     name: options.name,
     stages: options.stages,
     window: {

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Findings from "./Findings.js"
 import * as Guard from "./Guard.js"
+import * as WindowGuard from "./WindowGuard.js"
 import type { OutputWindow, Released } from "./GuardPipeline.js"
 
 /** A guard that can judge a text of which only a part is there. */
@@ -100,7 +101,7 @@ class Core implements OutputWindow {
     const chunk = text.slice(done, cut)
     this.guards.forEach((guard, index) => {
       const findings = this.clipped(guard, found[index] ?? [], cut)
-      if (findings.length > 0) results.push(Guard.fromFindings(guard.name, chunk, findings, base + done))
+      if (findings.length > 0) results.push(WindowGuard.fromFindings(guard.name, chunk, findings, base + done))
       if (found[index]?.some((finding) => isWithin(finding, cut)) === true) openFor.add(guard)
     })
     const released = this.redacted(found, chunk, cut)
@@ -141,7 +142,7 @@ class Core implements OutputWindow {
     })
     if (first === undefined) return undefined
     const findings = this.clipped(first.guard, first.findings.slice(0, first.at + 1), this.text.length)
-    const result = Guard.fromFindings(first.guard.name, this.text.slice(this.done), findings, this.base + this.done)
+    const result = WindowGuard.fromFindings(first.guard.name, this.text.slice(this.done), findings, this.base + this.done)
     this.blocked = result
     this.text = ""
     return { text: "", results: [result], blockingResult: result }
@@ -170,7 +171,7 @@ class Core implements OutputWindow {
     for (const findings of found) {
       for (const finding of findings) {
         if (finding.action !== "redact" || finding.start >= cut) continue
-        edits.push({ start: finding.start, end: finding.end, replacement: Guard.replacementOf(finding) })
+        edits.push({ start: finding.start, end: finding.end, replacement: WindowGuard.replacementOf(finding) })
       }
     }
     if (edits.length === 0) {

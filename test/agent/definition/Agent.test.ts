@@ -8,7 +8,7 @@ import * as TestClock from "effect/TestClock"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import type { RunLimitExceededError } from "../../../src/agent/definition/AgentError.js"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
 import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import * as FunctionCalling from "../../../src/strategy/loop/FunctionCalling.js"
@@ -358,11 +358,11 @@ describe("Agent roles and modules", () => {
   it.effect("the client of the agent's role gets the call, with the role's settings", () =>
     Effect.gen(function* () {
       const thinker = TestModel.make(["deep"], { model: "thinker" })
-      const router = ModelRouter.layer({ roles: { thinking: { client: thinker, settings: { temperature: 0 } } } })
+      const router = DefaultModelRouter.layer({ roles: { thinking: { client: thinker, settings: { temperature: 0 } } } })
       for (const agent of [Agent.make("a", { role: "thinking" }), Agent.make("a").pipe(Agent.withRole("thinking"))]) {
         const own = TestModel.make(["deep"], { model: "thinker" })
         const layer = Runs.layer([], {
-          router: ModelRouter.layer({ roles: { thinking: { client: own, settings: { temperature: 0 } } } })
+          router: DefaultModelRouter.layer({ roles: { thinking: { client: own, settings: { temperature: 0 } } } })
         })
         const response = yield* AgentExecutor.run(agent, "hi").pipe(Effect.provide(layer))
         assert.strictEqual(response.message, "deep")

@@ -9,7 +9,7 @@ import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as Stage from "../../../src/agent/definition/Stage.js"
 import * as RunStages from "../../../src/agent/RunStages.js"
 import * as Governance from "../../../src/governance/Governance.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
@@ -58,7 +58,7 @@ describe("Stage", () => {
           checkRequest: noting("governance", governance.service.checkRequest),
           release: noting("cost", governance.service.release)
         }),
-        guards: GuardPipeline.layerGuards([
+        guards: DefaultGuardPipeline.layerGuards([
           Collaborators.guard("in", ["input"], () => void trace.push("input guard")),
           Collaborators.guard("out", ["output"], () => void trace.push("output guard"))
         ]),
@@ -140,7 +140,7 @@ describe("Stage", () => {
             Stage.outside("governance")(noted("first", trace)),
             Stage.outside("governance")(noted("second", trace))
           ],
-          guards: GuardPipeline.layerGuards([
+          guards: DefaultGuardPipeline.layerGuards([
             Collaborators.guard("in", ["input"], () => void trace.push("input guard"))
           ])
         })

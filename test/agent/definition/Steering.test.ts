@@ -13,7 +13,7 @@ import * as Steering from "../../../src/agent/definition/Steering.js"
 import type { RunId, SessionId, UserId } from "../../../src/domain/Ids.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Collaborators from "../../support/Collaborators.js"
@@ -101,7 +101,7 @@ describe("Steering", () => {
               : Guard.pass("swear")
         )
     })
-    const guards = GuardPipeline.layerGuards([guard])
+    const guards = DefaultGuardPipeline.layerGuards([guard])
     return Effect.gen(function* () {
       const mild = yield* Effect.gen(function* () {
         yield* AgentExecutor.run(Agent.make("a", { tools: [nudge("darn it")] }), { input: "hi", runId: "r" })

@@ -7,6 +7,7 @@ import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../../src/agent/AgentTool.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
+import * as DefaultGovernance from "../../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../../src/governance/Governance.js"
 import * as AuditLog from "../../../src/governance/store/AuditLog.js"
 import {
@@ -134,7 +135,7 @@ describe("GovernedCalls", () => {
     const counted = Tool.make("time", { description: "The time now", handler: () => Effect.sync(() => `${++made}`) })
     const audit = AuditLog.layerMemory()
     const layer = Runs.layer(() => ({ calls: [{ name: "time" }], usage }), {
-      governance: Governance.layerWith({
+      governance: DefaultGovernance.layerWith({
         audit: Layer.effect(AuditLog.AuditLog, AuditLog.AuditLog),
         config: {
           resourceUnits: [{ name: "tools", kind: "tool_calls", window: "1 hour", quotas: { "*": { limit: 2 } } }]

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as EventRecorder from "../../../src/testing/EventRecorder.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Collaborators from "../../support/Collaborators.js"
@@ -21,7 +21,7 @@ const given = (guards: ReadonlyArray<Guard.Any>) => {
     sessions,
     memory,
     layer: Runs.layer(["hello"], {
-      guards: GuardPipeline.layerGuards(guards),
+      guards: DefaultGuardPipeline.layerGuards(guards),
       sessions: sessions.layer,
       memory: memory.layer
     })

@@ -4,7 +4,8 @@ import * as Schema from "effect/Schema"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Stepwise from "../../../src/internal/fiber/Stepwise.js"
 import * as EventRecorder from "../../../src/testing/EventRecorder.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
@@ -23,7 +24,7 @@ const given = (guards: ReadonlyArray<Guard.Any>, script: Parameters<typeof TestM
     sessions,
     memory,
     layer: Runs.layer(script, {
-      guards: GuardPipeline.layerGuards(guards),
+      guards: DefaultGuardPipeline.layerGuards(guards),
       sessions: sessions.layer,
       memory: memory.layer
     })
@@ -185,7 +186,7 @@ describe("GuardChecks", () => {
       const blocked = Collaborators.guard("no-orders", ["toolOutput"], () => false)
       const error = yield* Effect.flip(AgentExecutor.run(agent, "hi")).pipe(
         Effect.provide(
-          Runs.layer(script, { guards: GuardPipeline.layer({ guards: [blocked], blockedObservations: "fail" }) })
+          Runs.layer(script, { guards: DefaultGuardPipeline.layer({ guards: [blocked], blockedObservations: "fail" }) })
         )
       )
       assert.deepInclude(error, { _tag: "ToolObservationBlockedError", toolName: "order" })
@@ -212,7 +213,7 @@ describe("GuardChecks", () => {
   it.effect("judges a huge delta in slices while it is streamed", () => {
     const delta = "All is well here. ".repeat(10_000)
     const seen: Array<number> = []
-    const counting = Guard.fromWindow({
+    const counting = WindowGuard.make({
       name: "counting",
       stages: ["output"],
       window: {

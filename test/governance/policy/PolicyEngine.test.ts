@@ -8,11 +8,12 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import type { Allowed, Denied } from "../../../src/governance/Governance.js"
+import * as Policy from "../../../src/governance/policy/Policy.js"
 import * as PolicyEngine from "../../../src/governance/policy/PolicyEngine.js"
 import { GovernanceConfigurationError, PolicyViolationError } from "../../../src/governance/store/GovernanceError.js"
 import * as WatchedRun from "../../support/WatchedRun.js"
 
-const base: PolicyEngine.PolicyRequest = {
+const base: Policy.PolicyRequest = {
   scopes: ["model"],
   userId: "u1",
   agent: "writer",
@@ -21,22 +22,22 @@ const base: PolicyEngine.PolicyRequest = {
 }
 
 const decide = (
-  policies: ReadonlyArray<PolicyEngine.Policy | PolicyEngine.CodePolicy>,
-  request: Partial<PolicyEngine.PolicyRequest> = {}
+  policies: ReadonlyArray<Policy.Policy | Policy.CodePolicy>,
+  request: Partial<Policy.PolicyRequest> = {}
 ) => Effect.flatMap(PolicyEngine.make(policies), (engine) => engine.evaluate({ ...base, ...request }))
 
 const allows = (
-  policies: ReadonlyArray<PolicyEngine.Policy | PolicyEngine.CodePolicy>,
-  request: Partial<PolicyEngine.PolicyRequest> = {}
+  policies: ReadonlyArray<Policy.Policy | Policy.CodePolicy>,
+  request: Partial<Policy.PolicyRequest> = {}
 ) => Effect.map(decide(policies, request), ({ allowed }) => allowed)
 
-const deny = (id: string, more?: Partial<PolicyEngine.Policy>): PolicyEngine.Policy => ({
+const deny = (id: string, more?: Partial<Policy.Policy>): Policy.Policy => ({
   id,
   scope: "model",
   effect: "deny",
   ...more
 })
-const allow = (id: string, more?: Partial<PolicyEngine.Policy>): PolicyEngine.Policy => ({
+const allow = (id: string, more?: Partial<Policy.Policy>): Policy.Policy => ({
   ...deny(id, more),
   effect: "allow"
 })
@@ -128,7 +129,7 @@ describe("PolicyEngine", () => {
   it.effect("each condition decides by its own fact", () =>
     Effect.gen(function* () {
       const cases: ReadonlyArray<
-        [PolicyEngine.PolicyScope, PolicyEngine.PolicyConditions, Partial<PolicyEngine.PolicyRequest>, boolean]
+        [Policy.PolicyScope, Policy.PolicyConditions, Partial<Policy.PolicyRequest>, boolean]
       > = [
         ["model", { users: ["u?"] }, {}, true],
         ["model", { users: ["U1"] }, {}, false],
@@ -193,7 +194,7 @@ describe("PolicyEngine", () => {
     it.effect("decides where its conditions hold", () =>
       Effect.gen(function* () {
         const seen: Array<string | undefined> = []
-        const policy: PolicyEngine.CodePolicy = {
+        const policy: Policy.CodePolicy = {
           ...deny("d", { when: { agents: ["writer"] } }),
           holds: (request) =>
             Effect.sync(() => {
@@ -210,8 +211,8 @@ describe("PolicyEngine", () => {
 
     it.effect("goes on with the policies behind it", () =>
       Effect.gen(function* () {
-        const no: PolicyEngine.CodePolicy = { ...deny("code", { priority: 1 }), holds: () => Effect.succeed(false) }
-        const yes: PolicyEngine.CodePolicy = { ...allow("ok", { priority: 2 }), holds: () => Effect.succeed(true) }
+        const no: Policy.CodePolicy = { ...deny("code", { priority: 1 }), holds: () => Effect.succeed(false) }
+        const yes: Policy.CodePolicy = { ...allow("ok", { priority: 2 }), holds: () => Effect.succeed(true) }
         assert.deepStrictEqual((yield* decide([no, deny("data")])).policies, ["data"])
         assert.deepStrictEqual(yield* decide([no, yes, deny("data")]), { allowed: true, policies: ["ok"] })
       })
@@ -226,7 +227,7 @@ describe("PolicyEngine", () => {
             logged.push(`${String(message)} ${JSON.stringify([...annotations])}`)
           })
         )
-        const broken: ReadonlyArray<PolicyEngine.CodePolicy["holds"]> = [
+        const broken: ReadonlyArray<Policy.CodePolicy["holds"]> = [
           () => Effect.fail({ _tag: "Down", message: "directory is down, key sk-abcdefghijklmnopqrstuvwxyz123456" }),
           () => Effect.die("bug"),
           () => {
@@ -249,7 +250,7 @@ describe("PolicyEngine", () => {
     it.effect("is interrupted with its caller", () =>
       Effect.gen(function* () {
         let stopped = 0
-        const policy: PolicyEngine.CodePolicy = {
+        const policy: Policy.CodePolicy = {
           ...deny("d"),
           holds: () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void stopped++))
         }
@@ -265,7 +266,7 @@ describe("PolicyEngine", () => {
     it.effect("takes what it needs from the layer", () =>
       Effect.gen(function* () {
         class Blocked extends Context.Tag("test/Blocked")<Blocked, ReadonlySet<string>>() {}
-        const policy: PolicyEngine.CodePolicy<Blocked> = {
+        const policy: Policy.CodePolicy<Blocked> = {
           ...deny("blocked"),
           holds: (request) => Effect.map(Blocked, (blocked) => blocked.has(request.userId ?? ""))
         }
@@ -336,14 +337,14 @@ describe("PolicyEngine", () => {
   )
 
   describe("validation", () => {
-    const issues = (input: unknown) => Effect.map(Effect.flip(PolicyEngine.decode(input)), ({ message }) => message)
+    const issues = (input: unknown) => Effect.map(Effect.flip(Policy.decode(input)), ({ message }) => message)
 
     it.effect("reads JSON text and what was parsed of it", () =>
       Effect.gen(function* () {
         const policies = [deny("d", { description: "x", priority: 1, when: { users: ["u1"] } }), allow("a")]
-        assert.deepStrictEqual(yield* PolicyEngine.decode(JSON.stringify(policies)), policies)
-        assert.deepStrictEqual(yield* PolicyEngine.decode(policies), policies)
-        assert.deepStrictEqual(yield* Schema.encode(Schema.Array(PolicyEngine.Policy))(policies), policies)
+        assert.deepStrictEqual(yield* Policy.decode(JSON.stringify(policies)), policies)
+        assert.deepStrictEqual(yield* Policy.decode(policies), policies)
+        assert.deepStrictEqual(yield* Schema.encode(Schema.Array(Policy.Policy))(policies), policies)
       })
     )
 
@@ -387,7 +388,7 @@ describe("PolicyEngine", () => {
 
     it.effect("a text that is no JSON is not shown", () =>
       Effect.gen(function* () {
-        const error = yield* Effect.flip(PolicyEngine.decode("{ sk-secret"))
+        const error = yield* Effect.flip(Policy.decode("{ sk-secret"))
         assert.instanceOf(error, GovernanceConfigurationError)
         assert.strictEqual(error.message, "The policies are not valid: the text is not JSON")
         assert.notInclude(JSON.stringify(error), "sk-secret")
@@ -415,13 +416,13 @@ describe("PolicyEngine", () => {
 
     it.effect("the layer checks data and code alike", () =>
       Effect.gen(function* () {
-        const code: PolicyEngine.CodePolicy = { ...deny("a"), holds: () => Effect.succeed(true) }
+        const code: Policy.CodePolicy = { ...deny("a"), holds: () => Effect.succeed(true) }
         const error = yield* Effect.flip(
           Effect.provide(PolicyEngine.PolicyEngine, PolicyEngine.layer([deny("a"), code]))
         )
         assert.instanceOf(error, GovernanceConfigurationError)
         assert.include(error.message, "is the id of 0 too")
-        const odd = { ...code, id: "b", wen: {} } as PolicyEngine.CodePolicy
+        const odd = { ...code, id: "b", wen: {} } as Policy.CodePolicy
         assert.include((yield* Effect.flip(PolicyEngine.make([odd]))).message, "0.wen")
       })
     )
@@ -438,7 +439,7 @@ describe("PolicyEngine", () => {
       })
       const samples = FastCheck.sample(FastCheck.array(policy, { maxLength: 6 }), 300)
       for (const sample of samples) {
-        const policies = sample.map((given, index): PolicyEngine.Policy => ({ id: `p${index}`, ...given }))
+        const policies = sample.map((given, index): Policy.Policy => ({ id: `p${index}`, ...given }))
         const holding = policies
           .filter(({ when }) => JSON.stringify(when) !== '{"users":["u2"]}')
           .sort(

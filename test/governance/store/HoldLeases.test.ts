@@ -7,9 +7,11 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
+import * as DefaultGovernance from "../../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../../src/governance/Governance.js"
 import * as CostLedger from "../../../src/governance/store/CostLedger.js"
 import { GovernancePersistenceError } from "../../../src/governance/store/GovernanceError.js"
+import * as MemoryCostLedger from "../../../src/governance/store/MemoryCostLedger.js"
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
 import * as Programs from "../../support/Programs.js"
 import * as BudgetHolder from "../../support/programs/BudgetHolder.js"
@@ -22,7 +24,7 @@ const used = { inputTokens: 500, outputTokens: 100 }
 const governed = (ledger: CostLedger.Service) =>
   Effect.map(
     Layer.build(
-      Governance.layerWith({
+      DefaultGovernance.layerWith({
         ledger: Layer.succeed(CostLedger.CostLedger, ledger),
         config: { monthlyBudget: 1, maxRequestCost: 1 }
       }).pipe(Layer.provide(CostEstimator.layerPrices({ m: { input: 1000, output: 1000 } })))
@@ -36,7 +38,7 @@ const tagOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, 
 describe("the hold of a call", () => {
   it.scoped("stands for as long as the call runs", () =>
     Effect.gen(function* () {
-      const ledger = yield* CostLedger.makeMemory()
+      const ledger = yield* MemoryCostLedger.make()
       const one = yield* governed(ledger)
       const other = yield* governed(ledger)
       const reservation = yield* one.reserve(request)
@@ -53,7 +55,7 @@ describe("the hold of a call", () => {
   it.scoped("ends within seconds when its process is gone", () =>
     Effect.gen(function* () {
       assert.isAtMost(Duration.toSeconds(CostLedger.HOLD_TTL), 60)
-      const ledger = yield* CostLedger.makeMemory()
+      const ledger = yield* MemoryCostLedger.make()
       const process = yield* Scope.make()
       const dead = yield* Scope.extend(governed(ledger), process)
       yield* dead.reserve(request)
@@ -68,7 +70,7 @@ describe("the hold of a call", () => {
 
   it.scoped("is settled in full, and once, when it was lost", () =>
     Effect.gen(function* () {
-      const ledger = yield* CostLedger.makeMemory()
+      const ledger = yield* MemoryCostLedger.make()
       const failing = { ...ledger, renew: () => Effect.fail(new GovernancePersistenceError({ message: "away" })) }
       const governance = yield* governed(failing)
       const reservation = yield* governance.reserve(request)
@@ -83,7 +85,7 @@ describe("the hold of a call", () => {
 
   it.scoped("outlives a renewal that fails", () =>
     Effect.gen(function* () {
-      const ledger = yield* CostLedger.makeMemory()
+      const ledger = yield* MemoryCostLedger.make()
       let calls = 0
       const governance = yield* governed({
         ...ledger,
@@ -100,7 +102,7 @@ describe("the hold of a call", () => {
 
   it.scoped("is given back after an hour when nobody ends it", () =>
     Effect.gen(function* () {
-      const governance = yield* governed(yield* CostLedger.makeMemory())
+      const governance = yield* governed(yield* MemoryCostLedger.make())
       const reservation = yield* governance.reserve(request)
       yield* TestClock.adjust("59 minutes")
       assert.strictEqual((yield* governance.getBudget(request.userId)).reserved, 1)
@@ -114,7 +116,7 @@ describe("the hold of a call", () => {
   it.scoped("needs a timer while it stands, and none without", () =>
     Effect.gen(function* () {
       const timers = Effect.map(TestClock.sleeps(), Chunk.size)
-      const governance = yield* governed(yield* CostLedger.makeMemory())
+      const governance = yield* governed(yield* MemoryCostLedger.make())
       yield* TestClock.adjust(0)
       assert.strictEqual(yield* timers, 0)
       for (const end of ["settle", "refund", "release"] as const) {

@@ -8,7 +8,8 @@ import * as PiiEntities from "../../../src/guard/pii/PiiEntities.js"
 import * as PiiGuard from "../../../src/guard/pii/PiiGuard.js"
 import * as SecretGuard from "../../../src/guard/pii/SecretGuard.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Growth from "../../support/Growth.js"
 import * as PiiCorpus from "../../support/PiiCorpus.js"
 
@@ -120,7 +121,7 @@ describe("PiiGuard", () => {
     Effect.gen(function* () {
       const detector = PiiDetector.make({ entities: yield* PiiEntities.make() })
       const redacted = (text: string) =>
-        Guard.redactFindings(
+        WindowGuard.redactFindings(
           text,
           detector.find(text).map(({ end, start, type }) => ({ start, end, label: type, action: "redact" as const }))
         )
@@ -162,7 +163,7 @@ describe("PiiGuard", () => {
 
   it.effect("an answer shown while it is written is the answer redacted whole, however it is cut", () =>
     Effect.gen(function* () {
-      const pipeline = yield* GuardPipeline.fromGuards([yield* PiiGuard.make()])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([yield* PiiGuard.make()])
       yield* Effect.promise(() =>
         FastCheck.assert(
           FastCheck.asyncProperty(
@@ -190,7 +191,7 @@ describe("PiiGuard", () => {
 
   it.effect("a key longer than the reach waits until it has ended, and ordinary text does not wait for it", () =>
     Effect.gen(function* () {
-      const pipeline = yield* GuardPipeline.fromGuards([SecretGuard.make()])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([SecretGuard.make()])
       const pick = PiiCorpus.random(7)
       const line = () => Array.from({ length: 64 }, () => "ABCDEFGHabcdefgh01234567+/QRSTUVqrstuv89"[pick(40)]).join("")
       const key = ["-----BEGIN PRIV", "ATE KEY-----\n", ...Array.from({ length: 100 }, () => `${line()}\n`)]

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
 
 describe("Guard.aggregate", () => {
   it("no results are a pass with the text as it was", () => {
@@ -87,11 +88,11 @@ const word = (
 }
 
 const finder = (find: (text: string) => ReadonlyArray<Guard.Finding>) =>
-  Guard.fromWindow({ name: "f", stages: ["output"], window: { reach: 10, find } })
+  WindowGuard.make({ name: "f", stages: ["output"], window: { reach: 10, find } })
 
 const context = { stage: "output" } as const
 
-describe("Guard.fromWindow", () => {
+describe("WindowGuard.make", () => {
   it.effect("nothing found is a pass", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* finder(() => []).check("text", context), Guard.pass("f"))
@@ -173,7 +174,7 @@ describe("Guard.fromWindow", () => {
   )
 })
 
-describe("Guard.redactFindings", () => {
+describe("WindowGuard.redactFindings", () => {
   it("only what is redacted is replaced", () => {
     const text = "one two three"
     const findings = [
@@ -181,6 +182,6 @@ describe("Guard.redactFindings", () => {
       ...word(text, "two", { action: "warn" }),
       ...word(text, "three", { action: "redact" })
     ]
-    assert.strictEqual(Guard.redactFindings(text, findings), " two [REDACTED:THREE]")
+    assert.strictEqual(WindowGuard.redactFindings(text, findings), " two [REDACTED:THREE]")
   })
 })

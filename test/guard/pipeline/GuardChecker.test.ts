@@ -6,14 +6,15 @@ import * as MetricLabel from "effect/MetricLabel"
 import type * as MetricState from "effect/MetricState"
 import * as TestClock from "effect/TestClock"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
 import * as GuardMetrics from "../../../src/guard/pipeline/GuardMetrics.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as ToldRun from "../../support/ToldRun.js"
 
 const stages = ["input", "output", "toolInput", "toolOutput"] as const
 
 const word = (name: string, wanted: string, action: Guard.Finding["action"], replacement?: string) =>
-  Guard.fromWindow({
+  WindowGuard.make({
     name,
     stages,
     window: {
@@ -52,7 +53,7 @@ const count = (name: string, labels: Record<string, string>) =>
     (state) => state.count
   )
 
-const parallel = (...guards: ReadonlyArray<Guard.Any>) => GuardPipeline.fromGuards(guards, { parallel: true })
+const parallel = (...guards: ReadonlyArray<Guard.Any>) => DefaultGuardPipeline.fromGuards(guards, { parallel: true })
 
 describe("guards at once", () => {
   it.effect("all see the text as it came, and what they redact is redacted together", () =>
@@ -191,7 +192,7 @@ describe("what a check tells", () => {
     it.effect(`hooks and the bus hear of each guard once (parallel: ${options.parallel})`, () =>
       Effect.gen(function* () {
         const { calls, events, within } = ToldRun.make()
-        const pipeline = yield* GuardPipeline.fromGuards(guards.slice(0, 3), options)
+        const pipeline = yield* DefaultGuardPipeline.fromGuards(guards.slice(0, 3), options)
         yield* within(pipeline.checkInput("an odd text", {}))
         const base = { runId: "run-1", stage: "input", blocked: false }
         assert.deepStrictEqual(calls, [
@@ -211,7 +212,7 @@ describe("what a check tells", () => {
   it.effect("guards behind a block are not told of", () =>
     Effect.gen(function* () {
       const { calls, events, within } = ToldRun.make()
-      const pipeline = yield* GuardPipeline.fromGuards(guards)
+      const pipeline = yield* DefaultGuardPipeline.fromGuards(guards)
       yield* within(pipeline.checkToolOutput("odd and bad", { toolName: "t" }))
       assert.deepStrictEqual(
         calls.map(([place, { blocked, guardName }]) => [place, guardName, blocked]),
@@ -236,7 +237,7 @@ describe("what a check tells", () => {
     Effect.gen(function* () {
       const { calls, events, spans, within } = ToldRun.make()
       const broken = Guard.make({ name: "broken-1", stages, check: () => Effect.fail("offline" as const) })
-      yield* Effect.flip(within((yield* GuardPipeline.fromGuards([broken])).checkOutput("text", {})))
+      yield* Effect.flip(within((yield* DefaultGuardPipeline.fromGuards([broken])).checkOutput("text", {})))
       assert.deepStrictEqual(calls, [
         ["GuardPipelineCompleted", { runId: "run-1", stage: "output", blocked: true, failedGuard: "broken-1" }]
       ])
@@ -250,9 +251,9 @@ describe("what a check tells", () => {
   it.effect("one span a check names the guards and what came of it, and nothing of the text", () =>
     Effect.gen(function* () {
       const { spans, within } = ToldRun.make()
-      const pipeline = yield* GuardPipeline.fromGuards(guards)
+      const pipeline = yield* DefaultGuardPipeline.fromGuards(guards)
       yield* within(pipeline.checkInput("odd", {}))
-      yield* within((yield* GuardPipeline.fromGuards([])).checkInput("odd", {}))
+      yield* within((yield* DefaultGuardPipeline.fromGuards([])).checkInput("odd", {}))
       assert.deepStrictEqual(
         spans.map(({ attributes, name }) => [name, Object.fromEntries(attributes)]),
         [
@@ -276,7 +277,7 @@ describe("what a check tells", () => {
         check: (text) =>
           Effect.as(Effect.sleep("5 millis"), text === "bad" ? Guard.block("measured") : Guard.pass("measured"))
       })
-      const pipeline = yield* GuardPipeline.fromGuards([slow])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([slow])
       const labels = (action: string) => ({ guard: "measured", stage: "input", action })
       for (const [metrics, text] of [
         [true, "fine"],
@@ -308,7 +309,7 @@ describe("what a check tells", () => {
 
   it.effect("outside of a run nobody is told and nothing is counted", () =>
     Effect.gen(function* () {
-      const pipeline = yield* GuardPipeline.fromGuards([word("alone", "bad", "block")])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([word("alone", "bad", "block")])
       assert.isTrue((yield* pipeline.checkInput("bad", {})).blocked)
       const labels = { guard: "alone", stage: "input", action: "block" }
       assert.strictEqual(yield* count(GuardMetrics.METRIC_GUARD_CHECKS_TOTAL, labels), 0)
@@ -320,7 +321,7 @@ describe("what a window tells", () => {
   it.effect("each finding counts, the bus hears of each guard and action once, and hooks when the text has ended", () =>
     Effect.gen(function* () {
       const { calls, events, run } = ToldRun.make()
-      const pipeline = yield* GuardPipeline.fromGuards([word("w-odd", "odd", "warn"), word("w-x", "x", "redact")])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([word("w-odd", "odd", "warn"), word("w-x", "x", "redact")])
       const window = pipeline.openOutput!({}, run)
       for (const text of ["odd ", "text ", "odd ", "odd "]) window.push(text)
       yield* window.report
@@ -352,7 +353,7 @@ describe("what a window tells", () => {
   it.effect("a block is told at once and is the end of the check", () =>
     Effect.gen(function* () {
       const { calls, events, run } = ToldRun.make({ metrics: false })
-      const pipeline = yield* GuardPipeline.fromGuards([word("w-bad", "bad", "block")])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([word("w-bad", "bad", "block")])
       const window = pipeline.openOutput!({}, run)
       window.push("this is bad and goes on")
       assert.deepStrictEqual(

@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
 import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 
 class Offline extends Data.TaggedError("Offline")<{ readonly host: string }> {}
 class Words extends Context.Tag("test/Words")<Words, ReadonlyArray<string>>() {}
@@ -67,11 +68,11 @@ describe("GuardPipeline.layerNoop", () => {
   )
 })
 
-describe("GuardPipeline.fromGuards", () => {
+describe("DefaultGuardPipeline.fromGuards", () => {
   it.effect("redacted text flows on to the next guard", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
-      const pipeline = yield* GuardPipeline.fromGuards([mask("a", "x", "y"), mask("b", "y", "z", seen)])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([mask("a", "x", "y"), mask("b", "y", "z", seen)])
       const result = yield* pipeline.checkInput("x!", {})
       assert.deepStrictEqual(seen, ["y!"])
       assert.strictEqual(result.finalContent, "z!")
@@ -86,7 +87,7 @@ describe("GuardPipeline.fromGuards", () => {
   it.effect("a block stops: later guards are not asked and no text is left", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
-      const pipeline = yield* GuardPipeline.fromGuards([forbid("bomb"), mask("late", "x", "y", seen)])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([forbid("bomb"), mask("late", "x", "y", seen)])
       const result = yield* pipeline.checkInput("a bomb", {})
       assert.isTrue(result.blocked)
       assert.isUndefined(result.finalContent)
@@ -99,7 +100,7 @@ describe("GuardPipeline.fromGuards", () => {
   it.effect("a guard that fails holds the text back and is named", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
-      const pipeline = yield* GuardPipeline.fromGuards([offline, mask("late", "x", "y", seen)])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([offline, mask("late", "x", "y", seen)])
       const error = yield* Effect.flip(pipeline.checkInput("text", {}))
       assert.strictEqual(error._tag, "GuardPipelineError")
       assert.strictEqual(error.guard, "remote")
@@ -120,7 +121,7 @@ describe("GuardPipeline.fromGuards", () => {
           throw new TypeError("bug")
         }
       })
-      const pipeline = yield* GuardPipeline.fromGuards([buggy])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([buggy])
       const exit = yield* Effect.exit(pipeline.checkInput("text", {}))
       assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))
     })
@@ -138,7 +139,7 @@ describe("GuardPipeline.fromGuards", () => {
             return Guard.pass("watcher")
           })
       })
-      const pipeline = yield* GuardPipeline.fromGuards([watcher])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([watcher])
       yield* pipeline.checkInput("text", {})
       yield* pipeline.checkToolOutput("text", { toolName: "t" })
       yield* pipeline.checkOutput("text", { originalInput: "question" })
@@ -152,11 +153,11 @@ describe("GuardPipeline.fromGuards", () => {
 
   it.effect("what guards require is taken from the context once", () =>
     Effect.gen(function* () {
-      const made = GuardPipeline.fromGuards([listed, masked, mask("a", "x", "y"), offline])
+      const made = DefaultGuardPipeline.fromGuards([listed, masked, mask("a", "x", "y"), offline])
       expectTypeOf(made).toEqualTypeOf<Effect.Effect<GuardPipeline.Service, never, Words | Mask>>()
-      const none = GuardPipeline.layerGuards([mask("a", "x", "y")])
+      const none = DefaultGuardPipeline.layerGuards([mask("a", "x", "y")])
       expectTypeOf(none).toEqualTypeOf<Layer.Layer<GuardPipeline.GuardPipeline>>()
-      const pipeline = yield* GuardPipeline.fromGuards([listed, masked]).pipe(
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([listed, masked]).pipe(
         Effect.provideService(Words, ["bomb"]),
         Effect.provideService(Mask, "***")
       )
@@ -167,7 +168,7 @@ describe("GuardPipeline.fromGuards", () => {
 
   it.effect("services around a check win over those taken at first", () =>
     Effect.gen(function* () {
-      const pipeline = yield* Effect.provideService(GuardPipeline.fromGuards([masked]), Mask, "***")
+      const pipeline = yield* Effect.provideService(DefaultGuardPipeline.fromGuards([masked]), Mask, "***")
       const result = yield* Effect.provideService(pipeline.checkOutput("my secret", {}), Mask, "---")
       assert.strictEqual(result.finalContent, "my ---")
     })

@@ -2,7 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
 import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 
 /** Finds what a pattern matches; `reach` must cover the longest match and everything its assertions look at. */
 const pattern = (
@@ -11,7 +13,7 @@ const pattern = (
   reach: number,
   rest: { readonly action: Guard.Finding["action"] } & Partial<Guard.Finding>
 ) =>
-  Guard.fromWindow({
+  WindowGuard.make({
     name,
     stages: ["output"],
     window: {
@@ -35,8 +37,8 @@ const guards = {
   bad: pattern("bad", /a1a1/g, 4, { action: "block" })
 }
 
-const open = (all: ReadonlyArray<Guard.Guard>, options?: GuardPipeline.Options) =>
-  Effect.map(GuardPipeline.fromGuards(all, options), (pipeline) => {
+const open = (all: ReadonlyArray<Guard.Guard>, options?: DefaultGuardPipeline.Options) =>
+  Effect.map(DefaultGuardPipeline.fromGuards(all, options), (pipeline) => {
     assert.isDefined(pipeline.openOutput)
     return { pipeline, window: pipeline.openOutput!({}) }
   })
@@ -106,8 +108,8 @@ const untilBlock = (names: ReadonlyArray<keyof typeof guards>, text: string): st
     const findings = guards[name].window!.find(current, 0)
     const block = findings.find(({ action }) => action === "block")
     return block === undefined
-      ? Guard.redactFindings(current, findings)
-      : Guard.redactFindings(
+      ? WindowGuard.redactFindings(current, findings)
+      : WindowGuard.redactFindings(
           current.slice(0, block.start),
           findings.filter(({ end }) => end <= block.start)
         )
@@ -230,7 +232,7 @@ describe("a window over guards in order", () => {
   it.effect("a window is told how much stood before its text", () =>
     Effect.gen(function* () {
       const limit = 50
-      const cut = Guard.fromWindow({
+      const cut = WindowGuard.make({
         name: "cut",
         stages: ["output"],
         window: {
@@ -257,7 +259,7 @@ describe("a window over guards in order", () => {
   it.effect("looks at each part of the text a bounded number of times, however small the deltas are", () =>
     Effect.gen(function* () {
       let looked = 0
-      const counting = Guard.fromWindow({
+      const counting = WindowGuard.make({
         name: "counting",
         stages: ["output"],
         window: {
@@ -274,7 +276,7 @@ describe("a window over guards in order", () => {
       assert.isAtMost(looked, 4 * 40_000)
       // A finding without end is not looked at again as a whole either.
       looked = 0
-      const endless = Guard.fromWindow({
+      const endless = WindowGuard.make({
         name: "endless",
         stages: ["output"],
         window: {
@@ -325,14 +327,14 @@ describe("GuardPipeline.openOutput", () => {
     Effect.gen(function* () {
       const whole = (stage: Guard.GuardStage) =>
         Guard.make({ name: "whole", stages: [stage], check: () => Effect.succeed(Guard.pass("whole")) })
-      assert.isUndefined((yield* GuardPipeline.fromGuards([guards.digit, whole("output")])).openOutput)
-      assert.isDefined((yield* GuardPipeline.fromGuards([guards.digit, whole("input")])).openOutput)
+      assert.isUndefined((yield* DefaultGuardPipeline.fromGuards([guards.digit, whole("output")])).openOutput)
+      assert.isDefined((yield* DefaultGuardPipeline.fromGuards([guards.digit, whole("input")])).openOutput)
     })
   )
 
   it.effect("without guards of answers everything comes out at once", () =>
     Effect.gen(function* () {
-      const window = (yield* GuardPipeline.fromGuards([])).openOutput!({})
+      const window = (yield* DefaultGuardPipeline.fromGuards([])).openOutput!({})
       assert.deepStrictEqual(window.push("text"), { text: "text", results: [] })
       assert.deepStrictEqual(window.end(), { text: "", results: [] })
     })

@@ -13,7 +13,8 @@ import * as LengthGuard from "../../../src/guard/LengthGuard.js"
 import * as PiiGuard from "../../../src/guard/pii/PiiGuard.js"
 import * as SecretGuard from "../../../src/guard/pii/SecretGuard.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
+import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Steps from "../../../src/guard/pipeline/Steps.js"
 import * as TopicGuard from "../../../src/guard/TopicGuard.js"
 import * as UnicodeGuard from "../../../src/guard/UnicodeGuard.js"
@@ -131,7 +132,7 @@ describe("the check of a long text", () => {
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       let looks = 0
-      const guard = Guard.fromWindow({
+      const guard = WindowGuard.make({
         name: "counting",
         stages: ["input"],
         window: {
@@ -155,7 +156,7 @@ describe("the check of a long text", () => {
       const { advance, clock } = SteppedClock.make()
       const begun = yield* Deferred.make<void>()
       let looks = 0
-      const guard = Guard.fromWindow({
+      const guard = WindowGuard.make({
         name: "counting",
         stages: ["input"],
         window: {
@@ -167,7 +168,7 @@ describe("the check of a long text", () => {
         }
       })
       const layer = Runs.layer(["answer"], {
-        guards: GuardPipeline.layerGuards([guard]),
+        guards: DefaultGuardPipeline.layerGuards([guard]),
         config: { runTimeout: Duration.seconds(1) }
       })
       const exit = yield* Effect.gen(function* () {

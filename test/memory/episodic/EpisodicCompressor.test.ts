@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import type { MemoryEntry } from "../../../src/memory/entry/MemoryEntry.js"
 import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
@@ -180,7 +181,7 @@ describe("layer", () => {
 
 describe("layerModel", () => {
   const model = (client: LlmClient.Service, options?: EpisodicCompressor.ModelOptions) =>
-    EpisodicCompressor.layerModel(options).pipe(Layer.provide(LlmClient.layer(client)))
+    EpisodicCompressor.layerModel(options).pipe(Layer.provide(LlmGateway.layer(client)))
 
   const prompts = (client: ScriptedClient.Scripted): ReadonlyArray<string> =>
     client.requests.map(({ messages }) => {

@@ -4,8 +4,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import * as MemoryReranker from "../../../src/memory/search/MemoryReranker.js"
@@ -153,12 +154,12 @@ describe("MemoryReranker", () => {
     Effect.gen(function* () {
       const requests: Array<LlmClient.LlmRequest> = []
       const other: Array<LlmClient.LlmRequest> = []
-      const router = ModelRouter.layer({
+      const router = DefaultModelRouter.layer({
         roles: {
           evaluation: { client: answering('{"order": [2]}', requests) },
           ranking: { client: answering('{"order": [3]}', other) }
         }
-      }).pipe(Layer.provide(LlmClient.layer(answering("{}"))))
+      }).pipe(Layer.provide(LlmGateway.layer(answering("{}"))))
       const prompts = CustomPrompts.layer({ instructions: { MemoryReranker: "Prefer what is about horses." } })
       const rerank = Effect.flatMap(MemoryReranker.MemoryReranker, (reranker) => reranker.rerank("which?", three))
       const layer = (options?: MemoryReranker.Options) =>

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import type { MemoryRole } from "../../../src/memory/entry/Selection.js"
@@ -363,7 +364,7 @@ describe("EntityExtractor.layerModel", () => {
       Effect.provide(
         Layer.provide(
           EntityExtractor.layerModel({ settings: { maxTokens: 77, model: "small" } }),
-          LlmClient.layer(model)
+          LlmGateway.layer(model)
         )
       )
     )

@@ -17,6 +17,7 @@ import * as Tracer from "effect/Tracer"
 import * as IdGenerator from "../../../src/domain/IdGenerator.js"
 import type { LlmPart, LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../../src/llm/model/LlmError.js"
 import * as ChatCompletions from "../../../src/provider/format/ChatCompletions.js"
 import * as ChatServer from "../../support/ChatServer.js"
@@ -149,7 +150,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         yield* server.script(ChatServer.sse([delta({ content: "a" }), ChatServer.hang]))
-        const parts = yield* LlmClient.stream(hello).pipe(
+        const parts = yield* LlmGateway.stream(hello).pipe(
           Stream.take(1),
           Stream.runCollect,
           Effect.provideService(LlmClient.LlmClient, client)
@@ -400,7 +401,7 @@ describe("ChatCompletions", () => {
         const layer = ChatCompletions.layer({ baseUrl: server.baseUrl, model: "m" }).pipe(
           Layer.provide(FetchHttpClient.layer)
         )
-        const response = yield* Effect.provide(LlmClient.complete(hello), layer)
+        const response = yield* Effect.provide(LlmGateway.complete(hello), layer)
         assert.strictEqual(LlmClient.text(response), "Hello")
       })
     )

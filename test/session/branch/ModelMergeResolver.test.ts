@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
@@ -37,7 +37,7 @@ const documentOf = (request: LlmClient.LlmRequest | undefined) => {
 
 /** Only the role is asked. */
 const router = (role: string, one: LlmClient.Service) =>
-  ModelRouter.layer({ roles: { [role]: { client: one } } }).pipe(
+  DefaultModelRouter.layer({ roles: { [role]: { client: one } } }).pipe(
     Layer.provide(
       Layer.succeed(
         LlmClient.LlmClient,

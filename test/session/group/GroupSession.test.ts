@@ -11,7 +11,7 @@ import { expectTypeOf } from "vitest"
 import * as AgentResponse from "../../../src/domain/AgentResponse.js"
 import { RunId, SessionId, TurnId, UserId } from "../../../src/domain/Ids.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as RunLog from "../../../src/observability/RunLog.js"
 import * as Step from "../../../src/observability/Step.js"
@@ -123,7 +123,7 @@ describe("GroupSession.fromConfig", () => {
     }).pipe(
       Effect.provide(
         Layer.provideMerge(
-          ModelRouter.layerDefault,
+          DefaultModelRouter.layerDefault,
           Layer.merge(
             sessions,
             TestModel.layer(() => '{"next": "bob"}')

@@ -4,7 +4,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as AgentResponse from "../../../src/domain/AgentResponse.js"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
@@ -20,7 +20,7 @@ const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 }
 const decides = (next: string): TestModel.Turn => ({ text: JSON.stringify({ next }), usage })
 
 const layer = (script: Parameters<typeof TestModel.layer>[0]) =>
-  Layer.provideMerge(Layer.provideMerge(ModelRouter.layerDefault, TestModel.layer(script)), sessions)
+  Layer.provideMerge(Layer.provideMerge(DefaultModelRouter.layerDefault, TestModel.layer(script)), sessions)
 
 const userOf = (request: LlmClient.LlmRequest): string => {
   const content = request.messages.at(-1)?.content

@@ -6,6 +6,7 @@ import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as ModelRouter from "../../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import type { LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import { LlmTimeoutError, LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as SkillModelRouter from "../../../src/skill/compose/SkillModelRouter.js"
@@ -38,7 +39,7 @@ const safe = SkillModelRouter.make("support", { description: "d", routes, fallba
 const says = (text: string) => ScriptedClient.make(() => Effect.succeed(ScriptedClient.response(text)))
 
 const through = (client: ScriptedClient.Scripted) => {
-  const service = ModelRouter.fromTable(client, new Map())
+  const service = DefaultModelRouter.fromTable(client, new Map())
   return <A, E>(effect: Effect.Effect<A, E, ModelRouter.ModelRouter>) =>
     Effect.provideService(effect, ModelRouter.ModelRouter, service).pipe(
       Effect.provide(Logger.remove(Logger.defaultLogger))
@@ -163,7 +164,7 @@ describe("SkillModelRouter", () => {
   it.effect("role and settings say who chooses", () =>
     Effect.gen(function* () {
       const [small, large] = [says(`{"route":"refund"}`), says(`{"route":"delivery"}`)]
-      const service = ModelRouter.fromTable(
+      const service = DefaultModelRouter.fromTable(
         small,
         new Map([["planning", { client: large, settings: { maxTokens: 7, temperature: 0.5 } }]])
       )

@@ -12,7 +12,9 @@ import * as Tracer from "effect/Tracer"
 import type { AgentEvent } from "../../../src/domain/AgentEvent.js"
 import { RunId } from "../../../src/domain/Ids.js"
 import * as ModelRouter from "../../../src/llm/ModelRouter.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../../src/llm/model/LlmError.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as Step from "../../../src/observability/Step.js"
@@ -89,7 +91,7 @@ describe("ModelBinding.bind", () => {
   it.effect("settings of the role win over the task's, those of a request over both", () =>
     Effect.gen(function* () {
       const small = TestModel.make(() => "small says")
-      const router = ModelRouter.layer({
+      const router = DefaultModelRouter.layer({
         roles: { critic: { client: small, settings: { temperature: 0.2, maxTokens: 20 } } }
       })
       yield* Effect.gen(function* () {
@@ -173,7 +175,7 @@ describe("ModelBinding.bind", () => {
           const model = yield* ModelBinding.bind(yield* task())
           yield* model.call({ messages }, { step: 1 })
         }).pipe(
-          Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, LlmClient.layer(client))),
+          Effect.provide(Layer.provideMerge(DefaultModelRouter.layerDefault, LlmGateway.layer(client))),
           Effect.provideService(Run.Run, run)
         )
       }

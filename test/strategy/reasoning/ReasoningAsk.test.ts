@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
-import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import { LlmContentPolicyError, LlmInvalidRequestError, LlmRateLimitError } from "../../../src/llm/model/LlmError.js"
 import * as PromptStep from "../../../src/prompt/template/PromptStep.js"
 import type * as Reasoning from "../../../src/strategy/definition/Reasoning.js"
@@ -428,7 +428,7 @@ describe("roles", () => {
       Effect.provide(
         Strategies.layer([]).pipe(
           Layer.provideMerge(Layer.empty),
-          Layer.merge(Layer.provideMerge(ModelRouter.layer({ roles }), LlmClient.layer(own)))
+          Layer.merge(Layer.provideMerge(DefaultModelRouter.layer({ roles }), LlmGateway.layer(own)))
         )
       )
     )

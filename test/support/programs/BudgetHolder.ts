@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { RunId, UserId } from "../../../src/domain/Ids.js"
+import * as DefaultGovernance from "../../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../../src/governance/Governance.js"
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
 import * as SqlCostLedger from "../../../src/persistence/governance/SqlCostLedger.js"
@@ -15,7 +16,7 @@ export interface Input {
 
 export const layer = (file: string) => {
   const ledger = SqlCostLedger.layerMigrated().pipe(Layer.provide(SqliteClient.layer({ file })))
-  return Governance.layerWith({ ledger, config: { monthlyBudget: 1, maxRequestCost: 1 } }).pipe(
+  return DefaultGovernance.layerWith({ ledger, config: { monthlyBudget: 1, maxRequestCost: 1 } }).pipe(
     Layer.provideMerge(CostEstimator.layerPrices({ m: { input: 1000, output: 1000 } }))
   )
 }

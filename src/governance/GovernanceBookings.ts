@@ -1,0 +1,145 @@
+/**
+ * Books what model calls used, and gives back what they did not.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Usage from "../domain/Usage.js"
+import type { Reservation, Settlement, TrackCost } from "./Governance.js"
+import { costOf, limitsOf, names, tokensOf } from "./GovernanceAmounts.js"
+import { type About, aboutOf, estimatorOf, orElse, record, softLimit, written } from "./GovernanceParts.js"
+import { adjustTokens, type Books, correctQuotas, UNTRACKED } from "./GovernanceReservations.js"
+import * as CostLedger from "./store/CostLedger.js"
+import type { GovernancePersistenceError } from "./store/GovernanceError.js"
+import * as GovernanceMetrics from "./store/GovernanceMetrics.js"
+
+/**
+ * Warns when this booking took a month past its soft limit. Bookings are serialized, so exactly one of them does.
+ */
+const crossings = (
+  { parts }: Books,
+  bookings: ReadonlyArray<CostLedger.Booking>,
+  about: About
+): Effect.Effect<void> => {
+  const { config } = parts.rules()
+  const month = bookings[bookings.length - 1]
+  if (config.softLimitPct === undefined || month === undefined) return Effect.void
+  const limits = limitsOf(config).month
+  let warnings: Effect.Effect<void> = Effect.void
+  for (const unit of ["nanoUsd", "tokens"] as const) {
+    const limit = limits[unit]
+    if (limit === undefined) continue
+    const used = month.balance.spent[unit]
+    const soft = limit * config.softLimitPct
+    if (used < soft || used - month.booked[unit] >= soft) continue
+    const shown = unit === "nanoUsd" ? CostLedger.toUsd : (tokens: number) => tokens
+    warnings = Effect.zipRight(
+      warnings,
+      softLimit(
+        parts,
+        { budget: names.month[unit], account: month.account, limit: shown(limit), used: shown(used) },
+        about
+      )
+    )
+  }
+  return warnings
+}
+
+const booked = (
+  books: Books,
+  bookings: ReadonlyArray<CostLedger.Booking>,
+  about: About,
+  call: {
+    readonly amount: CostLedger.Amount
+    readonly cost: number | undefined
+    readonly latencyMs?: number | undefined
+    readonly estimatedTokens?: number | undefined
+  }
+): Effect.Effect<void> => {
+  const { parts } = books
+  GovernanceMetrics.booked(CostLedger.toUsd(call.amount.nanoUsd), call.amount.tokens)
+  const audited = record(parts, () => ({
+    eventType: "llm_call",
+    ...aboutOf(about),
+    tokens: call.amount.tokens,
+    ...(call.cost === undefined ? {} : { cost: call.cost }),
+    ...(call.latencyMs === undefined ? {} : { latencyMs: call.latencyMs }),
+    ...(call.estimatedTokens === undefined ? {} : { metadata: { estimatedTokens: call.estimatedTokens } })
+  }))
+  return Effect.zipRight(Effect.zipRight(written(parts), crossings(books, bookings, about)), audited)
+}
+
+/** Whom a settlement is about: the model that answered, or else the one reserved for. */
+const answeredBy = (reservation: Reservation, settlement: Settlement | undefined): About => {
+  const { agent, runId, tenantId, userId } = reservation
+  return {
+    runId,
+    agent,
+    userId,
+    tenantId,
+    provider: settlement?.provider ?? reservation.provider,
+    model: settlement?.model ?? reservation.model
+  }
+}
+
+export const settle = (
+  books: Books,
+  reservation: Reservation,
+  usage: Usage.Usage,
+  settlement: Settlement | undefined
+): Effect.Effect<void, GovernancePersistenceError> =>
+  Effect.uninterruptible(
+    Effect.gen(function* () {
+      if (reservation.id === UNTRACKED) return
+      const { leases, parts } = books
+      const { audit, ledger } = parts
+      const estimator = yield* estimatorOf(parts)
+      const answered = answeredBy(reservation, settlement)
+      const cost = costOf(estimator, answered, reservation, usage, settlement)
+      const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
+      const ended = leases.end(reservation.id)
+      // A hold that could not be renewed in time, or whose run ended first, is gone. Its call used the amount anyway.
+      const settled = Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
+        bookings === undefined && ended !== undefined ? ledger.book(ended.accounts, amount) : Effect.succeed(bookings)
+      )
+      const bookings = yield* orElse(parts, "settle", settled, undefined)
+      if (bookings === undefined) return
+      if (ended?.isReleased !== true) GovernanceMetrics.reserved(-1)
+      yield* adjustTokens(books, reservation, amount.tokens)
+      yield* correctQuotas(books, reservation, { tokens: amount.tokens, ...(cost === undefined ? {} : { cost }) })
+      const now = audit.enabled === false ? 0 : yield* Clock.currentTimeMillis
+      const latencyMs = reservation.at === undefined ? undefined : Math.max(0, now - reservation.at)
+      const { estimatedTokens } = usage
+      yield* booked(books, bookings, answered, { amount, cost, latencyMs, estimatedTokens })
+    })
+  )
+
+export const refund = (books: Books, reservation: Reservation): Effect.Effect<void, GovernancePersistenceError> =>
+  Effect.uninterruptible(
+    Effect.gen(function* () {
+      if (reservation.id === UNTRACKED) return
+      const { leases, parts } = books
+      const isReleased = leases.end(reservation.id)?.isReleased === true
+      const isOpen = yield* orElse(parts, "refund", parts.ledger.release(reservation.id), false)
+      if (!isOpen && !isReleased) return
+      if (isOpen) GovernanceMetrics.reserved(-1)
+      yield* adjustTokens(books, reservation, 0)
+      yield* correctQuotas(books, reservation, { model_calls: 0, tokens: 0, cost: 0 })
+      yield* written(parts)
+    })
+  )
+
+export const trackCost = (books: Books, tracked: TrackCost): Effect.Effect<void, GovernancePersistenceError> =>
+  Effect.uninterruptible(
+    Effect.gen(function* () {
+      const { monthAccount, parts } = books
+      if (!parts.rules().config.enabled) return
+      const amount = CostLedger.amount({ usd: tracked.cost, tokens: Usage.total(tracked.usage) })
+      const account = monthAccount(tracked.userId, yield* Clock.currentTimeMillis)
+      const bookings = yield* orElse(parts, "track", parts.ledger.book([account], amount), undefined)
+      if (bookings === undefined) return
+      yield* booked(books, bookings, { userId: tracked.userId, model: tracked.model }, { amount, cost: tracked.cost })
+    })
+  )
