@@ -7,12 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
-import { GuardPipeline, InjectionGuard, PiiGuard, SecretGuard, UnicodeGuard } from "effect-lexigram/guard"
+import { DefaultGuardPipeline, InjectionGuard, PiiGuard, SecretGuard, UnicodeGuard } from "effect-lexigram/guard"
 import { TestModel } from "effect-lexigram/testing"
 
 const guards = Layer.unwrapEffect(
   Effect.map(PiiGuard.make({ entities: ["EMAIL", "PHONE", "CREDIT_CARD"] }), (pii) =>
-    GuardPipeline.layerGuards([UnicodeGuard.make(), InjectionGuard.make(), pii, SecretGuard.make()])
+    DefaultGuardPipeline.layerGuards([UnicodeGuard.make(), InjectionGuard.make(), pii, SecretGuard.make()])
   )
 )
 

@@ -104,6 +104,13 @@ export * as CacheBackend from "./llm/CacheBackend.js"
 export * as CostEstimator from "./llm/model/CostEstimator.js"
 
 /**
+ * A model router over a table of roles.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultModelRouter from "./llm/DefaultModelRouter.js"
+
+/**
  * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names
  * the family.
  *
@@ -187,6 +194,13 @@ export * as LlmClient from "./llm/model/LlmClient.js"
  * @since 0.1.0
  */
 export * as LlmError from "./llm/model/LlmError.js"
+
+/**
+ * Model calls through the client in context, and layers of clients whose calls pass the `CallGate`.
+ *
+ * @since 0.1.0
+ */
+export * as LlmGateway from "./llm/model/LlmGateway.js"
 
 /**
  * How many model calls may run at once, and how many requests and tokens may go out in any minute.

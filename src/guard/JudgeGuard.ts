@@ -285,10 +285,10 @@ const guard = <R>(
  *
  * @example
  * ```ts
- * import { GuardPipeline, InjectionGuard, JudgeGuard } from "effect-lexigram/guard"
+ * import { DefaultGuardPipeline, InjectionGuard, JudgeGuard } from "effect-lexigram/guard"
  *
  * // The heuristics first: what they block costs no call.
- * const guards = GuardPipeline.layerGuards([
+ * const guards = DefaultGuardPipeline.layerGuards([
  *   InjectionGuard.make(),
  *   JudgeGuard.make({ kind: "injection" }),
  *   JudgeGuard.make({ kind: "toxicity", stages: ["output"], threshold: 0.8 })

@@ -1,4 +1,11 @@
 /**
+ * Asks guards in order or all at once, and opens windows on texts being written.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultGuardPipeline from "./pipeline/DefaultGuardPipeline.js"
+
+/**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
@@ -136,3 +143,10 @@ export * as TopicGuard from "./TopicGuard.js"
  * @since 0.1.0
  */
 export * as UnicodeGuard from "./UnicodeGuard.js"
+
+/**
+ * Guards that find things at places of a text, and the result that findings come to.
+ *
+ * @since 0.1.0
+ */
+export * as WindowGuard from "./pipeline/WindowGuard.js"

@@ -21,6 +21,13 @@ export * as CallMeter from "./model/CallMeter.js"
 export * as CostEstimator from "./model/CostEstimator.js"
 
 /**
+ * A model router over a table of roles.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultModelRouter from "./DefaultModelRouter.js"
+
+/**
  * Texts as vectors.
  *
  * @since 0.1.0
@@ -81,6 +88,13 @@ export * as LlmClient from "./model/LlmClient.js"
  * @since 0.1.0
  */
 export * as LlmError from "./model/LlmError.js"
+
+/**
+ * Model calls through the client in context, and layers of clients whose calls pass the `CallGate`.
+ *
+ * @since 0.1.0
+ */
+export * as LlmGateway from "./model/LlmGateway.js"
 
 /**
  * How many model calls may run at once, and how many requests and tokens may go out in any minute.

@@ -160,10 +160,10 @@ const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.D
  * @example
  * ```ts
  * import * as Effect from "effect/Effect"
- * import { LlmClient } from "effect-lexigram"
+ * import { LlmClient, LlmGateway } from "effect-lexigram"
  * import { OfflineModel } from "effect-lexigram/offline"
  *
- * const program = LlmClient.complete({ messages: [{ role: "user", content: "My name is Ada. What is my name?" }] })
+ * const program = LlmGateway.complete({ messages: [{ role: "user", content: "My name is Ada. What is my name?" }] })
  *
  * Effect.runPromise(program.pipe(Effect.provide(OfflineModel.layer()), Effect.map(LlmClient.text))).then(console.log)
  * ```

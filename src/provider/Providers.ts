@@ -254,10 +254,10 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
- * import { LlmClient } from "effect-lexigram"
+ * import { LlmClient, LlmGateway } from "effect-lexigram"
  * import { Providers } from "effect-lexigram/provider"
  *
- * const program = LlmClient.complete({ messages: [{ role: "user", content: "Hello" }] }).pipe(
+ * const program = LlmGateway.complete({ messages: [{ role: "user", content: "Hello" }] }).pipe(
  *   Effect.map(LlmClient.text),
  *   Effect.provide(Providers.layerConfig.pipe(Layer.provide(FetchHttpClient.layer)))
  * )

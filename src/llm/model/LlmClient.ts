@@ -8,13 +8,8 @@
 import type * as Prompt from "@effect/ai/Prompt"
 import type * as Response from "@effect/ai/Response"
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import type * as Stream from "effect/Stream"
-import * as ReaderTimeout from "../../domain/ReaderTimeout.js"
+import type * as Effect from "effect/Effect"
 import type * as Usage from "../../domain/Usage.js"
-import * as EventSink from "../../internal/fiber/EventSink.js"
-import * as CallGate from "./CallGate.js"
 import type { LlmError } from "./LlmError.js"
 import type { ModelSettings } from "./ModelSettings.js"
 
@@ -258,57 +253,6 @@ export interface Service {
  * @category tags
  */
 export class LlmClient extends Context.Tag("effect-lexigram/llm/LlmClient")<LlmClient, Service>() {}
-
-/**
- * A layer of a ready service.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layer = (service: Service): Layer.Layer<LlmClient> => Layer.succeed(LlmClient, CallGate.wrap(service))
-
-/**
- * Wraps the client below: what every wrapper of this folder is made of.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerWrapped = <R = never>(
-  wrap: (inner: Service) => Effect.Effect<Service, never, R>
-): Layer.Layer<LlmClient, never, LlmClient | R> =>
-  Layer.effect(LlmClient, Effect.map(Effect.flatMap(LlmClient, wrap), CallGate.wrap))
-
-/**
- * One model call through the client in context.
- *
- * @since 0.1.0
- * @category accessors
- */
-export const complete = (
-  request: LlmRequest,
-  options?: CompleteOptions | undefined
-): Effect.Effect<LlmResponse, LlmError, LlmClient> =>
-  Effect.flatMap(LlmClient, (client) => CallGate.wrap(client).complete(request, options))
-
-const source = { capacity: 64, patience: ReaderTimeout.current }
-
-/**
- * One model call as a Stream of its parts. Stopping the stream cancels the request, and so does a reader that takes
- * longer than `ReaderTimeout`.
- *
- * @since 0.1.0
- * @category accessors
- */
-export const stream = (
-  request: LlmRequest
-): Stream.Stream<LlmPart, LlmError | ReaderTimeout.ReaderTimeoutError, LlmClient> =>
-  EventSink.stream<LlmPart, LlmError | ReaderTimeout.ReaderTimeoutError, LlmClient>(source, (sink) => {
-    const onParts: OnParts = (parts) => {
-      for (const part of parts) sink.push(part)
-      return sink.settle() ?? Effect.void
-    }
-    return sink.attended(complete(request, { onParts }))
-  })
 
 /**
  * All text of an answer, joined.

@@ -1,0 +1,115 @@
+/**
+ * A model router over a table of roles.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ModelRouter from "./ModelRouter.js"
+import * as CallGate from "./model/CallGate.js"
+import * as LlmClient from "./model/LlmClient.js"
+import * as ModelSettings from "./model/ModelSettings.js"
+
+/**
+ * A role without `client` is the default client with those settings. A layer that needs an `LlmClient` itself (a
+ * wrapper) gets the default one.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RoleOptions<E = never, R = never> {
+  readonly client?: LlmClient.Service | Layer.Layer<LlmClient.LlmClient, E, R> | undefined
+  readonly settings?: ModelSettings.ModelSettings | undefined
+}
+
+type ClientError<Options> = Options extends { readonly client: Layer.Layer<any, infer E, any> } ? E : never
+type ClientContext<Options> = Options extends { readonly client: Layer.Layer<any, any, infer R> } ? R : never
+
+/**
+ * A router over a table; roles that are not in it are the default client.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromTable = (
+  fallback: LlmClient.Service,
+  table: ReadonlyMap<string, ModelRouter.Resolved>
+): ModelRouter.Service => {
+  const standard: Effect.Effect<ModelRouter.Resolved> = Effect.succeed({
+    client: CallGate.wrap(fallback),
+    settings: ModelSettings.empty,
+    isDefault: true
+  })
+  const resolved = new Map(
+    Array.from(
+      table,
+      ([role, value]) => [role, Effect.succeed({ ...value, client: CallGate.wrap(value.client) })] as const
+    )
+  )
+  return { resolve: (role) => resolved.get(role) ?? standard }
+}
+
+/**
+ * What a role with a client of its own resolves to: calls name that client's model unless the settings name another.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const ownClient = (
+  client: LlmClient.Service,
+  settings: ModelSettings.ModelSettings | undefined
+): ModelRouter.Resolved => ({
+  client,
+  settings: ModelSettings.merge(client.model === undefined ? ModelSettings.empty : { model: client.model }, settings)
+})
+
+/**
+ * Every role is the default client.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerDefault: Layer.Layer<ModelRouter.ModelRouter, never, LlmClient.LlmClient> = Layer.effect(
+  ModelRouter.ModelRouter,
+  Effect.map(LlmClient.LlmClient, (client) => fromTable(client, new Map()))
+)
+
+/**
+ * Builds the client of each role once, when the layer is built, and one layer that several roles share once for all of
+ * them; they close with the layer.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <const Roles extends { readonly [role: string]: RoleOptions<any, any> }>(options: {
+  readonly roles: Roles
+}): Layer.Layer<
+  ModelRouter.ModelRouter,
+  ClientError<Roles[keyof Roles]>,
+  LlmClient.LlmClient | ClientContext<Roles[keyof Roles]>
+> =>
+  Layer.scoped(
+    ModelRouter.ModelRouter,
+    Effect.gen(function* () {
+      const fallback = yield* LlmClient.LlmClient
+      const scope = yield* Effect.scope
+      const memoMap = yield* Layer.makeMemoMap
+      const table = new Map<string, ModelRouter.Resolved>()
+      for (const [role, { client, settings }] of Object.entries(options.roles)) {
+        const built = Layer.isLayer(client)
+          ? Context.get(
+              yield* Layer.buildWithMemoMap(client as Layer.Layer<LlmClient.LlmClient, any, any>, memoMap, scope),
+              LlmClient.LlmClient
+            )
+          : (client as LlmClient.Service | undefined)
+        table.set(
+          role,
+          built === undefined
+            ? { client: fallback, settings: settings ?? ModelSettings.empty }
+            : ownClient(built, settings)
+        )
+      }
+      return fromTable(fallback, table)
+    })
+  )
