@@ -60,6 +60,23 @@ export const number = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
 
 /**
+ * The part that names an answer and its model; `undefined` where the answer names neither.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const metadataPart = (answer: Json): LlmPart | undefined => {
+  const id = string(answer.id)
+  const model = string(answer.model)
+  if (id === undefined && model === undefined) return undefined
+  return {
+    type: "response-metadata",
+    ...(id === undefined ? {} : { id }),
+    ...(model === undefined ? {} : { modelId: model })
+  }
+}
+
+/**
  * The objects of a list; none where there is no list.
  *
  * @since 0.1.0

@@ -33,42 +33,28 @@ interface Block {
   closed: boolean
 }
 
-/**
- * A decoder for one answer.
- *
- * Thinking carries its signature, and blocks the provider's own tools made carry the whole block, so that the next
- * request can show them again. `output` names the tool that stands for JSON output: its input is then the text of the
- * answer.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make = (options?: { readonly output?: string | undefined } | undefined): WireDecoder => {
-  const blocks = new Map<number, Block>()
-  const names = new Map<string, string>()
-  const usage: Record<string, number> = {}
-  const raw: { input?: number; read?: number; written?: number } = {}
-  let parts: Array<LlmPart> = []
-  let stopReason: string | undefined
-  let stopSequence: string | undefined
-  let hasOutput = false
-  let calls = 0
-  let sources = 0
-  let finished = false
-  let told: Usage.Usage | undefined
+class AnthropicDecoder implements WireDecoder {
+  private readonly blocks = new Map<number, Block>()
+  private readonly names = new Map<string, string>()
+  private readonly usage: Record<string, number> = {}
+  private readonly raw: { input?: number; read?: number; written?: number } = {}
+  private parts: Array<LlmPart> = []
+  private stopReason: string | undefined
+  private stopSequence: string | undefined
+  private hasOutput = false
+  private calls = 0
+  private sources = 0
+  private finished = false
+  private told: Usage.Usage | undefined
 
-  const describe = (message: Json) => {
-    const id = Wire.string(message.id)
-    const model = Wire.string(message.model)
-    if (id === undefined && model === undefined) return
-    parts.push({
-      type: "response-metadata",
-      ...(id === undefined ? {} : { id }),
-      ...(model === undefined ? {} : { modelId: model })
-    })
+  constructor(private readonly options: { readonly output?: string | undefined } | undefined) {}
+
+  private describe(message: Json) {
+    const part = Wire.metadataPart(message)
+    if (part !== undefined) this.parts.push(part)
   }
 
-  const count = (value: unknown) => {
+  private count(value: unknown) {
     const given = Wire.record(value)
     if (given === undefined) return
     const input = Wire.number(given.input_tokens)
@@ -76,30 +62,31 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
     const read = Wire.number(given.cache_read_input_tokens)
     const written = Wire.number(given.cache_creation_input_tokens)
     const thinking = Wire.number(Wire.record(given.output_tokens_details)?.thinking_tokens)
-    if (input !== undefined) raw.input = input
-    if (read !== undefined) raw.read = read
-    if (written !== undefined) raw.written = written
-    if (output !== undefined) usage.outputTokens = output
-    if (thinking !== undefined) usage.reasoningTokens = thinking
-    if (raw.input !== undefined) {
+    if (input !== undefined) this.raw.input = input
+    if (read !== undefined) this.raw.read = read
+    if (written !== undefined) this.raw.written = written
+    if (output !== undefined) this.usage.outputTokens = output
+    if (thinking !== undefined) this.usage.reasoningTokens = thinking
+    if (this.raw.input !== undefined) {
       // Anthropic counts cached tokens apart from the input, the port as a part of it.
-      usage.inputTokens = raw.input + (raw.read ?? 0) + (raw.written ?? 0)
-      if (usage.outputTokens !== undefined) usage.totalTokens = usage.inputTokens + usage.outputTokens
+      this.usage.inputTokens = this.raw.input + (this.raw.read ?? 0) + (this.raw.written ?? 0)
+      if (this.usage.outputTokens !== undefined)
+        this.usage.totalTokens = this.usage.inputTokens + this.usage.outputTokens
     }
-    if (raw.read !== undefined) usage.cachedInputTokens = raw.read
-    if (raw.written !== undefined) usage.cacheWriteTokens = raw.written
-    told = { ...usage }
+    if (this.raw.read !== undefined) this.usage.cachedInputTokens = this.raw.read
+    if (this.raw.written !== undefined) this.usage.cacheWriteTokens = this.raw.written
+    this.told = { ...this.usage }
   }
 
-  const cite = (value: unknown) => {
+  private cite(value: unknown) {
     const citation = Wire.record(value)
     const url = Wire.string(citation?.url)
     if (citation === undefined || url === undefined) return
     const encryptedIndex = Wire.string(citation.encrypted_index)
-    parts.push({
+    this.parts.push({
       type: "source",
       sourceType: "url",
-      id: `source-${sources++}`,
+      id: `source-${this.sources++}`,
       url,
       title: Wire.string(citation.title) ?? url,
       ...(encryptedIndex === undefined
@@ -112,15 +99,18 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
     })
   }
 
-  // Words before the call that stands for JSON output are no part of it; whether that call comes is known only at the
-  // end.
-  const isHeld = options?.output !== undefined
+  /** Text before the call that stands for JSON output is not part of it, and only the end tells whether it comes. */
+  private isHeld(): boolean {
+    return this.options?.output !== undefined
+  }
 
-  const isOutput = (block: Json): boolean => options?.output !== undefined && block.name === options.output
+  private isOutput(block: Json): boolean {
+    return this.options?.output !== undefined && block.name === this.options.output
+  }
 
-  const text = (type: "text" | "reasoning", id: string, value: string, metadata?: Json) => {
+  private text(type: "text" | "reasoning", id: string, value: string, metadata?: Json) {
     if (value === "" && metadata === undefined) return
-    parts.push({
+    this.parts.push({
       type: `${type}-delta`,
       id,
       delta: value,
@@ -128,90 +118,94 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
     } as LlmPart)
   }
 
-  const begin = (index: number, block: Json) => {
+  private begin(index: number, block: Json) {
     const id = String(index)
-    blocks.set(index, { start: block, texts: [], closed: false })
+    this.blocks.set(index, { start: block, texts: [], closed: false })
     switch (block.type) {
       case "text": {
         const value = Wire.string(block.text) ?? ""
-        if (isHeld) return void blocks.get(index)?.texts.push(value)
-        parts.push({ type: "text-start", id })
-        text("text", id, value)
-        if (Array.isArray(block.citations)) block.citations.forEach(cite)
+        if (this.isHeld()) return void this.blocks.get(index)?.texts.push(value)
+        this.parts.push({ type: "text-start", id })
+        this.text("text", id, value)
+        if (Array.isArray(block.citations)) block.citations.forEach((value) => void this.cite(value))
         return
       }
       case "thinking": {
-        parts.push({ type: "reasoning-start", id })
-        text("reasoning", id, Wire.string(block.thinking) ?? "")
+        this.parts.push({ type: "reasoning-start", id })
+        this.text("reasoning", id, Wire.string(block.thinking) ?? "")
         const signature = Wire.string(block.signature)
-        if (signature !== undefined && signature !== "") text("reasoning", id, "", { type: "thinking", signature })
+        if (signature !== undefined && signature !== "") this.text("reasoning", id, "", { type: "thinking", signature })
         return
       }
       case "redacted_thinking": {
         const metadata = { type: "redacted_thinking", redactedData: Wire.string(block.data) ?? "" }
-        parts.push({ type: "reasoning-start", id, metadata: { anthropic: metadata } as never })
+        this.parts.push({ type: "reasoning-start", id, metadata: { anthropic: metadata } as never })
         return
       }
       case "tool_use": {
         const callId = Wire.string(block.id)
         const name = Wire.string(block.name)
-        if (isOutput(block)) {
-          if (!hasOutput) parts.push({ type: "text-start", id })
+        if (this.isOutput(block)) {
+          if (!this.hasOutput) this.parts.push({ type: "text-start", id })
         } else if (callId !== undefined && name !== undefined) {
-          parts.push({ type: "tool-params-start", id: callId, name })
+          this.parts.push({ type: "tool-params-start", id: callId, name })
         }
         return
       }
     }
   }
 
-  const delta = (index: number, value: Json) => {
+  private delta(index: number, value: Json) {
     const id = String(index)
-    const block = blocks.get(index)
+    const block = this.blocks.get(index)
     switch (value.type) {
       case "text_delta":
-        if (block === undefined) begin(index, { type: "text" })
-        if (isHeld) return void blocks.get(index)?.texts.push(Wire.string(value.text) ?? "")
-        return text("text", id, Wire.string(value.text) ?? "")
+        if (block === undefined) this.begin(index, { type: "text" })
+        if (this.isHeld()) return void this.blocks.get(index)?.texts.push(Wire.string(value.text) ?? "")
+        return this.text("text", id, Wire.string(value.text) ?? "")
       case "thinking_delta":
-        if (block === undefined) begin(index, { type: "thinking" })
-        return text("reasoning", id, Wire.string(value.thinking) ?? "")
+        if (block === undefined) this.begin(index, { type: "thinking" })
+        return this.text("reasoning", id, Wire.string(value.thinking) ?? "")
       case "signature_delta":
-        return text("reasoning", id, "", { type: "thinking", signature: Wire.string(value.signature) ?? "" })
+        return this.text("reasoning", id, "", { type: "thinking", signature: Wire.string(value.signature) ?? "" })
       case "citations_delta":
-        return cite(value.citation)
+        return this.cite(value.citation)
       case "input_json_delta": {
         const json = Wire.string(value.partial_json) ?? ""
         if (block === undefined || json === "") return
         block.texts.push(json)
         const callId = Wire.string(block.start.id)
         if (block.start.type !== "tool_use" || callId === undefined) return
-        if (!isOutput(block.start)) parts.push({ type: "tool-params-delta", id: callId, delta: json })
-        else if (!hasOutput) text("text", id, json)
+        if (!this.isOutput(block.start)) this.parts.push({ type: "tool-params-delta", id: callId, delta: json })
+        else if (!this.hasOutput) this.text("text", id, json)
         return
       }
     }
   }
 
-  const input = (block: Block): unknown =>
-    block.texts.length > 0 ? Wire.parameters(block.texts.join("")) : (block.start.input ?? {})
+  private input(block: Block): unknown {
+    return block.texts.length > 0 ? Wire.parameters(block.texts.join("")) : (block.start.input ?? {})
+  }
 
-  const toolUse = (id: string, block: Block) => {
+  private toolUse(id: string, block: Block) {
     const callId = Wire.string(block.start.id)
     const name = Wire.string(block.start.name)
-    if (isOutput(block.start)) {
+    if (this.isOutput(block.start)) {
       // One answer was asked for: a second one would only spoil the JSON of the first.
-      if (hasOutput) return
-      hasOutput = true
-      if (block.texts.length === 0) text("text", id, JSON.stringify(input(block)))
-      parts.push({ type: "text-end", id })
+      if (this.hasOutput) return
+      this.hasOutput = true
+      if (block.texts.length === 0) this.text("text", id, JSON.stringify(this.input(block)))
+      this.parts.push({ type: "text-end", id })
     } else if (callId !== undefined && name !== undefined) {
-      calls++
-      parts.push({ type: "tool-params-end", id: callId }, { type: "tool-call", id: callId, name, params: input(block) })
+      this.calls++
+      this.parts.push(
+        { type: "tool-params-end", id: callId },
+        { type: "tool-call", id: callId, name, params: this.input(block) }
+      )
     }
   }
 
-  const executed = (block: Block) => {
+  private executed(block: Block) {
     const start = block.start
     const type = Wire.string(start.type) ?? ""
     const given = Wire.string(start.name) ?? type
@@ -219,10 +213,10 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
       const id = Wire.string(start.id)
       if (id === undefined) return
       const name = executedNames.get(given) ?? given
-      const params = input(block)
-      names.set(id, name)
+      const params = this.input(block)
+      this.names.set(id, name)
       const metadata = { anthropic: { block: { ...start, input: params } } } as never
-      parts.push({ type: "tool-call", id, name, params, providerExecuted: true, metadata })
+      this.parts.push({ type: "tool-call", id, name, params, providerExecuted: true, metadata })
       return
     }
     const id = Wire.string(start.tool_use_id)
@@ -230,10 +224,10 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
     const content = start.content ?? null
     const contentType = Wire.string(Wire.record(content)?.type) ?? ""
     const tool = type.slice(0, -"_tool_result".length)
-    parts.push({
+    this.parts.push({
       type: "tool-result",
       id,
-      name: names.get(id) ?? executedNames.get(tool) ?? tool,
+      name: this.names.get(id) ?? executedNames.get(tool) ?? tool,
       isFailure: start.is_error === true || contentType.endsWith("_error"),
       result: content,
       providerExecuted: true,
@@ -241,106 +235,127 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
     })
   }
 
-  const end = (index: number) => {
+  private end(index: number) {
     const id = String(index)
-    const block = blocks.get(index)
+    const block = this.blocks.get(index)
     if (block === undefined || block.closed) return
     block.closed = true
     switch (block.start.type) {
       case "text":
-        return isHeld ? undefined : void parts.push({ type: "text-end", id })
+        return this.isHeld() ? undefined : void this.parts.push({ type: "text-end", id })
       case "thinking":
       case "redacted_thinking":
-        return void parts.push({ type: "reasoning-end", id })
+        return void this.parts.push({ type: "reasoning-end", id })
       case "tool_use":
-        return toolUse(id, block)
+        return this.toolUse(id, block)
       default:
-        return executed(block)
+        return this.executed(block)
     }
   }
 
-  const finish = () => {
-    if (finished) return
-    finished = true
-    for (const index of blocks.keys()) end(index)
-    if (isHeld && !hasOutput) {
-      for (const [index, block] of blocks) {
+  private finish() {
+    if (this.finished) return
+    this.finished = true
+    for (const index of this.blocks.keys()) this.end(index)
+    if (this.isHeld() && !this.hasOutput) {
+      for (const [index, block] of this.blocks) {
         if (block.start.type !== "text") continue
-        parts.push({ type: "text-start", id: String(index) })
-        text("text", String(index), block.texts.join(""))
-        parts.push({ type: "text-end", id: String(index) })
+        this.parts.push({ type: "text-start", id: String(index) })
+        this.text("text", String(index), block.texts.join(""))
+        this.parts.push({ type: "text-end", id: String(index) })
       }
     }
-    const known = stopReason === undefined ? undefined : (finishReasons.get(stopReason) ?? "unknown")
+    const known = this.stopReason === undefined ? undefined : (finishReasons.get(this.stopReason) ?? "unknown")
     const reason: FinishReason =
-      known === undefined ? (calls > 0 ? "tool-calls" : "stop") : known === "tool-calls" && calls === 0 ? "stop" : known
-    parts.push({
+      known === undefined
+        ? this.calls > 0
+          ? "tool-calls"
+          : "stop"
+        : known === "tool-calls" && this.calls === 0
+          ? "stop"
+          : known
+    this.parts.push({
       type: "finish",
       reason,
-      usage,
-      ...(stopSequence === undefined ? {} : { metadata: { anthropic: { stopSequence } } as never })
+      usage: this.usage,
+      ...(this.stopSequence === undefined
+        ? {}
+        : { metadata: { anthropic: { stopSequence: this.stopSequence } } as never })
     })
   }
 
-  const stop = (value: unknown) => {
+  private stop(value: unknown) {
     const given = Wire.record(value)
-    stopReason = Wire.string(given?.stop_reason) ?? stopReason
-    stopSequence = Wire.string(given?.stop_sequence) ?? stopSequence
+    this.stopReason = Wire.string(given?.stop_reason) ?? this.stopReason
+    this.stopSequence = Wire.string(given?.stop_sequence) ?? this.stopSequence
   }
 
-  const taken = (failure?: string): Decoded => {
-    const result: Decoded = told === undefined ? { parts, failure } : { parts, failure, usage: told }
-    parts = []
-    told = undefined
+  private taken(failure?: string): Decoded {
+    const result: Decoded =
+      this.told === undefined ? { parts: this.parts, failure } : { parts: this.parts, failure, usage: this.told }
+    this.parts = []
+    this.told = undefined
     return result
   }
 
-  const step = (event: Json) => {
+  private step(event: Json) {
     const index = Wire.number(event.index) ?? 0
     switch (event.type) {
       case "message_start": {
         const message = Wire.record(event.message) ?? {}
-        describe(message)
-        return count(message.usage)
+        this.describe(message)
+        return this.count(message.usage)
       }
       case "content_block_start":
-        return begin(index, Wire.record(event.content_block) ?? {})
+        return this.begin(index, Wire.record(event.content_block) ?? {})
       case "content_block_delta":
-        return delta(index, Wire.record(event.delta) ?? {})
+        return this.delta(index, Wire.record(event.delta) ?? {})
       case "content_block_stop":
-        return end(index)
+        return this.end(index)
       case "message_delta":
-        stop(event.delta)
-        return count(event.usage)
+        this.stop(event.delta)
+        return this.count(event.usage)
       case "message_stop":
-        return finish()
+        return this.finish()
     }
   }
 
-  return {
-    event: (event) => {
-      const known = Wire.record(event)
-      if (known === undefined) return { parts: [] }
-      if (known.type === "error" || (known.type === undefined && known.error !== undefined)) {
-        return taken(Wire.failure(known))
-      }
-      step(known)
-      return taken()
-    },
-    body: (body) => {
-      const message = Wire.record(body)
-      if (message === undefined) return { parts: [] }
-      if (message.type === "error" || Wire.record(message.error) !== undefined) return taken(Wire.failure(message))
-      if (!Array.isArray(message.content)) return { parts: [] }
-      describe(message)
-      count(message.usage)
-      stop(message)
-      Wire.records(message.content).forEach((block, index) => {
-        begin(index, block)
-        end(index)
-      })
-      finish()
-      return taken()
+  event(event: unknown): Decoded {
+    const known = Wire.record(event)
+    if (known === undefined) return { parts: [] }
+    if (known.type === "error" || (known.type === undefined && known.error !== undefined)) {
+      return this.taken(Wire.failure(known))
     }
+    this.step(known)
+    return this.taken()
+  }
+
+  body(body: unknown): Decoded {
+    const message = Wire.record(body)
+    if (message === undefined) return { parts: [] }
+    if (message.type === "error" || Wire.record(message.error) !== undefined) return this.taken(Wire.failure(message))
+    if (!Array.isArray(message.content)) return { parts: [] }
+    this.describe(message)
+    this.count(message.usage)
+    this.stop(message)
+    Wire.records(message.content).forEach((block, index) => {
+      this.begin(index, block)
+      this.end(index)
+    })
+    this.finish()
+    return this.taken()
   }
 }
+
+/**
+ * A decoder for one answer.
+ *
+ * Thinking carries its signature, and blocks the provider's own tools made carry the whole block, so that the next
+ * request can show them again. `output` names the tool that stands for JSON output: its input is then the text of the
+ * answer.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: { readonly output?: string | undefined } | undefined): WireDecoder =>
+  new AnthropicDecoder(options)

@@ -95,6 +95,202 @@ const textOf = (value: unknown): string => {
 
 const dataUrl = /^data:([^;,]{1,100});base64,/
 
+class ChatCompletionsDecoder implements Decoder {
+  private readonly calls: ChatCompletionsToolCalls.ToolCalls
+  private block: "text" | "reasoning" | undefined
+  private blocks = 0
+  private announced = false
+  private reason: FinishReason | undefined
+  private refused = false
+  private content = false
+  private reported: Usage.Usage = {}
+  private field: ChatCompletionsReasoning.Field | undefined
+  private details: Array<Json> = []
+  private readonly sources = new Map<string, string>()
+
+  constructor(private readonly options: { readonly provider: string }) {
+    this.calls = ChatCompletionsToolCalls.make(options)
+  }
+
+  private close(into: Array<LlmPart>) {
+    if (this.block === undefined) return
+    const id = String(this.blocks - 1)
+    if (this.block === "text") into.push({ type: "text-end", id })
+    else {
+      const metadata =
+        this.field === undefined && this.details.length === 0
+          ? {}
+          : {
+              metadata: ChatCompletionsReasoning.metadata(this.options.provider, {
+                field: this.field,
+                details: this.details
+              })
+            }
+      into.push({ type: "reasoning-end", id, ...metadata })
+      this.details = []
+      this.field = undefined
+    }
+    this.block = undefined
+  }
+
+  private open(type: "text" | "reasoning", into: Array<LlmPart>) {
+    if (this.block === type) return
+    this.close(into)
+    this.block = type
+    into.push({ type: `${type}-start`, id: String(this.blocks++) })
+  }
+
+  private text(delta: string, into: Array<LlmPart>) {
+    if (delta === "") return
+    this.content = true
+    this.open("text", into)
+    into.push({ type: "text-delta", id: String(this.blocks - 1), delta })
+  }
+
+  private reasoning(delta: string, into: Array<LlmPart>, from?: ChatCompletionsReasoning.Field) {
+    if (delta === "") return
+    this.content = true
+    this.open("reasoning", into)
+    this.field = from ?? this.field
+    into.push({ type: "reasoning-delta", id: String(this.blocks - 1), delta })
+  }
+
+  private refusal(delta: unknown, into: Array<LlmPart>) {
+    if (typeof delta !== "string" || delta === "") return
+    this.refused = true
+    this.text(delta, into)
+  }
+
+  private image(value: unknown, into: Array<LlmPart>) {
+    const target = isReadonlyRecord(value) && isReadonlyRecord(value.image_url) ? value.image_url.url : undefined
+    const match = typeof target === "string" ? dataUrl.exec(target) : null
+    if (match === null) return
+    this.content = true
+    this.close(into)
+    into.push({ type: "file", mediaType: match[1]!, data: (target as string).slice(match[0].length) })
+  }
+
+  private item(value: unknown, into: Array<LlmPart>) {
+    if (typeof value === "string") return this.text(value, into)
+    if (!isReadonlyRecord(value)) return
+    switch (value.type) {
+      case "thinking":
+        return this.reasoning(textOf(value.thinking), into)
+      case "refusal":
+        return this.refusal(value.refusal, into)
+      case "image_url":
+        return this.image(value, into)
+      default:
+        return this.text(textOf(value.text), into)
+    }
+  }
+
+  private annotation(value: unknown) {
+    const citation = isReadonlyRecord(value) && isReadonlyRecord(value.url_citation) ? value.url_citation : undefined
+    const url = citation?.url
+    if (typeof url !== "string" || url === "" || this.sources.has(url)) return
+    const title = citation?.title
+    this.sources.set(url, typeof title === "string" ? title : "")
+  }
+
+  private message({ isWhole, value }: Message, seed: string, into: Array<LlmPart>) {
+    const shown = value.reasoning_details
+    const named = typeof value.reasoning_content === "string" ? "reasoning_content" : "reasoning"
+    const thought = value[named]
+    if (Array.isArray(shown) && shown.length > 0) {
+      const visible = typeof thought === "string" && thought !== "" ? thought : ChatCompletionsReasoning.text(shown)
+      // What comes without a text after the answer began (a signature) waits for the next block, or for the end.
+      if (visible === "" && this.block === undefined) this.open("reasoning", into)
+      this.reasoning(visible, into, typeof thought === "string" && thought !== "" ? named : undefined)
+      this.content = true
+      ChatCompletionsReasoning.append(this.details, shown)
+    } else if (typeof thought === "string") this.reasoning(thought, into, named)
+    const given = value.content
+    if (typeof given === "string") this.text(given, into)
+    else if (Array.isArray(given)) for (const part of given) this.item(part, into)
+    this.refusal(value.refusal, into)
+    if (Array.isArray(value.images)) for (const part of value.images) this.image(part, into)
+    if (Array.isArray(value.annotations)) for (const part of value.annotations) this.annotation(part)
+    const deltas = toolDeltas(value)
+    if (deltas === undefined) return
+    this.close(into)
+    this.calls.push(deltas, isWhole, seed, into)
+  }
+
+  private announce(value: Json, into: Array<LlmPart>) {
+    const id = typeof value.id === "string" && value.id !== "" ? value.id : undefined
+    const model = typeof value.model === "string" && value.model !== "" ? value.model : undefined
+    if (id === undefined && model === undefined) return
+    this.announced = true
+    into.push({
+      type: "response-metadata",
+      ...(id === undefined ? {} : { id }),
+      ...(model === undefined ? {} : { modelId: model })
+    })
+  }
+
+  private takeUsage(value: unknown) {
+    const taken = isReadonlyRecord(value) ? usageOf(value) : undefined
+    if (taken !== undefined) this.reported = taken
+  }
+
+  needsSeed(value: unknown): boolean {
+    const message = isReadonlyRecord(value) ? messageOf(choiceOf(value)) : undefined
+    const deltas = message === undefined ? undefined : toolDeltas(message.value)
+    return deltas !== undefined && this.calls.needsSeed(deltas, message?.isWhole === true)
+  }
+
+  push(value: unknown, seed: string, into: Array<LlmPart>): Json | undefined {
+    if (!isReadonlyRecord(value)) return undefined
+    if (isError(value.error)) return { ...value, choices: undefined }
+    if (value.object === "error") return value
+    if (!this.announced) this.announce(value, into)
+    this.takeUsage(value.usage)
+    if (isReadonlyRecord(value.x_groq)) this.takeUsage(value.x_groq.usage)
+    const choice = choiceOf(value)
+    if (choice === undefined) return undefined
+    this.takeUsage(choice.usage)
+    const said = messageOf(choice)
+    if (said !== undefined) this.message(said, seed, into)
+    if (isError(choice.error)) return { error: choice.error }
+    const ended = choice.finish_reason
+    if (typeof ended === "string" && ended !== "") {
+      if (ended === "insufficient_system_resource")
+        return { error: { code: 503, message: "The model ran out of resources" } }
+      this.reason = finishReasonOf(ended)
+    }
+    return undefined
+  }
+
+  finished(): boolean {
+    return this.reason !== undefined
+  }
+
+  usage(): Usage.Usage {
+    return this.reported
+  }
+
+  empty(): boolean {
+    return this.reason === undefined && !this.content && this.calls.size() === 0
+  }
+
+  end(into: Array<LlmPart>): void {
+    if (this.details.length > 0 && this.block !== "reasoning") this.open("reasoning", into)
+    this.close(into)
+    this.calls.end(into)
+    let n = 0
+    for (const [url, title] of this.sources) {
+      into.push({ type: "source", sourceType: "url", id: `source_${n++}`, url, title })
+    }
+    const called = this.calls.size() > 0 && (this.reason === undefined || this.reason === "stop")
+    into.push({
+      type: "finish",
+      reason: this.refused ? "content-filter" : called ? "tool-calls" : (this.reason ?? "unknown"),
+      usage: this.reported
+    })
+  }
+}
+
 /**
  * Text, reasoning and refusals become blocks in the order they come in; tool calls are whole at the end. Tags such as
  * `<think>` in a text stay where they are. Of several choices the first counts.
@@ -102,174 +298,7 @@ const dataUrl = /^data:([^;,]{1,100});base64,/
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: { readonly provider: string }): Decoder => {
-  const { provider } = options
-  const calls = ChatCompletionsToolCalls.make(options)
-  let block: "text" | "reasoning" | undefined
-  let blocks = 0
-  let announced = false
-  let reason: FinishReason | undefined
-  let refused = false
-  let content = false
-  let usage: Usage.Usage = {}
-  let field: ChatCompletionsReasoning.Field | undefined
-  let details: Array<Json> = []
-  const sources = new Map<string, string>()
-
-  const close = (into: Array<LlmPart>) => {
-    if (block === undefined) return
-    const id = String(blocks - 1)
-    if (block === "text") into.push({ type: "text-end", id })
-    else {
-      const metadata =
-        field === undefined && details.length === 0
-          ? {}
-          : { metadata: ChatCompletionsReasoning.metadata(provider, { field, details }) }
-      into.push({ type: "reasoning-end", id, ...metadata })
-      details = []
-      field = undefined
-    }
-    block = undefined
-  }
-  const open = (type: "text" | "reasoning", into: Array<LlmPart>) => {
-    if (block === type) return
-    close(into)
-    block = type
-    into.push({ type: `${type}-start`, id: String(blocks++) })
-  }
-  const text = (delta: string, into: Array<LlmPart>) => {
-    if (delta === "") return
-    content = true
-    open("text", into)
-    into.push({ type: "text-delta", id: String(blocks - 1), delta })
-  }
-  const reasoning = (delta: string, into: Array<LlmPart>, from?: ChatCompletionsReasoning.Field) => {
-    if (delta === "") return
-    content = true
-    open("reasoning", into)
-    field = from ?? field
-    into.push({ type: "reasoning-delta", id: String(blocks - 1), delta })
-  }
-  const refusal = (delta: unknown, into: Array<LlmPart>) => {
-    if (typeof delta !== "string" || delta === "") return
-    refused = true
-    text(delta, into)
-  }
-  const image = (value: unknown, into: Array<LlmPart>) => {
-    const target = isReadonlyRecord(value) && isReadonlyRecord(value.image_url) ? value.image_url.url : undefined
-    const match = typeof target === "string" ? dataUrl.exec(target) : null
-    if (match === null) return
-    content = true
-    close(into)
-    into.push({ type: "file", mediaType: match[1]!, data: (target as string).slice(match[0].length) })
-  }
-  const item = (value: unknown, into: Array<LlmPart>) => {
-    if (typeof value === "string") return text(value, into)
-    if (!isReadonlyRecord(value)) return
-    switch (value.type) {
-      case "thinking":
-        return reasoning(textOf(value.thinking), into)
-      case "refusal":
-        return refusal(value.refusal, into)
-      case "image_url":
-        return image(value, into)
-      default:
-        return text(textOf(value.text), into)
-    }
-  }
-  const annotation = (value: unknown) => {
-    const citation = isReadonlyRecord(value) && isReadonlyRecord(value.url_citation) ? value.url_citation : undefined
-    const url = citation?.url
-    if (typeof url !== "string" || url === "" || sources.has(url)) return
-    const title = citation?.title
-    sources.set(url, typeof title === "string" ? title : "")
-  }
-  const message = ({ isWhole, value }: Message, seed: string, into: Array<LlmPart>) => {
-    const shown = value.reasoning_details
-    const named = typeof value.reasoning_content === "string" ? "reasoning_content" : "reasoning"
-    const thought = value[named]
-    if (Array.isArray(shown) && shown.length > 0) {
-      const visible = typeof thought === "string" && thought !== "" ? thought : ChatCompletionsReasoning.text(shown)
-      // What comes without a text after the answer began (a signature) waits for the next block, or for the end.
-      if (visible === "" && block === undefined) open("reasoning", into)
-      reasoning(visible, into, typeof thought === "string" && thought !== "" ? named : undefined)
-      content = true
-      ChatCompletionsReasoning.append(details, shown)
-    } else if (typeof thought === "string") reasoning(thought, into, named)
-    const given = value.content
-    if (typeof given === "string") text(given, into)
-    else if (Array.isArray(given)) for (const part of given) item(part, into)
-    refusal(value.refusal, into)
-    if (Array.isArray(value.images)) for (const part of value.images) image(part, into)
-    if (Array.isArray(value.annotations)) for (const part of value.annotations) annotation(part)
-    const deltas = toolDeltas(value)
-    if (deltas === undefined) return
-    close(into)
-    calls.push(deltas, isWhole, seed, into)
-  }
-  const announce = (value: Json, into: Array<LlmPart>) => {
-    const id = typeof value.id === "string" && value.id !== "" ? value.id : undefined
-    const model = typeof value.model === "string" && value.model !== "" ? value.model : undefined
-    if (id === undefined && model === undefined) return
-    announced = true
-    into.push({
-      type: "response-metadata",
-      ...(id === undefined ? {} : { id }),
-      ...(model === undefined ? {} : { modelId: model })
-    })
-  }
-  const takeUsage = (value: unknown) => {
-    const taken = isReadonlyRecord(value) ? usageOf(value) : undefined
-    if (taken !== undefined) usage = taken
-  }
-
-  return {
-    needsSeed: (value) => {
-      const message = isReadonlyRecord(value) ? messageOf(choiceOf(value)) : undefined
-      const deltas = message === undefined ? undefined : toolDeltas(message.value)
-      return deltas !== undefined && calls.needsSeed(deltas, message?.isWhole === true)
-    },
-    push: (value, seed, into) => {
-      if (!isReadonlyRecord(value)) return undefined
-      if (isError(value.error)) return { ...value, choices: undefined }
-      if (value.object === "error") return value
-      if (!announced) announce(value, into)
-      takeUsage(value.usage)
-      if (isReadonlyRecord(value.x_groq)) takeUsage(value.x_groq.usage)
-      const choice = choiceOf(value)
-      if (choice === undefined) return undefined
-      takeUsage(choice.usage)
-      const said = messageOf(choice)
-      if (said !== undefined) message(said, seed, into)
-      if (isError(choice.error)) return { error: choice.error }
-      const ended = choice.finish_reason
-      if (typeof ended === "string" && ended !== "") {
-        if (ended === "insufficient_system_resource")
-          return { error: { code: 503, message: "The model ran out of resources" } }
-        reason = finishReasonOf(ended)
-      }
-      return undefined
-    },
-    finished: () => reason !== undefined,
-    usage: () => usage,
-    empty: () => reason === undefined && !content && calls.size() === 0,
-    end: (into) => {
-      if (details.length > 0 && block !== "reasoning") open("reasoning", into)
-      close(into)
-      calls.end(into)
-      let n = 0
-      for (const [url, title] of sources) {
-        into.push({ type: "source", sourceType: "url", id: `source_${n++}`, url, title })
-      }
-      const called = calls.size() > 0 && (reason === undefined || reason === "stop")
-      into.push({
-        type: "finish",
-        reason: refused ? "content-filter" : called ? "tool-calls" : (reason ?? "unknown"),
-        usage
-      })
-    }
-  }
-}
+export const make = (options: { readonly provider: string }): Decoder => new ChatCompletionsDecoder(options)
 
 const choiceOf = (value: Json): Json | undefined => {
   const choices = value.choices

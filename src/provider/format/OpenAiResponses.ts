@@ -74,101 +74,86 @@ const source = (annotation: Json, id: string): LlmPart | undefined => {
   }
 }
 
-/**
- * A decoder for one answer.
- *
- * Texts and calls carry the id of their item, reasoning its encrypted content, and items the provider dealt with itself
- * the whole item, so that the next request can show them again. A refusal is a text, and the finish reason then
- * `content-filter`.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make = (): WireDecoder => {
-  const open = new Map<string, Open>()
-  const done = new Set<string>()
+class OpenAiDecoder implements WireDecoder {
+  private readonly open = new Map<string, Open>()
+  private readonly done = new Set<string>()
   /** Calls by the id of their item. */
-  const called = new Map<string, Array<{ readonly name: string; readonly raw: string }>>()
-  let parts: Array<LlmPart> = []
-  let described = false
-  let calls = 0
-  let refused = false
-  let sources = 0
+  private readonly called = new Map<string, Array<{ readonly name: string; readonly raw: string }>>()
+  private parts: Array<LlmPart> = []
+  private described = false
+  private calls = 0
+  private refused = false
+  private sources = 0
 
-  const describe = (response: Json) => {
-    const id = Wire.string(response.id)
-    const model = Wire.string(response.model)
-    if (described || (id === undefined && model === undefined)) return
-    described = true
-    parts.push({
-      type: "response-metadata",
-      ...(id === undefined ? {} : { id }),
-      ...(model === undefined ? {} : { modelId: model })
-    })
+  private describe(response: Json) {
+    const part = this.described ? undefined : Wire.metadataPart(response)
+    if (part === undefined) return
+    this.described = true
+    this.parts.push(part)
   }
 
-  const keyOf = (event: Json): string => {
+  private keyOf(event: Json): string {
     const item = Wire.record(event.item)
     const index = Wire.number(event.output_index)
     return index === undefined ? (Wire.string(event.item_id) ?? Wire.string(item?.id) ?? "0") : String(index)
   }
 
-  const text = (key: string, type: "text" | "reasoning", id: string): Open => {
-    const slot = open.get(`${type}:${key}`) ?? { type, id, text: "" }
-    if (!open.has(`${type}:${key}`)) {
-      open.set(`${type}:${key}`, slot)
-      parts.push({ type: `${type}-start`, id: slot.id } as LlmPart)
+  private text(key: string, type: "text" | "reasoning", id: string): Open {
+    const slot = this.open.get(`${type}:${key}`) ?? { type, id, text: "" }
+    if (!this.open.has(`${type}:${key}`)) {
+      this.open.set(`${type}:${key}`, slot)
+      this.parts.push({ type: `${type}-start`, id: slot.id } as LlmPart)
     }
     return slot
   }
 
-  const delta = (key: string, type: "text" | "reasoning", id: string, value: string) => {
+  private delta(key: string, type: "text" | "reasoning", id: string, value: string) {
     if (value === "") return
-    const slot = text(key, type, id)
+    const slot = this.text(key, type, id)
     slot.text += value
-    parts.push({ type: `${type}-delta`, id: slot.id, delta: value } as LlmPart)
+    this.parts.push({ type: `${type}-delta`, id: slot.id, delta: value } as LlmPart)
   }
 
-  const end = (key: string, type: "text" | "reasoning", metadata: Json) => {
-    const slot = open.get(`${type}:${key}`)
+  private end(key: string, type: "text" | "reasoning", metadata: Json) {
+    const slot = this.open.get(`${type}:${key}`)
     if (slot === undefined) return
-    open.delete(`${type}:${key}`)
-    parts.push({ type: `${type}-end`, id: slot.id, metadata: { openai: metadata } } as LlmPart)
+    this.open.delete(`${type}:${key}`)
+    this.parts.push({ type: `${type}-end`, id: slot.id, metadata: { openai: metadata } } as LlmPart)
   }
 
-  const annotate = (annotation: unknown) => {
+  private annotate(annotation: unknown) {
     const known = Wire.record(annotation)
-    const part = known === undefined ? undefined : source(known, `source-${sources++}`)
-    if (part !== undefined) parts.push(part)
+    const part = known === undefined ? undefined : source(known, `source-${this.sources++}`)
+    if (part !== undefined) this.parts.push(part)
   }
 
-  const message = (key: string, item: Json) => {
+  private message(key: string, item: Json) {
     const id = Wire.string(item.id)
-    const streamed = open.has(`text:${key}`)
+    const streamed = this.open.has(`text:${key}`)
     let refusal: string | undefined
     for (const content of Wire.records(item.content)) {
       refusal = Wire.string(content.refusal) ?? refusal
-      if (content.type === "refusal") refused = true
+      if (content.type === "refusal") this.refused = true
       if (streamed) continue
-      delta(key, "text", `text-${key}`, Wire.string(content.text) ?? Wire.string(content.refusal) ?? "")
-      if (Array.isArray(content.annotations)) content.annotations.forEach(annotate)
+      this.delta(key, "text", `text-${key}`, Wire.string(content.text) ?? Wire.string(content.refusal) ?? "")
+      if (Array.isArray(content.annotations)) content.annotations.forEach((value) => void this.annotate(value))
     }
-    end(key, "text", {
+    this.end(key, "text", {
       ...(id === undefined ? {} : { itemId: id }),
       ...(refusal === undefined ? {} : { refusal })
     })
   }
 
-  const reasoning = (key: string, item: Json) => {
+  private reasoning(key: string, item: Json) {
     const id = Wire.string(item.id)
     const encrypted = Wire.string(item.encrypted_content)
     const metadata = {
       ...(id === undefined ? {} : { itemId: id }),
       ...(encrypted === undefined ? {} : { encryptedContent: encrypted })
     }
-    const streamed = Array.from(open.keys()).filter((name) => name.startsWith(`reasoning:${key}/`))
+    const streamed = Array.from(this.open.keys()).filter((name) => name.startsWith(`reasoning:${key}/`))
     if (streamed.length > 0) {
-      for (const name of streamed) end(name.slice("reasoning:".length), "reasoning", metadata)
+      for (const name of streamed) this.end(name.slice("reasoning:".length), "reasoning", metadata)
       return
     }
     const summary = Wire.records(item.summary)
@@ -179,28 +164,28 @@ export const make = (): WireDecoder => {
     for (const [index, value] of (texts.length === 0 ? [""] : texts).entries()) {
       if (value === "" && id === undefined && encrypted === undefined) continue
       const name = `${key}/${index}`
-      text(name, "reasoning", `reasoning-${name}`)
-      delta(name, "reasoning", `reasoning-${name}`, value)
-      end(name, "reasoning", metadata)
+      this.text(name, "reasoning", `reasoning-${name}`)
+      this.delta(name, "reasoning", `reasoning-${name}`, value)
+      this.end(name, "reasoning", metadata)
     }
   }
 
-  const call = (key: string, item: Json) => {
+  private call(key: string, item: Json) {
     const name = Wire.string(item.name)
     const itemId = Wire.string(item.id)
     const id = Wire.string(item.call_id) ?? itemId
     if (name === undefined || id === undefined) return
-    const slot = open.get(`call:${key}`)
-    open.delete(`call:${key}`)
+    const slot = this.open.get(`call:${key}`)
+    this.open.delete(`call:${key}`)
     const given = item.arguments ?? item.input
     const raw = typeof given === "string" ? given : given === undefined ? (slot?.text ?? "") : JSON.stringify(given)
     // Servers exist that give every item the same id: it is the same call only if it says the same.
-    const others = called.get(itemId ?? id) ?? []
+    const others = this.called.get(itemId ?? id) ?? []
     if (others.some((other) => other.name === name && (other.raw === raw || raw === ""))) return
-    called.set(itemId ?? id, [...others, { name, raw }])
-    calls++
-    if (slot !== undefined) parts.push({ type: "tool-params-end", id: slot.id })
-    parts.push({
+    this.called.set(itemId ?? id, [...others, { name, raw }])
+    this.calls++
+    if (slot !== undefined) this.parts.push({ type: "tool-params-end", id: slot.id })
+    this.parts.push({
       type: "tool-call",
       id,
       name,
@@ -209,13 +194,13 @@ export const make = (): WireDecoder => {
     })
   }
 
-  const executed = (type: string, item: Json) => {
+  private executed(type: string, item: Json) {
     const id = Wire.string(item.id)
     if (id === undefined) return
     const image = Wire.string(item.result)
     if (type === "image_generation_call" && image !== undefined) {
       const format = Wire.string(item.output_format) ?? "png"
-      parts.push({
+      this.parts.push({
         type: "file",
         mediaType: `image/${format}`,
         data: image,
@@ -227,7 +212,7 @@ export const make = (): WireDecoder => {
     const metadata = { openai: { item } } as never
     const { id: _id, type: _type, status, results, outputs, output, error, ...rest } = item
     const given = rest.arguments
-    parts.push({
+    this.parts.push({
       type: "tool-call",
       id,
       name,
@@ -235,7 +220,7 @@ export const make = (): WireDecoder => {
       providerExecuted: true,
       metadata
     })
-    parts.push({
+    this.parts.push({
       type: "tool-result",
       id,
       name,
@@ -246,29 +231,29 @@ export const make = (): WireDecoder => {
     })
   }
 
-  const finishItem = (key: string, item: Json) => {
+  private finishItem(key: string, item: Json) {
     const type = Wire.string(item.type)
     const id = Wire.string(item.id) ?? Wire.string(item.call_id)
     // The same item can stand in the list twice, and comes again with the end of the stream.
     const isCall = type === "function_call" || type === "custom_tool_call"
-    if (type === undefined || done.has(key) || (!isCall && id !== undefined && done.has(`id:${id}`))) return
-    done.add(key)
-    if (id !== undefined) done.add(`id:${id}`)
+    if (type === undefined || this.done.has(key) || (!isCall && id !== undefined && this.done.has(`id:${id}`))) return
+    this.done.add(key)
+    if (id !== undefined) this.done.add(`id:${id}`)
     switch (type) {
       case "message":
-        return message(key, item)
+        return this.message(key, item)
       case "reasoning":
-        return reasoning(key, item)
+        return this.reasoning(key, item)
       case "function_call":
       case "custom_tool_call":
-        return call(key, item)
+        return this.call(key, item)
       default:
-        return executed(type, item)
+        return this.executed(type, item)
     }
   }
 
-  const finish = (response: Json): Decoded["failure"] => {
-    describe(response)
+  private finish(response: Json): Decoded["failure"] {
+    this.describe(response)
     const status = Wire.string(response.status)
     const output = Wire.records(response.output)
     const error = Wire.record(response.error)
@@ -281,20 +266,20 @@ export const make = (): WireDecoder => {
     output.forEach((item, index) => {
       const id = Wire.string(item.id)
       const begun =
-        id !== undefined && Array.from(open.keys()).some((name) => /^\w+:(.*?)(?:\/\d+)?$/.exec(name)?.[1] === id)
-      finishItem(begun ? id : String(index), item)
+        id !== undefined && Array.from(this.open.keys()).some((name) => /^\w+:(.*?)(?:\/\d+)?$/.exec(name)?.[1] === id)
+      this.finishItem(begun ? id : String(index), item)
     })
-    for (const slot of open.values()) {
+    for (const slot of this.open.values()) {
       if (slot.type === "call") continue
-      parts.push({ type: `${slot.type}-end`, id: slot.id } as LlmPart)
+      this.parts.push({ type: `${slot.type}-end`, id: slot.id } as LlmPart)
     }
-    open.clear()
+    this.open.clear()
     const incomplete = Wire.record(response.incomplete_details)?.reason
-    parts.push({ type: "finish", reason: reasonOf(incomplete), usage: usageOf(Wire.record(response.usage)) })
+    this.parts.push({ type: "finish", reason: this.reasonOf(incomplete), usage: usageOf(Wire.record(response.usage)) })
     return undefined
   }
 
-  const reasonOf = (incomplete: unknown): FinishReason => {
+  private reasonOf(incomplete: unknown): FinishReason {
     switch (incomplete) {
       case "max_output_tokens":
       case "max_tokens":
@@ -304,26 +289,26 @@ export const make = (): WireDecoder => {
         return "content-filter"
       case undefined:
       case null:
-        return refused ? "content-filter" : calls > 0 ? "tool-calls" : "stop"
+        return this.refused ? "content-filter" : this.calls > 0 ? "tool-calls" : "stop"
       default:
-        return calls > 0 ? "tool-calls" : "unknown"
+        return this.calls > 0 ? "tool-calls" : "unknown"
     }
   }
 
-  const taken = (failure?: Decoded["failure"]): Decoded => {
-    const result = parts
-    parts = []
+  private taken(failure?: Decoded["failure"]): Decoded {
+    const result = this.parts
+    this.parts = []
     return { parts: result, failure }
   }
 
-  const step = (event: Json): Decoded["failure"] => {
-    const key = keyOf(event)
+  private step(event: Json): Decoded["failure"] {
+    const key = this.keyOf(event)
     const value = Wire.string(event.delta) ?? ""
     switch (event.type) {
       case "response.created":
       case "response.in_progress":
       case "response.queued":
-        describe(Wire.record(event.response) ?? {})
+        this.describe(Wire.record(event.response) ?? {})
         return undefined
       case "response.output_item.added": {
         const item = Wire.record(event.item) ?? {}
@@ -334,36 +319,36 @@ export const make = (): WireDecoder => {
           name !== undefined &&
           id !== undefined
         ) {
-          open.set(`call:${key}`, { type: "call", id, text: "" })
-          parts.push({ type: "tool-params-start", id, name })
+          this.open.set(`call:${key}`, { type: "call", id, text: "" })
+          this.parts.push({ type: "tool-params-start", id, name })
         }
         return undefined
       }
       case "response.output_item.done":
-        finishItem(key, Wire.record(event.item) ?? {})
+        this.finishItem(key, Wire.record(event.item) ?? {})
         return undefined
       case "response.refusal.delta":
-        refused = true
-        delta(key, "text", `text-${key}`, value)
+        this.refused = true
+        this.delta(key, "text", `text-${key}`, value)
         return undefined
       case "response.output_text.delta":
-        delta(key, "text", `text-${key}`, value)
+        this.delta(key, "text", `text-${key}`, value)
         return undefined
       case "response.output_text.annotation.added":
-        annotate(event.annotation)
+        this.annotate(event.annotation)
         return undefined
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta": {
         const index = Wire.number(event.summary_index) ?? Wire.number(event.content_index) ?? 0
-        delta(`${key}/${index}`, "reasoning", `reasoning-${key}/${index}`, value)
+        this.delta(`${key}/${index}`, "reasoning", `reasoning-${key}/${index}`, value)
         return undefined
       }
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta": {
-        const slot = open.get(`call:${key}`) ?? lastCall()
+        const slot = this.open.get(`call:${key}`) ?? this.lastCall()
         if (slot === undefined || value === "") return undefined
         slot.text += value
-        parts.push({ type: "tool-params-delta", id: slot.id, delta: value })
+        this.parts.push({ type: "tool-params-delta", id: slot.id, delta: value })
         return undefined
       }
       case "response.completed":
@@ -371,7 +356,7 @@ export const make = (): WireDecoder => {
       case "response.failed":
       case "response.cancelled": {
         const status = String(event.type).slice("response.".length)
-        return finish({ status, ...Wire.record(event.response) })
+        return this.finish({ status, ...Wire.record(event.response) })
       }
       case "error":
         return Wire.failure(event)
@@ -380,25 +365,36 @@ export const make = (): WireDecoder => {
     }
   }
 
-  const lastCall = (): Open | undefined => {
+  private lastCall(): Open | undefined {
     let last: Open | undefined
-    for (const slot of open.values()) if (slot.type === "call") last = slot
+    for (const slot of this.open.values()) if (slot.type === "call") last = slot
     return last
   }
 
-  return {
-    event: (event) => {
-      const known = Wire.record(event)
-      if (known === undefined) return { parts: [] }
-      return taken(known.type === undefined && known.error !== undefined ? Wire.failure(known) : step(known))
-    },
-    body: (body) => {
-      const response = Wire.record(body)
-      if (response === undefined) return { parts: [] }
-      if (Array.isArray(response.output) || response.status === "failed") return taken(finish(response))
-      return response.error === undefined || response.error === null
-        ? { parts: [] }
-        : { parts: [], failure: Wire.failure(response) }
-    }
+  event(event: unknown): Decoded {
+    const known = Wire.record(event)
+    if (known === undefined) return { parts: [] }
+    return this.taken(known.type === undefined && known.error !== undefined ? Wire.failure(known) : this.step(known))
+  }
+
+  body(body: unknown): Decoded {
+    const response = Wire.record(body)
+    if (response === undefined) return { parts: [] }
+    if (Array.isArray(response.output) || response.status === "failed") return this.taken(this.finish(response))
+    return response.error === undefined || response.error === null
+      ? { parts: [] }
+      : { parts: [], failure: Wire.failure(response) }
   }
 }
+
+/**
+ * A decoder for one answer.
+ *
+ * Texts and calls carry the id of their item, reasoning its encrypted content, and items the provider dealt with itself
+ * the whole item, so that the next request can show them again. A refusal is a text, and the finish reason then
+ * `content-filter`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (): WireDecoder => new OpenAiDecoder()
