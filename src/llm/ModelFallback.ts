@@ -13,7 +13,6 @@ import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
 import * as LlmGateway from "./model/LlmGateway.js"
 import type { LlmError } from "./model/LlmError.js"
-import * as LlmGateway from "./model/LlmGateway.js"
 import * as ModelSettings from "./model/ModelSettings.js"
 
 /**

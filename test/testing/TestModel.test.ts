@@ -7,7 +7,6 @@ import * as TestClock from "effect/TestClock"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
-import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 
 const ask = (text = "hi"): LlmClient.LlmRequest => ({ messages: [{ role: "user", content: text }] })

@@ -8,7 +8,6 @@ import type * as Layer from "effect/Layer"
 import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
 import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
-import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
 
 class Offline extends Data.TaggedError("Offline")<{ readonly host: string }> {}
 class Words extends Context.Tag("test/Words")<Words, ReadonlyArray<string>>() {}

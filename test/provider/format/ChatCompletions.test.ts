@@ -19,7 +19,6 @@ import type { LlmPart, LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../../src/llm/model/LlmError.js"
-import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as ChatCompletions from "../../../src/provider/format/ChatCompletions.js"
 import * as ChatServer from "../../support/ChatServer.js"
 
