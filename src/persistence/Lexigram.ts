@@ -12,7 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Governance from "../governance/Governance.js"
+import type * as DefaultGovernance from "../governance/DefaultGovernance.js"
 import type * as ModelRouter from "../llm/ModelRouter.js"
 import type * as CostEstimator from "../llm/model/CostEstimator.js"
 import type * as LlmClient from "../llm/model/LlmClient.js"
@@ -98,7 +98,7 @@ export type ErrorOf<L extends Replaceable> = [Given<L>] extends [never] ? never 
 export type ContextOf<L extends Replaceable> =
   | ([Given<L>] extends [never] ? never : Exclude<Layer.Layer.Context<Given<L>>, Inside>)
   | ([Extract<L["prices" & keyof L], Layer.Layer<any, any, any>>] extends [never]
-      ? Governance.PricesFor<NonNullable<L["governance" & keyof L]>>
+      ? DefaultGovernance.PricesFor<NonNullable<L["governance" & keyof L]>>
       : never)
 
 /** Rejects misspelled options, which would be ignored otherwise. */

@@ -12,12 +12,14 @@ import * as Layer from "effect/Layer"
 import type * as AgentExecutor from "../agent/AgentExecutor.js"
 import * as Agents from "../agent/Agents.js"
 import type * as AgentConfig from "../agent/definition/AgentConfig.js"
+import * as DefaultGovernance from "../governance/DefaultGovernance.js"
 import * as Governance from "../governance/Governance.js"
 import * as GovernanceConfig from "../governance/GovernanceConfig.js"
 import type * as GovernanceControl from "../governance/GovernanceControl.js"
 import * as AuditLog from "../governance/store/AuditLog.js"
 import * as CostLedger from "../governance/store/CostLedger.js"
 import type { GovernanceConfigurationError } from "../governance/store/GovernanceError.js"
+import * as MemoryCostLedger from "../governance/store/MemoryCostLedger.js"
 import * as RateLimitStore from "../governance/store/RateLimitStore.js"
 import * as Checkpointer from "../graph/Checkpointer.js"
 import * as CacheBackend from "../llm/CacheBackend.js"
@@ -90,8 +92,8 @@ export interface Given
   readonly embedder?: Of<Embedder.Embedder> | undefined
   readonly extractor?: DefaultMemory.Collaborators["extractor"]
   readonly compressor?: DefaultMemory.Collaborators["compressor"]
-  readonly policies?: Governance.Replaceable["policies"]
-  readonly quotas?: Governance.Replaceable["quotas"]
+  readonly policies?: DefaultGovernance.Replaceable["policies"]
+  readonly quotas?: DefaultGovernance.Replaceable["quotas"]
 }
 
 /** The configuration of the parts. `agents` may be read from the environment. */
@@ -152,7 +154,7 @@ const same = <I, S>(tag: Context.Tag<I, S>): Layer.Layer<I, never, I> => Layer.e
 export const portsInMemory: Layer.Layer<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>> =
   Layer.mergeAll(
     Checkpointer.layerMemory(),
-    CostLedger.layerMemory(),
+    MemoryCostLedger.layer(),
     RateLimitStore.layerMemory(),
     AuditLog.layerMemory(),
     ApprovalStore.layerMemory(),
@@ -192,7 +194,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     store: same(SessionStore.SessionStore),
     memory: Layer.merge(same(WorkingMemory.WorkingMemory), same(MemoryConsolidator.MemoryConsolidator))
   })
-  const governance = Governance.layerWith<Governance.Replaceable>({
+  const governance = DefaultGovernance.layerWith<DefaultGovernance.Replaceable>({
     config: configured.governance,
     ledger: same(CostLedger.CostLedger),
     rates: same(RateLimitStore.RateLimitStore),

@@ -5,8 +5,8 @@ import * as Schema from "effect/Schema"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import { SessionId } from "../../src/domain/Ids.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
+import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import { LlmInvalidRequestError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
@@ -139,7 +139,7 @@ describe("tool calls of earlier turns", () => {
     }).pipe(
       Effect.provide(
         layer([{ calls: [call("knife"), call("bomb")] }, "done", "again"], {
-          guards: GuardPipeline.layer({
+          guards: DefaultGuardPipeline.layer({
             guards: [
               Collaborators.guard("no-knives", ["toolInput"], (text) =>
                 text.includes("bomb") ? false : text.replace("knife", "fork")
@@ -193,7 +193,7 @@ const pruned = PrunedSessionHistory.layer().pipe(Layer.provide(RecencyContextPru
 
 const compacted = CompactedSessionHistory.layer().pipe(
   Layer.provide(DefaultHistoryCompactor.layer()),
-  Layer.provide(ModelRouter.layerDefault),
+  Layer.provide(DefaultModelRouter.layerDefault),
   Layer.provide(counted),
   Layer.provide(TestModel.layer(["Long ago something was looked up."]))
 )

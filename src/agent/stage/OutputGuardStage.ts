@@ -5,8 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as DefaultGuardPipeline from "../../guard/pipeline/DefaultGuardPipeline.js"
 import { type GuardPipelineError, OutputGuardError } from "../../guard/pipeline/GuardError.js"
-import * as GuardPipeline from "../../guard/pipeline/GuardPipeline.js"
+import type * as GuardPipeline from "../../guard/pipeline/GuardPipeline.js"
 import * as JsonRepair from "../../internal/text/JsonRepair.js"
 import * as Run from "../../observability/Run.js"
 import type { Fatality } from "../../tool/ToolRunner.js"
@@ -33,7 +34,7 @@ const screenOf = (state: State): Run.Screen | undefined => {
     if (openOutput === undefined) return undefined
     openers.push(() => openOutput(GuardChecks.context(state)))
   }
-  return { open: () => toScreenedText(GuardPipeline.chain(openers.map((open) => open()))) }
+  return { open: () => toScreenedText(DefaultGuardPipeline.chain(openers.map((open) => open()))) }
 }
 
 /**

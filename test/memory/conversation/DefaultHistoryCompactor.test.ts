@@ -6,9 +6,10 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { SessionId } from "../../../src/domain/Ids.js"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
-import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
+import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmConnectionError } from "../../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as HistoryCompactor from "../../../src/memory/conversation/HistoryCompactor.js"
@@ -37,8 +38,8 @@ const with_ = <A, E>(
   Effect.flatMap(HistoryCompactor.HistoryCompactor, use).pipe(
     Effect.provide(
       DefaultHistoryCompactor.layer(options).pipe(
-        Layer.provide(ModelRouter.layerDefault),
-        Layer.provide(Layer.merge(LlmClient.layer(model), Layer.succeed(TokenCounter.TokenCounter, counter)))
+        Layer.provide(DefaultModelRouter.layerDefault),
+        Layer.provide(Layer.merge(LlmGateway.layer(model), Layer.succeed(TokenCounter.TokenCounter, counter)))
       )
     )
   )
@@ -364,9 +365,14 @@ describe("HistoryCompactor", () => {
     ).pipe(
       Effect.provide(
         DefaultHistoryCompactor.layer({ role: "scribe", settings: { maxTokens: 7 } }).pipe(
-          Layer.provide(ModelRouter.layer({ roles: { scribe: { client: writer, settings: { temperature: 1 } } } })),
           Layer.provide(
-            Layer.merge(LlmClient.layer(TestModel.make([])), Layer.succeed(TokenCounter.TokenCounter, Tiers.characters))
+            DefaultModelRouter.layer({ roles: { scribe: { client: writer, settings: { temperature: 1 } } } })
+          ),
+          Layer.provide(
+            Layer.merge(
+              LlmGateway.layer(TestModel.make([])),
+              Layer.succeed(TokenCounter.TokenCounter, Tiers.characters)
+            )
           )
         )
       )

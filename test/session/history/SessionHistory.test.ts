@@ -5,12 +5,13 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import { SessionId, UserId } from "../../../src/domain/Ids.js"
-import * as ModelRouter from "../../../src/llm/ModelRouter.js"
-import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
+import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmConnectionError } from "../../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
-import * as HistoryCompactor from "../../../src/memory/conversation/HistoryCompactor.js"
 import * as DefaultHistoryCompactor from "../../../src/memory/conversation/DefaultHistoryCompactor.js"
+import * as HistoryCompactor from "../../../src/memory/conversation/HistoryCompactor.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
 import * as CompactedSessionHistory from "../../../src/session/history/CompactedSessionHistory.js"
 import * as HistoryPruner from "../../../src/session/history/HistoryPruner.js"
@@ -74,8 +75,8 @@ const layers = {
   compacted: (options: { readonly tokenBudget?: number; readonly window?: number }) =>
     CompactedSessionHistory.layer(options).pipe(
       Layer.provide(DefaultHistoryCompactor.layer()),
-      Layer.provide(ModelRouter.layerDefault),
-      Layer.provide(LlmClient.layer(TestModel.make(() => "In short.")))
+      Layer.provide(DefaultModelRouter.layerDefault),
+      Layer.provide(LlmGateway.layer(TestModel.make(() => "In short.")))
     )
 }
 
@@ -339,7 +340,7 @@ describe("CompactedSessionHistory", () => {
     Layer.provideMerge(
       CompactedSessionHistory.layer(options).pipe(
         Layer.provide(DefaultHistoryCompactor.layer(options)),
-        Layer.provide(ModelRouter.layerDefault)
+        Layer.provide(DefaultModelRouter.layerDefault)
       ),
       Layer.mergeAll(KeptSessions.layerWatched, counted, TestModel.layer(script))
     )
@@ -502,7 +503,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(
       Effect.provide(
         CompactedSessionHistory.layer().pipe(
-          Layer.provideMerge(Layer.provide(DefaultHistoryCompactor.layer(), ModelRouter.layerDefault)),
+          Layer.provideMerge(Layer.provide(DefaultHistoryCompactor.layer(), DefaultModelRouter.layerDefault)),
           Layer.provideMerge(Layer.mergeAll(KeptSessions.layer, counted, TestModel.layer(["Of turns.", "Of others."])))
         )
       )
