@@ -172,7 +172,7 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Handed) => {
   return {
     flush,
     fail,
-    finished: decoder.finished,
+    finished: () => decoder.finished(),
     take: (value: unknown): Effect.Effect<void, LlmError> | undefined => {
       if (seed === undefined && decoder.needsSeed(value)) {
         return Effect.flatMap(IdGenerator.generate, (id) => {
