@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as Guard from "./pipeline/Guard.js"
+import type * as Guard from "./pipeline/Guard.js"
 import * as WindowGuard from "./pipeline/WindowGuard.js"
 
 /**

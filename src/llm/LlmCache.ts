@@ -36,8 +36,8 @@ import * as CanonicalJson from "../internal/text/CanonicalJson.js"
 import * as CacheBackend from "./CacheBackend.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
-import * as LlmGateway from "./model/LlmGateway.js"
 import type { LlmError } from "./model/LlmError.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 import * as LlmResponseSchema from "./model/LlmResponseSchema.js"
 
 /**

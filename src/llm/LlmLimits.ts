@@ -9,7 +9,7 @@ import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import * as Usage from "../domain/Usage.js"
 import * as CallMeter from "./model/CallMeter.js"
-import * as LlmClient from "./model/LlmClient.js"
+import type * as LlmClient from "./model/LlmClient.js"
 import * as LlmGateway from "./model/LlmGateway.js"
 import * as TokenCounter from "./model/TokenCounter.js"
 

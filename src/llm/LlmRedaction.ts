@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as SecretText from "../internal/text/SecretText.js"
 import * as CallMeter from "./model/CallMeter.js"
-import * as LlmClient from "./model/LlmClient.js"
+import type * as LlmClient from "./model/LlmClient.js"
 import * as LlmGateway from "./model/LlmGateway.js"
 
 /**

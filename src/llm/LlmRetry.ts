@@ -12,9 +12,9 @@ import { errorInfo } from "../domain/ErrorInfo.js"
 import * as Run from "../observability/Run.js"
 import * as Handed from "./Handed.js"
 import * as CallMeter from "./model/CallMeter.js"
-import * as LlmClient from "./model/LlmClient.js"
-import * as LlmGateway from "./model/LlmGateway.js"
+import type * as LlmClient from "./model/LlmClient.js"
 import type { LlmError } from "./model/LlmError.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 
 /**
  * A retry about to happen: `attempt` is 1 for the first re-try.

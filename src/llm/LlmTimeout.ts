@@ -9,9 +9,9 @@ import type * as Layer from "effect/Layer"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as CallGate from "./model/CallGate.js"
 import * as CallMeter from "./model/CallMeter.js"
-import * as LlmClient from "./model/LlmClient.js"
-import * as LlmGateway from "./model/LlmGateway.js"
+import type * as LlmClient from "./model/LlmClient.js"
 import { LlmTimeoutError } from "./model/LlmError.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 
 /**
  * `first` and `gap` hold for streamed calls only and have no default. None of the limits counts while the consumer of

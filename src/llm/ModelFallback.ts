@@ -11,8 +11,8 @@ import * as Handed from "./Handed.js"
 import * as CallGate from "./model/CallGate.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
-import * as LlmGateway from "./model/LlmGateway.js"
 import type { LlmError } from "./model/LlmError.js"
+import * as LlmGateway from "./model/LlmGateway.js"
 import * as ModelSettings from "./model/ModelSettings.js"
 
 /**

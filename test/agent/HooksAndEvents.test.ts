@@ -9,10 +9,10 @@ import * as TestClock from "effect/TestClock"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
-import * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
-import * as GuardEvents from "../../src/guard/pipeline/GuardEvents.js"
 import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
+import * as Guard from "../../src/guard/pipeline/Guard.js"
+import * as GuardEvents from "../../src/guard/pipeline/GuardEvents.js"
+import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
 import * as AgentDomainEvents from "../../src/observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
@@ -136,7 +136,9 @@ describe("hooks of a run", () => {
       assert.deepStrictEqual(seen, ["input: hi!", 'toolInput: {"by":"echo"}', "toolOutput: ECHOED", "output: <bye>"])
     }).pipe(
       Effect.scoped,
-      Effect.provide(given({ guards: DefaultGuardPipeline.layerGuards([looking]) }, [{ calls: [{ name: "echo" }] }, "bye"]))
+      Effect.provide(
+        given({ guards: DefaultGuardPipeline.layerGuards([looking]) }, [{ calls: [{ name: "echo" }] }, "bye"])
+      )
     )
   })
 })

@@ -21,13 +21,13 @@ import * as CostLedger from "../../src/governance/store/CostLedger.js"
 import { BudgetExceededError } from "../../src/governance/store/GovernanceError.js"
 import * as JudgeGuard from "../../src/guard/JudgeGuard.js"
 import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
-import * as LlmResilience from "../../src/llm/LlmResilience.js"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
+import * as LlmResilience from "../../src/llm/LlmResilience.js"
+import type * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
-import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import type { LlmCallRefusedError } from "../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
@@ -89,7 +89,10 @@ const model = (call: string) =>
 const client = (call: string) => LlmResilience.layer().pipe(Layer.provide(model(call)))
 
 const executor = (given: Agents.Replaceable, call = "ask") =>
-  Layer.provideMerge(Agents.layerWith({ prices, ...given }), Layer.provideMerge(DefaultModelRouter.layerDefault, model(call)))
+  Layer.provideMerge(
+    Agents.layerWith({ prices, ...given }),
+    Layer.provideMerge(DefaultModelRouter.layerDefault, model(call))
+  )
 
 const ask = Tool.make("ask", { description: "Asks a model", parameters: {}, handler: () => aside })
 

@@ -75,7 +75,9 @@ const given = () => {
     layer: Layer.merge(
       Runs.layer(script, {
         governance: Layer.succeed(Governance.Governance, governance.service),
-        guards: DefaultGuardPipeline.layerGuards([Collaborators.guard("passing", ["input", "output"], () => undefined)]),
+        guards: DefaultGuardPipeline.layerGuards([
+          Collaborators.guard("passing", ["input", "output"], () => undefined)
+        ]),
         sessions: sessions.layer,
         memory: memory.layer,
         log: log.layer,

@@ -7,8 +7,8 @@ import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
-import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Run from "../../src/observability/Run.js"
 
 const request: LlmClient.LlmRequest = { messages: [{ role: "user", content: "hi" }] }

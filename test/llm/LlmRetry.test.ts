@@ -5,8 +5,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as LlmRetry from "../../src/llm/LlmRetry.js"
-import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import type { LlmError } from "../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 /** Fails the first calls with the given errors, and notes when each call came. */

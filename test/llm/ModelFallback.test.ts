@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelFallback from "../../src/llm/ModelFallback.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
-import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const failing = (error: LlmError.LlmError, provider = "first") => Scripted.make(() => Effect.fail(error), { provider })

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
+import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as CallGate from "../../src/llm/model/CallGate.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
-import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import { LlmConfigurationError } from "../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const named = (provider: string, model = "small") =>
@@ -113,7 +113,9 @@ describe("ModelRouter", () => {
         Effect.succeed({ ...inner, provider: `around ${inner.provider}` })
       )
       const { client } = yield* ModelRouter.resolve("thinking").pipe(
-        Effect.provide(Layer.provideMerge(DefaultModelRouter.layer({ roles: { thinking: { client: wrapped } } }), Standard))
+        Effect.provide(
+          Layer.provideMerge(DefaultModelRouter.layer({ roles: { thinking: { client: wrapped } } }), Standard)
+        )
       )
       assert.strictEqual(client.provider, "around standard")
     })
@@ -122,11 +124,10 @@ describe("ModelRouter", () => {
   it.effect("a client that cannot be built fails the layer with its own error", () =>
     Effect.gen(function* () {
       const broken = Layer.fail(new LlmConfigurationError({ message: "no key", provider: "x" }))
-      const layer: Layer.Layer<ModelRouter.ModelRouter, LlmConfigurationError, LlmClient.LlmClient> = DefaultModelRouter.layer(
-        {
+      const layer: Layer.Layer<ModelRouter.ModelRouter, LlmConfigurationError, LlmClient.LlmClient> =
+        DefaultModelRouter.layer({
           roles: { thinking: { client: broken as Layer.Layer<LlmClient.LlmClient, LlmConfigurationError> } }
-        }
-      )
+        })
       const error = yield* Effect.flip(
         ModelRouter.resolve("thinking").pipe(Effect.provide(Layer.provideMerge(layer, Standard)))
       )

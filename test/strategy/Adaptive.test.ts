@@ -310,7 +310,9 @@ describe("Adaptive", () => {
         .pipe(
           Effect.provide(
             Layer.provideMerge(
-              DefaultModelRouter.layer({ roles: { evaluation: { client: Layer.succeed(LlmClient.LlmClient, judge) } } }),
+              DefaultModelRouter.layer({
+                roles: { evaluation: { client: Layer.succeed(LlmClient.LlmClient, judge) } }
+              }),
               Strategies.layer([])
             )
           )

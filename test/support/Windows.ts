@@ -2,9 +2,9 @@
  * What comes out of a guard's window when a text is written in pieces.
  */
 import * as Effect from "effect/Effect"
-import type * as Guard from "../../src/guard/pipeline/Guard.js"
-import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
+import type * as Guard from "../../src/guard/pipeline/Guard.js"
+import type * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 
 export const written = (
   guard: Guard.Guard,

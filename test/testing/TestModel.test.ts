@@ -5,8 +5,8 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
-import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
+import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 
 const ask = (text = "hi"): LlmClient.LlmRequest => ({ messages: [{ role: "user", content: text }] })

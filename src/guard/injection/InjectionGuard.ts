@@ -6,8 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Guard from "../pipeline/Guard.js"
-import * as WindowGuard from "../pipeline/WindowGuard.js"
 import * as Steps from "../pipeline/Steps.js"
+import * as WindowGuard from "../pipeline/WindowGuard.js"
 import * as InjectionDetector from "./InjectionDetector.js"
 
 /**

@@ -6,9 +6,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Findings from "./Findings.js"
-import * as Guard from "./Guard.js"
-import * as WindowGuard from "./WindowGuard.js"
+import type * as Guard from "./Guard.js"
 import type { OutputWindow, Released } from "./GuardPipeline.js"
+import * as WindowGuard from "./WindowGuard.js"
 
 /** A guard that can judge a text of which only a part is there. */
 export interface Windowed {
@@ -142,7 +142,12 @@ class Core implements OutputWindow {
     })
     if (first === undefined) return undefined
     const findings = this.clipped(first.guard, first.findings.slice(0, first.at + 1), this.text.length)
-    const result = WindowGuard.fromFindings(first.guard.name, this.text.slice(this.done), findings, this.base + this.done)
+    const result = WindowGuard.fromFindings(
+      first.guard.name,
+      this.text.slice(this.done),
+      findings,
+      this.base + this.done
+    )
     this.blocked = result
     this.text = ""
     return { text: "", results: [result], blockingResult: result }

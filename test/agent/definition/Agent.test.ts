@@ -358,7 +358,9 @@ describe("Agent roles and modules", () => {
   it.effect("the client of the agent's role gets the call, with the role's settings", () =>
     Effect.gen(function* () {
       const thinker = TestModel.make(["deep"], { model: "thinker" })
-      const router = DefaultModelRouter.layer({ roles: { thinking: { client: thinker, settings: { temperature: 0 } } } })
+      const router = DefaultModelRouter.layer({
+        roles: { thinking: { client: thinker, settings: { temperature: 0 } } }
+      })
       for (const agent of [Agent.make("a", { role: "thinking" }), Agent.make("a").pipe(Agent.withRole("thinking"))]) {
         const own = TestModel.make(["deep"], { model: "thinker" })
         const layer = Runs.layer([], {

@@ -5,10 +5,10 @@ import * as Metric from "effect/Metric"
 import * as MetricLabel from "effect/MetricLabel"
 import type * as MetricState from "effect/MetricState"
 import * as TestClock from "effect/TestClock"
-import * as Guard from "../../../src/guard/pipeline/Guard.js"
-import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
-import * as GuardMetrics from "../../../src/guard/pipeline/GuardMetrics.js"
 import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
+import * as Guard from "../../../src/guard/pipeline/Guard.js"
+import * as GuardMetrics from "../../../src/guard/pipeline/GuardMetrics.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
 import * as ToldRun from "../../support/ToldRun.js"
 
 const stages = ["input", "output", "toolInput", "toolOutput"] as const
@@ -321,7 +321,10 @@ describe("what a window tells", () => {
   it.effect("each finding counts, the bus hears of each guard and action once, and hooks when the text has ended", () =>
     Effect.gen(function* () {
       const { calls, events, run } = ToldRun.make()
-      const pipeline = yield* DefaultGuardPipeline.fromGuards([word("w-odd", "odd", "warn"), word("w-x", "x", "redact")])
+      const pipeline = yield* DefaultGuardPipeline.fromGuards([
+        word("w-odd", "odd", "warn"),
+        word("w-x", "x", "redact")
+      ])
       const window = pipeline.openOutput!({}, run)
       for (const text of ["odd ", "text ", "odd ", "odd "]) window.push(text)
       yield* window.report

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as Guard from "../../../src/guard/pipeline/Guard.js"
-import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
-import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
 import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
+import * as Guard from "../../../src/guard/pipeline/Guard.js"
+import type * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
+import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
 
 /** Finds what a pattern matches; `reach` must cover the longest match and everything its assertions look at. */
 const pattern = (
