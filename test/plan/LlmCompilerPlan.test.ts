@@ -29,7 +29,7 @@ const messages = (text: string, options?: LlmCompilerPlan.Options) =>
   read(text, options).issues.map(({ message }) => message)
 
 describe("LlmCompilerPlan in lines", () => {
-  it("calls, the thought before each, and a join that waits for all", () => {
+  it("reads calls, the thought before each, and a join that waits for all", () => {
     const { join, tasks } = plan(
       lines(
         "Question: which is higher?",
@@ -80,7 +80,7 @@ describe("LlmCompilerPlan in lines", () => {
     )
   })
 
-  it("literals of Python and JSON", () => {
+  it("reads literals of Python and JSON", () => {
     assert.deepStrictEqual(args(`'it\\'s', "a \\"b\\"", 'tab\\tnew\\nline', "\\u00e9\\x41", r"C:\\new"`), [
       "it's",
       'a "b"',
@@ -104,12 +104,12 @@ describe("LlmCompilerPlan in lines", () => {
     assert.deepStrictEqual(args("  "), [])
   })
 
-  it("arguments by name", () => {
+  it("reads named arguments", () => {
     const [task] = read(`1. send("a", to=["$2"], urgent=True)`).plan.tasks
     assert.deepStrictEqual([task?.args, task?.named, task?.dependencies], [["a"], { to: ["$2"], urgent: true }, ["2"]])
   })
 
-  it("what is no literal is one text, whatever stands in it", () => {
+  it("reads arguments that are not literals as one text", () => {
     assert.deepStrictEqual(args("Austin Powers, International Man of Mystery"), [
       "Austin Powers, International Man of Mystery"
     ])
@@ -124,7 +124,7 @@ describe("LlmCompilerPlan in lines", () => {
     assert.deepStrictEqual(args("first) and (second"), ["first) and (second"])
   })
 
-  it("comments, marks and the end of the plan may follow a call", () => {
+  it("accepts comments, marks and the end of the plan after a call", () => {
     for (const rest of ["", " # max($1, 2)", " // (x)", "<END_OF_PLAN>", ";", ".", "`", " \r"]) {
       assert.deepStrictEqual(brief(`1. f("x")${rest}\n2. g(y)${rest}`), [
         ["1", "f", ["x"], []],
@@ -133,14 +133,14 @@ describe("LlmCompilerPlan in lines", () => {
     }
   })
 
-  it("a call may stand on several lines", () => {
+  it("reads a call on several lines", () => {
     assert.deepStrictEqual(brief('1. note("a\n1. not a (task)",\n  [\n    "b"\n  ]\n)\n2. g("$1")'), [
       ["1", "note", ["a\n1. not a (task)", ["b"]], []],
       ["2", "g", ["$1"], ["1"]]
     ])
   })
 
-  it("numbers are written in several ways, and the join as well", () => {
+  it("reads several notations of numbers and of the join", () => {
     const text = lines("- 1) f(a)", "**2.** g(b)", "Task 3: h(c)", "$4 = `i`(d)", "05. k($4)", "Join()")
     assert.deepStrictEqual(
       brief(text).map(([id, tool]) => `${id} ${tool}`),
@@ -152,7 +152,7 @@ describe("LlmCompilerPlan in lines", () => {
     }
   })
 
-  it("prose, headings and fences around it are passed over; a plan needs no join", () => {
+  it("skips prose, headings and fences, and needs no join", () => {
     const text = lines(
       "Here is my plan:",
       "```",
@@ -166,7 +166,7 @@ describe("LlmCompilerPlan in lines", () => {
     assert.isUndefined(plan(text).join)
   })
 
-  it("$1 and $10 differ, and each reference counts once, in the order of the numbers", () => {
+  it("distinguishes $1 and $10, and lists each reference once, in order", () => {
     const rows = Array.from({ length: 10 }, (_, i) => `${i + 1}. f("x")`)
     const task = plan(lines(...rows, `11. g("$10, \${2} and $1 of $10")`)).tasks.at(-1)
     assert.deepStrictEqual(task?.dependencies, ["1", "2", "10"])
@@ -175,14 +175,14 @@ describe("LlmCompilerPlan in lines", () => {
     ])
   })
 
-  it("a later task may be referred to", () => {
+  it("accepts references to later tasks", () => {
     assert.deepStrictEqual(brief("1. f($2)\n2. g()"), [
       ["1", "f", ["$2"], ["2"]],
       ["2", "g", [], []]
     ])
   })
 
-  it("nothing of it poisons prototypes", () => {
+  it("poisons no prototypes", () => {
     const value = args(`{"__proto__": {"x": 1}, "y": 2}`) as ReadonlyArray<{ readonly y: number; readonly x?: number }>
     assert.deepStrictEqual([Object.keys(value[0]!), value[0]!.x], [["y"], undefined])
     assert.isUndefined(({} as { readonly x?: number }).x)
@@ -194,7 +194,7 @@ describe("LlmCompilerPlan in lines", () => {
 })
 
 describe("LlmCompilerPlan in blocks and JSON", () => {
-  it("blocks, with JSON over several lines and references anywhere", () => {
+  it("reads blocks, with JSON over several lines and references anywhere", () => {
     const { tasks } = plan(
       lines(
         "NODE: node1",
@@ -234,7 +234,7 @@ describe("LlmCompilerPlan in blocks and JSON", () => {
     )
   })
 
-  it("JSON bare, fenced or in a sentence, under several names, by position or by name", () => {
+  it("reads JSON bare, fenced or in a sentence, under several names, by position or by name", () => {
     const expected = [
       ["1", "search", [{ q: 'a "b" } ]' }], []],
       ["2", "math", ["$1 * 2"], ["1"]]
@@ -254,27 +254,27 @@ describe("LlmCompilerPlan in blocks and JSON", () => {
     }
   })
 
-  it("an empty list is a plan without calls, as is a join alone", () => {
+  it("reads an empty list, or only a join, as a plan without calls", () => {
     for (const text of ['{"tasks": []}', "[]", "1. join()", '[{"id": 1, "tool": "join"}]']) {
       assert.deepStrictEqual(plan(text).tasks, [], text)
     }
   })
 
-  it("dependencies may be named besides", () => {
+  it("accepts additional dependencies", () => {
     assert.deepStrictEqual(
       brief('[{"id": 1, "tool": "a"}, {"id": 2, "tool": "b", "depends_on": ["$1"], "thought": "then"}]')[1]?.[3],
       ["1"]
     )
   })
 
-  it("JSON that is cut off is refused, with the tasks that were whole", () => {
+  it("rejects truncated JSON, with its complete tasks", () => {
     const reading = read('{"tasks": [{"id": 1, "tool": "a"}, {"id": 2, "tool": "b", "ar')
     assert.deepStrictEqual([reading.plan.tasks.length, reading.issues[0]?.reason, reading.written], [1, "malformed", 2])
   })
 })
 
-describe("what is wrong with a plan", () => {
-  it("everything is told at once, in an error with a code", () => {
+describe("issues of a plan", () => {
+  it("are reported together, in an error with a code", () => {
     const text = lines("1. f($1)", "2. f($9)", "2. f()", "3. f($4)", "4. f($3)", '5. f("x"', "6. g()")
     const result = LlmCompilerPlan.parse(text, { tools: [{ name: "f" }] })
     const error = Either.getOrThrow(Either.flip(result))
@@ -294,13 +294,13 @@ describe("what is wrong with a plan", () => {
     for (const { message } of error.issues) assert.include(error.message, message)
   })
 
-  it("a reply without a plan is empty", () => {
+  it("include a reply without a plan", () => {
     for (const text of ["", "I cannot help with that.", "1. Think\n2. Act", "{}", '{"answer": 4}']) {
       assert.deepStrictEqual(reasons(text), [["empty", undefined]], text)
     }
   })
 
-  it("a missing parenthesis is told, and what refers to that task as well; the rest is read", () => {
+  it("include a missing parenthesis and references to its task, while the rest is read", () => {
     const reading = read(lines('1. s("a")', '2. m("x?", ["$1"]', '3. m("max($2, $1)")', "4. join()"))
     assert.deepStrictEqual(
       reading.plan.tasks.map(({ id }) => id),
@@ -313,13 +313,13 @@ describe("what is wrong with a plan", () => {
     )
   })
 
-  it("numbers left out before the join are missing, but nothing is wrong with that", () => {
+  it("do not include numbers left out before the join, which are missing", () => {
     const reading = read("1. a()\n2. b()\n4. join()")
     assert.deepStrictEqual([reading.missing, reading.issues, reading.plan.join?.dependencies], [["3"], [], ["1", "2"]])
     assert.deepStrictEqual(read("1. a()\n99999999. join()").missing, [])
   })
 
-  it("tools are found in spite of case and underscores; unknown ones and too many arguments are told", () => {
+  it("include unknown tools and too many arguments, but not case and underscores", () => {
     const tools = [
       { name: "get_weather", parameters: { type: "object", properties: { city: {}, day: {} } } },
       { name: "now", parameters: { type: "object", properties: {} } }
@@ -332,7 +332,7 @@ describe("what is wrong with a plan", () => {
     assert.deepStrictEqual(reasons("1. now", { tools }), [["malformed", "1"]])
   })
 
-  it("a word behind # that names no task is a word, unless only its number is different", () => {
+  it("do not include a word after # that names no task, unless only its number differs", () => {
     const node = (id: string, text: string) => lines(`NODE: ${id}`, "TOOL: f", `ARGS: {"t": "${text}"}`)
     assert.deepStrictEqual(reasons(node("node1", "#1 in C# is #AI #fff")), [])
     assert.deepStrictEqual(reasons(node("node1", "#node2")), [["missing-reference", "node1"]])
@@ -341,7 +341,7 @@ describe("what is wrong with a plan", () => {
     assert.deepStrictEqual(reasons(node("node1", "$5")), [["missing-reference", "node1"]])
   })
 
-  it("a number behind $ above those of all tasks is text inside a text, and nothing as a whole argument", () => {
+  it("do not include a number after $ above those of all tasks inside a text, but do as a whole argument", () => {
     const both = lines('1. s("laptops under $1000")', '2. s("$1 for $2000, not $03", ["at $99"], {"q": "$1,500 off"})')
     const reading = read(both)
     assert.deepStrictEqual([reading.issues, reading.missing], [[], []])
@@ -367,7 +367,7 @@ describe("what is wrong with a plan", () => {
     assert.deepStrictEqual(reasons('5. s("of $6")', { earlier }), [])
   })
 
-  it("a text with a number of a task that is still to come waits for the end of the plan", () => {
+  it("wait for the end of the plan where a text has a number of a later task", () => {
     const parser = LlmCompilerPlan.makeParser()
     assert.deepStrictEqual(parser.push('1. s("of $2")\n'), [])
     assert.deepStrictEqual(
@@ -380,7 +380,7 @@ describe("what is wrong with a plan", () => {
     )
   })
 
-  it("too many tasks are one issue, and reading ends there", () => {
+  it("include too many tasks once, where reading ends", () => {
     const text = Array.from({ length: 600 }, (_, i) => `${i + 1}. f()`).join("\n")
     assert.deepStrictEqual(reasons(text), [["too-long", "501"]])
     assert.strictEqual(read(text).plan.tasks.length, 500)
@@ -388,7 +388,7 @@ describe("what is wrong with a plan", () => {
     assert.deepStrictEqual(reasons("1. f()\n2. f()\n3. f()\n4. join()", { maxTasks: 2 }), [["too-long", "3"]])
   })
 
-  it("a plan goes on from earlier ones, or begins anew", () => {
+  it("take into account whether a plan continues earlier ones or starts over", () => {
     const earlier = new Map([
       ["1", true],
       ["2", false]
@@ -429,7 +429,7 @@ describe("what is wrong with a plan", () => {
       ).join("\n")
   }
   for (const [name, text] of Object.entries(hostile)) {
-    it(`takes time linear in the text for ${name}, whole or in small pieces`, () => {
+    it(`are found in time linear in the text for ${name}, whole or in small pieces`, () => {
       Growth.assertLinearTexts([text], read, 32_000)
       const pieces = (given: string) => {
         const parser = LlmCompilerPlan.makeParser()
@@ -441,7 +441,7 @@ describe("what is wrong with a plan", () => {
     })
   }
 
-  it("takes linear time for a long line that comes in small pieces, each of which may end something", () => {
+  it("are found in linear time in a long line of small pieces, each of which may complete something", () => {
     const pieces = (given: string) => {
       const parser = LlmCompilerPlan.makeParser()
       for (let i = 0; i < given.length; i += 4) parser.push(given.slice(i, i + 4))

@@ -45,7 +45,7 @@ describe("PlanText.parse", () => {
     assert.deepStrictEqual(described(text), ["one", "two"])
   })
 
-  it("tells tools from reasoning, whatever stands around the tag", () => {
+  it("distinguishes tools from reasoning, whatever surrounds the tag", () => {
     const { steps } = parsed(
       lines(
         "PLAN:",
@@ -70,7 +70,7 @@ describe("PlanText.parse", () => {
     )
   })
 
-  it("numbers the steps anew and keeps the numbers that were written", () => {
+  it("renumbers the steps and keeps the written numbers", () => {
     assert.deepStrictEqual(numbers(lines("1. a", "1. b", "7. c")), [
       ["1", "1"],
       ["2", "1"],
@@ -102,7 +102,7 @@ describe("PlanText.parse", () => {
     )
   })
 
-  it("joins numbers below a step to it, and takes them for steps where there is none", () => {
+  it("joins numbers below a step to it, and reads them as steps without one", () => {
     assert.deepStrictEqual(described(lines("1. A", "1.1 B", "1.2. C", "2. D", "   2.1 E", "   1. F")), [
       lines("A", "1.1 B", "1.2. C"),
       lines("D", "2.1 E", "1. F")
@@ -114,7 +114,7 @@ describe("PlanText.parse", () => {
     ])
   })
 
-  it("keeps what stands before and behind apart from the plan", () => {
+  it("keeps the text before and after apart from the plan", () => {
     const text = lines(
       "I would do this.",
       "- it is easy",
@@ -164,7 +164,7 @@ describe("PlanText.parse", () => {
     assert.deepStrictEqual(described(lines(`1. ${kept[0]}`, `2. ${kept[1]}`)), kept)
   })
 
-  it("ends where the numbers begin again, unless a title stands between or all have one number", () => {
+  it("ends where the numbers start over, unless a title separates them or all have one number", () => {
     const two = ["one", "two"]
     assert.deepStrictEqual(described(lines("1. one", "2. two", "", "1. 3 + 4", "2. 7")), two)
     assert.deepStrictEqual(described(lines("Step 1: one", "Step 2: two", "", "Step 1: 3 + 4", "Step 2: 7")), two)
@@ -174,7 +174,7 @@ describe("PlanText.parse", () => {
     assert.lengthOf(described(lines("Step 1: one", "1. a", "2. b", "Step 2: two", "1. c")), 2)
   })
 
-  it("a numbered plan ends at the first step of its work, and a plan in steps at numbers behind it", () => {
+  it("ends a numbered plan at the first step of its work, and a plan in steps at numbers after it", () => {
     const two = ["one", "two"]
     const done = parsed(lines("1. one", "2. two", "", "Step 1: 3 + 4", "Step 2: 7", "", "Answer: 7"))
     assert.deepStrictEqual(
@@ -197,7 +197,7 @@ describe("PlanText.parse", () => {
     }
   })
 
-  it("reads every output of a made-up corpus of plans with work behind them", () => {
+  it("reads every output of a generated corpus of plans with work after them", () => {
     const outputs = PlanCorpus.outputs()
     const wrong = outputs.filter(({ steps, text }) => {
       const result = PlanText.parse(text)
@@ -214,7 +214,7 @@ describe("PlanText.parse", () => {
     )
   })
 
-  it("prose behind its marker is a step a sentence", () => {
+  it("reads prose after its marker as one step per sentence", () => {
     const found = ["Find the price, e.g. 3.50 euros.", "Then add the tax."]
     for (const text of [
       `Plan: ${found.join(" ")}`,
@@ -228,7 +228,7 @@ describe("PlanText.parse", () => {
     assert.isTrue(Either.isLeft(PlanText.parse("I cannot plan that. Ask somebody else.")))
   })
 
-  it("a paragraph between two steps belongs to the first, a title to none", () => {
+  it("joins a paragraph between two steps to the first, and a title to none", () => {
     assert.deepStrictEqual(described(lines("1. one", "", "Why: because", "", "2. two")), [
       lines("one", "Why: because"),
       "two"
@@ -239,14 +239,14 @@ describe("PlanText.parse", () => {
     ])
   })
 
-  it("takes the last marker that a plan follows", () => {
+  it("takes the last marker followed by a plan", () => {
     assert.deepStrictEqual(
       described(lines("Plan:", "1. old", "", "Revised plan:", "1. new", "2. newer", "", "Plan: complete")),
       ["new", "newer"]
     )
   })
 
-  it("a fence inside a step is its text, numbers in it are not steps", () => {
+  it("reads a fence inside a step as its text, and numbers in it not as steps", () => {
     assert.deepStrictEqual(described(lines("1. Run", "```py", "1. no", "  - no", "", "x", "```", "2. Next")), [
       lines("Run", "```py", "1. no", "  - no", "", "x", "```"),
       "Next"
@@ -258,7 +258,7 @@ describe("PlanText.parse", () => {
     assert.deepStrictEqual(described(lines("1. Run", "```", "2. no")), [lines("Run", "```", "2. no")])
   })
 
-  it("steps that say nothing are left out", () => {
+  it("omits empty steps", () => {
     assert.deepStrictEqual(described(lines("1. one", "2.", "3. three")), ["one", "three"])
   })
 
@@ -273,7 +273,7 @@ describe("PlanText.parse", () => {
     ["a title", "# Answer\n\nIt is 3.", "empty"],
     ["rules", "---\n***\n- - -", "empty"],
     ["bare numbers", "1.\n2.\n3)", "malformed"]
-  ])("%s is no plan", (_name, text, reason) => {
+  ])("finds no plan in %s", (_name, text, reason) => {
     const result = PlanText.parse(text)
     assert.isTrue(Either.isLeft(result))
     if (Either.isLeft(result)) {
@@ -285,7 +285,7 @@ describe("PlanText.parse", () => {
     }
   })
 
-  it("names of prototypes are names", () => {
+  it("reads names of prototypes as names", () => {
     const { steps } = parsed(lines("1. [TOOL:__proto__] x", "2. __proto__", "3. [TOOL:constructor] y"))
     assert.deepStrictEqual(
       steps.map((step) => [step.tool, step.description]),
@@ -298,7 +298,7 @@ describe("PlanText.parse", () => {
     assert.isUndefined(({} as { readonly tool?: unknown }).tool)
   })
 
-  it("500 steps are 500 steps", () => {
+  it("reads 500 steps as 500 steps", () => {
     const text = Array.from({ length: 500 }, (_, i) => `${i + 1}. do ${i}`).join("\n")
     assert.deepStrictEqual(numbers(text).at(-1), ["500", "500"])
   })
@@ -329,7 +329,7 @@ describe("PlanText.parse", () => {
     ["what is given", (n) => `${"\n".repeat(n)}Given ${"given ".repeat(n)}:\n1. x`]
   ]
 
-  it.each(hostile)("%s take time linear in the text", (_name, make) => {
+  it.each(hostile)("reads %s in time linear in the text", (_name, make) => {
     Growth.assertLinearTexts([make], PlanText.parse, 96_000)
   })
 })
@@ -381,7 +381,7 @@ describe("PlanText.print", () => {
     (text: string) => text.replaceAll("\n", "\r\n")
   )
 
-  it("what is printed reads back as it was, whatever the bullets and what stands around", () => {
+  it("prints text that reads back the same, whatever the bullets and surroundings", () => {
     FastCheck.assert(
       FastCheck.property(plan, marker, around, (steps, marker, around) => {
         const text = around(PlanText.print(steps, { marker }))
@@ -399,7 +399,7 @@ describe("PlanText.print", () => {
     )
   })
 
-  it("any text at all has a plan with steps that say something, or an error with issues", () => {
+  it("reads any text as a plan with non-empty steps, or fails with issues", () => {
     const piece = FastCheck.constantFrom(
       "1. ",
       "- ",

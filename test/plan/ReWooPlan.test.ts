@@ -19,7 +19,7 @@ const reasons = (text: string, options?: ReWooPlan.Options) =>
   read(text, options).issues.map(({ reason, task }) => [reason, task])
 
 describe("ReWooPlan in lines", () => {
-  it("what is planned, and the evidence with what it refers to", () => {
+  it("reads thoughts, and evidence with its references", () => {
     const { evidence, plans } = plan(
       lines(
         "Question: How old is the director?",
@@ -56,7 +56,7 @@ describe("ReWooPlan in lines", () => {
     )
   })
 
-  it("brackets, quotes and several lines inside an input", () => {
+  it("reads brackets, quotes and several lines inside an input", () => {
     assert.strictEqual(input("#E1 = Search[a [b [c]] d]"), "a [b [c]] d")
     assert.strictEqual(input('#E1 = Search["a ] b"] '), '"a ] b"')
     assert.strictEqual(input("#E1 = Search[a [b]"), "a [b")
@@ -74,7 +74,7 @@ describe("ReWooPlan in lines", () => {
     assert.strictEqual(input('#E1 = Search("x (y)")'), '"x (y)"')
   })
 
-  it("spaces, case, marks, numbers and signs of several makes", () => {
+  it("reads several spellings of spaces, case, marks, numbers and signs", () => {
     const text = lines(
       "1. **Plan:** one",
       "  #e1=search [a]",
@@ -95,7 +95,7 @@ describe("ReWooPlan in lines", () => {
     assert.deepStrictEqual(plan(text).plans, ["one", "two", "three", "four"])
   })
 
-  it("#E1 and #E10 differ", () => {
+  it("distinguishes #E1 and #E10", () => {
     const rows = Array.from({ length: 10 }, (_, i) => `#E${i + 1} = T[x]`)
     assert.deepStrictEqual(
       plan(lines(...rows, "#E11 = T[#E10]", "#E12 = T[#E1, #E01]"))
@@ -105,14 +105,14 @@ describe("ReWooPlan in lines", () => {
     )
   })
 
-  it("plan lines may be missing, and nothing behind another question counts", () => {
+  it("accepts missing plan lines, and ignores everything after another question", () => {
     const { evidence, plans } = plan("#E1 = T[x]\nQuestion: another\nPlan: p\n#E1 = T[y]")
     assert.deepStrictEqual([evidence.length, plans], [1, []])
   })
 })
 
 describe("ReWooPlan in blocks and JSON", () => {
-  it("blocks: PARAMS over several lines, {name} anywhere in them", () => {
+  it("reads blocks with PARAMS over several lines and {name} anywhere in them", () => {
     const { evidence, plans } = plan(
       lines(
         "PLAN: The head of Acme is {head}, and the share costs {price}.",
@@ -139,7 +139,7 @@ describe("ReWooPlan in blocks and JSON", () => {
     )
   })
 
-  it("JSON bare, fenced or in a sentence", () => {
+  it("reads JSON bare, fenced or in a sentence", () => {
     const steps =
       '[{"plan": "p", "variable": "#E1", "tool": "Search", "input": "x [1]"}, {"variable": "E2", "tool": "Note", "input": {"text": "#E1 {not a name}"}}]'
     for (const text of [steps, `{"steps": ${steps}}`, `Here:\n\`\`\`json\n{"plan": ${steps}}\n\`\`\``]) {
@@ -157,8 +157,8 @@ describe("ReWooPlan in blocks and JSON", () => {
   })
 })
 
-describe("what is wrong with a plan of ReWOO", () => {
-  it("everything is told at once, in an error with a code", () => {
+describe("issues of a ReWOO plan", () => {
+  it("are reported together, in an error with a code", () => {
     const text = lines(
       "#E1 = Search[#E1]",
       "#E2 = Search[#E9]",
@@ -186,13 +186,13 @@ describe("what is wrong with a plan of ReWOO", () => {
     for (const { message } of error.issues) assert.include(error.message, message)
   })
 
-  it("a reply without a plan is empty", () => {
+  it("include a reply without a plan", () => {
     for (const text of ["", "I cannot.", "Plan: think hard", "{}", "[1, 2"]) {
       assert.deepStrictEqual(reasons(text), [["empty", undefined]], text)
     }
   })
 
-  it("a name in braces that nobody solves is missing in blocks, and text in JSON", () => {
+  it("include a name in braces without a solver in blocks, but not in JSON", () => {
     const block = 'SOLVER: a\nTOOL: t\nPARAMS: {"x": "{b}"}'
     assert.deepStrictEqual(reasons(block), [["missing-reference", "a"]])
     assert.deepStrictEqual(reasons('[{"variable": "#E1", "tool": "t", "input": "f(x) = {x}"}]'), [])
@@ -209,7 +209,7 @@ describe("what is wrong with a plan of ReWOO", () => {
     )
   })
 
-  it("too much evidence is one issue, and tools are found in spite of case", () => {
+  it("include too much evidence once, but not the case of tool names", () => {
     const text = Array.from({ length: 501 }, (_, i) => `#E${i + 1} = T[x]`).join("\n")
     assert.deepStrictEqual(reasons(text), [["too-long", "#E501"]])
     assert.deepStrictEqual(reasons(text, { maxEvidence: 2 }), [["too-long", "#E3"]])
@@ -237,7 +237,7 @@ describe("what is wrong with a plan of ReWOO", () => {
     "a block of white space": (n) => `SOLVER: a\nTOOL: t${" ".repeat(n / 2)}x\nPARAMS: ${"\n ".repeat(n / 2)}x`
   }
   for (const [name, text] of Object.entries(hostile)) {
-    it(`takes time linear in the text for ${name}`, () => {
+    it(`are found in time linear in the text for ${name}`, () => {
       const refused = name !== "closing brackets" && !name.startsWith("a block")
       Growth.assertLinearTexts(
         [text],
@@ -259,14 +259,14 @@ describe("ReWooPlan.resolve", () => {
   ])
   const resolved = (text: string, index = 0) => ReWooPlan.resolve(read(text).plan.evidence[index]!, results)
 
-  it("whole references are values, others text; evidence is not searched", () => {
+  it("replaces whole references by values and others by text, without searching evidence", () => {
     assert.deepStrictEqual(Either.getOrThrow(resolved("#E2 = T[ #e1 ]")), { a: 1 })
     assert.deepStrictEqual(Either.getOrThrow(resolved("#E2 = T[#E10, #E1]")), 'ten #E1, {"a":1}')
     const blocks = 'SOLVER: ceo\nTOOL: t\nPARAMS: {}\nSOLVER: x\nTOOL: t\nPARAMS: {"q": ["{ceo}", "of {ceo}"]}'
     assert.deepStrictEqual(Either.getOrThrow(resolved(blocks, 1)), { q: ["Ada", "of Ada"] })
   })
 
-  it("what has no evidence is an error, never a text", () => {
+  it("fails on a reference without evidence", () => {
     const error = Either.getOrThrow(Either.flip(resolved("#E2 = T[see #E7]")))
     assert.deepStrictEqual([error.issues[0].reason, error.issues[0].task], ["missing-reference", "#E2"])
   })

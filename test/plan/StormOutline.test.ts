@@ -148,14 +148,14 @@ describe("parse", () => {
     ])
   })
 
-  it("counts a section or subsection once, and leaves out what an article has of itself", () => {
+  it("merges repeated sections and subsections, and omits those an article has anyway", () => {
     assert.deepStrictEqual(
       shape("# History\n## Founding\n# Sources\n## A book\n# HISTORY\n## founding\n## Siege\n# References\n# See also"),
       [["History", "Founding", "Siege"]]
     )
   })
 
-  it("takes numbers, emphasis, quotes and citations off a title, but not what belongs to it", () => {
+  it("removes numbers, emphasis, quotes and citations from a title, but not what belongs to it", () => {
     assert.deepStrictEqual(shape('SECTION: 2. **"The `siege`" [3]**:\nSECTION: C. elegans\nSECTION: 1984 and after'), [
       ["The siege"],
       ["C. elegans"],
@@ -164,7 +164,7 @@ describe("parse", () => {
     assert.isAtMost(read(`SECTION: ${"long ".repeat(60)}`).sections[0]!.title.length, 120)
   })
 
-  it("keeps within its bounds, whatever it is given", () => {
+  it("stays within its bounds for any input", () => {
     const many = Array.from({ length: 500 }, (_, i) => `# Part ${i}\n${"## a\n## b\n## c\n".repeat(3)}`).join("\n")
     const { sections } = read(many)
     assert.strictEqual(sections.length, StormOutline.defaults.maxSections)
@@ -175,7 +175,7 @@ describe("parse", () => {
     assert.deepStrictEqual(shape(wide, { maxSections: 0, maxSubsections: 0 }), [["One"]])
   })
 
-  it("refuses what holds no outline, typed", () => {
+  it("fails typed without an outline", () => {
     assert.deepInclude(refused(" \n "), { _tag: "PlanError", strategyName: "storm", code: "LEX_ERR_AGT_108" })
     assert.strictEqual(refused("").issues[0].reason, "empty")
     for (const text of [
@@ -193,7 +193,7 @@ describe("parse", () => {
     }
   })
 
-  it("poisonous names are no names", () => {
+  it("reads poisonous names as plain titles", () => {
     const outline = read('{"__proto__": ["x"], "constructor": ["a"], "History": ["__proto__"]}')
     assert.deepStrictEqual(
       outline.sections.map(({ title }) => title),
@@ -202,7 +202,7 @@ describe("parse", () => {
     assert.isUndefined(({} as { readonly x?: unknown }).x)
   })
 
-  it("is linear in hostile text", () => {
+  it("takes linear time on hostile text", () => {
     Growth.assertLinearTexts(
       [
         "#",

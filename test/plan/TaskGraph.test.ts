@@ -47,7 +47,7 @@ const timed = (tasks: ReadonlyArray<Work>, concurrency: number, fails: ReadonlyS
   })
 
 describe("TaskGraph.check", () => {
-  it("finds references to nothing, unless they have a result already", () => {
+  it("finds dangling references, except to ids with a result", () => {
     const tasks = [work("a", ["x", "y"]), work("b", ["a"])]
     assert.deepStrictEqual(
       TaskGraph.check(tasks, { known: new Set(["y"]), shown }).map(({ reason, task }) => [reason, task]),
@@ -55,7 +55,7 @@ describe("TaskGraph.check", () => {
     )
   })
 
-  it("finds every circle once, with the way round, and not the tasks that only wait for one", () => {
+  it("finds every cycle once, with its path, but not the tasks that only wait for one", () => {
     const tasks = [
       work("after", ["a"]),
       work("a", ["b"]),
@@ -76,7 +76,7 @@ describe("TaskGraph.check", () => {
     )
   })
 
-  it("takes time linear in the number of tasks in one circle", () => {
+  it("takes time linear in the number of tasks in a cycle", () => {
     Growth.assertLinear({
       input: (size) => Array.from({ length: size }, (_, i) => work(`t${i}`, [`t${(i + 1) % size}`])),
       size: 10_000,
@@ -86,7 +86,7 @@ describe("TaskGraph.check", () => {
 })
 
 describe("TaskGraph.run", () => {
-  it.effect("takes as long as its longest chain when nothing bounds it", () =>
+  it.effect("takes as long as its longest chain without a bound", () =>
     Effect.gen(function* () {
       const { result, spans } = yield* timed(
         [work("a", [], 30), work("b", [], 10), work("c", ["b"], 10), work("d", ["a", "c"], 5), work("e", ["b"], 40)],
@@ -103,7 +103,7 @@ describe("TaskGraph.run", () => {
     })
   )
 
-  it.effect("never runs more at a time than it may, and is never idle while it could", () =>
+  it.effect("never exceeds its concurrency, and is never idle while it could run a task", () =>
     Effect.gen(function* () {
       const tasks = Array.from({ length: 10 }, (_, i) => work(`t${i}`))
       const { most, spans } = yield* timed(tasks, 3)
@@ -113,7 +113,7 @@ describe("TaskGraph.run", () => {
     })
   )
 
-  it.effect("a task is told which of those it needs did not end well, and so are those behind it", () =>
+  it.effect("tells a task which of its dependencies failed, directly or through others", () =>
     Effect.gen(function* () {
       const { failures } = yield* timed(
         [work("a"), work("b"), work("c", ["a", "b"]), work("d", ["c"])],
@@ -124,7 +124,7 @@ describe("TaskGraph.run", () => {
     })
   )
 
-  it.effect("begins tasks while others are still being handed in; an id counts once", () =>
+  it.effect("begins tasks while others are still being added, and each id once", () =>
     Effect.gen(function* () {
       const began: Array<string> = []
       const gate = yield* Deferred.make<void>()
@@ -148,14 +148,14 @@ describe("TaskGraph.run", () => {
     })
   )
 
-  it.effect("what waits for something that never comes is not begun, and is not waited for", () =>
+  it.effect("neither begins nor waits for a task whose dependency never comes", () =>
     Effect.gen(function* () {
       const { spans } = yield* timed([work("a", ["nowhere"]), work("b")], 2)
       assert.deepStrictEqual(Array.from(spans.keys()), ["b"])
     })
   )
 
-  it.effect("dropped tasks are not begun, those that run go on, and the pool can be waited on", () =>
+  it.effect("begins no dropped task, lets running ones continue, and can be waited on", () =>
     Effect.gen(function* () {
       const done: Array<string> = []
       const fiber = yield* Effect.fork(
@@ -184,7 +184,7 @@ describe("TaskGraph.run", () => {
   )
 
   for (const where of ["feed", "task"] as const) {
-    it.effect(`a failure of the ${where} stops everything else and waits for it`, () =>
+    it.effect(`stops everything else and waits for it on a failure of the ${where}`, () =>
       Effect.gen(function* () {
         const ended: Array<string> = []
         const noting = (name: string) =>
@@ -214,7 +214,7 @@ describe("TaskGraph.run", () => {
     )
   }
 
-  it.effect("a defect of a task is a defect", () =>
+  it.effect("dies with a defect of a task", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(
         TaskGraph.run<Work, never, never, never, never, never>({
@@ -230,7 +230,7 @@ describe("TaskGraph.run", () => {
     })
   )
 
-  it.live("ends wherever it is interrupted, with nothing left running", () =>
+  it.live("leaves nothing running wherever it is interrupted", () =>
     Effect.gen(function* () {
       for (let yields = 0; yields < 60; yields++) {
         let running = 0
@@ -265,7 +265,7 @@ describe("TaskGraph.run", () => {
     })
   )
 
-  it.scoped("changes of fiber refs by feed and tasks are kept", () =>
+  it.scoped("keeps changes of fiber refs by feed and tasks", () =>
     Effect.gen(function* () {
       const ref = yield* FiberRef.make(new Set<string>(), {
         fork: () => new Set(),
@@ -281,31 +281,33 @@ describe("TaskGraph.run", () => {
     })
   )
 
-  it.effect("while a run is recorded each task has a place by its id, and a failure waits for what can go on", () =>
-    Effect.gen(function* () {
-      const places = new Map<string, string>()
-      const recorder: Step.Service = { run: (_options, effect) => effect, isSuspended: () => false }
-      const run = (order: ReadonlyArray<string>) =>
-        TaskGraph.run<Work, void, never, never, string, never>({
-          concurrency: 3,
-          feed: (pool) => Effect.sync(() => pool.add(order.map((id) => work(id, id === "c" ? ["a"] : [])))),
-          execute: (task) =>
-            Effect.flatMap(Step.Place, (place) => {
-              places.set(task.id, place.next())
-              return task.id === "b" ? Effect.fail("suspended") : Effect.as(Effect.yieldNow(), true)
-            })
-        }).pipe(Effect.provideService(Step.Step, recorder), Effect.provideService(Step.Place, Step.makePlace()))
-      assert.strictEqual(yield* Effect.flip(run(["b", "a", "c"])), "suspended")
-      const first = Object.fromEntries(places)
-      assert.deepStrictEqual(Object.keys(first).sort(), ["a", "b", "c"])
-      assert.lengthOf(new Set(places.values()), 3)
-      places.clear()
-      yield* Effect.flip(run(["a", "c", "b"]))
-      assert.deepStrictEqual(Object.fromEntries(places), first)
-    })
+  it.effect(
+    "gives each task a place by its id while a run is recorded, and lets other tasks end before a failure",
+    () =>
+      Effect.gen(function* () {
+        const places = new Map<string, string>()
+        const recorder: Step.Service = { run: (_options, effect) => effect, isSuspended: () => false }
+        const run = (order: ReadonlyArray<string>) =>
+          TaskGraph.run<Work, void, never, never, string, never>({
+            concurrency: 3,
+            feed: (pool) => Effect.sync(() => pool.add(order.map((id) => work(id, id === "c" ? ["a"] : [])))),
+            execute: (task) =>
+              Effect.flatMap(Step.Place, (place) => {
+                places.set(task.id, place.next())
+                return task.id === "b" ? Effect.fail("suspended") : Effect.as(Effect.yieldNow(), true)
+              })
+          }).pipe(Effect.provideService(Step.Step, recorder), Effect.provideService(Step.Place, Step.makePlace()))
+        assert.strictEqual(yield* Effect.flip(run(["b", "a", "c"])), "suspended")
+        const first = Object.fromEntries(places)
+        assert.deepStrictEqual(Object.keys(first).sort(), ["a", "b", "c"])
+        assert.lengthOf(new Set(places.values()), 3)
+        places.clear()
+        yield* Effect.flip(run(["a", "c", "b"]))
+        assert.deepStrictEqual(Object.fromEntries(places), first)
+      })
   )
 
-  it.effect("any graph without circles runs each task once, after all it needs, within its bounds", () =>
+  it.effect("runs each task of any acyclic graph once, after its dependencies and within its bounds", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(

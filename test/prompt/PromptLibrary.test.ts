@@ -66,7 +66,7 @@ describe("overrides", () => {
     assert.deepStrictEqual(first.render(Translate, values), { system: "first", user: "first hello" })
   })
 
-  it("for a step that does not exist are refused with the one that was meant", () => {
+  it("for an unknown step are rejected with the nearest one", () => {
     const error = refused({ overrides: { TranslatorAgent: { Translat: { system: "x" } } } })
     assert.instanceOf(error, PromptLibraryError)
     assert.deepInclude(error, { code: "LEX_ERR_PROMPT_101", where: "TranslatorAgent/Translat" })
@@ -77,7 +77,7 @@ describe("overrides", () => {
     }
   })
 
-  it("with places their step does not have, or without those it must have, are refused with where", () => {
+  it("with unknown variables, or without required ones, are rejected with their location", () => {
     const unknown = refused({ overrides: { TranslatorAgent: { Translate: { system: "{tongue}" } } } })
     assert.instanceOf(unknown, PromptTemplateError)
     assert.deepInclude(unknown, { where: "TranslatorAgent/Translate/system", unknown: ["tongue"] })
@@ -91,7 +91,7 @@ describe("overrides", () => {
     })
   })
 
-  it("may say where the form of the answer goes", () => {
+  it("may place the form of the answer", () => {
     const library = made({ overrides: { TranslatorAgent: { Translate: { system: "Form: {output_format}" } } } })
     assert.strictEqual(library.render(Translate, { ...values, output_format: "JSON" }).system, "Form: JSON")
   })
@@ -100,7 +100,7 @@ describe("overrides", () => {
 describe("custom instructions", () => {
   const instructions = { TranslatorAgent: "Be polite.", ReActAgent: "Think twice." }
 
-  it("stand behind every system half, whoever wrote it, and not behind an empty one's nothing", () => {
+  it("follow every non-empty system half, whatever its layer", () => {
     const overrides = { TranslatorAgent: { Translate: { system: "Mine." }, Check: { system: "", user: "{text}" } } }
     const library = made({ overrides, instructions: "Use {text} as it is." })
     const tail = `${heading}\n\nUse {text} as it is.`
@@ -112,7 +112,7 @@ describe("custom instructions", () => {
     assert.strictEqual(library.instructions("TranslatorAgent"), tail)
   })
 
-  it("can be for one pattern", () => {
+  it("may apply to one pattern", () => {
     const library = made({ instructions })
     assert.strictEqual(library.render(Translate, values).system, `You translate.\n\n${heading}\n\nBe polite.`)
     for (const step of DefaultPrompts.steps) {
@@ -138,7 +138,7 @@ describe("custom instructions", () => {
     )
   })
 
-  it("that say nothing are none, and names of objects are names", () => {
+  it("are ignored when empty, and accept inherited property names as patterns", () => {
     assert.strictEqual(made({ instructions: "  \n" }).render(Translate, values).system, "You translate.")
     assert.strictEqual(made({ instructions: { TranslatorAgent: "" } }).instructions("TranslatorAgent"), "")
     const poisoned = JSON.parse('{"__proto__": "x", "constructor": "y"}') as { readonly [name: string]: string }
@@ -150,7 +150,7 @@ describe("custom instructions", () => {
 })
 
 describe("without a layer", () => {
-  it.effect("the defaults are there", () =>
+  it.effect("uses the defaults", () =>
     Effect.gen(function* () {
       const library = yield* PromptLibrary.PromptLibrary
       for (const step of DefaultPrompts.steps) {
@@ -162,7 +162,7 @@ describe("without a layer", () => {
     })
   )
 
-  it.effect("a layer of options fails where they cannot be used", () =>
+  it.effect("fails with a layer of unusable options", () =>
     Effect.gen(function* () {
       const good = CustomPrompts.layer({ steps, instructions: "x" })
       const { system } = yield* Effect.provide(

@@ -41,7 +41,7 @@ const content = (request: LlmClient.LlmRequest, index: number): string => String
 const unavailable = new LlmUnavailableError({ provider: "test", message: "down" })
 
 describe("Adaptive", () => {
-  it.effect("runs each of the strategies when it is picked, and says which and why", () =>
+  it.effect("runs each strategy when it is picked, and says which one and why", () =>
     Effect.gen(function* () {
       for (const name of ["alpha", "beta", "gamma"]) {
         const ran = yield* run([pick(name)])
@@ -59,7 +59,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("the model is told the strategies, the tools and the task, and may answer with a name alone", () =>
+  it.effect("tells the model the strategies, the tools and the task, and accepts a bare name", () =>
     Effect.gen(function* () {
       const ran = yield* run([pick("beta")], {}, { tools: Strategies.tools })
       yield* ran.exit
@@ -84,7 +84,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("a follow-up is classified with what was said before", () =>
+  it.effect("classifies a follow-up with the earlier turns", () =>
     Effect.gen(function* () {
       const ran = yield* run([pick("beta")], {}, { task: { history: [{ role: "user", content: "Plan a trip" }] } })
       assert.strictEqual(content(ran.requests[0]!, 1), "Plan a trip")
@@ -92,7 +92,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("as text: the first line is the name", () =>
+  it.effect("reads the name from the first line of a text", () =>
     Effect.gen(function* () {
       const ran = yield* run(["**gamma**\nmany parts\nindeed"], { format: "text" })
       assert.strictEqual((yield* ran.exit).text, "gamma did What is it?")
@@ -117,7 +117,7 @@ describe("Adaptive", () => {
     )
   })
 
-  it.effect("JSON inside a sentence is read as JSON", () =>
+  it.effect("reads JSON inside a sentence as JSON", () =>
     Effect.gen(function* () {
       const ran = yield* run([`Here you are:\n${pick("gamma")}`])
       assert.strictEqual((yield* ran.exit).text, "gamma did What is it?")
@@ -125,8 +125,8 @@ describe("Adaptive", () => {
     })
   )
 
-  describe("a pick that is no candidate", () => {
-    it.effect("is taken for the one it resembles", () =>
+  describe("an unknown pick", () => {
+    it.effect("resolves to the most similar candidate", () =>
       Effect.gen(function* () {
         for (const wrong of ["Gamma", "gama", "gamma strategy", "GAMMA!"]) {
           const ran = yield* run([pick(wrong)])
@@ -137,7 +137,7 @@ describe("Adaptive", () => {
       })
     )
 
-    it.effect("else the fallback runs, whatever the name", () =>
+    it.effect("runs the fallback for any other name", () =>
       Effect.gen(function* () {
         for (const wrong of [
           "",
@@ -157,7 +157,7 @@ describe("Adaptive", () => {
       })
     )
 
-    it.effect("a classification that fails is told, and the fallback runs", () =>
+    it.effect("reports a failed classification and runs the fallback", () =>
       Effect.gen(function* () {
         const down = yield* run([{ fail: unavailable }], { fallback: "beta" })
         assert.strictEqual((yield* down.exit).text, "beta did What is it?")
@@ -177,7 +177,7 @@ describe("Adaptive", () => {
   })
 
   describe("rules", () => {
-    it.effect("decide in their order, before any model", () =>
+    it.effect("are evaluated in order, before any model", () =>
       Effect.gen(function* () {
         const rules: ReadonlyArray<Adaptive.Rule<"alpha" | "beta" | "gamma">> = [
           (task) => (task.input.includes("sum") ? "gamma" : undefined),
@@ -194,14 +194,14 @@ describe("Adaptive", () => {
       })
     )
 
-    it.effect("a rule that names nobody is passed over", () =>
+    it.effect("skips a rule that picks no known candidate", () =>
       Effect.gen(function* () {
         const ran = yield* run([pick("gamma")], { rules: [(() => "nobody") as never] })
         assert.strictEqual((yield* ran.exit).text, "gamma did What is it?")
       })
     )
 
-    it.effect("by default a short question without tools is answered directly", () =>
+    it.effect("answers a short question without tools directly by default", () =>
       Effect.gen(function* () {
         const strategy = Adaptive.make()
         const short = yield* Strategies.run(strategy, ["4"], { task: { input: "2 + 2?" } })
@@ -222,7 +222,7 @@ describe("Adaptive", () => {
       })
     )
 
-    it.effect("a single candidate needs no question", () =>
+    it.effect("asks no model for a single candidate", () =>
       Effect.gen(function* () {
         const ran = yield* Strategies.run(Adaptive.make({ strategies: { alpha: abc.alpha }, rules: [] }), [])
         assert.strictEqual((yield* ran.exit).text, "alpha did What is it?")
@@ -230,7 +230,7 @@ describe("Adaptive", () => {
     )
   })
 
-  it.effect("the strategy runs within: its steps count on, its text is shown, usage adds up", () =>
+  it.effect("runs the strategy inside the run: steps are numbered on, text is streamed, usage adds up", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(
         Adaptive.make({ rules: [] }),
@@ -265,7 +265,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("what the strategy fails with is the failure, and an output has its shape", () =>
+  it.effect("fails with the failure of the strategy, and shapes its output", () =>
     Effect.gen(function* () {
       class Own {
         readonly _tag = "Own"
@@ -286,7 +286,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("a budget holds for the classification and the strategy together", () =>
+  it.effect("applies a budget to classification and strategy together", () =>
     Effect.gen(function* () {
       const strategy = Adaptive.make({ rules: [], budget: { maxModelCalls: 2 } })
       const enough = yield* Strategies.run(strategy, [pick("function_calling"), "4"])
@@ -321,7 +321,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("interruption stops the classification and the strategy", () =>
+  it.effect("interrupts the classification and the strategy", () =>
     Effect.gen(function* () {
       for (const slow of [0, 1]) {
         const script: Strategies.Script = (_, index) => ({
@@ -341,7 +341,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("the prompt can be replaced, custom instructions are there", () =>
+  it.effect("uses overridden prompts and custom instructions", () =>
     Effect.gen(function* () {
       const library = yield* CustomPrompts.make({
         overrides: { [Adaptive.PATTERN]: { Classify: { user: "{task} | {strategies} | {tools}" } } },
@@ -357,18 +357,18 @@ describe("Adaptive", () => {
     })
   )
 
-  it("options that fit nothing are thrown at once", () => {
+  it("throws on invalid options", () => {
     assert.throws(() => Adaptive.make({ strategies: {} }), /empty/)
     assert.throws(() => Adaptive.make({ strategies: abc, fallback: "delta" as never }), /delta/)
   })
 
-  it("is drawn by its graph", () => {
+  it("draws its graph", () => {
     const drawn = StateGraph.toMermaid(Adaptive.make({ strategies: abc }).graph!)
     for (const node of ["choose", "strategy alpha", "strategy beta", "strategy gamma"]) assert.include(drawn, node)
     assert.doesNotThrow(() => Adaptive.make({ strategies: { choose: abc.alpha, END: abc.beta } }))
   })
 
-  it.effect("a world in which every kind of task has its strategy: right whatever the names and their order", () =>
+  it.effect("picks the right strategy for every kind of task, whatever the names and their order", () =>
     Effect.gen(function* () {
       const kinds = ["sum", "poem", "trip", "proof"]
       for (let seed = 0; seed < 8; seed++) {
@@ -395,7 +395,7 @@ describe("Adaptive", () => {
     })
   )
 
-  it.effect("strategies of the library run under it as they do alone", () =>
+  it.effect("runs built-in strategies as they run alone", () =>
     Effect.gen(function* () {
       const script = (): Strategies.Script => [{ calls: [{ name: "add", params: { a: 1, b: 2 } }] }, "3"]
       for (const strategy of [ReAct.make(), FunctionCalling.make()]) {

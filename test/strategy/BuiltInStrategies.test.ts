@@ -35,7 +35,7 @@ describe("BuiltInStrategies", () => {
     }).pipe(Effect.provide(BuiltInStrategies.layer()))
   )
 
-  it.effect("puts given strategies beside the built-in ones and before them", () =>
+  it.effect("adds given strategies to the built-in ones, which they override", () =>
     Effect.gen(function* () {
       const registry = yield* StrategyRegistry
       assert.include(registry.names, "mine")

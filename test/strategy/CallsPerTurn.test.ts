@@ -47,7 +47,7 @@ const turn = (make: (typeof strategies)[string], calls: number, options: Options
 
 describe("calls of one turn", () => {
   for (const [name, make] of Object.entries(strategies)) {
-    it.effect(`of ${name} run up to the limit; every other call has a result that says it was not run`, () =>
+    it.effect(`${name} runs calls up to the limit and says of every other call that it was not run`, () =>
       Effect.gen(function* () {
         const { answer, events, ran, results } = yield* turn(make, 300)
         assert.strictEqual(answer.text, "done")
@@ -71,7 +71,7 @@ describe("calls of one turn", () => {
       })
     )
 
-    it.effect(`of ${name} are bounded by the option, then by the task, one after the other too`, () =>
+    it.effect(`${name} bounds them by the option, then by the task, also when calls run one at a time`, () =>
       Effect.gen(function* () {
         const task = { limits: { maxCallsPerTurn: 2 } }
         assert.lengthOf((yield* turn(make, 5, { maxCallsPerTurn: 3, toolConcurrency: 1 }, { task })).ran, 3)
@@ -82,7 +82,7 @@ describe("calls of one turn", () => {
     )
   }
 
-  it.effect("that are not run reach no interceptor", () =>
+  it.effect("passes no call beyond the limit to interceptors", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const watch: ToolInterceptor = (call, next) =>
@@ -97,5 +97,5 @@ describe("calls of one turn", () => {
     })
   )
 
-  it("are 128 by default", () => assert.strictEqual(ToolLoop.defaults.maxCallsPerTurn, 128))
+  it("defaults to a limit of 128", () => assert.strictEqual(ToolLoop.defaults.maxCallsPerTurn, 128))
 })

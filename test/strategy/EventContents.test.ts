@@ -79,9 +79,9 @@ const twenty = (strategy: Strategy.Strategy<any, never>, options?: { readonly de
     )
   })
 
-describe("what events hold", () => {
+describe("contents of events", () => {
   for (const given of cases) {
-    it.effect(`${given.name}: no prompt, no memory and no history`, () =>
+    it.effect(`${given.name} shows no prompt, no memory and no history`, () =>
       Effect.gen(function* () {
         const { events, requests } = yield* succeed(given, {
           history,
@@ -103,7 +103,7 @@ describe("what events hold", () => {
   }
 
   for (const strategy of [ReAct.make(), FunctionCalling.make()]) {
-    it.effect(`${strategy.name}: a later step has no more to say than the second`, () =>
+    it.effect(`${strategy.name} shows no more in a later step than in the second`, () =>
       Effect.gen(function* () {
         const steps = byStep(yield* twenty(strategy))
         assert.lengthOf(steps, STEPS + 1)
@@ -113,7 +113,7 @@ describe("what events hold", () => {
     )
   }
 
-  it.effect("updates are whole only where an agent asks for it", () =>
+  it.effect("shows whole updates only where an agent asks for them", () =>
     Effect.gen(function* () {
       const whole = yield* twenty(ReAct.make(), { debug: true })
       const usual = yield* twenty(ReAct.make())

@@ -28,7 +28,7 @@ const executor = (model: EveryStrategy.Model) =>
     )
   )
 
-describe("answers of a shape", () => {
+describe("answers with an output specification", () => {
   for (const given of cases) {
     for (const stubborn of [false, true]) {
       it.effect(`${given.name}${stubborn ? ", at the second attempt" : ""}`, () =>
@@ -61,7 +61,7 @@ describe("answers of a shape", () => {
     }
   }
 
-  it.effect("one that never fits is a typed failure, after the retries of the agent", () =>
+  it.effect("fails typed after the retries of the agent when the answer never fits", () =>
     Effect.gen(function* () {
       for (const given of EveryStrategy.samples) {
         let repairs = 0
@@ -84,9 +84,9 @@ describe("answers of a shape", () => {
   )
 })
 
-describe("an answer that the token limit cut", () => {
+describe("an answer cut by the token limit", () => {
   for (const given of cases) {
-    it.effect(`of ${given.name} says so`, () =>
+    it.effect(`is marked by ${given.name}`, () =>
       Effect.gen(function* () {
         const model = given.shaped === true ? shaping(given.sample.model) : given.sample.model
         const { events } = yield* succeed(given, {
@@ -109,7 +109,7 @@ const sentencesOf = (answer: string): ReadonlyArray<string> =>
     .map((sentence) => sentence.replace(/^#+ /, ""))
     .filter((sentence) => sentence.length > 3)
 
-describe("answers that a guard blocks", () => {
+describe("answers blocked by a guard", () => {
   const guard = Guard.make({
     name: "nothing",
     stages: ["output"],
@@ -146,7 +146,7 @@ describe("answers that a guard blocks", () => {
     )
   }
 
-  it.effect("and a guard that redacts leaves of it what it says", () =>
+  it.effect("keeps the rest of an answer that a guard redacts", () =>
     Effect.gen(function* () {
       const redact = Guard.make({
         name: "short",
@@ -174,9 +174,9 @@ describe("answers that a guard blocks", () => {
   )
 })
 
-describe("fifty runs at once of one strategy", () => {
+describe("fifty concurrent runs of one strategy", () => {
   for (const given of EveryStrategy.samples) {
-    it.effect(`${given.name} answers as alone`, () =>
+    it.effect(`${given.name} answers each as if it ran alone`, () =>
       Effect.gen(function* () {
         const { answer, requests } = yield* succeed(given)
         const agent = EveryStrategy.agentOf(given)

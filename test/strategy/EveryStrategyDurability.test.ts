@@ -65,7 +65,7 @@ const slowly = (given: EveryStrategy.Case, seed: number): EveryStrategy.WatchOpt
 const byName = (entries: ReadonlyArray<Entry>) =>
   entries.slice().sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 
-describe("what every strategy leaves to be recorded", () => {
+describe("recorded steps of every strategy", () => {
   for (const given of cases) {
     it.effect(given.name, () =>
       Effect.gen(function* () {
@@ -110,7 +110,7 @@ describe("what every strategy leaves to be recorded", () => {
     )
   }
 
-  it.effect("other delays are another order of what runs side by side", () =>
+  it.effect("replays with other delays between concurrent steps", () =>
     Effect.gen(function* () {
       const orders = new Map<string, Set<string>>()
       for (const given of cases) {

@@ -96,7 +96,7 @@ describe("events of every strategy", () => {
     )
   }
 
-  it.effect("over the cases every node of every graph runs", () =>
+  it.effect("cover every node of every graph", () =>
     Effect.gen(function* () {
       const nodes = new Map<string, Set<string>>()
       for (const given of cases) {
@@ -116,7 +116,7 @@ describe("events of every strategy", () => {
     })
   )
 
-  it.effect("are well formed also where the answer has to be brought into a shape", () =>
+  it.effect("are well formed when the answer has to be reshaped", () =>
     Effect.gen(function* () {
       for (const given of cases) {
         const shaped = { ...given, shaped: true }
@@ -126,7 +126,7 @@ describe("events of every strategy", () => {
     })
   )
 
-  it.effect("are well formed also where a run fails at any of its model calls", () =>
+  it.effect("are well formed when a run fails at any of its model calls", () =>
     Effect.gen(function* () {
       for (const given of EveryStrategy.samples) {
         const whole = (yield* succeed(given)).requests.length

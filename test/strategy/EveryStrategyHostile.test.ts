@@ -43,9 +43,9 @@ const markers = [
 const callsOf = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<string> =>
   events.flatMap((event) => (event._tag === "ToolCall" ? [event.name] : [])).sort()
 
-describe("markers of protocols are data to every strategy", () => {
+describe("protocol markers are data to every strategy", () => {
   for (const given of cases) {
-    it.effect(`${given.name}, in the task and the turns before`, () =>
+    it.effect(`${given.name}, in the task and in earlier turns`, () =>
       Effect.gen(function* () {
         const plain = yield* succeed(given)
         const history: ReadonlyArray<LlmClient.Message> = [
@@ -63,7 +63,7 @@ describe("markers of protocols are data to every strategy", () => {
       })
     )
 
-    it.effect(`${given.name}, in what tools give back`, () =>
+    it.effect(`${given.name}, in tool results`, () =>
       Effect.gen(function* () {
         const plain = yield* succeed(given)
         if (plain.tools.begun.length === 0) return
@@ -127,7 +127,7 @@ const renamed = (given: EveryStrategy.Case) =>
     return { tools: made, model, own, pairs }
   })
 
-describe("tools of any name run in every strategy", () => {
+describe("every strategy runs tools of any name", () => {
   for (const given of cases) {
     if ((given.sample.tools ?? []).length === 0) continue
     it.effect(given.name, () =>

@@ -125,7 +125,7 @@ const bad: ReadonlyArray<Bad> = [
   ["answers with deep JSON", `${'{"steps":['.repeat(5000)}1`, answersOrNot]
 ]
 
-describe("a model that is of no use ends every strategy", () => {
+describe("a useless model ends every strategy", () => {
   for (const [what, reply, outcomes] of bad) {
     it.effect(`one that ${what}`, () =>
       Effect.gen(function* () {
@@ -148,7 +148,7 @@ describe("a model that is of no use ends every strategy", () => {
   }
 
   for (const [at, [what, reply]] of bad.entries()) {
-    it.effect(`also in the middle of a run: one that ${what}`, () =>
+    it.effect(`also in the middle of a run, for one that ${what}`, () =>
       Effect.gen(function* () {
         for (const given of EveryStrategy.samples) {
           const total = (yield* succeed(given)).requests.length
@@ -175,7 +175,7 @@ describe("a model that is of no use ends every strategy", () => {
   }
 })
 
-describe("no more happens at once than the configuration says", () => {
+describe("concurrency stays within the configuration", () => {
   for (const given of cases) {
     it.effect(given.name, () =>
       Effect.gen(function* () {

@@ -61,7 +61,7 @@ const requestsByStep = (library: PromptLibrary.Service) =>
   })
 
 describe("prompts of every strategy", () => {
-  it.effect("each step of the library is asked by its strategy, every variable filled and sent", () =>
+  it.effect("are all asked by their strategy, with every variable filled in and sent", () =>
     Effect.gen(function* () {
       const all: Array<Rendering> = []
       for (const given of cases) {
@@ -114,7 +114,7 @@ describe("prompts of every strategy", () => {
     })
   )
 
-  it.effect("both halves of each step can be overridden, and reach the request", () =>
+  it.effect("can be overridden in both halves", () =>
     Effect.gen(function* () {
       const overrides: Record<string, Record<string, PromptLibrary.Halves>> = {}
       for (const [, step] of everyStep) {
@@ -143,7 +143,7 @@ describe("prompts of every strategy", () => {
     })
   )
 
-  it.effect("a step of each pattern can be edited as a file", () =>
+  it.effect("can be edited as files", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
@@ -185,7 +185,7 @@ describe("prompts of every strategy", () => {
     )
   ]
 
-  it.effect("custom instructions for all are in every system message", () =>
+  it.effect("carry instructions for all patterns in every system message", () =>
     Effect.gen(function* () {
       const library = Either.getOrThrow(CustomPrompts.make({ instructions: "Never say blue." }))
       for (const [given, model] of asked) {
@@ -200,7 +200,7 @@ describe("prompts of every strategy", () => {
     })
   )
 
-  it.effect("custom instructions of a pattern are in every system message of its own, and in no other", () =>
+  it.effect("carry instructions for one pattern only in its own system messages", () =>
     Effect.gen(function* () {
       const instructions = Object.fromEntries(patterns.map((pattern) => [pattern, `Rule of ${pattern}.`]))
       const library = Either.getOrThrow(CustomPrompts.make({ instructions }))
@@ -225,7 +225,7 @@ describe("prompts of every strategy", () => {
     })
   )
 
-  it.effect("a reply of a form is asked for as JSON by a schema, or as text in the form of the prompt", () =>
+  it.effect("ask for a reply as JSON by a schema, or as text in the form of the prompt", () =>
     Effect.gen(function* () {
       const used = new Set<string>()
       for (const given of cases) {
@@ -251,7 +251,7 @@ describe("prompts of every strategy", () => {
     })
   )
 
-  it.effect("both forms come to the same answer", () =>
+  it.effect("lead to the same answer in both forms", () =>
     Effect.gen(function* () {
       const answers = new Map<string, string>()
       for (const given of cases) answers.set(given.name, (yield* succeed(given)).answer)

@@ -15,7 +15,7 @@ describe("LlmCompilerPlan.makeParser", () => {
     "1. f('it\\'s \\u00e9', {\"a\": [1, 2.5]}, key=True) # note\n2. g(Arthur's)\n"
   ]
 
-  it("gives the same in any pieces, each task once", () => {
+  it("returns each task once, whatever the pieces", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.constantFrom(...texts),
@@ -41,7 +41,7 @@ describe("LlmCompilerPlan.makeParser", () => {
     )
   })
 
-  it("a task is there with the end of its line, or of its object", () => {
+  it("returns a task at the end of its line or of its object", () => {
     const parser = LlmCompilerPlan.makeParser()
     const ids = (text: string) => parser.push(text).map(({ id }) => id)
     assert.deepStrictEqual(ids('1. f("a")'), [])
@@ -58,7 +58,7 @@ describe("LlmCompilerPlan.makeParser", () => {
     assert.lengthOf(json.push("}]}"), 1)
   })
 
-  it("says what is wrong as soon as it is read", () => {
+  it("reports an issue as soon as it is read", () => {
     const parser = LlmCompilerPlan.makeParser({ tools: [{ name: "f" }] })
     parser.push("1. f()\n")
     assert.deepStrictEqual(parser.issues(), [])
@@ -69,7 +69,7 @@ describe("LlmCompilerPlan.makeParser", () => {
     )
   })
 
-  it("a task with a word that may name a later one is given at the end", () => {
+  it("returns a task with a word that may name a later one at the end", () => {
     const parser = LlmCompilerPlan.makeParser()
     const block = (id: string, text: string) =>
       lines(`NODE: ${id}`, "TOOL: f", `ARGS: {"t": "${text}"}`, "DEPENDS_ON: []\n")
@@ -92,7 +92,7 @@ describe("LlmCompilerPlan.resolve", () => {
     return Either.map(LlmCompilerPlan.resolve(task!, results), ({ args, named }) => ({ args, named }))
   }
 
-  it("a whole reference is the value, one in a text its text; results are not searched", () => {
+  it("replaces a whole reference by its value and one in a text by its text, without searching results", () => {
     assert.deepStrictEqual(
       Either.getOrThrow(resolved(`3. f("$1", " \${1} ", "$1 * 2", ["$2", {"k": "\${10} and $1, not $10"}], x=$2)`)),
       {
@@ -103,7 +103,7 @@ describe("LlmCompilerPlan.resolve", () => {
     assert.deepStrictEqual(Either.getOrThrow(resolved('3. f("$2 $1")')).args, ['{"deep":["$1"]} 42'])
   })
 
-  it("names are references where tasks have them, and a rank is a rank", () => {
+  it("reads names as references if tasks have names, and ranks as ranks", () => {
     const text = lines(
       "NODE: node1",
       "TOOL: f",
@@ -119,7 +119,7 @@ describe("LlmCompilerPlan.resolve", () => {
     })
   })
 
-  it("what has no result is an error, never a text", () => {
+  it("fails on a reference without a result", () => {
     const error = Either.getOrThrow(Either.flip(resolved(`3. f("see \${7}", ["$8", "$1"])`)))
     assert.deepStrictEqual(
       error.issues.map(({ message, reason, task }) => [reason, task, message]),
@@ -130,7 +130,7 @@ describe("LlmCompilerPlan.resolve", () => {
     )
   })
 
-  it("no argument of a plan that can be carried out keeps a reference", () => {
+  it("leaves no reference in the arguments of a valid plan", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(FastCheck.array(FastCheck.nat(12), { maxLength: 3 }), { maxLength: 12 }),

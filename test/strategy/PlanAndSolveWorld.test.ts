@@ -119,7 +119,7 @@ const solve = (
 const seeds = Array.from({ length: 12 }, (_, seed) => seed)
 
 describe("PlanAndSolve over trees of sums and products", () => {
-  it.effect("computes their values in two calls and one for each operation, in either form", () =>
+  it.effect("computes values in two calls plus one per operation, in either form", () =>
     Effect.gen(function* () {
       let operations = 0
       for (const seed of seeds) {
@@ -134,7 +134,7 @@ describe("PlanAndSolve over trees of sums and products", () => {
     })
   )
 
-  it.effect("with tools as well, whatever their names and order: two calls for each operation", () =>
+  it.effect("computes values with tools of any names and order, in two calls per operation", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         for (const tools of [calculators("add", "multiply", false), calculators("q7", "q-8", true)]) {

@@ -23,7 +23,7 @@ const prompts = (requests: ReadonlyArray<LlmClient.LlmRequest>) =>
   requests.map((request) => Plans.promptOf(Prompts.steps, request))
 
 describe("PlanExecute", () => {
-  it.effect("plans, runs tools with arguments a model writes, reasons, and answers from the results", () =>
+  it.effect("plans, runs tools with arguments from the model, reasons, and answers from the results", () =>
     Effect.gen(function* () {
       const ran = yield* run([plan(add, think), Plans.json({ a: 1, b: 2 }), done("6"), "It is 6."])
       const answer = yield* ran.exit
@@ -88,7 +88,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("arguments that the plan holds in full are not asked for, in either form", () =>
+  it.effect("does not ask for arguments that the plan contains, in either form", () =>
     Effect.gen(function* () {
       const json = yield* run([plan({ ...add, arguments: { a: 1, b: 2 } }), "3."])
       assert.strictEqual((yield* json.exit).text, "3.")
@@ -102,7 +102,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("arguments that are not complete, or refer to results, are asked for", () =>
+  it.effect("asks for arguments that are incomplete or refer to results", () =>
     Effect.gen(function* () {
       const texts = ["$1", "#E2", "{{step 1}}", "the <result of step 1>", "{output}"]
       for (const args of [{ a: 1 }, { a: "x", b: 2 }, "no", null]) {
@@ -120,14 +120,14 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("a tool without parameters needs no arguments written", () =>
+  it.effect("asks for no arguments of a tool without parameters", () =>
     Effect.gen(function* () {
       const ran = yield* run([plan({ description: "Try it", tool: "broken" }), plan(), "Nothing."])
       assert.deepStrictEqual(prompts(ran.requests), ["Plan", "Replan", "Synthesize"])
     })
   )
 
-  it.effect("names of tools count whatever their case, hyphens and spaces", () =>
+  it.effect("ignores case, hyphens and spaces in tool names", () =>
     Effect.gen(function* () {
       const ran = yield* run([plan({ description: "x", tool: " ADD " }), Plans.json({ a: 1, b: 2 }), "3."])
       assert.strictEqual(ran.of("Plan")[0]!.steps[0]!.tool, "add")
@@ -135,7 +135,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("a text that is no plan is the answer, and so is one that is marked or in the JSON", () =>
+  it.effect("answers with a text that is not a plan, is marked as the answer, or is the answer in JSON", () =>
     Effect.gen(function* () {
       for (const [reply, text] of [
         ["Hello to you.", "Hello to you."],
@@ -158,7 +158,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("without direct answers a plan is asked for again, and wanted in the end", () =>
+  it.effect("asks again for a plan without direct answers, and finally fails", () =>
     Effect.gen(function* () {
       const ran = yield* run(["Hello.", plan(think), done("Hello."), "Hello."], { directAnswer: false })
       assert.strictEqual((yield* ran.exit).text, "Hello.")
@@ -171,7 +171,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("the answer has the shape the task asks for, planned or direct", () =>
+  it.effect("shapes the answer, planned or direct", () =>
     Effect.gen(function* () {
       const task = { output: Strategies.outputSpec(1) }
       const planned = yield* run([plan(think), done("6"), Plans.json({ n: 6 })], { task })
@@ -183,7 +183,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("events come in the order of what happens, the usage of all calls is summed", () =>
+  it.effect("emits events in order and sums the usage of all calls", () =>
     Effect.gen(function* () {
       const { events } = yield* Strategies.record(
         PlanExecute.make(),
@@ -227,7 +227,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("every prompt can be overridden, custom instructions reach them all", () =>
+  it.effect("uses overridden prompts and custom instructions", () =>
     Effect.gen(function* () {
       const names = Prompts.steps.map((step) => step.name)
       const overrides = Object.fromEntries(
@@ -267,7 +267,7 @@ describe("PlanExecute", () => {
     })
   )
 
-  it.effect("roles name the models that plan, execute and write", () =>
+  it.effect("plans, executes and writes with the models of the roles", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(
         Prompts.steps.map((step) => [step.name, step.role]),

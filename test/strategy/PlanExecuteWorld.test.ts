@@ -134,7 +134,7 @@ describe("PlanExecute in a world of links", () => {
     })
   )
 
-  it.effect("in text form, with other names of tools in another order, it ends where it ended", () =>
+  it.effect("ends at the same place in text form, with other tool names in another order", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         const first = yield* solve(seed, plain)

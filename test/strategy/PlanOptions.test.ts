@@ -59,7 +59,7 @@ const routed = (strategy: Strategy.Strategy): Strategy.Strategy => ({
 
 describe("strategies with plans, and reflection", () => {
   for (const { roles: expected, script, state, strategy } of samples) {
-    it.effect(`${strategy.name} asks the model of each role, tools inside of steps included`, () =>
+    it.effect(`${strategy.name} asks the model of each role, also for tools inside steps`, () =>
       Effect.gen(function* () {
         const ran = yield* Strategies.run(routed(strategy), script, { tools: Strategies.tools })
         yield* Effect.orDie(ran.exit)
@@ -76,7 +76,7 @@ describe("strategies with plans, and reflection", () => {
       })
     )
 
-    it.effect(`the state of ${strategy.name} is plain data, as its schema says`, () =>
+    it.effect(`the state of ${strategy.name} is plain data that fits its schema`, () =>
       Effect.gen(function* () {
         const ran = yield* Strategies.run(strategy, script, { tools: Strategies.tools })
         const decode = Schema.decodeUnknownSync(Schema.partial(state as Schema.Schema<any>))
@@ -87,7 +87,7 @@ describe("strategies with plans, and reflection", () => {
       })
     )
 
-    it.effect(`a model call of ${strategy.name} may take as long as its option says`, () =>
+    it.effect(`${strategy.name} applies its timeout to a model call`, () =>
       Effect.gen(function* () {
         const make = { "plan-execute": PlanExecute, "plan-and-solve": PlanAndSolve, reflection: Reflection }
         const limited = make[strategy.name as keyof typeof make].make({ llmTimeout: "5 seconds" })
@@ -100,7 +100,7 @@ describe("strategies with plans, and reflection", () => {
     )
   }
 
-  it.effect("observations are cut, and tools stopped, as the options say", () =>
+  it.effect("cuts observations and stops tools as the options say", () =>
     Effect.gen(function* () {
       const long = Tool.make("long", { description: "Talks", handler: () => Effect.succeed("x".repeat(20_000)) })
       const slow = Tool.make("slow", {

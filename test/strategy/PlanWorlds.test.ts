@@ -116,7 +116,7 @@ for (const [name, { make, model }] of Object.entries(strategies)) {
   describe(`${name} in a world of sums`, () => {
     for (const format of ["json", "text"] as const) {
       it.effect(
-        `finds every sum by plans in ${format}: each operation once, in two model calls, as fast as its depth`,
+        `finds every sum by plans in ${format}: each operation once, in two model calls, in the time of its depth`,
         () =>
           Effect.gen(function* () {
             for (const seed of seeds) {
@@ -132,7 +132,7 @@ for (const [name, { make, model }] of Object.entries(strategies)) {
       )
     }
 
-    it.effect("another order of the plan, other names of the tools and any parallelism change nothing", () =>
+    it.effect("is not affected by another order of the plan, other tool names or concurrency", () =>
       Effect.gen(function* () {
         for (const seed of seeds) {
           const expected = (yield* solve(make({ format: "text" }), model(false), seed)).text
@@ -148,8 +148,8 @@ for (const [name, { make, model }] of Object.entries(strategies)) {
   })
 }
 
-describe("what a failed call costs", () => {
-  it.effect("llm-compiler plans again and finds the sum; two more model calls", () =>
+describe("the cost of a failed call", () => {
+  it.effect("llm-compiler plans again and finds the sum with two more model calls", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         for (const format of ["json", "text"] as const) {
@@ -163,7 +163,7 @@ describe("what a failed call costs", () => {
     })
   )
 
-  it.effect("rewoo says that it does not know, as it looks only once", () =>
+  it.effect("rewoo says that it does not know, because it looks only once", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         const found = yield* solve(ReWoo.make({ toolMaxRetries: 1 }), rewoo(false), seed, { failFirst: true })

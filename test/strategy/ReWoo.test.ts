@@ -79,7 +79,7 @@ describe("ReWoo", () => {
     )
   }
 
-  it.effect("blocks with names in braces run as well", () =>
+  it.effect("runs blocks with names in braces", () =>
     Effect.gen(function* () {
       const plan = lines(
         "PLAN: {director} made it.",
@@ -96,7 +96,7 @@ describe("ReWoo", () => {
     })
   )
 
-  it.effect("tells what happens in order, and what was used", () =>
+  it.effect("emits events in order and reports usage", () =>
     Effect.gen(function* () {
       const ran = yield* run([birth, { text: ["19", "37"] }], { format: "text" })
       yield* ran.exit
@@ -132,7 +132,7 @@ describe("ReWoo", () => {
     })
   )
 
-  it.effect("evidence is collected as soon as it can be: the whole takes its longest chain", () =>
+  it.effect("collects evidence as soon as possible: the whole takes its longest chain", () =>
     Effect.gen(function* () {
       const plan = lines(
         "#E1 = Wait[100]",
@@ -156,39 +156,41 @@ describe("ReWoo", () => {
     })
   )
 
-  it.effect("inputs become arguments: text, quoted text, literals, JSON; evidence is never read as arguments", () =>
-    Effect.gen(function* () {
-      const plan = lines(
-        '#E1 = Search["director of Alien"]',
-        "#E2 = Search[birth of #E1]",
-        "#E3 = Search[#E2]",
-        '#E4 = Search[{"query": "see #E2"}]',
-        "#E5 = Subtract[10, 4]",
-        '#E6 = Subtract[{"a": "#E5", "b": 1}]',
-        "#E7 = Search[#E5]",
-        "#E8 = Search[is 42, or 43]",
-        "#E9 = Subtract[#E5, #E6]",
-        "#E10 = Wait[1, #E5]"
-      )
-      const ran = yield* run([plan, "ok"], { format: "text", maxParallel: 1 })
-      yield* ran.exit
-      const params = new Map(ran.of("ToolCall").map(({ id, params }) => [id, params]))
-      assert.deepStrictEqual(Object.fromEntries(params), {
-        evidence_E1: { query: "director of Alien" },
-        evidence_E2: { query: "birth of Ridley Scott" },
-        evidence_E3: { query: '{"year": 1937}' },
-        evidence_E4: { query: 'see {"year": 1937}' },
-        evidence_E5: { a: 10, b: 4 },
-        evidence_E6: { a: 6, b: 1 },
-        evidence_E7: { query: "6" },
-        evidence_E8: { query: "is 42, or 43" },
-        evidence_E9: { a: 6, b: 5 },
-        evidence_E10: { ms: "1, 6" }
+  it.effect(
+    "turns inputs into arguments (text, quoted text, literals, JSON) and never reads evidence as arguments",
+    () =>
+      Effect.gen(function* () {
+        const plan = lines(
+          '#E1 = Search["director of Alien"]',
+          "#E2 = Search[birth of #E1]",
+          "#E3 = Search[#E2]",
+          '#E4 = Search[{"query": "see #E2"}]',
+          "#E5 = Subtract[10, 4]",
+          '#E6 = Subtract[{"a": "#E5", "b": 1}]',
+          "#E7 = Search[#E5]",
+          "#E8 = Search[is 42, or 43]",
+          "#E9 = Subtract[#E5, #E6]",
+          "#E10 = Wait[1, #E5]"
+        )
+        const ran = yield* run([plan, "ok"], { format: "text", maxParallel: 1 })
+        yield* ran.exit
+        const params = new Map(ran.of("ToolCall").map(({ id, params }) => [id, params]))
+        assert.deepStrictEqual(Object.fromEntries(params), {
+          evidence_E1: { query: "director of Alien" },
+          evidence_E2: { query: "birth of Ridley Scott" },
+          evidence_E3: { query: '{"year": 1937}' },
+          evidence_E4: { query: 'see {"year": 1937}' },
+          evidence_E5: { a: 10, b: 4 },
+          evidence_E6: { a: 6, b: 1 },
+          evidence_E7: { query: "6" },
+          evidence_E8: { query: "is 42, or 43" },
+          evidence_E9: { a: 6, b: 5 },
+          evidence_E10: { ms: "1, 6" }
+        })
       })
-    })
   )
 
-  it.effect("missing evidence is told to the solver with its error, and what refers to it is not collected", () =>
+  it.effect("tells the solver about missing evidence with its error, and skips what refers to it", () =>
     Effect.gen(function* () {
       const plan = lines(
         "#E1 = Broken[]",
@@ -216,22 +218,20 @@ describe("ReWoo", () => {
     })
   )
 
-  it.effect(
-    "a question to a model takes one more call each, in the role of the solver, with nothing but its text",
-    () =>
-      Effect.gen(function* () {
-        const plan = lines("#E1 = Search[director of Alien]", "#E2 = LLM[Who is #E1?]", "#E3 = llm[Sum up: #E2]")
-        const ran = yield* run([plan, "a director", "He directs.", "done"], { format: "text" })
-        assert.strictEqual((yield* ran.exit).text, "done")
-        assert.lengthOf(ran.requests, 4)
-        assert.deepStrictEqual(ran.requests[1]?.messages.at(-1), { role: "user", content: "Who is Ridley Scott?" })
-        assert.notInclude(content(ran, 1), "Be brief.")
-        assert.strictEqual(ran.requests[2]?.messages.at(-1)?.content, "Sum up: a director")
-        assert.include(content(ran, 0), "- LLM(question: string)")
-      })
+  it.effect("asks a model in one more call per question, in the role of the solver, with only the question", () =>
+    Effect.gen(function* () {
+      const plan = lines("#E1 = Search[director of Alien]", "#E2 = LLM[Who is #E1?]", "#E3 = llm[Sum up: #E2]")
+      const ran = yield* run([plan, "a director", "He directs.", "done"], { format: "text" })
+      assert.strictEqual((yield* ran.exit).text, "done")
+      assert.lengthOf(ran.requests, 4)
+      assert.deepStrictEqual(ran.requests[1]?.messages.at(-1), { role: "user", content: "Who is Ridley Scott?" })
+      assert.notInclude(content(ran, 1), "Be brief.")
+      assert.strictEqual(ran.requests[2]?.messages.at(-1)?.content, "Sum up: a director")
+      assert.include(content(ran, 0), "- LLM(question: string)")
+    })
   )
 
-  it.effect("the name of that worker can be another or none, and a tool of the name goes before it", () =>
+  it.effect("renames or disables the model worker, and prefers a tool of the same name", () =>
     Effect.gen(function* () {
       const other = yield* run(["#E1 = Ask[x]", "y", "done"], { format: "text", llmWorker: "Ask" })
       assert.strictEqual((yield* other.exit).text, "done")
@@ -244,7 +244,7 @@ describe("ReWoo", () => {
     })
   )
 
-  it.effect("a model that has nothing to say is missing evidence", () =>
+  it.effect("treats an empty answer of the model as missing evidence", () =>
     Effect.gen(function* () {
       const ran = yield* run(["#E1 = LLM[x]", "", "done"], { format: "text", replyRetries: 0 })
       assert.strictEqual((yield* ran.exit).text, "done")
@@ -252,7 +252,7 @@ describe("ReWoo", () => {
     })
   )
 
-  it.effect("a plan without evidence goes to the solver at once", () =>
+  it.effect("sends a plan without evidence to the solver at once", () =>
     Effect.gen(function* () {
       const ran = yield* run(['{"steps": []}', "Hello"])
       assert.strictEqual((yield* ran.exit).text, "Hello")
@@ -260,7 +260,7 @@ describe("ReWoo", () => {
     })
   )
 
-  it.effect("an output of a shape is honoured", () =>
+  it.effect("shapes the answer by the output specification", () =>
     Effect.gen(function* () {
       const ran = yield* run([birth, '{"n": 1937}'], { task: { output: Strategies.outputSpec(0) } })
       assert.deepStrictEqual((yield* ran.exit).output, { n: 1937 })
@@ -268,8 +268,8 @@ describe("ReWoo", () => {
   )
 })
 
-describe("ReWoo and plans that cannot be carried out", () => {
-  it.effect("the planner is told all that is wrong, nothing of the plan is run, and a repaired one is", () =>
+describe("ReWoo with an invalid plan", () => {
+  it.effect("tells the planner every issue, runs nothing of the plan, and runs the repaired one", () =>
     Effect.gen(function* () {
       const ran = yield* run([lines("#E1 = Fly[home]", "#E2 = Search[#E3]", "#E3 = Search[#E2]"), birth, "ok"], {
         format: "text"
@@ -290,7 +290,7 @@ describe("ReWoo and plans that cannot be carried out", () => {
     "500 pieces of evidence": [Array.from({ length: 500 }, (_, i) => `#E${i + 1} = Search[x]`).join("\n"), "too-long"]
   }
   for (const [name, [plan, reason]] of Object.entries(faults)) {
-    it.effect(`${name}: a typed error after its attempts, and nothing was called`, () =>
+    it.effect(`${name}: fails typed after its attempts, and calls nothing`, () =>
       Effect.gen(function* () {
         const ran = yield* run([plan, plan, plan], { format: "text" })
         const error = yield* Effect.flip(ran.exit)
@@ -304,14 +304,14 @@ describe("ReWoo and plans that cannot be carried out", () => {
     )
   }
 
-  it.effect("replies without any text are no plan either", () =>
+  it.effect("rejects replies without text", () =>
     Effect.gen(function* () {
       const ran = yield* run(["", "", ""])
       assert.instanceOf(yield* Effect.flip(ran.exit), StrategyReplyError)
     })
   )
 
-  it.effect("maxEvidence bounds a plan", () =>
+  it.effect("bounds a plan by maxEvidence", () =>
     Effect.gen(function* () {
       const ran = yield* run([birth], { format: "text", maxEvidence: 1, replyRetries: 0 })
       assert.instanceOf(yield* Effect.flip(ran.exit), PlanError)
@@ -322,14 +322,14 @@ describe("ReWoo and plans that cannot be carried out", () => {
 })
 
 describe("ReWoo at its edges", () => {
-  it.effect("a content filter ends the run as what it is", () =>
+  it.effect("fails with the content filter", () =>
     Effect.gen(function* () {
       const ran = yield* run([birth, { text: "19", finishReason: "content-filter" }], { format: "text" })
       assert.instanceOf(yield* Effect.flip(ran.exit), LlmContentPolicyError)
     })
   )
 
-  it.effect("interrupted while tools and a model collect, it leaves nothing running", () =>
+  it.effect("leaves nothing running when it is interrupted while collecting", () =>
     Effect.gen(function* () {
       const closed: Array<string> = []
       const slow = Tool.make("slow", {
@@ -358,7 +358,7 @@ describe("ReWoo at its edges", () => {
     )
   )
 
-  it.effect("evidence that looks like evidence stays inside its own", () =>
+  it.effect("keeps evidence that looks like evidence inside its own block", () =>
     Effect.gen(function* () {
       const ran = yield* run(["#E1 = Search[evil]", "ok"], { format: "text" })
       assert.strictEqual((yield* ran.exit).text, "ok")
@@ -367,7 +367,7 @@ describe("ReWoo at its edges", () => {
     })
   )
 
-  it.effect("every prompt can be changed, instructions reach each, and every variable is filled", () =>
+  it.effect("uses changed prompts and instructions in every step, with every variable filled in", () =>
     Effect.gen(function* () {
       const overrides = Object.fromEntries(
         ReWooPrompts.steps.map((step) => [
@@ -402,7 +402,7 @@ describe("ReWoo at its edges", () => {
     })
   )
 
-  it("is drawn as the graph that runs", () => {
+  it("draws the graph that runs", () => {
     const strategy = ReWoo.make()
     const drawn = StateGraph.toMermaid(strategy.graph!)
     for (const node of ["worker_plan", "solver_execute", "worker_integrate"]) assert.include(drawn, node)

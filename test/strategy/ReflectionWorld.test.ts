@@ -67,7 +67,7 @@ const solve = (
 const seeds = Array.from({ length: 14 }, (_, seed) => seed)
 
 describe("Reflection on a text with demanded words", () => {
-  it.effect("ends with all of them as soon as they are there, in either form and order", () =>
+  it.effect("ends with all of them as soon as they are present, in either form and order", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         for (const options of [{}, { text: true }, { reverse: true }]) {
@@ -90,7 +90,7 @@ describe("Reflection on a text with demanded words", () => {
     })
   )
 
-  it.effect("with too few cycles it ends with as many as were put in, after one call and two a cycle", () =>
+  it.effect("ends with as many as were added when cycles run out, after one call plus two per cycle", () =>
     Effect.gen(function* () {
       let short = 0
       for (const seed of seeds) {

@@ -72,7 +72,7 @@ const solve = (seed: number, options: Reflexion.Options & { readonly toolName?: 
 const seeds = Array.from({ length: 12 }, (_, seed) => seed)
 
 describe("Reflexion in a world of doors", () => {
-  it.effect("its lessons find the gold in as many trials as it takes", () =>
+  it.effect("finds the gold by its lessons in the expected number of trials", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         const { isSolved, opened, place, ran } = yield* solve(seed, {})
@@ -84,7 +84,7 @@ describe("Reflexion in a world of doors", () => {
     })
   )
 
-  it.effect("without reflections it does not improve: every trial repeats the first", () =>
+  it.effect("repeats the first trial without reflections", () =>
     Effect.gen(function* () {
       let solved = 0
       for (const seed of seeds) {
@@ -97,7 +97,7 @@ describe("Reflexion in a world of doors", () => {
     })
   )
 
-  it.effect("a memory that is too small forgets what failed first", () =>
+  it.effect("forgets the first failures when the memory is too small", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         const { isSolved, place } = yield* solve(seed, { memorySize: 1 })
@@ -106,7 +106,7 @@ describe("Reflexion in a world of doors", () => {
     })
   )
 
-  it.effect("another name of the tool or order of the doors changes nothing of that", () =>
+  it.effect("is not affected by another tool name or order of the doors", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         assert.isTrue((yield* solve(seed, { toolName: "unlock_and_look" })).isSolved)

@@ -30,7 +30,7 @@ const run = (
 }
 
 describe("a cache of structures", () => {
-  it.effect("tasks of one kind share a structure until it expires", () =>
+  it.effect("shares a structure among tasks of one kind until it expires", () =>
     Effect.gen(function* () {
       const backend = yield* CacheBackend.makeMemory()
       const ttl = "1 hour"
@@ -49,7 +49,7 @@ describe("a cache of structures", () => {
     })
   )
 
-  it.effect("a task without a kind is neither looked up nor kept", () =>
+  it.effect("neither looks up nor keeps a task without a kind", () =>
     Effect.gen(function* () {
       const calls: Array<string> = []
       const backend: CacheBackend.Service = {
@@ -70,7 +70,7 @@ describe("a cache of structures", () => {
     })
   )
 
-  it.effect("what does not read as a structure is found anew and written over", () =>
+  it.effect("overwrites a value that is not a structure", () =>
     Effect.gen(function* () {
       for (const broken of ["", "{", "null", '{"modules": [], "steps": []}', '{"modules": [], "steps": [""]}']) {
         const backend = yield* CacheBackend.makeMemory()
@@ -88,7 +88,7 @@ describe("a cache of structures", () => {
     })
   )
 
-  it.effect("a backend that fails is passed over and told", () =>
+  it.effect("ignores and reports a failing backend", () =>
     Effect.gen(function* () {
       const failure = (operation: "get" | "set") =>
         new CacheBackend.CacheBackendError({ message: `no ${operation}`, operation })

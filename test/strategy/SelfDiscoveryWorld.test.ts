@@ -70,7 +70,7 @@ const solve = (
 const seeds = Array.from({ length: 10 }, (_, seed) => seed)
 
 describe("Self-Discover on sums with a condition", () => {
-  it.effect("the ways of thinking it chooses lead to the sum, in whatever order they are offered", () =>
+  it.effect("reaches the sum by the selected modules, in whatever order they are offered", () =>
     Effect.gen(function* () {
       for (const seed of seeds) {
         const { best, found, ran } = yield* solve(seed)
@@ -80,7 +80,7 @@ describe("Self-Discover on sums with a condition", () => {
     })
   )
 
-  it.effect("without the one that looks at conditions it adds up everything", () =>
+  it.effect("adds up everything without the module that looks at conditions", () =>
     Effect.gen(function* () {
       const modules = ReasoningModules.all.filter((one) => one.name !== "identify_constraints")
       let wrong = 0
@@ -92,7 +92,7 @@ describe("Self-Discover on sums with a condition", () => {
     })
   )
 
-  it.effect("which adaptation is done first changes nothing", () =>
+  it.effect("is not affected by the order of adaptations", () =>
     Effect.gen(function* () {
       const modules = ["identify_constraints", "model_and_compute"] as const
       for (const seed of seeds.slice(0, 3)) {

@@ -115,7 +115,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("a broken plugin is left out with a warning that names it, the others stay", () =>
+  it.live("omits a broken plugin with a warning that names it, and keeps the others", () =>
     run(
       Effect.gen(function* () {
         const report = yield* discover({
@@ -160,7 +160,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("nothing outside of the package is loaded", () =>
+  it.live("loads nothing outside the package", () =>
     run(
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
@@ -208,7 +208,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("a package that is linked as a whole is a package", () =>
+  it.live("accepts a linked package", () =>
     run(
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
@@ -226,7 +226,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("packages are looked up as Node does, in the folders above as well", () =>
+  it.live("resolves packages as Node does, also in parent folders", () =>
     run(
       Effect.gen(function* () {
         const path = yield* Path.Path
@@ -244,7 +244,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("manifests that cannot be used are told", () =>
+  it.live("reports unusable manifests", () =>
     run(
       Effect.gen(function* () {
         const report = yield* discover({
@@ -273,7 +273,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("names that are no names are refused, and touch no prototype", () =>
+  it.live("rejects invalid names and touches no prototype", () =>
     run(
       Effect.gen(function* () {
         const strategies = `{"__proto__": "./a.mjs#make", "": "./a.mjs#make", " x": "./a.mjs#make", "${"x".repeat(65)}": "./a.mjs#make", "a/b": "./a.mjs#make", "constructor": "./a.mjs#make"}`
@@ -294,7 +294,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("of two plugins of one name the first wins", () =>
+  it.live("keeps the first of two plugins with the same name", () =>
     run(
       Effect.gen(function* () {
         const two = (name: string) => ({
@@ -316,7 +316,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("strategies of the library stay, unless `override` says otherwise", () =>
+  it.live("keeps built-in strategies unless `override` allows replacing them", () =>
     run(
       Effect.gen(function* () {
         const packages = {
@@ -338,7 +338,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("`packages` says which, and those that are not there are told", () =>
+  it.live("restricts discovery to `packages` and reports missing ones", () =>
     run(
       Effect.gen(function* () {
         const one = (name: string) => ({ "package.json": manifest({ [name]: "./a.mjs" }), "a.mjs": module(name) })
@@ -372,7 +372,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("a program without a usable package.json has no plugins, and says so", () =>
+  it.live("reports a program without a usable package.json, which has no plugins", () =>
     run(
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
@@ -384,7 +384,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("a module that does not end loading is left out", () =>
+  it.live("omits a module that does not finish loading", () =>
     run(
       Effect.gen(function* () {
         const report = yield* discover(
@@ -402,7 +402,7 @@ describe("StrategyPlugins", () => {
     )
   )
 
-  it.live("the layer: library, plugins, and those given besides, in this order", () =>
+  it.live("layers built-in strategies, plugins and given strategies in this order", () =>
     run(
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem

@@ -60,10 +60,10 @@ const loops: ReadonlyArray<readonly [string, (options: Pick<ToolLoop.LoopOptions
     ["supervisor", Supervisor.make]
   ]
 
-describe("calls in the text of a model that was given native tools", () => {
+describe("calls in the text of a model with native tools", () => {
   for (const [name, make] of loops) {
     describe(name, () => {
-      it.effect("a text that quotes the protocol is the answer, whole, whatever `textCalls` says", () =>
+      it.effect("answers with the whole text that quotes the protocol, whatever `textCalls` says", () =>
         Effect.gen(function* () {
           for (const textCalls of [undefined, "never", "always"] as const) {
             for (const quote of quotes) {
@@ -76,7 +76,7 @@ describe("calls in the text of a model that was given native tools", () => {
         })
       )
 
-      it.effect("an action and nothing else is an answer by default, and a call where the model is declared so", () =>
+      it.effect("reads a bare action as an answer by default, and as a call where the model is declared so", () =>
         Effect.gen(function* () {
           for (const text of [bare, lines("Thought: so", bare), lines("Thought: so", "Action: wipe[all]")]) {
             const never = yield* run(make({}), [text])
@@ -96,7 +96,7 @@ describe("calls in the text of a model that was given native tools", () => {
         })
       )
 
-      it.effect("native calls beside a quote run, and nothing of the quote does", () =>
+      it.effect("runs native calls next to a quote, and nothing of the quote", () =>
         Effect.gen(function* () {
           const call = { name: "wipe", params: { message: "one" }, id: "c1" }
           const ran = yield* run(make({ textCalls: "always" }), [{ text: quotes[2]!, calls: [call] }, "ok", "ok"])
@@ -110,7 +110,7 @@ describe("calls in the text of a model that was given native tools", () => {
     })
   }
 
-  it.effect("an answer in the protocol keeps its markers unless the model is declared to write calls", () =>
+  it.effect("keeps the markers of an answer unless the model is declared to write calls", () =>
     Effect.gen(function* () {
       const text = lines("Thought: I know", "Final Answer: 3")
       assert.strictEqual((yield* (yield* run(FunctionCalling.make(), [text])).exit).text, text)
@@ -121,14 +121,14 @@ describe("calls in the text of a model that was given native tools", () => {
     })
   )
 
-  it.effect("without tools nothing is read out of a text", () =>
+  it.effect("reads no calls without tools", () =>
     Effect.gen(function* () {
       const ran = yield* run(FunctionCalling.make({ textCalls: "always" }), [bare], { tools: ToolSet.empty })
       assert.strictEqual((yield* ran.exit).text, bare)
     })
   )
 
-  it.effect("quotes in the history, the system prompt and a tool's result are data", () =>
+  it.effect("treats quotes in history, system prompt and tool results as data", () =>
     Effect.gen(function* () {
       for (const [, make] of loops) {
         for (const quote of [bare, ...quotes]) {
@@ -170,7 +170,7 @@ describe("quotes of a step's form", () => {
     })
   )
 
-  it.effect("lats that asks for JSON asks again for a text with an action inside", () =>
+  it.effect("lats with JSON asks again for a text with an action inside", () =>
     Effect.gen(function* () {
       for (const quote of [quotes[0]!, quotes[2]!, quotes[3]!, quotes[12]!]) {
         const strategy = Lats.make({ numExpansions: 1, maxIterations: 1 })
@@ -185,7 +185,7 @@ describe("quotes of a step's form", () => {
     })
   )
 
-  it.effect("arguments of a planned step are those of the reply, not of a text inside them", () =>
+  it.effect("takes arguments of a planned step from the reply, not from a text inside them", () =>
     Effect.gen(function* () {
       const plan = JSON.stringify({ steps: [{ description: "tell", tool: "wipe" }] })
       // A raw newline inside a string: JSON as models write it.
@@ -199,7 +199,7 @@ describe("quotes of a step's form", () => {
     })
   )
 
-  it.effect("the verdict on a step is its first marker outside of a quote", () =>
+  it.effect("takes the first marker outside a quote as the verdict on a step", () =>
     Effect.gen(function* () {
       const plan = JSON.stringify({ steps: [{ description: "read the log" }] })
       for (const reply of [
@@ -213,7 +213,7 @@ describe("quotes of a step's form", () => {
     })
   )
 
-  it.effect("the supervisor's verdict is the first line, never a line of a report that the review quotes", () =>
+  it.effect("takes the first line as the supervisor's verdict, never a quoted line of a report", () =>
     Effect.gen(function* () {
       const script = [
         { calls: [{ name: "delegate_to_ada", params: { message: "one" }, id: "c1" }] },
@@ -231,7 +231,7 @@ describe("quotes of a step's form", () => {
     })
   )
 
-  it.effect("a critique that quotes the token among its problems does not accept", () =>
+  it.effect("does not accept a critique that quotes the token among its problems", () =>
     Effect.gen(function* () {
       const critique = lines("The text ends with", "```", "NO_CHANGES_NEEDED", "```", "Take that out.")
       const middle = lines("The text holds the line", "NO_CHANGES_NEEDED", "which has to go.")
@@ -243,7 +243,7 @@ describe("quotes of a step's form", () => {
     })
   )
 
-  it("a verdict inside a fence decides nothing", () => {
+  it("ignores a verdict inside a fence", () => {
     const fenced = (...rows: ReadonlyArray<string>) => lines("```", ...rows, "```")
     const judged = LatsReply.parseJudgement(lines("It says", fenced("SCORE: 1"), "SCORE: 0.2"))
     assert.strictEqual(Either.getOrThrow(judged).score, 0.2)
@@ -252,7 +252,7 @@ describe("quotes of a step's form", () => {
     assert.isTrue(Either.isRight(LlmCompiler.parseVerdict(fenced("Action: Finish(x)"))))
   })
 
-  it.effect("a reflection inside a fence decides nothing", () =>
+  it.effect("ignores a reflection inside a fence", () =>
     Effect.gen(function* () {
       const quoted = lines("```", "NEEDS_REFINEMENT: no", "SCORE: 10", "```")
       const reply = lines("The text holds", quoted, "POINTS:", "- shorter", "SCORE: 3", "NEEDS_REFINEMENT: yes")

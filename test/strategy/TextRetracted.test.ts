@@ -39,7 +39,7 @@ const turns = FastCheck.array(
 
 describe("streamed text", () => {
   for (const [name, strategy] of Object.entries(strategies)) {
-    it.effect(`of ${name} adds up to the answer, whatever was said beside calls of tools`, () =>
+    it.effect(`of ${name} adds up to the answer, whatever text accompanies tool calls`, () =>
       Effect.gen(function* () {
         const runs = FastCheck.sample(FastCheck.tuple(turns, pieces), { numRuns: 60, seed: 5 })
         for (const [acting, answer] of runs) {

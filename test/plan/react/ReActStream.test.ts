@@ -24,7 +24,7 @@ const read = (pieces: ReadonlyArray<string>) => {
 const letters = (text: string) => Array.from(text)
 
 describe("ReActStream", () => {
-  it("hands on the thinking and the answer while they are written", () => {
+  it("emits reasoning and the answer while they are written", () => {
     const { answer, reasoning } = read(letters("Thought: I know it\nFinal Answer: forty two, or"))
     assert.strictEqual(reasoning, "Thought: I know it\n")
     assert.strictEqual(answer, "forty two, or")
@@ -39,19 +39,19 @@ describe("ReActStream", () => {
     assert.strictEqual(at(`Answer ${"a".repeat(100)}`).length, 107)
   })
 
-  it("reads markers as the parser does: numbered, emphasised, never quoted", () => {
+  it("reads markers as the parser does: numbered, emphasized, never quoted", () => {
     assert.strictEqual(read(letters("1. **Final Answer:** x")).answer, "x")
     assert.strictEqual(read(letters("Final Answer 2: x")).answer, "x")
     assert.strictEqual(read(letters("> Final Answer: x")).answer, "")
   })
 
-  it("gives nothing of what stands behind an action, an orphaned input, an observation or another answer", () => {
+  it("emits nothing after an action, an orphaned input, an observation or another answer", () => {
     for (const before of ["Action: search", "Action Input: {}", "Observation: o", "Answer: a"]) {
       assert.strictEqual(read(letters(`${before}\nFinal Answer: x`)).answer, "")
     }
   })
 
-  it("goes on at a line that begins like an observation, and stops before an action that an input makes whole", () => {
+  it("continues at a line that begins like an observation, and stops before an action that an input completes", () => {
     assert.strictEqual(read(letters("Final Answer: x\nObservation: y\nz")).answer, "x\nObservation: y\nz")
     assert.strictEqual(read(letters("Final Answer: x\nAction: a\nAction Input: {}")).answer, "x\n")
     assert.strictEqual(read(letters("Final Answer: x\nAction: a Action Input: {}\nz")).answer, "x\n")
@@ -62,13 +62,13 @@ describe("ReActStream", () => {
     )
   })
 
-  it("keeps what a fence of the answer quotes until the fence is closed", () => {
+  it("holds text quoted by a fence of the answer until the fence is closed", () => {
     const quoted = "Do:\n\n```\nAction: o\nAction Input: {}\nmore"
     assert.strictEqual(read(letters(`Final Answer: ${quoted}`)).answer, "Do:\n\n")
     assert.strictEqual(read(letters(`Final Answer: ${quoted}\n\`\`\`\nok `)).answer, `${quoted}\n\`\`\`\nok `)
   })
 
-  it("what it gives is the beginning of what the parser reads of the whole", () => {
+  it("emits the beginning of what the parser reads of the whole", () => {
     FastCheck.assert(
       FastCheck.property(ReActCompletions.inPieces, ([text, pieces]) => {
         const { answer, reasoning, stream } = read(pieces)
@@ -83,7 +83,7 @@ describe("ReActStream", () => {
     )
   })
 
-  it("what it gives does not depend on the pieces but for what waits for the end of a line", () => {
+  it("emits the same for any pieces, except what waits for the end of a line", () => {
     FastCheck.assert(
       FastCheck.property(ReActCompletions.inPieces, ([text, pieces]) => {
         const whole = `${text}\n`
@@ -110,7 +110,7 @@ describe("ReActStream", () => {
 })
 
 describe("ReActMarker.isDecided", () => {
-  it("more text never changes a marker, or a fence, that is decided", () => {
+  it("keeps a decided marker or fence, whatever text follows", () => {
     FastCheck.assert(
       FastCheck.property(ReActCompletions.completion, ReActCompletions.completion, (a, b) => {
         const line = (a + b).split("\n").find((l) => l.length > 1) ?? ""

@@ -63,7 +63,7 @@ describe("LatsPrompts", () => {
     })
   )
 
-  it.effect("every variable is filled with what it says", () =>
+  it.effect("fill in every variable", () =>
     Effect.gen(function* () {
       const overrides = Object.fromEntries(
         LatsPrompts.steps.map(({ name, variables }) => [
@@ -101,7 +101,7 @@ describe("LatsPrompts", () => {
     })
   )
 
-  it.effect("both halves of every step can be replaced", () =>
+  it.effect("can be replaced in both halves of every step", () =>
     Effect.gen(function* () {
       for (const { name } of LatsPrompts.steps) {
         const overrides = { LATSAgent: { [name]: { system: `My system of ${name}`, user: "# Task\nmine: {task}" } } }
@@ -116,7 +116,7 @@ describe("LatsPrompts", () => {
     })
   )
 
-  it.effect("custom instructions reach every system prompt", () =>
+  it.effect("carry custom instructions in every system prompt", () =>
     Effect.gen(function* () {
       const { requests } = yield* run({ instructions: "Never use the word gold." })
       assert.lengthOf(requests, 15)
@@ -126,7 +126,7 @@ describe("LatsPrompts", () => {
     })
   )
 
-  it.effect("say how to write the reply: as JSON, or in the form of the step", () =>
+  it.effect("state the form of the reply: JSON, or the text form of the step", () =>
     Effect.gen(function* () {
       const json = yield* run({})
       for (const step of ["Expand", "Evaluate"] as const) {

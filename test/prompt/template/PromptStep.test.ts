@@ -23,20 +23,20 @@ const parts = {
 } as const
 
 describe("make", () => {
-  it("has a default for what is left out", () => {
+  it("has defaults for omitted parts", () => {
     const step = PromptStep.make(parts)
     assert.deepStrictEqual([step.role, step.required, step.textFormat], ["thinking", ["task"], ""])
     assert.deepStrictEqual(PromptStep.make({ ...parts, variables: [], user: "u" }).required, [])
   })
 
-  it("throws what is wrong with either half, with where it stands", () => {
+  it("throws on an invalid half, with its location", () => {
     const system = thrown(() => PromptStep.make({ ...parts, system: "{taks}" }))
     assert.deepInclude(system, { where: "TestAgent/Try/system.md", unknown: ["taks"] })
     const user = thrown(() => PromptStep.make({ ...parts, user: "{task} {other}" }))
     assert.deepInclude(user, { where: "TestAgent/Try/user.md", unknown: ["other"] })
   })
 
-  it("throws where neither half has a place for a variable that must stand in one", () => {
+  it("throws when neither half has a required variable", () => {
     assert.deepStrictEqual(thrown(() => PromptStep.make({ ...parts, user: "u" })).missing, ["task"])
     const error = thrown(() => PromptStep.make({ ...parts, required: ["task", "history"] }))
     assert.deepStrictEqual([error.missing, error.where], [["history"], "TestAgent/Try/user.md"])
@@ -44,7 +44,7 @@ describe("make", () => {
     PromptStep.make({ ...parts, user: "u", required: [] })
   })
 
-  it("every step may say where the form of the answer goes", () => {
+  it("lets every step place the form of the answer", () => {
     const step = PromptStep.make({ ...parts, system: { role: "You try." } })
     assert.deepStrictEqual(step.system.variables, [PromptStep.OUTPUT_FORMAT])
     assert.strictEqual(
@@ -55,7 +55,7 @@ describe("make", () => {
 })
 
 describe("renderSections", () => {
-  it("writes the parts that are there, in one order", () => {
+  it("writes the present parts in a fixed order", () => {
     assert.strictEqual(
       PromptStep.renderSections({
         examples: ["one", "two"],
@@ -79,8 +79,8 @@ describe("renderSections", () => {
   })
 })
 
-describe("the steps that ship", () => {
-  it("have names of their own, and fit into a directory", () => {
+describe("the steps of the library", () => {
+  it("have distinct names that fit into a directory", () => {
     const keys = DefaultPrompts.steps.map(({ name, pattern }) => `${pattern}/${name}`)
     assert.strictEqual(new Set(keys).size, keys.length)
     for (const key of keys) assert.match(key, /^[A-Za-z]+\/[A-Za-z]+$/)

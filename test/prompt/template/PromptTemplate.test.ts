@@ -14,7 +14,7 @@ const refused = (...args: Parameters<typeof PromptTemplate.make<string>>): Promp
   return error
 }
 
-describe("places", () => {
+describe("variables", () => {
   it("are names in braces; every other brace is itself", () => {
     assert.strictEqual(filled("{a}, {a_1} and {_b}", { a: "1", a_1: "2", _b: "3" }), "1, 2 and 3")
     for (const text of [
@@ -36,7 +36,7 @@ describe("places", () => {
     }
   })
 
-  it("doubled braces are one each, also around a place", () => {
+  it("are escaped by doubled braces, which are one brace each", () => {
     assert.strictEqual(filled("{{name}}"), "{name}")
     assert.strictEqual(filled("{{{name}}}", { name: "x" }), "{x}")
     assert.strictEqual(filled("{{{{name}}}}"), "{{name}}")
@@ -44,7 +44,7 @@ describe("places", () => {
     assert.deepStrictEqual(PromptTemplate.unsafeMake("{{name}}").variables, [])
   })
 
-  it("are known in the order in which they first stand", () => {
+  it("are listed in the order of first appearance", () => {
     const template = PromptTemplate.unsafeMake("{b} {a} {b}")
     assert.deepStrictEqual(
       [template.variables, template.places],
@@ -56,12 +56,12 @@ describe("places", () => {
     assert.strictEqual(template.source, "{b} {a} {b}")
   })
 
-  it("inside of values stay text, and nothing is evaluated", () => {
+  it("inside values remain text, and nothing is evaluated", () => {
     const value = "{b} {{b}} }} $& $1 {0} <%= b %>"
     assert.strictEqual(filled("{a}|{b}", { a: value, b: "x" }), `${value}|x`)
   })
 
-  it("may have the names that objects bring along", () => {
+  it("may have inherited property names", () => {
     for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       const template = PromptTemplate.unsafeMake(`<{${name}}>`)
       assert.deepStrictEqual(template.variables, [name])
@@ -74,8 +74,8 @@ describe("places", () => {
   })
 })
 
-describe("what is wrong", () => {
-  it("is told with where: places without a variable, variables without a place", () => {
+describe("errors", () => {
+  it("name the location of unknown variables and of missing ones", () => {
     const error = refused("{task} {taks} {tsak} {taks}", {
       variables: ["task", "history", "tools"],
       required: ["task", "history"],
@@ -94,21 +94,21 @@ describe("what is wrong", () => {
     assert.include(error.hint, "{task}, {history}, {tools}")
   })
 
-  it("without a list of variables any name is taken, and required ones are still looked for", () => {
+  it("do not include unknown names without a list of variables, but do include missing ones", () => {
     assert.isTrue(Either.isRight(PromptTemplate.make("{anything}")))
     assert.deepStrictEqual(refused("{a}", { required: ["a", "b"] }).missing, ["b"])
     assert.deepStrictEqual(refused("{a}", { variables: [] }).unknown, ["a"])
   })
 
-  it("doubled braces are no place for a variable", () => {
+  it("include a required variable that is only in doubled braces", () => {
     assert.deepStrictEqual(refused("{{a}}", { variables: ["a"], required: ["a"] }).missing, ["a"])
   })
 
-  it("is thrown for constants", () => {
+  it("are thrown for constants", () => {
     assert.throws(() => PromptTemplate.unsafeMake("{a}", { variables: [] }), PromptTemplateError)
   })
 
-  it("is a value that is not there, or is no text", () => {
+  it("include a missing value, or one that is not text", () => {
     const template = PromptTemplate.unsafeMake("{a}{b}{c}")
     const error = Either.getOrThrow(
       Either.flip(PromptTemplate.render(template, { a: 1, b: undefined, c: "x" } as never))
@@ -118,7 +118,7 @@ describe("what is wrong", () => {
     assert.isTrue(Either.isLeft(PromptTemplate.render(template, inherited)))
   })
 
-  it("is told briefly, however much it is", () => {
+  it("are brief, however many there are", () => {
     const names = Array.from({ length: 20_000 }, (_, i) => `unknown_${i}_${"x".repeat(200)}`)
     const error = refused(names.map((name) => `{${name}}`).join(""), { variables: ["a"] })
     assert.isBelow(error.message.length, 3000)
@@ -137,7 +137,7 @@ describe("any text", () => {
 
   const escaped = (text: string): string => text.replace(/[{}]/g, "$&$&")
 
-  it("comes out of a template as itself when its braces are doubled", () => {
+  it("comes out of a template unchanged when its braces are doubled", () => {
     FastCheck.assert(
       FastCheck.property(text, (given) => {
         const template = PromptTemplate.unsafeMake(escaped(given))
@@ -148,7 +148,7 @@ describe("any text", () => {
     )
   })
 
-  it("goes in as a value as it is", () => {
+  it("is inserted as a value unchanged", () => {
     FastCheck.assert(
       FastCheck.property(text, text, text, (before, value, after) => {
         const template = PromptTemplate.unsafeMake(`${escaped(before)}{v}${escaped(after)}`)
@@ -158,7 +158,7 @@ describe("any text", () => {
     )
   })
 
-  it("is a template: it is read without failing, and its parts are what it is made of", () => {
+  it("is a template: it is read without failing, and its parts make up the text", () => {
     FastCheck.assert(
       FastCheck.property(text, (given) => {
         const template = Either.getOrThrow(PromptTemplate.make(given))

@@ -21,7 +21,7 @@ describe("ToolList.text", () => {
     assert.match(ToolList.text([]), /no tools/)
   })
 
-  it("is made once a set of definitions", () => {
+  it("is made once per set of definitions", () => {
     let made = 0
     const counted = [
       {

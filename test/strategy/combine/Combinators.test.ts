@@ -52,7 +52,7 @@ class Own {
 describe("withFallback", () => {
   const react = (maxIterations: number) => ReAct.make({ format: "text", maxIterations, noProgressAfter: false })
 
-  it.effect("the second begins again with the same task, its steps count on, and ids of calls stay apart", () =>
+  it.effect("runs the second strategy on the same task, with continued steps and separate call ids", () =>
     Effect.gen(function* () {
       const strategy = StrategyFallback.withFallback(react(2), react(3))
       const ran = yield* Strategies.run(strategy, [act(1), act(2), act(3), "FINAL_ANSWER: four"], {
@@ -80,7 +80,7 @@ describe("withFallback", () => {
     })
   )
 
-  it.effect("strategies of a chain keep their ids apart", () =>
+  it.effect("keeps the ids of chained strategies apart", () =>
     Effect.gen(function* () {
       const one = react(1)
       const strategy = StrategyFallback.withFallback(StrategyFallback.withFallback(one, one), one)
@@ -98,7 +98,7 @@ describe("withFallback", () => {
     })
   )
 
-  it.effect("keys, quotas and failures that end the run are not worth a second attempt", () =>
+  it.effect("does not retry keys, quotas and failures meant to end the run", () =>
     Effect.gen(function* () {
       const second = said("second")
       const key = new LlmAuthenticationError({ provider: "test", message: "no" })
@@ -126,7 +126,7 @@ describe("withFallback", () => {
     })
   )
 
-  it.effect("`when` decides", () =>
+  it.effect("retries the failures that `when` selects", () =>
     Effect.gen(function* () {
       const strategy = (tag: string) =>
         StrategyFallback.withFallback(failing(new Own()), said("second"), { when: (error) => error._tag === tag })
@@ -136,7 +136,7 @@ describe("withFallback", () => {
     })
   )
 
-  it.effect("defects and interruption stay what they are", () =>
+  it.effect("does not recover from defects and interruption", () =>
     Effect.gen(function* () {
       const defect = StrategyFallback.withFallback(
         Strategy.make("buggy", () => Effect.zipRight(Effect.die("bug"), Effect.fail(new Own()))),
@@ -180,7 +180,7 @@ describe("selfConsistency", () => {
   const sampled = (texts: ReadonlyArray<string>): Strategies.Script => texts.map((text) => ({ text: [text] }))
   const plain = FunctionCalling.make()
 
-  it.effect("the answer most samples agree on, whatever its spelling", () =>
+  it.effect("returns the answer most samples agree on, whatever its spelling", () =>
     Effect.gen(function* () {
       const strategy = SelfConsistency.selfConsistency(plain, { n: 5, concurrency: 1 })
       const ran = yield* Strategies.run(strategy, sampled(["41", " Forty  two.", "17", "**forty two**", "41 "]))
@@ -197,7 +197,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("the outcome does not hang on the order of the samples", () =>
+  it.effect("does not depend on the order of the samples", () =>
     Effect.gen(function* () {
       const texts = ["9", "18", "18", "26", "18", "9", ""]
       for (let turn = 0; turn < texts.length; turn++) {
@@ -212,7 +212,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("readers see the winner's text alone, and the steps of all", () =>
+  it.effect("shows the winner's text only, and the steps of all samples", () =>
     Effect.gen(function* () {
       const strategy = SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 })
       const ran = yield* Strategies.run(strategy, sampled(["a", "b", "b"]))
@@ -232,7 +232,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("samples that fail have no vote; when all do, the first failure is the run's", () =>
+  it.effect("gives failed samples no vote, and fails with the first failure when all fail", () =>
     Effect.gen(function* () {
       const strategy = SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 })
       const ran = yield* Strategies.run(strategy, [{ fail: unavailable }, "a", { fail: unavailable }])
@@ -257,7 +257,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("an empty answer has no vote, unless all are", () =>
+  it.effect("gives an empty answer no vote, unless all are empty", () =>
     Effect.gen(function* () {
       const strategy = SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 })
       const nothing: TestModel.Turn = { text: "", finishReason: "length" }
@@ -268,7 +268,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("five samples unless a number is given", () =>
+  it.effect("takes five samples by default", () =>
     Effect.gen(function* () {
       for (const [n, asked] of [
         [undefined, 5],
@@ -286,7 +286,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("settings: a temperature of its own, seeds that count up", () =>
+  it.effect("sets a temperature and increments the seed", () =>
     Effect.gen(function* () {
       const settings = (options: SelfConsistency.SelfConsistencyOptions, given: Strategy.Task["settings"]) =>
         Effect.map(
@@ -309,7 +309,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("outputs are compared as values, a key of one's own as it says", () =>
+  it.effect("compares outputs as values, or by a custom key", () =>
     Effect.gen(function* () {
       const shaped = yield* Strategies.run(
         SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 }),
@@ -329,7 +329,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it("what does not matter to an answer is not compared, what does is", () => {
+  it("ignores what does not matter to an answer", () => {
     for (const [a, b] of [
       ["Paris", " **paris**. "],
       ["“42”", "42!"],
@@ -355,7 +355,7 @@ describe("selfConsistency", () => {
     )
   })
 
-  it.effect("samples overlap, at most `concurrency` of them", () =>
+  it.effect("runs at most `concurrency` samples concurrently", () =>
     Effect.gen(function* () {
       for (const [concurrency, seconds] of [
         [1, 6],
@@ -377,7 +377,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("tools of samples keep their calls apart, in events and for the tools", () =>
+  it.effect("keeps the calls of samples apart, in events and for tools", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const note = Tool.make("note", {
@@ -401,7 +401,7 @@ describe("selfConsistency", () => {
     })
   )
 
-  it.effect("interruption stops every sample", () =>
+  it.effect("interrupts every sample", () =>
     Effect.gen(function* () {
       const model = TestModel.make(() => ({ text: "a", delay: "1 minute" }))
       const given = yield* Strategies.task()
@@ -432,7 +432,7 @@ describe("withHooks", () => {
     }
   }
 
-  it.effect("before, after, and on a failure", () =>
+  it.effect("run before, after, and on a failure", () =>
     Effect.gen(function* () {
       const { hooks, log } = recorded()
       yield* (yield* Strategies.run(StrategyHooks.withHooks(said("x"), hooks), [])).exit
@@ -450,7 +450,7 @@ describe("withHooks", () => {
     })
   )
 
-  it.effect("an interruption is no error, and being put to sleep is none", () =>
+  it.effect("do not treat an interruption or a suspension as an error", () =>
     Effect.gen(function* () {
       for (const suspended of [false, true]) {
         const { hooks, log } = recorded()
@@ -467,7 +467,7 @@ describe("withHooks", () => {
     })
   )
 
-  it.effect("a hook that fails is told and breaks nothing", () =>
+  it.effect("report a failing hook without affecting the run", () =>
     Effect.gen(function* () {
       const fail = () => Effect.fail(new Own("hook"))
       const strategy = StrategyHooks.withHooks(said("x"), { onStart: fail, onFinish: fail })
@@ -483,7 +483,7 @@ describe("withHooks", () => {
     })
   )
 
-  it.effect("with `failures: fail` it ends the run", () =>
+  it.effect("end the run with the failure when `failures` is `fail`", () =>
     Effect.gen(function* () {
       let called = false
       const inner = Strategy.make("inner", () =>
@@ -510,7 +510,7 @@ describe("withObserver", () => {
   })
   const quick = Tool.make("quick", { description: "Is quick", handler: () => Effect.succeed("quick") })
 
-  it.effect("sees results in the order in which they come, one at a time, then the answer and the end", () =>
+  it.effect("sees results one at a time in order, then the answer and the end", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       let inside = 0
@@ -544,7 +544,7 @@ describe("withObserver", () => {
     })
   )
 
-  it.effect("sees what was thought and judged, in place", () =>
+  it.effect("sees thoughts and verdicts in place", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const reasoning = Strategy.make("reasoning", () =>
@@ -564,7 +564,7 @@ describe("withObserver", () => {
     })
   )
 
-  it.effect("a slow observer holds the run back, one that fails does not break it", () =>
+  it.effect("holds the run back when slow, and does not break it when failing", () =>
     Effect.gen(function* () {
       const strategy = StrategyObserver.withObserver(FunctionCalling.make(), {
         onStep: () => Effect.zipRight(Effect.sleep("1 second"), Effect.fail("no")),
@@ -581,7 +581,7 @@ describe("withObserver", () => {
     })
   )
 
-  it.effect("a run that fails has no end to see", () =>
+  it.effect("sees no end of a failed run", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const strategy = StrategyObserver.withObserver(failing(new Own()), {
@@ -610,7 +610,7 @@ describe("withPrompts", () => {
     instructions: "Be kind."
   }
 
-  it.effect("are those of the strategy alone, on top of the run's", () =>
+  it.effect("apply to the strategy only, on top of the run's", () =>
     Effect.gen(function* () {
       const library = yield* CustomPrompts.make({ instructions: "Be short." })
       const ask = (strategy: Strategy.Strategy) =>
@@ -627,7 +627,7 @@ describe("withPrompts", () => {
     })
   )
 
-  it("what does not fit is thrown at once", () => {
+  it("throw on invalid options", () => {
     assert.throws(() => StrategyInput.withPrompts(asking, { overrides: { Nobody: { Ask: { user: "x" } } } }), /no step/)
     assert.throws(
       () => StrategyInput.withPrompts({ ...options, overrides: { AskingAgent: { Ask: { user: "{other}" } } } })(asking),
@@ -637,7 +637,7 @@ describe("withPrompts", () => {
 })
 
 describe("mapTask, mapTaskEffect and withSettings", () => {
-  it.effect("change what the strategy is asked", () =>
+  it.effect("change the input of the strategy", () =>
     Effect.gen(function* () {
       const strategy = pipe(
         FunctionCalling.make(),
@@ -654,7 +654,7 @@ describe("mapTask, mapTaskEffect and withSettings", () => {
     })
   )
 
-  it.effect("what the change fails with is the strategy's failure", () =>
+  it.effect("fail the strategy when the change fails", () =>
     Effect.gen(function* () {
       const strategy = StrategyInput.mapTaskEffect(said("x"), () => Effect.fail(new Own()))
       assert.instanceOf(yield* Effect.flip((yield* Strategies.run(strategy, [])).exit), Own)
@@ -663,7 +663,7 @@ describe("mapTask, mapTaskEffect and withSettings", () => {
 })
 
 describe("names and graphs", () => {
-  it("stay those of the strategy that runs", () => {
+  it("are those of the strategy that runs", () => {
     const graph = { graph: true } as never
     const strategy: Strategy.Strategy = { ...said("x"), graph }
     const wrapped = [
@@ -683,7 +683,7 @@ describe("names and graphs", () => {
     assert.isUndefined(StrategyFallback.withFallback(strategy, strategy).graph)
   })
 
-  it.live("execute runs what was combined, as one run", () =>
+  it.live("execute runs the combination as one run", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* Strategies.record(
         StrategyFallback.withFallback(failing(unavailable), FunctionCalling.make()),

@@ -43,7 +43,7 @@ describe("LlmCompiler", () => {
     )
   }
 
-  it.effect("tells what happens in order, and what was used", () =>
+  it.effect("emits events in order and reports usage", () =>
     Effect.gen(function* () {
       const ran = yield* compile([difference, finish("1030 m")], { format: "text", maxParallel: 1 })
       yield* ran.exit
@@ -81,7 +81,7 @@ describe("LlmCompiler", () => {
     })
   )
 
-  it.effect("calls begin while the plan is still being written", () =>
+  it.effect("begins calls while the plan is still being written", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(
         compile(
@@ -114,7 +114,7 @@ describe("LlmCompiler", () => {
     })
   )
 
-  it.effect("calls of a plan in JSON begin while it is being written as well", () =>
+  it.effect("begins calls of a JSON plan while it is still being written", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(
         compile(
@@ -145,7 +145,7 @@ describe("LlmCompiler", () => {
     })
   )
 
-  it.effect("independent calls overlap; the whole takes its longest chain", () =>
+  it.effect("overlaps independent calls: the whole takes its longest chain", () =>
     Effect.gen(function* () {
       const plan = lines(
         "1. wait(100)",
@@ -167,7 +167,7 @@ describe("LlmCompiler", () => {
     })
   )
 
-  it.effect("at most maxParallel run at once; unset it is the tool concurrency of the task", () =>
+  it.effect("runs at most maxParallel calls, by default the tool concurrency of the task", () =>
     Effect.gen(function* () {
       const plan = Array.from({ length: 20 }, (_, i) => `${i + 1}. wait(10)`).join("\n")
       const most = (setup: LlmCompiler.Options & Strategies.Setup) =>
@@ -187,7 +187,7 @@ describe("LlmCompiler", () => {
     })
   )
 
-  it.effect("a plan without calls goes to the joiner at once", () =>
+  it.effect("sends a plan without calls to the joiner at once", () =>
     Effect.gen(function* () {
       for (const plan of ["1. join()", '{"tasks": []}']) {
         const ran = yield* compile([plan, finish("Hello")])
@@ -197,7 +197,7 @@ describe("LlmCompiler", () => {
     })
   )
 
-  it.effect("a failed call is told to the joiner, what needs it is skipped, the rest runs", () =>
+  it.effect("tells the joiner about a failed call, skips what depends on it, and runs the rest", () =>
     Effect.gen(function* () {
       const plan = lines("1. broken()", '2. note("x $1")', '3. note("y $2")', '4. height("fuji")')
       const ran = yield* compile([plan, finish("partly")], { format: "text", maxParallel: 1, toolMaxRetries: 1 })
@@ -214,7 +214,7 @@ describe("LlmCompiler", () => {
     })
   )
 
-  it.effect("arguments go to the parameters in the order of the tool, whole values as values", () =>
+  it.effect("assigns arguments to parameters in the order of the tool, and keeps whole values", () =>
     Effect.gen(function* () {
       const plan = lines(
         '1. note("a \'quoted\' $ text", ["x", "y"])',
@@ -241,10 +241,10 @@ describe("LlmCompiler", () => {
   )
 })
 
-describe("LlmCompiler and its joiner", () => {
+describe("the joiner of LlmCompiler", () => {
   const replan = (feedback: string) => `Thought: not yet\nAction: Replan(${feedback})`
 
-  it.effect("replans with the earlier plan, its results and what was missed; later plans may use them", () =>
+  it.effect("replans with the earlier plan, its results and what was missing, which later plans may use", () =>
     Effect.gen(function* () {
       const ran = yield* compile(
         [
@@ -277,7 +277,7 @@ describe("LlmCompiler and its joiner", () => {
     })
   )
 
-  it.effect("a plan that numbers from 1 again means its own calls", () =>
+  it.effect("reads a plan that numbers from 1 again by its own calls", () =>
     Effect.gen(function* () {
       const ran = yield* compile(
         ['1. height("blanc")', replan("other"), '1. height("fuji")\n2. note("$1")', finish("ok")],
@@ -304,7 +304,7 @@ describe("LlmCompiler and its joiner", () => {
     })
   )
 
-  it.effect("or answers from what there is, marked", () =>
+  it.effect("answers at the limit from the available results, marked", () =>
     Effect.gen(function* () {
       const ran = yield* compile(['1. height("fuji")', replan("more"), "At least Fuji: 3776"], {
         format: "text",
@@ -317,7 +317,7 @@ describe("LlmCompiler and its joiner", () => {
     })
   )
 
-  it.effect("synthesize writes the answer in one more call, shown as it is written", () =>
+  it.effect("writes the synthesized answer in one more, streamed call", () =>
     Effect.gen(function* () {
       const ran = yield* compile([difference, '{"action": "finish"}', { text: ["10", "30"] }], { synthesize: true })
       assert.strictEqual((yield* ran.exit).text, "1030")
@@ -329,7 +329,7 @@ describe("LlmCompiler and its joiner", () => {
     })
   )
 
-  it.effect("an output of a shape is honoured, and asked for again where it does not fit", () =>
+  it.effect("shapes the answer, and asks again where it does not fit", () =>
     Effect.gen(function* () {
       const ran = yield* compile([difference, finish("1030"), "about a thousand", '{"n": 1030}'], {
         task: { output: Strategies.outputSpec(1) }
@@ -338,7 +338,7 @@ describe("LlmCompiler and its joiner", () => {
     })
   )
 
-  it.effect("a verdict that is none is asked for again, then fails", () =>
+  it.effect("asks again for a missing verdict, then fails", () =>
     Effect.gen(function* () {
       const bad = ["The task was unsuccessful, I would not finish.", '{"action": "finish"}', "Action: Finish()"]
       const good = yield* compile([difference, ...bad.slice(0, 2), finish("ok")])
@@ -350,7 +350,7 @@ describe("LlmCompiler and its joiner", () => {
     })
   )
 
-  it("verdicts in words: exact forms at the start of a line, never a word inside", () => {
+  it("reads verdicts in text only in exact forms at the start of a line", () => {
     const verdict = (text: string) => Either.getOrUndefined(LlmCompiler.parseVerdict(text))
     assert.deepStrictEqual(verdict("Thought: a (b)\nAction: Finish(f(x) = 2)\n###"), {
       thought: "a (b)",

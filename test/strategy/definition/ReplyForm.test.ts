@@ -26,7 +26,7 @@ const point = { x: 1, y: 2 }
 const written = '{"x": 1, "y": "2"}'
 
 describe("ReplyForm", () => {
-  it.effect("reads JSON, bare, fenced, inside a sentence, or nearly right", () =>
+  it.effect("reads JSON that is bare, fenced, inside a sentence, or nearly valid", () =>
     Effect.gen(function* () {
       for (const form of [json, both]) {
         for (const text of [
@@ -44,7 +44,7 @@ describe("ReplyForm", () => {
     })
   )
 
-  it.effect("decodes by the Schema, and says what is wrong where", () =>
+  it.effect("decodes by the Schema, and says where a value is wrong", () =>
     Effect.gen(function* () {
       const issues = yield* Effect.flip(json.read('{"x": "far", "y": 2}'))
       assert.include(issues, "x: ")
@@ -53,7 +53,7 @@ describe("ReplyForm", () => {
     })
   )
 
-  it.effect("a text form is read as well; what is wrong with it is told in its words", () =>
+  it.effect("reads a text form, and describes its issues", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* both.read("POINT: 1 2"), point)
       assert.deepStrictEqual(yield* both.read("It has {braces}.\nPOINT: 1 2"), point)
@@ -64,13 +64,13 @@ describe("ReplyForm", () => {
     })
   )
 
-  it.effect("without a text form only JSON is read", () =>
+  it.effect("reads only JSON without a text form", () =>
     Effect.gen(function* () {
       assert.isString(yield* Effect.flip(json.read("POINT: 1 2")))
     })
   )
 
-  it.effect("what is no object travels as the one field of an object, and is read with it or without", () =>
+  it.effect("wraps a value that is not an object in a field, and reads it with or without the field", () =>
     Effect.gen(function* () {
       const list = ReplyForm.make({ name: "list", schema: Schema.Array(Schema.Number) })
       assert.strictEqual(list.jsonSchema["type"], "object")
@@ -79,7 +79,7 @@ describe("ReplyForm", () => {
     })
   )
 
-  it.effect("keys that poison prototypes stay out", () =>
+  it.effect("drops keys that poison prototypes", () =>
     Effect.gen(function* () {
       const open = ReplyForm.make({
         name: "open",
@@ -91,7 +91,7 @@ describe("ReplyForm", () => {
     })
   )
 
-  it("a name that providers refuse, and a schema that no JSON Schema describes, are thrown", () => {
+  it("throws on a name that providers reject and on a schema without a JSON Schema", () => {
     for (const name of ["", "a b", "a.b", "é", "x".repeat(65)]) {
       assert.throws(() => ReplyForm.make({ name, schema: Point }), TypeError, "a name is 1 to 64")
     }
@@ -99,7 +99,7 @@ describe("ReplyForm", () => {
     assert.throws(() => ReplyForm.make({ name: "bad", schema: Schema.BigIntFromSelf }), TypeError, "ReplyForm bad")
   })
 
-  it("any text ends as a value or as words, fast", () => {
+  it("ends quickly with a value or an issue for any text", () => {
     const piece = FastCheck.oneof(
       FastCheck.constantFrom("{", "}", "[", "]", '"', "```", "\n", "POINT:", " 1", ":", ",", "\\", "x"),
       FastCheck.string({ maxLength: 4 })

@@ -26,7 +26,7 @@ import * as Strategies from "../Strategies.js"
 const call = { calls: [{ name: "add", params: { a: 1, b: 2 } }] }
 
 describe("Strategy.execute", () => {
-  it.live("is a whole run: a start, what happens, the message, one end, numbers without gaps", () =>
+  it.live("is a whole run: a start, its events, the message, one end, and numbers without gaps", () =>
     Effect.gen(function* () {
       for (const [strategy, script] of [
         [FunctionCalling.make(), [{ text: "hm", ...call }, "3"]],
@@ -47,7 +47,7 @@ describe("Strategy.execute", () => {
     })
   )
 
-  it.live("an output travels with the message", () =>
+  it.live("carries an output with the message", () =>
     Effect.gen(function* () {
       const { events } = yield* Strategies.record(FunctionCalling.make(), ['{"n": 1}'], {
         task: { output: Strategies.outputSpec(0) }
@@ -56,7 +56,7 @@ describe("Strategy.execute", () => {
     })
   )
 
-  it.live("a failure is the last event, and then the error of the stream", () =>
+  it.live("ends with the failure as the last event, and then as the error of the stream", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* Strategies.record(FunctionCalling.make({ maxIterations: 1 }), [call], {
         tools: Strategies.tools
@@ -72,7 +72,7 @@ describe("Strategy.execute", () => {
     })
   )
 
-  it.live("a fatal failure is told by its own name", () =>
+  it.live("reports a fatal failure under its own name", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* Strategies.record(FunctionCalling.make(), [{ calls: [{ name: "fatal" }] }], {
         tools: ToolSet.make(Strategies.fatal)
@@ -83,7 +83,7 @@ describe("Strategy.execute", () => {
     })
   )
 
-  it.live("a defect says nothing of itself in the events", () =>
+  it.live("reveals nothing of a defect in the events", () =>
     Effect.gen(function* () {
       const strategy = Strategy.make("buggy", () => Effect.die(new Error("with a secret")))
       const { events, exit } = yield* Strategies.record(strategy, [])
@@ -94,7 +94,7 @@ describe("Strategy.execute", () => {
     })
   )
 
-  it.live("events come while the run goes on", () =>
+  it.live("emits events while the run continues", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const strategy = Strategy.make("slow", () =>
@@ -110,7 +110,7 @@ describe("Strategy.execute", () => {
     }).pipe(Effect.provide(Strategies.layer([])))
   )
 
-  it.live("stopping the stream interrupts the run and waits for it", () =>
+  it.live("interrupts the run and waits for it when the stream is stopped", () =>
     Effect.gen(function* () {
       let ended = false
       const strategy = Strategy.make("endless", () =>
@@ -140,7 +140,7 @@ describe("Strategy.execute", () => {
     }).pipe(Effect.provide(Strategies.layer([])))
   )
 
-  it.live("each execution is a run of its own", () =>
+  it.live("starts a new run for each execution", () =>
     Effect.gen(function* () {
       const strategy = FunctionCalling.make()
       const one = yield* Strategies.record(strategy, ["a"])
@@ -203,7 +203,7 @@ describe("GraphStrategy.make", () => {
     })
   )
 
-  it.effect("runs its nodes and says of each that it ended, and what it changed", () =>
+  it.effect("runs its nodes and reports each with its changes", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(GraphStrategy.make(definition()), ["one", "two"], {
         task: { debugNodeUpdates: false }
@@ -227,7 +227,7 @@ describe("GraphStrategy.make", () => {
     })
   )
 
-  it.effect("a wrapped node takes the place of the node", () =>
+  it.effect("runs a wrapped node in place of the original", () =>
     Effect.gen(function* () {
       const given = definition()
       const graph = StateGraph.wrapNode(
@@ -240,7 +240,7 @@ describe("GraphStrategy.make", () => {
     })
   )
 
-  it.effect("is compiled once, however often it runs", () =>
+  it.effect("compiles once, however often it runs", () =>
     Effect.gen(function* () {
       const given = definition()
       let reads = 0
@@ -261,7 +261,7 @@ describe("GraphStrategy.make", () => {
     })
   )
 
-  it.effect("the limit of its steps is a failure like any other", () =>
+  it.effect("fails typed at the limit of steps", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(GraphStrategy.make({ ...definition(), maxSteps: 2 }), ["one", "two"])
       const error = yield* Effect.flip(ran.exit)
@@ -269,7 +269,7 @@ describe("GraphStrategy.make", () => {
     })
   )
 
-  it("a graph that cannot be compiled is thrown", () => {
+  it("throws on a graph that cannot be compiled", () => {
     const given = definition()
     const graph = StateGraph.replaceNode(given.graph, "chose" as "choose", () => Effect.succeed({ text: "" }))
     assert.throws(() => GraphStrategy.make({ ...given, graph }), /chose/)

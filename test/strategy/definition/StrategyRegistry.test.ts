@@ -28,11 +28,11 @@ describe("StrategyRegistry", () => {
     })
   )
 
-  it.effect("does not take the keys of every object for names", () =>
+  it.effect("does not take inherited keys for names", () =>
     Effect.forEach(["constructor", "toString", "__proto__", ""], (name) => refusal(registry, name))
   )
 
-  it.effect("makes a strategy once for an options object and a name, and passes it the options", () =>
+  it.effect("makes a strategy once per options object and name, and passes it the options", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const factory = (options: unknown) => {
@@ -50,7 +50,7 @@ describe("StrategyRegistry", () => {
     })
   )
 
-  it.effect("loads a factory when it is first named, and once", () =>
+  it.effect("loads a factory once, when it is first named", () =>
     Effect.gen(function* () {
       let loads = 0
       const loader = Effect.sync((): StrategyRegistry.Factory => {
@@ -67,7 +67,7 @@ describe("StrategyRegistry", () => {
     })
   )
 
-  it.effect("says what is wrong with a factory that throws or makes something else", () =>
+  it.effect("describes a factory that throws or makes something else", () =>
     Effect.gen(function* () {
       const registry = StrategyRegistry.make({
         throwing: () => {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as ReasoningModules from "../../../src/strategy/discovery/ReasoningModules.js"
 
 describe("reasoning modules", () => {
-  it("the 39 of the paper have names and texts of their own, each with a place for the task", () => {
+  it("have distinct names and texts for the 39 of the paper, each with a place for the task", () => {
     assert.lengthOf(ReasoningModules.paper, 39)
     const { all } = ReasoningModules
     for (const field of ["name", "description", "template"] as const) {
@@ -15,7 +15,7 @@ describe("reasoning modules", () => {
     }
   })
 
-  it("the ten of the original library are among them", () => {
+  it("include the ten of the original library", () => {
     assert.lengthOf(ReasoningModules.originals, 10)
     for (const name of ReasoningModules.originals) assert.strictEqual(ReasoningModules.get(name).name, name)
     assert.isUndefined(ReasoningModules.get("magic" as string))

@@ -110,7 +110,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("usage is summed over all calls", () =>
+  it.effect("sums usage over all calls", () =>
     Effect.gen(function* () {
       const { events } = yield* Strategies.record(SelfDiscovery.make(), two)
       const response = AgentResponse.fromEvents(events)
@@ -122,7 +122,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("3 + modules + steps calls; together, at once, and with a structure fewer", () =>
+  it.effect("takes 3 + modules + steps calls, and fewer together, at once or with a structure", () =>
     Effect.gen(function* () {
       const script = (modules: number, steps: number) => (request: LlmClient.LlmRequest) => {
         const names = ReasoningModules.originals.slice(0, modules)
@@ -160,7 +160,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("modules are adapted side by side, as many as may run at once", () =>
+  it.effect("adapts modules concurrently, within the concurrency", () =>
     Effect.gen(function* () {
       const names = ["simplify", "step_by_step", "first_principles"]
       const script: Strategies.Script = [
@@ -187,7 +187,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("no more modules than allowed, whatever is chosen; names that are none are ignored and told", () =>
+  it.effect("selects no more modules than allowed, and reports unknown names", () =>
     Effect.gen(function* () {
       const ran = yield* run(
         [
@@ -209,7 +209,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("no module of the list is asked for again, and for ever ends the run typed", () =>
+  it.effect("asks again when no module is known, and fails typed if none ever is", () =>
     Effect.gen(function* () {
       const again = yield* run([selected("magic"), ...two])
       assert.strictEqual((yield* again.exit).text, "It is 3.")
@@ -224,7 +224,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("own modules and a subset may be chosen from", () =>
+  it.effect("selects from custom modules or a subset", () =>
     Effect.gen(function* () {
       const own = { name: "ask_grandma", description: "She knows.", template: "What would she say to {task}?" }
       const modules = [...ReasoningModules.originals.slice(0, 2), own] as const
@@ -238,7 +238,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("names that differ only in spelling are told apart where they are written exactly", () =>
+  it.effect("tells names that differ only in spelling apart when they are written exactly", () =>
     Effect.gen(function* () {
       const own = (name: string) => ({ name, description: `the ${name}`, template: "" })
       const modules = [own("a-b"), own("a_b"), own("A B")]
@@ -249,7 +249,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("modules that cannot be chosen from are a configuration error before anything is asked", () =>
+  it.effect("fails with a configuration error on invalid modules before anything is asked", () =>
     Effect.gen(function* () {
       const own = { name: "simplify", description: "mine", template: "" }
       for (const modules of [[], ["magic" as never], ["simplify", own], ["__proto__" as never]] as const) {
@@ -260,7 +260,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("together, every module needs its text", () =>
+  it.effect("requires a text for every module when adapting together", () =>
     Effect.gen(function* () {
       const ran = yield* run([two[0]!, adapted("simplify"), adapted("step_by_step", "simplify"), ...two.slice(3)], {
         adapt: "together"
@@ -272,7 +272,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("a plan that is too long, empty or a refusal is asked for again, then ends the run typed", () =>
+  it.effect("asks again for a plan that is too long, empty or a refusal, then fails typed", () =>
     Effect.gen(function* () {
       const long = planned(...Array.from({ length: 500 }, (_, n) => `step ${n}`))
       const head = two.slice(0, 3)
@@ -286,7 +286,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("a step that fails is shown as failed, those before as done", () =>
+  it.effect("shows a failed step as failed and earlier ones as done", () =>
     Effect.gen(function* () {
       const ran = yield* run([...two.slice(0, 5), ""], { replyRetries: 0 })
       assert.strictEqual((yield* Effect.flip(ran.exit))._tag, "StrategyReplyError")
@@ -294,7 +294,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("text replies work as well", () =>
+  it.effect("reads text replies", () =>
     Effect.gen(function* () {
       const ran = yield* run(
         [
@@ -321,7 +321,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("filled in at once, each step needs a result and the answer is shown once", () =>
+  it.effect("requires a result per step when filled in at once, and emits the answer once", () =>
     Effect.gen(function* () {
       const half = json({ results: ["1 and 2"], answer: "3" })
       const full = json({ results: ["1 and 2", "3"], answer: "It is 3." })
@@ -336,7 +336,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("structured output is given in its shape either way", () =>
+  it.effect("shapes structured output either way", () =>
     Effect.gen(function* () {
       const task = { output: Strategies.outputSpec(1) }
       const steps = yield* run([...two.slice(0, 6), '{"n": 3}'], { task })
@@ -350,7 +350,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("steps use the tools of the task; steps and calls are numbered through", () =>
+  it.effect("uses the tools of the task, with continuous step and call numbers", () =>
     Effect.gen(function* () {
       const act = { calls: [{ name: "add", params: { a: 1, b: 2 }, id: "c" }] }
       const ran = yield* run(["1 and 2", act, "3", "It is 3."], { tools: Strategies.tools, structure })
@@ -369,7 +369,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("interrupted while modules are adapted or a tool runs it leaves nothing behind", () =>
+  it.effect("leaves nothing running when it is interrupted while adapting or calling a tool", () =>
     Effect.gen(function* () {
       const task = yield* Strategies.task()
       yield* Effect.gen(function* () {
@@ -402,7 +402,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("a structure is found once and is plain data that solves the next task", () =>
+  it.effect("finds a structure once, as plain data that solves the next task", () =>
     Effect.gen(function* () {
       const task = yield* Strategies.task()
       const found = yield* SelfDiscovery.discover(task, { adapt: "together" }).pipe(
@@ -424,7 +424,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("an override and custom instructions show in the request of every step, each variable filled", () =>
+  it.effect("uses overrides and instructions in every step, with every variable filled in", () =>
     Effect.gen(function* () {
       const overrides = {
         SelfDiscoveryAgent: Object.fromEntries(
@@ -451,7 +451,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it("its steps have the variables and roles of the originals", () => {
+  it("has the variables and roles of the original steps", () => {
     assert.deepStrictEqual(
       SelfDiscoveryPrompts.steps.map(({ name, role, variables }) => [name, role, variables.join(" ")]),
       [
@@ -465,7 +465,7 @@ describe("Self-Discover", () => {
     )
   })
 
-  it.effect("its graph is drawn with the nodes of the originals, and its state is plain data", () =>
+  it.effect("draws the original nodes, and has a state of plain data", () =>
     Effect.gen(function* () {
       const { graph } = SelfDiscovery.make()
       const drawn = StateGraph.toMermaid(graph!)
@@ -487,7 +487,7 @@ describe("Self-Discover", () => {
     })
   )
 
-  it.effect("long hostile replies end typed, in linear time", () =>
+  it.effect("fails typed and in linear time on long hostile replies", () =>
     Effect.gen(function* () {
       const ends = (hostile: string) =>
         Effect.gen(function* () {

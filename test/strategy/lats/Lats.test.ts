@@ -32,11 +32,11 @@ const system = (request: LlmClient.LlmRequest | undefined): string => String(req
 
 const sum = call("add", { a: 1, b: 2 }, "I add.")
 
-describe("Lats and what tools leave behind", () => {
+describe("Lats and lasting effects of tools", () => {
   const lasting = (name: string, annotations: Tool.Annotations = {}) =>
     Tool.make(name, { description: "Does", handler: () => Effect.succeed("done"), ...annotations })
 
-  it.effect("a tool that is neither read-only nor idempotent is refused before any model call, with the ways out", () =>
+  it.effect("rejects a tool that is neither read-only nor idempotent before any model call, with the ways out", () =>
     Effect.gen(function* () {
       const tools = ToolSet.make(
         lasting("look", { readOnly: true }),
@@ -60,7 +60,7 @@ describe("Lats and what tools leave behind", () => {
     })
   )
 
-  it.effect("with `reset` every call begins in the world of its path, and the best path is the one that stays", () =>
+  it.effect("begins every call in the world of its path with `reset`, and ends in that of the best path", () =>
     Effect.gen(function* () {
       let world: Array<number> = []
       const seen: Array<ReadonlyArray<number>> = []
@@ -96,7 +96,7 @@ describe("Lats and what tools leave behind", () => {
     })
   )
 
-  it.effect("60 model calls are made at most unless an option says otherwise", () =>
+  it.effect("makes at most 60 model calls by default", () =>
     Effect.gen(function* () {
       let n = 0
       const endless = (request: LlmClient.LlmRequest) =>
@@ -117,49 +117,47 @@ describe("Lats and what tools leave behind", () => {
 })
 
 describe("Lats", () => {
-  it.effect(
-    "an action runs, its observation is the next state, and an answer that solves the task ends the search",
-    () =>
-      Effect.gen(function* () {
-        const ran = yield* run([sum, score(0.5), answer("It is 3."), score(1)])
-        const { reason, text } = yield* ran.exit
-        assert.deepStrictEqual([text, reason, ran.remaining], ["It is 3.", "completed", 0])
-        assert.deepStrictEqual(LatsWorld.pathOf(ran.requests[2]!), [
-          { thought: "I add.", action: 'add {"a":1,"b":2}', observation: "3" }
-        ])
-        assert.include(user(ran.requests[2]), 'The call add {"a":1,"b":2} showed: 3')
-        const { all, nodes } = LatsWorld.replay(ran.events)
-        assert.deepStrictEqual(nodes, [
-          "select_node",
-          "expand_node",
-          "evaluate_node",
-          "expand_node",
-          "evaluate_node",
-          "backpropagate",
-          "choose_best_path",
-          "generate_final_output"
-        ])
-        // Half of each value is the model's score, half the agreement of the samples: there was one, which agrees with itself.
-        assert.deepStrictEqual(
-          all.map(({ terminal, value, visits }) => [visits, value, terminal]),
-          [
-            [1, 1, false],
-            [2, 1.75, false],
-            [1, 1, true]
-          ]
-        )
-        assert.deepStrictEqual(
-          all.map(({ data }) => [data.share, data.score, data.critique, data.solved]),
-          [
-            [1, null, "", false],
-            [1, 0.5, "because", false],
-            [1, 1, "because", true]
-          ]
-        )
-      })
+  it.effect("runs an action, continues from its observation, and ends with an answer that solves the task", () =>
+    Effect.gen(function* () {
+      const ran = yield* run([sum, score(0.5), answer("It is 3."), score(1)])
+      const { reason, text } = yield* ran.exit
+      assert.deepStrictEqual([text, reason, ran.remaining], ["It is 3.", "completed", 0])
+      assert.deepStrictEqual(LatsWorld.pathOf(ran.requests[2]!), [
+        { thought: "I add.", action: 'add {"a":1,"b":2}', observation: "3" }
+      ])
+      assert.include(user(ran.requests[2]), 'The call add {"a":1,"b":2} showed: 3')
+      const { all, nodes } = LatsWorld.replay(ran.events)
+      assert.deepStrictEqual(nodes, [
+        "select_node",
+        "expand_node",
+        "evaluate_node",
+        "expand_node",
+        "evaluate_node",
+        "backpropagate",
+        "choose_best_path",
+        "generate_final_output"
+      ])
+      // Half of each value is the model's score, half the agreement of the samples: there was one, which agrees with itself.
+      assert.deepStrictEqual(
+        all.map(({ terminal, value, visits }) => [visits, value, terminal]),
+        [
+          [1, 1, false],
+          [2, 1.75, false],
+          [1, 1, true]
+        ]
+      )
+      assert.deepStrictEqual(
+        all.map(({ data }) => [data.share, data.score, data.critique, data.solved]),
+        [
+          [1, null, "", false],
+          [1, 0.5, "because", false],
+          [1, 1, "because", true]
+        ]
+      )
+    })
   )
 
-  it.effect("events come in order, and what was used is summed", () =>
+  it.effect("emits events in order and sums usage", () =>
     Effect.gen(function* () {
       const { events } = yield* Strategies.record(
         Lats.make({ numExpansions: 1 }),
@@ -203,7 +201,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("a failed answer is reflected on, and the lesson stands in every later request", () =>
+  it.effect("reflects on a failed answer, and keeps the lesson in every later request", () =>
     Effect.gen(function* () {
       // Two samples, so that something is left when the first answer has failed.
       const ran = yield* run(
@@ -231,7 +229,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("lessons are bounded: the latest stay", () =>
+  it.effect("keeps only the latest lessons", () =>
     Effect.gen(function* () {
       let lessons = 0
       let samples = 0
@@ -257,7 +255,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("without reflections there are none", () =>
+  it.effect("draws no lessons without reflections", () =>
     Effect.gen(function* () {
       const ran = yield* run([answer("4"), sum, score(0.2), score(0.6), answer("3"), answer("3"), score(1)], {
         numExpansions: 2,
@@ -268,7 +266,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("a path that has failed is not selected again, and the search ends when nothing is left", () =>
+  it.effect("never selects a failed path again, and ends when nothing is left", () =>
     Effect.gen(function* () {
       const ran = yield* run([answer("4"), answer("5"), score(0.2), score(0.4)], { numExpansions: 2, rollout: false })
       const { reason, text } = yield* ran.exit
@@ -279,7 +277,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("a branch is pruned when all below it has failed, though its value is the highest", () =>
+  it.effect("prunes a branch whose paths have all failed, even if its value is the highest", () =>
     Effect.gen(function* () {
       const ran = yield* run(
         (request) => {
@@ -301,7 +299,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("the last step has to be an answer; a path that ends without one has failed", () =>
+  it.effect("fails a path that ends without an answer", () =>
     Effect.gen(function* () {
       const ran = yield* run(
         (request) => {
@@ -335,7 +333,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("at the limit the best answer is given and marked, or the run fails, as asked", () =>
+  it.effect("answers with the marked best answer at the limit, or fails", () =>
     Effect.gen(function* () {
       const script = [answer("a"), answer("b"), step("c"), score(0.2), score(0.4), score(0.9)]
       const options = { numExpansions: 3, rollout: false, maxIterations: 1 }
@@ -348,7 +346,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("the agent's limit of iterations holds where the strategy names none", () =>
+  it.effect("uses the agent's iteration limit by default", () =>
     Effect.gen(function* () {
       const options = { rollout: false, task: { limits: { maxIterations: 2 } } }
       const script = [step("a"), score(0), step("b"), score(0), "end"]
@@ -359,7 +357,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("an answer counts as solved from the threshold on, and a step never", () =>
+  it.effect("counts an answer as solved from the threshold on, and never a step", () =>
     Effect.gen(function* () {
       const options = { rollout: false, maxIterations: 1, successThreshold: 0.8 }
       const solved = yield* run([answer("a"), score(0.8)], options)
@@ -371,7 +369,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("values mix the score with the share of samples that agree", () =>
+  it.effect("mixes the score with the share of samples that agree", () =>
     Effect.gen(function* () {
       const script = [step("a"), step("b"), step("a"), step("a"), score(0.2), score(1), "end"]
       const values = (valueWeight: number | undefined) =>
@@ -384,7 +382,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("a tool that fails is an observation; one that is fatal ends the run", () =>
+  it.effect("observes a failed tool, and ends the run on a fatal one", () =>
     Effect.gen(function* () {
       const tools = ToolSet.make(Strategies.broken, Strategies.fatal)
       const script = [call("broken", {}), score(0.1), call("missing", {}), score(0.1), call("fatal", {})]
@@ -404,7 +402,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("a reply without a score is asked for again, then fails typed: never a made-up value", () =>
+  it.effect("asks again for a missing score, then fails typed", () =>
     Effect.gen(function* () {
       const repaired = yield* run([answer("3"), '{"reason": "fine"}', '{"reason": "fine", "score": 8}', score(1)])
       assert.strictEqual((yield* repaired.exit).reason, "completed")
@@ -416,7 +414,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("an expansion that cannot be read is asked for again; a refusal in words fails typed", () =>
+  it.effect("asks again for an unreadable expansion, and fails typed on a refusal in words", () =>
     Effect.gen(function* () {
       const repaired = yield* run(['{"expansions": []}', answer("3"), score(1)])
       assert.strictEqual((yield* repaired.exit).text, "3")
@@ -427,7 +425,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("a content filter ends the run as what it is, wherever it cuts", () =>
+  it.effect("fails with the content filter, wherever it cuts", () =>
     Effect.gen(function* () {
       const filtered = { text: "I", finishReason: "content-filter" as const }
       for (const script of [[filtered], [answer("3"), filtered], [step("a"), score(0), filtered]]) {
@@ -437,7 +435,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("all of it works as text", () =>
+  it.effect("works in text form", () =>
     Effect.gen(function* () {
       const ran = yield* run(
         [
@@ -455,7 +453,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("together: one call proposes all, each a child of its own", () =>
+  it.effect("together: proposes all actions in one call, each a separate child", () =>
     Effect.gen(function* () {
       const all = LatsWorld.expansions({ thought: "x" }, { thought: "y" }, { answer: "z" }, { thought: "too many" })
       const ran = yield* run([all, score(0.1), score(0.2), score(1)], { numExpansions: 3, sampling: "together" })
@@ -465,50 +463,52 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("native: calls of the provider are actions, text is the answer, and the last step may only answer", () =>
-    Effect.gen(function* () {
-      const ran = yield* run(
-        [
-          {
-            text: "I add.",
-            calls: [
-              { name: "add", params: { a: 1, b: 2 } },
-              { name: "echo", params: { text: "x" } }
-            ]
-          },
-          score(0.5),
-          "It is 3.",
-          score(1)
-        ],
-        { actions: "native", maxDepth: 2 }
-      )
-      assert.strictEqual((yield* ran.exit).text, "It is 3.")
-      const [first, , last] = ran.requests
-      assert.deepStrictEqual(
-        first!.tools?.map(({ name }) => name),
-        ["add", "echo", "broken"]
-      )
-      assert.deepStrictEqual([first!.responseFormat, first!.settings?.parallelToolCalls], [undefined, false])
-      assert.deepStrictEqual(last!.tools, undefined)
-      assert.lengthOf(ran.of("ToolCall"), 1)
-      const together = yield* run(
-        [
-          {
-            calls: [
-              { name: "add", params: { a: 1, b: 2 } },
-              { name: "echo", params: { text: "x" } }
-            ]
-          },
-          ...[score(0.5), score(0.4), "It is 3.", score(1)]
-        ],
-        { actions: "native", sampling: "together", numExpansions: 2 }
-      )
-      assert.strictEqual((yield* together.exit).text, "It is 3.")
-      assert.lengthOf(together.of("ToolCall"), 2)
-    })
+  it.effect(
+    "native: reads provider calls as actions and text as the answer, and allows only an answer in the last step",
+    () =>
+      Effect.gen(function* () {
+        const ran = yield* run(
+          [
+            {
+              text: "I add.",
+              calls: [
+                { name: "add", params: { a: 1, b: 2 } },
+                { name: "echo", params: { text: "x" } }
+              ]
+            },
+            score(0.5),
+            "It is 3.",
+            score(1)
+          ],
+          { actions: "native", maxDepth: 2 }
+        )
+        assert.strictEqual((yield* ran.exit).text, "It is 3.")
+        const [first, , last] = ran.requests
+        assert.deepStrictEqual(
+          first!.tools?.map(({ name }) => name),
+          ["add", "echo", "broken"]
+        )
+        assert.deepStrictEqual([first!.responseFormat, first!.settings?.parallelToolCalls], [undefined, false])
+        assert.deepStrictEqual(last!.tools, undefined)
+        assert.lengthOf(ran.of("ToolCall"), 1)
+        const together = yield* run(
+          [
+            {
+              calls: [
+                { name: "add", params: { a: 1, b: 2 } },
+                { name: "echo", params: { text: "x" } }
+              ]
+            },
+            ...[score(0.5), score(0.4), "It is 3.", score(1)]
+          ],
+          { actions: "native", sampling: "together", numExpansions: 2 }
+        )
+        assert.strictEqual((yield* together.exit).text, "It is 3.")
+        assert.lengthOf(together.of("ToolCall"), 2)
+      })
   )
 
-  it.effect("without tools native actions are written", () =>
+  it.effect("writes native actions without tools", () =>
     Effect.gen(function* () {
       const ran = yield* run([answer("3"), score(1)], { actions: "native", tools: ToolSet.empty })
       assert.strictEqual((yield* ran.exit).text, "3")
@@ -516,7 +516,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("samples are hot, and differ where the agent fixes a seed", () =>
+  it.effect("samples with temperature, and with different seeds if the agent sets one", () =>
     Effect.gen(function* () {
       const script = [step("a"), step("b"), score(0), score(0), "end"]
       const options = { numExpansions: 2, rollout: false, maxIterations: 1 }
@@ -541,7 +541,7 @@ describe("Lats", () => {
     })
   )
 
-  it.effect("an answer takes the shape the task asks for", () =>
+  it.effect("shapes the answer", () =>
     Effect.gen(function* () {
       const output = Strategies.outputSpec(1)
       const solved = yield* run([answer("three"), score(1), '{"n": 3}'], { task: { output } })
@@ -565,76 +565,72 @@ const propose = (request: LlmClient.LlmRequest): number => {
 
 class Judge extends Context.Tag("test/Judge")<Judge, { readonly value: number }>() {}
 
-describe("Lats with an evaluator of its own", () => {
-  it.effect(
-    "asks it in the place of the model and takes its value as it is; its failures and needs show in the type",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<Lats.Candidate> = []
-        const strategy: Strategy.Strategy<"broken", Judge> = Lats.make({
-          numExpansions: 1,
-          evaluate: (candidate, task) =>
-            Effect.gen(function* () {
-              seen.push(candidate)
-              const { value } = yield* Judge
-              if (task.input === "") return yield* Effect.fail("broken" as const)
-              return candidate.action.kind === "answer" ? { value: 3, reason: "known" } : { value }
-            })
-        })
-        const over = (input: string) =>
-          Strategies.run(strategy as Strategy.Strategy<"broken">, [sum, answer("3")], {
-            tools: Strategies.tools,
-            task: { input }
-          }).pipe(Effect.provideService(Judge, { value: 0.25 }))
-        const ran = yield* over("1 + 2?")
-        assert.deepStrictEqual([(yield* ran.exit).text, ran.remaining], ["3", 0])
-        assert.deepStrictEqual(
-          LatsWorld.replay(ran.events).all.map(({ value, visits }) => [value, visits]),
-          [
-            [1, 1],
-            [1.25, 2],
-            [1, 1]
-          ]
-        )
-        assert.deepStrictEqual(
-          seen.map(({ action, depth, path, terminal }) => [
-            action.kind,
-            action.observation,
-            depth,
-            path.length,
-            terminal
-          ]),
-          [
-            ["call", "3", 1, 1, false],
-            ["answer", undefined, 2, 2, true]
-          ]
-        )
-        assert.deepStrictEqual(
-          ran.of("Critique").map(({ accepted, score, text }) => [score, text, accepted]),
-          [
-            [0.25, "", undefined],
-            [1, "known", true]
-          ]
-        )
-        const failed = yield* over("")
-        assert.strictEqual(yield* Effect.flip(failed.exit), "broken")
+describe("Lats with a custom evaluator", () => {
+  it.effect("uses it instead of the model, with its value, failures and requirements", () =>
+    Effect.gen(function* () {
+      const seen: Array<Lats.Candidate> = []
+      const strategy: Strategy.Strategy<"broken", Judge> = Lats.make({
+        numExpansions: 1,
+        evaluate: (candidate, task) =>
+          Effect.gen(function* () {
+            seen.push(candidate)
+            const { value } = yield* Judge
+            if (task.input === "") return yield* Effect.fail("broken" as const)
+            return candidate.action.kind === "answer" ? { value: 3, reason: "known" } : { value }
+          })
       })
+      const over = (input: string) =>
+        Strategies.run(strategy as Strategy.Strategy<"broken">, [sum, answer("3")], {
+          tools: Strategies.tools,
+          task: { input }
+        }).pipe(Effect.provideService(Judge, { value: 0.25 }))
+      const ran = yield* over("1 + 2?")
+      assert.deepStrictEqual([(yield* ran.exit).text, ran.remaining], ["3", 0])
+      assert.deepStrictEqual(
+        LatsWorld.replay(ran.events).all.map(({ value, visits }) => [value, visits]),
+        [
+          [1, 1],
+          [1.25, 2],
+          [1, 1]
+        ]
+      )
+      assert.deepStrictEqual(
+        seen.map(({ action, depth, path, terminal }) => [
+          action.kind,
+          action.observation,
+          depth,
+          path.length,
+          terminal
+        ]),
+        [
+          ["call", "3", 1, 1, false],
+          ["answer", undefined, 2, 2, true]
+        ]
+      )
+      assert.deepStrictEqual(
+        ran.of("Critique").map(({ accepted, score, text }) => [score, text, accepted]),
+        [
+          [0.25, "", undefined],
+          [1, "known", true]
+        ]
+      )
+      const failed = yield* over("")
+      assert.strictEqual(yield* Effect.flip(failed.exit), "broken")
+    })
   )
 
-  it.effect(
-    "a state it calls solved ends the search, and the model words the answer; what it leaves open the model judges",
-    () =>
-      Effect.gen(function* () {
-        const ran = yield* run([sum, score(0.1), sum, "It is 3."], {
-          evaluate: ({ depth }) => Effect.succeed(depth === 1 ? undefined : { value: 0, solved: true })
-        })
-        const { reason, text } = yield* ran.exit
-        assert.deepStrictEqual([text, reason, ran.remaining], ["It is 3.", "completed", 0])
-        assert.isTrue(LatsWorld.replay(ran.events).all.at(-1)!.terminal)
+  it.effect("ends the search on a solved state, has the model word the answer, and judge what it leaves open", () =>
+    Effect.gen(function* () {
+      const ran = yield* run([sum, score(0.1), sum, "It is 3."], {
+        evaluate: ({ depth }) => Effect.succeed(depth === 1 ? undefined : { value: 0, solved: true })
       })
+      const { reason, text } = yield* ran.exit
+      assert.deepStrictEqual([text, reason, ran.remaining], ["It is 3.", "completed", 0])
+      assert.isTrue(LatsWorld.replay(ran.events).all.at(-1)!.terminal)
+    })
   )
 
-  it.effect("an answer it does not call solved is not, however high its value", () =>
+  it.effect("does not solve an answer it does not call solved, however high its value", () =>
     Effect.gen(function* () {
       const ran = yield* run([answer("3")], {
         maxReflections: 0,

@@ -14,7 +14,7 @@ const read = (text: string, tools: ReadonlyArray<string> = ["look", "Finish_line
 const actions = (text: string, tools?: ReadonlyArray<string>) => Either.getOrThrow(read(text, tools))
 
 describe("LatsReply.parseExpansions", () => {
-  it("reads a call, a step of reasoning and an answer", () => {
+  it("reads a call, a reasoning step and an answer", () => {
     assert.deepStrictEqual(
       actions(
         lines(
@@ -39,7 +39,7 @@ describe("LatsReply.parseExpansions", () => {
     )
   })
 
-  it("takes one action without a heading, and the bracket form", () => {
+  it("reads one action without a heading, and the bracket form", () => {
     assert.deepStrictEqual(actions("ACTION: look[barn]"), [
       { kind: "call", thought: "", text: "", tool: "look", params: "barn" }
     ])
@@ -47,7 +47,7 @@ describe("LatsReply.parseExpansions", () => {
     assert.deepStrictEqual(actions('THOUGHT: so\nACTION: look[{"place": "x"}]')[0]?.params, { place: "x" })
   })
 
-  it("words that name no tool are a step, with the state they lead to", () => {
+  it("reads words that name no tool as a step, with the state they lead to", () => {
     assert.deepStrictEqual(actions(lines("EXPANSION 1", "ACTION: List the rooms", "STATE: three rooms are known")), [
       { kind: "step", thought: "", text: "List the rooms\nthree rooms are known" }
     ])
@@ -55,20 +55,20 @@ describe("LatsReply.parseExpansions", () => {
     assert.strictEqual(actions("ACTION: unknown[x]")[0]?.kind, "call")
   })
 
-  it("an action that is followed by an invented observation and an answer is the action", () => {
+  it("reads an action before an invented observation and answer", () => {
     assert.deepStrictEqual(
       actions(lines("THOUGHT: so", "ACTION: look", "ACTION_INPUT: {}", "OBSERVATION: gold", "FINAL_ANSWER: gold")),
       [{ kind: "call", thought: "so", text: "", tool: "look", params: {} }]
     )
   })
 
-  it("a refusal, talk and nothing are no expansion", () => {
+  it("rejects a refusal, talk and empty text", () => {
     for (const text of ["I'm sorry, I can't help with that.", "", "EXPANSION 1", "EXPANSION 1\nsome talk"]) {
       assert.isTrue(Either.isLeft(read(text)), text)
     }
   })
 
-  it("hostile texts are read in linear time, whatever they come to", () => {
+  it("reads hostile texts in linear time", () => {
     Growth.assertLinearTexts(
       [
         "EXPANSION 1\n",
@@ -83,7 +83,7 @@ describe("LatsReply.parseExpansions", () => {
     assert.isAtMost(actions("EXPANSION 1\nACTION: look[x]\n".repeat(500)).length, 64)
   })
 
-  it("a prototype in the arguments stays out", () => {
+  it("drops prototype keys in arguments", () => {
     const [action] = actions('ACTION: look\nACTION_INPUT: {"__proto__": {"polluted": true}, "place": "x"}')
     assert.deepStrictEqual(Object.keys(action!.params as object), ["place"])
     assert.notProperty({}, "polluted")
@@ -94,7 +94,7 @@ describe("LatsReply.expansionForm", () => {
   const form = LatsReply.expansionForm([], ["look"], "json")
   const json = (value: unknown) => Effect.map(form.read(JSON.stringify(value)), LatsReply.actions)
 
-  it.effect("reads JSON; a call wins over an answer beside it", () =>
+  it.effect("reads JSON, and prefers a call to an answer next to it", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* json({
@@ -115,7 +115,7 @@ describe("LatsReply.expansionForm", () => {
     })
   )
 
-  it.effect("refuses what holds nothing to do", () =>
+  it.effect("rejects an expansion without an action", () =>
     Effect.gen(function* () {
       for (const value of [{ expansions: [] }, { expansions: [{}] }, { expansions: [{ thought: " " }] }, {}, [], 7]) {
         assert.isString(yield* Effect.flip(json(value)))
@@ -123,7 +123,7 @@ describe("LatsReply.expansionForm", () => {
     })
   )
 
-  it("is made once for a set of tools", () => {
+  it("is made once per set of tools", () => {
     const definitions = [{ name: "a", description: "", parameters: {} }]
     const of = (tools: typeof definitions, format: "json" | "text") => LatsReply.expansionForm(tools, ["a"], format)
     assert.strictEqual(of(definitions, "json"), of(definitions, "json"))
@@ -155,7 +155,7 @@ describe("LatsReply.parseJudgement", () => {
     )
   })
 
-  it("no score, two scores and a score on another scale are refused", () => {
+  it("rejects no score, two scores and a score on another scale", () => {
     for (const text of [
       "It looks good.",
       "",
@@ -171,7 +171,7 @@ describe("LatsReply.parseJudgement", () => {
     }
   })
 
-  it.effect("so it is for JSON", () =>
+  it.effect("rejects the same in JSON", () =>
     Effect.gen(function* () {
       const json = (score: unknown) => LatsReply.judgementForm.read(JSON.stringify({ reason: "r", score }))
       assert.deepStrictEqual(yield* json(0.5), { reason: "r", score: 0.5 })
@@ -181,7 +181,7 @@ describe("LatsReply.parseJudgement", () => {
 })
 
 describe("LatsAction.distinct", () => {
-  it("counts what is the same in other words of reason, spacing or key order", () => {
+  it("merges actions that differ only in thought, spacing or key order", () => {
     const call = (params: unknown, thought = "t"): LatsAction.Action => ({
       kind: "call",
       thought,
@@ -213,7 +213,7 @@ describe("LatsAction.distinct", () => {
     assert.deepStrictEqual(LatsAction.distinct([]), [])
   })
 
-  it("arguments as deep as a model likes do no harm", () => {
+  it("handles arguments of any depth", () => {
     let deep: unknown = {}
     for (let i = 0; i < 100_000; i++) deep = [deep]
     const action: LatsAction.Action = { kind: "call", thought: "", text: "", tool: "t", params: deep }
@@ -223,7 +223,7 @@ describe("LatsAction.distinct", () => {
 })
 
 describe("LatsText.renderPath", () => {
-  it("text from outside cannot pass for a line of the path", () => {
+  it("keeps outside text from passing for a line of the path", () => {
     const path = LatsText.renderPath([
       {
         kind: "call",

@@ -104,29 +104,27 @@ describe("Lats in a maze", () => {
       { tools: ToolSet.make(walker(name)) }
     )
 
-  it.effect(
-    "finds the way where the greedy one ends in a pocket, for every order of the samples and any name of the tool",
-    () =>
-      Effect.gen(function* () {
-        for (const [seed, name] of [
-          [1, "walk"],
-          [2, "walk"],
-          [3, "walk"],
-          [4, "schreiten"],
-          [5, "t_1"]
-        ] as const) {
-          const greedy = yield* solve({ maxIterations: 1 }, seed, name)
-          assert.strictEqual((yield* greedy.exit).reason, "limit", `greedy, seed ${seed}`)
-          const searched = yield* solve({}, seed, name)
-          const { reason, text } = yield* searched.exit
-          assert.strictEqual(reason, "completed", `seed ${seed}`)
-          assert.deepStrictEqual(walk(text.split(" ")), [6, 4])
-          assert.lengthOf(text.split(" "), SHORTEST)
-        }
-      })
+  it.effect("finds the way where a greedy search ends in a pocket, for every order of samples and any tool name", () =>
+    Effect.gen(function* () {
+      for (const [seed, name] of [
+        [1, "walk"],
+        [2, "walk"],
+        [3, "walk"],
+        [4, "schreiten"],
+        [5, "t_1"]
+      ] as const) {
+        const greedy = yield* solve({ maxIterations: 1 }, seed, name)
+        assert.strictEqual((yield* greedy.exit).reason, "limit", `greedy, seed ${seed}`)
+        const searched = yield* solve({}, seed, name)
+        const { reason, text } = yield* searched.exit
+        assert.strictEqual(reason, "completed", `seed ${seed}`)
+        assert.deepStrictEqual(walk(text.split(" ")), [6, 4])
+        assert.lengthOf(text.split(" "), SHORTEST)
+      }
+    })
   )
 
-  it.effect("without simulation as well", () =>
+  it.effect("finds the way without simulation", () =>
     Effect.gen(function* () {
       const searched = yield* solve({ rollout: false, maxIterations: 200 }, 1)
       const { reason, text } = yield* searched.exit
@@ -156,7 +154,7 @@ const endless = (options: { readonly delay?: string; readonly retry?: boolean } 
 }
 
 describe("the budget of Lats", () => {
-  it.effect("no run makes more calls than it may, retries and reflections included, and each ends with an answer", () =>
+  it.effect("holds for every run, with retries and reflections, and leaves a call for the answer", () =>
     Effect.gen(function* () {
       let spent = 0
       let allowed = 0
@@ -180,7 +178,7 @@ describe("the budget of Lats", () => {
     })
   )
 
-  it.effect("a budget that even the answer's shape exceeds ends typed", () =>
+  it.effect("fails typed when the answer's shape exceeds it", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(
         Lats.make({ maxModelCalls: 3, numExpansions: 1 }),
@@ -195,7 +193,7 @@ describe("the budget of Lats", () => {
     })
   )
 
-  it.effect("with an evaluator of its own a search spends nothing on judging", () =>
+  it.effect("is not spent on evaluation with a custom evaluator", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(
         Lats.make({
@@ -212,7 +210,7 @@ describe("the budget of Lats", () => {
     })
   )
 
-  it.effect("calls follow the formula: iterations × (samples + evaluations) + reflections + final", () =>
+  it.effect("follows the formula: iterations × (samples + evaluations) + reflections + final", () =>
     Effect.gen(function* () {
       for (const [sampling, samples] of [
         ["each", 3],
@@ -255,7 +253,7 @@ describe("the budget of Lats", () => {
   )
 })
 
-describe("Lats in time", () => {
+describe("concurrency of Lats", () => {
   const slow = Tool.make("slow", {
     readOnly: true,
     description: "Takes its time",
@@ -264,7 +262,7 @@ describe("Lats in time", () => {
     handler: ({ n }) => Effect.delay(Effect.succeed(n), "1 second")
   })
 
-  it.effect("samples, tools and judgements of one node overlap", () =>
+  it.effect("overlaps the samples, tools and evaluations of one node", () =>
     Effect.gen(function* () {
       let count = 0
       const fiber = yield* Effect.fork(
@@ -298,7 +296,7 @@ describe("Lats in time", () => {
     })
   )
 
-  it.effect("no more at once than the strategy allows", () =>
+  it.effect("stays within the limit of the strategy", () =>
     Effect.gen(function* () {
       let active = 0
       let most = 0
@@ -330,7 +328,7 @@ describe("Lats in time", () => {
     })
   )
 
-  it.effect("interruption in the middle of samples, of tools and of judgements leaves nothing running", () =>
+  it.effect("leaves nothing running when it is interrupted in samples, tools or evaluations", () =>
     Effect.gen(function* () {
       for (const after of ["500 millis", "1500 millis", "2500 millis"] as const) {
         let running = 0
@@ -367,7 +365,7 @@ describe("Lats in time", () => {
 })
 
 describe("the work of Lats", () => {
-  it.effect("what a step touches is bounded by depth and branching, however large the tree has grown", () =>
+  it.effect("is bounded by depth and branching, however large the tree is", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(
         Lats.make({
@@ -408,7 +406,7 @@ describe("the work of Lats", () => {
     })
   )
 
-  it.effect("its state is plain data at every step", () =>
+  it.effect("keeps a state of plain data at every step", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(Lats.make({ maxIterations: 3 }), endless())
       const { tree } = LatsWorld.replay(ran.events)
@@ -420,7 +418,7 @@ describe("the work of Lats", () => {
     })
   )
 
-  it.effect("a search that broke down in a thread goes on where it stood, and asks for nothing twice", () =>
+  it.effect("resumes a search in a thread, and asks nothing twice", () =>
     Effect.gen(function* () {
       const options: Lats.Options = { numExpansions: 2, rollout: false, maxIterations: 5, maxDepth: 5 }
       const { graph } = Lats.make(options)
@@ -453,7 +451,7 @@ describe("the work of Lats", () => {
     })
   )
 
-  it("its diagram shows the search", () => {
+  it("draws its graph", () => {
     const { graph } = Lats.make()
     const diagram = StateGraph.toMermaid(graph!)
     const names = [

@@ -137,7 +137,7 @@ const uct = (
 
 describe("Lats against a plain UCT", () => {
   for (const rollout of [false, true]) {
-    it.effect(`visits, values and selections are the same, node for node (rollout: ${rollout})`, () =>
+    it.effect(`has the same visits, values and selections, node for node (rollout: ${rollout})`, () =>
       Effect.gen(function* () {
         let solutions = 0
         let nodes = 0

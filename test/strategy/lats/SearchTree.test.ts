@@ -28,7 +28,7 @@ const shape = (tree: Tree) =>
   ])
 
 describe("SearchTree", () => {
-  it("ids count up, children know their parent and depth, and nothing that was made before changes", () => {
+  it("assigns increasing ids, parents and depths, and changes no earlier tree", () => {
     const root = SearchTree.make("root")
     const { ids, tree } = SearchTree.grow(root, 0, [{ data: "a" }, { data: "b", terminal: true }])
     assert.deepStrictEqual(ids, [1, 2])
@@ -52,7 +52,7 @@ describe("SearchTree", () => {
     assert.deepStrictEqual(SearchTree.get(grown(small, 0, "c"), 0).children, [1, 2, 5])
   })
 
-  it("a node that is not there is a bug", () => {
+  it("dies on an unknown node", () => {
     assert.throws(() => SearchTree.get(small, 99), RangeError)
   })
 
@@ -67,14 +67,14 @@ describe("SearchTree", () => {
     assert.strictEqual(SearchTree.ucb1(a, SearchTree.get(tree, 4), 1), 0.75)
   })
 
-  it("a child that was never visited is selected before all others, and the first of equals", () => {
+  it("selects an unvisited child before all others, and the first in a tie", () => {
     const tree = visited(small, { 1: 1, 2: 0, 3: 1 })
     assert.strictEqual(SearchTree.select(tree, 0)?.data, "ab")
     assert.strictEqual(SearchTree.select(visited(small, { 1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5 }), 0)?.data, "aa")
     assert.strictEqual(SearchTree.select(SearchTree.make("alone"), 1)?.data, "alone")
   })
 
-  it("exploration brings the search back to what it has left", () => {
+  it("returns to the unexplored children by exploration", () => {
     let tree = visited(small, { 1: 0.6, 2: 0.5, 3: 0.6, 4: 0.6 })
     assert.strictEqual(SearchTree.select(tree, 0)?.data, "aa")
     assert.strictEqual(SearchTree.select(tree, 2)?.data, "b")
@@ -82,7 +82,7 @@ describe("SearchTree", () => {
     assert.strictEqual(SearchTree.select(tree, 0.1)?.data, "aa")
   })
 
-  it("what is exhausted is never selected, nor what stands above nothing else", () => {
+  it("never selects an exhausted node, nor one with only exhausted children", () => {
     let tree = visited(small, { 1: 1, 2: 0, 3: 1, 4: 1 })
     tree = SearchTree.exhaust(tree, 3)
     assert.isFalse(SearchTree.get(tree, 1).exhausted)
@@ -96,7 +96,7 @@ describe("SearchTree", () => {
     assert.isUndefined(SearchTree.select(tree, 0))
   })
 
-  it("backpropagation adds the value and a visit to the ancestors alone", () => {
+  it("backpropagates the value and a visit to the ancestors only", () => {
     const tree = SearchTree.backpropagate(SearchTree.visit(small, 3, 0.5), 3, 0.25)
     assert.deepStrictEqual(shape(tree), [
       ["root", 1, 0.25],
@@ -108,7 +108,7 @@ describe("SearchTree", () => {
     assert.deepStrictEqual(shape(SearchTree.backpropagate(small, 0, 1)), shape(small))
   })
 
-  it("the best child has the highest average, then more visits, then came first; never one that was not visited", () => {
+  it("picks the best child by average, then visits, then order, and never an unvisited one", () => {
     assert.strictEqual(SearchTree.bestOf(visited(small, { 3: 0.2, 4: 0.4 }), [3, 4])?.data, "ab")
     const twice = SearchTree.visit(visited(small, { 3: 0.5, 4: 0.5 }), 4, 0.5)
     assert.strictEqual(SearchTree.bestOf(twice, [3, 4])?.data, "ab")
@@ -117,7 +117,7 @@ describe("SearchTree", () => {
     assert.isUndefined(SearchTree.bestOf(small, [3, 4]))
   })
 
-  it("the best path ends in the best terminal, wherever the averages above it lead", () => {
+  it("ends the best path in the best terminal node, whatever the averages above it", () => {
     const tree = visited(
       SearchTree.modify(
         SearchTree.modify(small, 3, () => ({ terminal: true })),
@@ -133,13 +133,13 @@ describe("SearchTree", () => {
     assert.deepStrictEqual(names(SearchTree.bestPath(SearchTree.make("alone"))), ["alone"])
   })
 
-  it("a goal that nobody judged is better than none, and worse than any that was", () => {
+  it("prefers an unjudged goal to none, and a judged one to an unjudged one", () => {
     const isGoal = ({ data }: SearchTree.Node<string>) => data === "aa" || data === "b"
     assert.strictEqual(SearchTree.bestPath(visited(small, { 4: 1 }), isGoal).at(-1)?.data, "b")
     assert.strictEqual(SearchTree.bestPath(visited(small, { 3: 0 }), isGoal).at(-1)?.data, "aa")
   })
 
-  it("the part that has changed, merged, is the whole", () => {
+  it("merges the changed part into the whole", () => {
     const next = SearchTree.visit(grown(small, 2, "ba"), 2, 1)
     const part = SearchTree.pick(next, [2, 5])
     assert.strictEqual(HashMap.size(part.nodes), 2)
@@ -147,14 +147,14 @@ describe("SearchTree", () => {
     assert.deepStrictEqual(shape(SearchTree.merge(next, SearchTree.pick(small, []))), shape(next))
   })
 
-  it("is plain data when encoded, and comes back the same", () => {
+  it("is plain data when encoded, and decodes to the same tree", () => {
     const schema = SearchTree.schema(Schema.String)
     const tree = visited(small, { 3: 0.5 })
     const json = JSON.parse(JSON.stringify(Schema.encodeSync(schema)(tree)))
     assert.deepStrictEqual(shape(Schema.decodeUnknownSync(schema)(json)), shape(tree))
   })
 
-  it("selection looks at no more than depth times branching nodes, however large the tree is", () => {
+  it("selects among at most depth times branching nodes, however large the tree is", () => {
     const build = (breadth: number, depth: number, level = 0, tree: Tree = SearchTree.make("x"), id = 0): Tree => {
       if (level === depth) return tree
       const { ids, tree: next } = SearchTree.grow(
@@ -194,7 +194,7 @@ describe("SearchTree", () => {
     }
   })
 
-  it("holds whatever is done to it: visits add up, exhausted means nothing open below", () => {
+  it("keeps its invariants under any operations: visits add up, exhausted nodes have nothing open below", () => {
     const op = FastCheck.tuple(FastCheck.nat(3), FastCheck.nat(), FastCheck.nat(4))
     FastCheck.assert(
       FastCheck.property(FastCheck.array(op, { maxLength: 60 }), (ops) => {

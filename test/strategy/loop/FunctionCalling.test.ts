@@ -32,7 +32,7 @@ const sum = (a: number, b: number, id?: string): TestModel.Call => ({ name: "add
 
 describe("FunctionCalling", () => {
   describe("calls", () => {
-    it.effect("a call runs, its result is in the next request, and an answer without a call ends the loop", () =>
+    it.effect("runs a call, sends its result in the next request, and ends with an answer without a call", () =>
       Effect.gen(function* () {
         const ran = yield* run([{ text: "let me see", calls: [sum(1, 2, "c1")] }, "It is 3."])
         const answer = yield* ran.exit
@@ -56,7 +56,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("events tell of steps, calls, results and usage; thoughts are not its business", () =>
+    it.effect("emits steps, calls, results and usage, but no thoughts", () =>
       Effect.gen(function* () {
         const ran = yield* run([{ text: "hm", calls: [sum(1, 2, "c1")] }, "3"])
         assert.deepStrictEqual(EventRecorder.tags(ran.events), [
@@ -77,7 +77,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("history stands between the system prompt and the question, and outside of the answer's messages", () =>
+    it.effect("puts history between the system prompt and the question, and not into the answer's messages", () =>
       Effect.gen(function* () {
         const history = [
           { role: "user", content: "Hi" },
@@ -92,14 +92,14 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("an empty system prompt is no message", () =>
+    it.effect("sends no message for an empty system prompt", () =>
       Effect.gen(function* () {
         const ran = yield* run(["ok"], { task: { system: "" } })
         assert.deepStrictEqual(Strategies.shape(ran.requests[0]!.messages), [["user", "What is it?"]])
       })
     )
 
-    it.effect("calls of one turn run side by side, at most as many as allowed, and keep their order", () =>
+    it.effect("runs calls of one turn concurrently within the limit, and keeps their order", () =>
       Effect.gen(function* () {
         let now = 0
         let most = 0
@@ -131,7 +131,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("one call runs in the fiber of the loop, two do not", () =>
+    it.effect("runs a single call in the fiber of the loop, and two calls in fibers of their own", () =>
       Effect.gen(function* () {
         const ids: Array<string> = []
         const who = Tool.make("who", {
@@ -153,7 +153,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("names that providers refuse are mapped in requests and transcript, and mapped back in events", () =>
+    it.effect("maps names that providers reject in requests and transcript, and back in events", () =>
       Effect.gen(function* () {
         const dotted = Tool.make("math.add two", {
           description: "Adds",
@@ -175,7 +175,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("missing and repeated ids are made unique, so that each result finds its call", () =>
+    it.effect("makes missing and repeated ids unique, so that each result finds its call", () =>
       Effect.gen(function* () {
         const calls = [sum(1, 1, ""), sum(2, 2, "x"), sum(3, 3, "x"), sum(4, 4, ""), sum(5, 5, "x_1_2")]
         const ran = yield* run([{ calls }, "done"])
@@ -191,7 +191,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("calls that the provider ran itself are left alone, and go back with their results", () =>
+    it.effect("leaves provider-executed calls alone, and returns them with their results", () =>
       Effect.gen(function* () {
         const parts: ReadonlyArray<LlmClient.LlmPart> = [
           { type: "tool-call", id: "s1", name: "web_search", params: { q: "x" }, providerExecuted: true },
@@ -217,7 +217,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("what a provider wants to see again of its reasoning and calls is in the next request", () =>
+    it.effect("returns the reasoning and calls that a provider requires", () =>
       Effect.gen(function* () {
         const parts: ReadonlyArray<any> = [
           { type: "reasoning-start", id: "r" },
@@ -249,7 +249,7 @@ describe("FunctionCalling", () => {
     )
   })
 
-  describe("what goes wrong with a call", () => {
+  describe("failures of a call", () => {
     const observed = (call: TestModel.Call) =>
       Effect.gen(function* () {
         const ran = yield* run([{ calls: [call] }, "I see"])
@@ -260,7 +260,7 @@ describe("FunctionCalling", () => {
         return { text: String(part.result), tag: ran.of("ToolResult")[0]!.error?.tag }
       })
 
-    it.effect("an unknown tool is an observation that names what there is", () =>
+    it.effect("observes an unknown tool, with the available ones", () =>
       Effect.gen(function* () {
         const { tag, text } = yield* observed({ name: "adds", params: {} })
         assert.strictEqual(tag, "ToolNotFoundError")
@@ -269,7 +269,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("arguments that do not fit are an observation that says what is wrong", () =>
+    it.effect("observes invalid arguments, with the issues", () =>
       Effect.gen(function* () {
         const { tag, text } = yield* observed({ name: "add", params: { a: "one", b: 2 } })
         assert.strictEqual(tag, "ToolValidationError")
@@ -277,14 +277,14 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("arguments that were cut off are one too", () =>
+    it.effect("observes truncated arguments", () =>
       Effect.gen(function* () {
         const { tag } = yield* observed({ name: "add", params: '{"a": 1, ' })
         assert.strictEqual(tag, "ToolValidationError")
       })
     )
 
-    it.effect("a tool that fails is an observation", () =>
+    it.effect("observes a failed tool", () =>
       Effect.gen(function* () {
         const { tag, text } = yield* observed({ name: "broken" })
         assert.strictEqual(tag, "ToolExecutionError")
@@ -292,7 +292,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("a fatal failure ends the run with the error itself and stops the other calls", () =>
+    it.effect("ends the run with a fatal failure and stops the other calls", () =>
       Effect.gen(function* () {
         let stopped = false
         const slow = Tool.make("slow", {
@@ -315,7 +315,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("a bug in a tool is a defect of the run", () =>
+    it.effect("dies with a defect of a tool", () =>
       Effect.gen(function* () {
         const bug = Tool.make("bug", { description: "Bug", handler: () => Effect.die("boom") })
         const ran = yield* run([{ calls: [{ name: "bug" }] }], { tools: ToolSet.make(bug) })
@@ -326,7 +326,7 @@ describe("FunctionCalling", () => {
   })
 
   describe("answers", () => {
-    it.effect("an empty one is asked for again", () =>
+    it.effect("asks again for an empty answer", () =>
       Effect.gen(function* () {
         const ran = yield* run(["", "there"])
         assert.strictEqual((yield* ran.exit).text, "there")
@@ -336,7 +336,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("reasoning alone is no answer, and does not go back alone", () =>
+    it.effect("does not accept reasoning alone as an answer, nor return it alone", () =>
       Effect.gen(function* () {
         const ran = yield* run([{ reasoning: "hm" }, "there"])
         assert.deepStrictEqual(
@@ -346,7 +346,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("a model that pauses goes on with what it had", () =>
+    it.effect("continues a paused model with its content", () =>
       Effect.gen(function* () {
         const ran = yield* run([{ text: "searching", finishReason: "pause" }, "found"])
         assert.strictEqual((yield* ran.exit).text, "found")
@@ -355,7 +355,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("the reason says whether the token limit or a filter cut it", () =>
+    it.effect("reports that the token limit or a filter cut the answer", () =>
       Effect.gen(function* () {
         for (const finishReason of ["length", "content-filter"] as const) {
           for (const text of ["half an", ""]) {
@@ -367,24 +367,22 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect(
-      "a call that a model declared so writes runs, its result comes back as text, and so does the answer",
-      () =>
-        Effect.gen(function* () {
-          const ran = yield* run(
-            ['Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}', "Thought: good\nFinal Answer: 3"],
-            { textCalls: "always" }
-          )
-          const answer = yield* ran.exit
-          assert.strictEqual(answer.text, "3")
-          assert.deepStrictEqual(Strategies.shape(ran.requests[1]!.messages).slice(2), [
-            ["assistant", 'Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}'],
-            ["user", "OBSERVATION: 3"]
-          ])
-        })
+    it.effect("runs a written call of a model declared to write calls, and returns the result as text", () =>
+      Effect.gen(function* () {
+        const ran = yield* run(
+          ['Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}', "Thought: good\nFinal Answer: 3"],
+          { textCalls: "always" }
+        )
+        const answer = yield* ran.exit
+        assert.strictEqual(answer.text, "3")
+        assert.deepStrictEqual(Strategies.shape(ran.requests[1]!.messages).slice(2), [
+          ["assistant", 'Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}'],
+          ["user", "OBSERVATION: 3"]
+        ])
+      })
     )
 
-    it.effect("a call written under the name the model was told runs too", () =>
+    it.effect("runs a call written under the name the model was given", () =>
       Effect.gen(function* () {
         const dotted = Tool.make("math.double", {
           description: "Doubles",
@@ -400,7 +398,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("text that only mentions an action, or one that is not on offer, is an answer", () =>
+    it.effect("answers with text that only mentions an action or an unknown tool", () =>
       Effect.gen(function* () {
         for (const text of ["The best action: none.", "Action: leave\nAction Input: {}"]) {
           assert.strictEqual((yield* (yield* run([text], { textCalls: "always" })).exit).text, text)
@@ -413,7 +411,7 @@ describe("FunctionCalling", () => {
     const again = (n: number): TestModel.Turn => ({ text: `try ${n}`, calls: [sum(n, 1)] })
     const turns = (count: number) => Array.from({ length: count }, (_, n) => again(n))
 
-    it.effect("without an answer it fails with what was reached", () =>
+    it.effect("fail without an answer with what was reached", () =>
       Effect.gen(function* () {
         const ran = yield* run(turns(3), { maxIterations: 3 })
         const error = yield* Effect.flip(ran.exit)
@@ -423,14 +421,14 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("or answers with the last text, marked", () =>
+    it.effect("answer with the last text, marked, if asked to", () =>
       Effect.gen(function* () {
         const answer = yield* (yield* run(turns(2), { maxIterations: 2, onLimit: "answer" })).exit
         assert.deepStrictEqual([answer.text, answer.reason, answer.messages.length], ["try 1", "limit", 5])
       })
     )
 
-    it.effect("options win over the task's limits, those over the defaults", () =>
+    it.effect("come from the options, then the task, then the defaults", () =>
       Effect.gen(function* () {
         const requests = (options: FunctionCalling.Options & Strategies.Setup) =>
           Effect.map(run(turns(20), options), (ran) => ran.requests.length)
@@ -441,7 +439,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("time and attempts of tools and characters of observations are bounded", () =>
+    it.effect("bound time and attempts of tools and characters of observations", () =>
       Effect.gen(function* () {
         let attempts = 0
         const flaky = Tool.make("flaky", {
@@ -469,7 +467,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("tools side by side are bounded by the task where the options say nothing", () =>
+    it.effect("bound concurrent tools by the task by default", () =>
       Effect.gen(function* () {
         let most = 0
         let now = 0
@@ -498,7 +496,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("a model that does not answer in time is a typed failure", () =>
+    it.effect("fail typed when a model does not answer in time", () =>
       Effect.gen(function* () {
         for (const options of [
           { llmTimeout: "3 seconds" },
@@ -516,7 +514,7 @@ describe("FunctionCalling", () => {
   describe("going in circles", () => {
     const same = { text: "again", calls: [sum(1, 1)] }
 
-    it.effect("the same call with the same result fails the run the third time", () =>
+    it.effect("fails the third time the same call has the same result", () =>
       Effect.gen(function* () {
         const ran = yield* run([same, same, same, "never"])
         const error = yield* Effect.flip(ran.exit)
@@ -526,7 +524,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("another step in between begins the count again, and so do other results of the call", () =>
+    it.effect("resets the count after another step or another result", () =>
       Effect.gen(function* () {
         const other = { calls: [sum(2, 2)] }
         const between = yield* run([same, other, same, other, same, same, "done"])
@@ -543,7 +541,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("a tool that polls may say the same for as long as it takes", () =>
+    it.effect("allows a polling tool to repeat itself", () =>
       Effect.gen(function* () {
         const poll = Tool.make("poll", { description: "Polls", polling: true, handler: () => Effect.succeed("busy") })
         const script = [...Array.from({ length: 8 }, () => ({ calls: [{ name: "poll" }] })), "done"]
@@ -557,7 +555,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("the model is told once, before the run fails, and goes on where it listens", () =>
+    it.effect("warns the model once before the run fails, and continues if it listens", () =>
       Effect.gen(function* () {
         const ran = yield* run([same, same, "2, then"])
         assert.strictEqual((yield* ran.exit).text, "2, then")
@@ -571,7 +569,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("how often is an option, and so is never", () =>
+    it.effect("takes the number of repeats from an option, which can disable it", () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* run([same, same, "x"], { noProgressAfter: 1 })).requests.length, 1)
         assert.strictEqual(
@@ -583,7 +581,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("arguments nested beyond the stack do not crash it", () =>
+    it.effect("does not crash on arguments nested beyond the stack", () =>
       Effect.gen(function* () {
         const params = JSON.parse(`{"x":${"[".repeat(20_000)}${"]".repeat(20_000)}}`)
         const any = Tool.fromJsonSchema("any", {
@@ -649,7 +647,7 @@ describe("FunctionCalling", () => {
   describe("structured output", () => {
     const output = Strategies.outputSpec(2)
 
-    it.effect("without tools the schema is asked for, with tools only once the answer does not fit", () =>
+    it.effect("requests the schema at once without tools, and with tools only when the answer does not fit", () =>
       Effect.gen(function* () {
         const bare = yield* run(['{"n": 1}'], { tools: ToolSet.empty, task: { output } })
         assert.deepStrictEqual((yield* bare.exit).output, { n: 1 })
@@ -669,7 +667,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("every end of the loop is brought into shape", () =>
+    it.effect("shapes the answer at every end of the loop", () =>
       Effect.gen(function* () {
         const turn = { text: "thinking", calls: [sum(1, 1)] }
         for (const [options, reason] of [
@@ -685,7 +683,7 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("what never fits ends in a typed failure that holds the last answer", () =>
+    it.effect("fails typed with the last answer when it never fits", () =>
       Effect.gen(function* () {
         const ran = yield* run(["a", "b", '{"n": "c"}', "never"], { tools: ToolSet.empty, task: { output } })
         const error = yield* Effect.flip(ran.exit)
@@ -699,7 +697,7 @@ describe("FunctionCalling", () => {
     )
   })
 
-  it.effect("interrupting the run stops the model call", () =>
+  it.effect("interrupts the model call when the run is interrupted", () =>
     Effect.gen(function* () {
       const given = yield* Strategies.task()
       const fiber = yield* Effect.fork(FunctionCalling.make().program(given))

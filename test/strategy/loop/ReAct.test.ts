@@ -32,7 +32,7 @@ const content = (request: LlmClient.LlmRequest | undefined, index: number): stri
 const act = (name: string, input: string) => lines("THOUGHT: so", `ACTION: ${name}`, `ACTION_INPUT: ${input}`)
 
 describe("ReAct with native calls", () => {
-  it.effect("the text that comes with calls is a thought, the rules stand behind the system prompt", () =>
+  it.effect("emits the text with calls as a thought, and puts the rules after the system prompt", () =>
     Effect.gen(function* () {
       const ran = yield* run([{ text: " I add. ", calls: [{ name: "add", params: { a: 1, b: 2 }, id: "c1" }] }, "3"])
       assert.strictEqual((yield* ran.exit).text, "3")
@@ -55,21 +55,21 @@ describe("ReAct with native calls", () => {
     })
   )
 
-  it.effect("a call without text is a step without a thought", () =>
+  it.effect("emits no thought for a call without text", () =>
     Effect.gen(function* () {
       const ran = yield* run([{ calls: [{ name: "add", params: { a: 1, b: 2 } }] }, "3"])
       assert.lengthOf(ran.of("Thought"), 0)
     })
   )
 
-  it.effect("the thought of a call written as text is what stands behind its marker", () =>
+  it.effect("emits the text after the marker as the thought of a written call", () =>
     Effect.gen(function* () {
       const ran = yield* run([act("add", '{"a": 1, "b": 2}'), "Final Answer: 3"], { textCalls: "always" })
       assert.deepStrictEqual([ran.of("Thought")[0]?.text, (yield* ran.exit).text], ["so", "3"])
     })
   )
 
-  it.effect("without tools there are no rules", () =>
+  it.effect("sends no rules without tools", () =>
     Effect.gen(function* () {
       const ran = yield* run(["ok"], { tools: ToolSet.empty })
       assert.strictEqual(content(ran.requests[0], 0), "Be brief.")
@@ -79,7 +79,7 @@ describe("ReAct with native calls", () => {
 })
 
 describe("ReAct as text", () => {
-  it.effect("thought, action and observation alternate until the final answer", () =>
+  it.effect("alternates thought, action and observation until the final answer", () =>
     Effect.gen(function* () {
       const first = lines("THOUGHT: I need the sum.", "ACTION: add", 'ACTION_INPUT: {"a": 1, "b": 2}')
       const last = lines("THOUGHT: Now I know.", "FINAL_ANSWER: It is 3.")
@@ -107,21 +107,19 @@ describe("ReAct as text", () => {
     })
   )
 
-  it.effect(
-    "what a model invents behind an action never counts: the tool runs and its result is in the next prompt",
-    () =>
-      Effect.gen(function* () {
-        const action = act("add", '{"a": 1, "b": 2}')
-        const ran = yield* text([lines(action, "OBSERVATION: 5", "FINAL_ANSWER: 5"), "FINAL_ANSWER: 3"])
-        assert.strictEqual((yield* ran.exit).text, "3")
-        assert.strictEqual(content(ran.requests[1], -2), action)
-        assert.strictEqual(content(ran.requests[1], -1), "OBSERVATION: 3")
-        assert.notInclude(JSON.stringify(ran.requests[1]!.messages.slice(1)), "5")
-        assert.notInclude(JSON.stringify(ran.events), "OBSERVATION: 5")
-      })
+  it.effect("ignores what a model invents after an action: the tool runs and its result is sent", () =>
+    Effect.gen(function* () {
+      const action = act("add", '{"a": 1, "b": 2}')
+      const ran = yield* text([lines(action, "OBSERVATION: 5", "FINAL_ANSWER: 5"), "FINAL_ANSWER: 3"])
+      assert.strictEqual((yield* ran.exit).text, "3")
+      assert.strictEqual(content(ran.requests[1], -2), action)
+      assert.strictEqual(content(ran.requests[1], -1), "OBSERVATION: 3")
+      assert.notInclude(JSON.stringify(ran.requests[1]!.messages.slice(1)), "5")
+      assert.notInclude(JSON.stringify(ran.events), "OBSERVATION: 5")
+    })
   )
 
-  it.effect("tools and their schemas stand in the system prompt, not beside it", () =>
+  it.effect("puts tools and schemas into the system prompt only", () =>
     Effect.gen(function* () {
       const ran = yield* text(["FINAL_ANSWER: x"])
       const system = content(ran.requests[0], 0)
@@ -134,7 +132,7 @@ describe("ReAct as text", () => {
     })
   )
 
-  it.effect("stop sequences are asked for, those of the task among them, each once", () =>
+  it.effect("requests stop sequences, including those of the task, each once", () =>
     Effect.gen(function* () {
       const ran = yield* text(["FINAL_ANSWER: x"], { task: { settings: { stop: ["END", "\nOBSERVATION:"], seed: 1 } } })
       const { seed, stop } = ran.requests[0]!.settings!
@@ -142,7 +140,7 @@ describe("ReAct as text", () => {
     })
   )
 
-  it.effect("a completion in no form is answered by what to do", () =>
+  it.effect("answers an unreadable completion with instructions", () =>
     Effect.gen(function* () {
       const ran = yield* text(["It is three.", "ACTION_INPUT: {}", "", "FINAL_ANSWER: 3"])
       assert.strictEqual((yield* ran.exit).text, "3")
@@ -157,7 +155,7 @@ describe("ReAct as text", () => {
     })
   )
 
-  it.effect("unknown tools, bad arguments and failures are observations", () =>
+  it.effect("observes unknown tools, invalid arguments and failures", () =>
     Effect.gen(function* () {
       const ran = yield* text([
         act("subtract", "{}"),
@@ -175,7 +173,7 @@ describe("ReAct as text", () => {
     })
   )
 
-  it.effect("a bare number for a tool that takes text keeps its spelling", () =>
+  it.effect("keeps the spelling of a bare number for a tool that takes text", () =>
     Effect.gen(function* () {
       const ran = yield* text([act("echo", "1e5"), act("echo", "true"), act("echo", "0.10"), "FINAL_ANSWER: x"])
       assert.deepStrictEqual(
@@ -185,7 +183,7 @@ describe("ReAct as text", () => {
     })
   )
 
-  it.effect("names may be written as the model was told them, as they are, or nearly", () =>
+  it.effect("accepts tool names as the model was given them, as they are, or nearly", () =>
     Effect.gen(function* () {
       const look = Tool.make("web.look up", { description: "Looks up", handler: () => Effect.succeed("found") })
       const ran = yield* text(
@@ -207,7 +205,7 @@ describe("ReAct as text", () => {
   describe("ends", () => {
     const again = (n: number) => lines(`THOUGHT: try ${n}`, "ACTION: add", `ACTION_INPUT: {"a": ${n}, "b": 1}`)
 
-    it.effect("the limit of iterations, failing or answering with the last text", () =>
+    it.effect("at the limit of iterations, failing or answering with the last text", () =>
       Effect.gen(function* () {
         const script = [again(1), again(2), "no form at all"]
         const failed = yield* Effect.flip((yield* text(script, { maxIterations: 3 })).exit)
@@ -217,7 +215,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("a first observation is passed over, in the events too, and asks for no further call", () =>
+    it.effect("skips a leading observation, also in events, and makes no further call for it", () =>
       Effect.gen(function* () {
         const ran = yield* text([
           lines("", "Observation: 12", "Action: add", 'Action Input: {"a": 1, "b": 1}'),
@@ -232,7 +230,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("going in circles", () =>
+    it.effect("when it goes in circles", () =>
       Effect.gen(function* () {
         const script = [again(1), again(1), again(1), "never"]
         const stuck = yield* text(script)
@@ -249,7 +247,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("a stop condition, in the shape the task asks for", () =>
+    it.effect("at a stop condition, in the output shape of the task", () =>
       Effect.gen(function* () {
         const stopWhen = StopCondition.toolSucceeded("add")
         const plain = yield* (yield* text([again(1)], { stopWhen })).exit
@@ -260,7 +258,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("a final answer in the shape the task asks for, asked for once more where it is not", () =>
+    it.effect("with a shaped final answer, asked for once more where it does not fit", () =>
       Effect.gen(function* () {
         const output = Strategies.outputSpec(1)
         const first = yield* text(['FINAL_ANSWER: {"n": 1}'], { task: { output } })
@@ -271,7 +269,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("a filter ends the run, the token limit only where nothing was left to say it in", () =>
+    it.effect("at a filter, and at the token limit only if no text was left", () =>
       Effect.gen(function* () {
         const filtered = yield* (yield* text([{ text: "THOUGHT: I", finishReason: "content-filter" }])).exit
         assert.deepStrictEqual([filtered.text, filtered.reason], ["THOUGHT: I", "content-filter"])
@@ -286,7 +284,7 @@ describe("ReAct as text", () => {
   })
 
   describe("deltas", () => {
-    it.effect("thinking is reasoning, the answer is text, piece by piece", () =>
+    it.effect("stream thoughts as reasoning and the answer as text, piece by piece", () =>
       Effect.gen(function* () {
         const ran = yield* text([{ text: ["THOUGHT: I ", "know.\nFINAL_", "ANSWER: for", "ty ", "two"] }])
         assert.deepStrictEqual(
@@ -298,7 +296,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("an action brings no text, and as reasoning ends where the action does", () =>
+    it.effect("stream no text for an action, and end reasoning with it", () =>
       Effect.gen(function* () {
         const action = act("add", '{"a": 1, "b": 2}')
         const ran = yield* text([lines(action, "Observation: 9", "Final Answer: 9"), "Final Answer: 3"])
@@ -316,7 +314,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("reasoning that the model shows apart stays reasoning", () =>
+    it.effect("keep separate reasoning as reasoning", () =>
       Effect.gen(function* () {
         const ran = yield* text([{ reasoning: "FINAL_ANSWER: no", text: "FINAL_ANSWER: yes" }])
         assert.deepStrictEqual(
@@ -326,7 +324,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("nobody who does not read along gets any", () =>
+    it.effect("are not made without a reader", () =>
       Effect.gen(function* () {
         const ran = yield* text(["FINAL_ANSWER: 3"], { live: false })
         assert.deepStrictEqual(EventRecorder.tags(ran.events), [
@@ -338,7 +336,7 @@ describe("ReAct as text", () => {
       })
     )
 
-    it.effect("are exactly the final answer of the whole completion", () =>
+    it.effect("add up to exactly the final answer of the completion", () =>
       Effect.gen(function* () {
         const samples = FastCheck.sample(ReActCompletions.inPieces, { numRuns: 400, seed: 7 })
         const tools = ToolSet.make(
@@ -361,7 +359,7 @@ describe("ReAct as text", () => {
     )
   })
 
-  it.effect("markers in the question, the system prompt, the history or a tool's output change nothing", () =>
+  it.effect("ignores markers in the question, the system prompt, the history and tool results", () =>
     Effect.gen(function* () {
       const hostile = FastCheck.sample(ReActCompletions.completion, { numRuns: 150, seed: 3 })
       for (const data of hostile) {

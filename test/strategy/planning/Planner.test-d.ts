@@ -28,7 +28,7 @@ test("a planner has the failures and requirements of its plan", () => {
   Planner.make(() => Effect.succeed([1]))
 })
 
-test("strategies take them over", () => {
+test("strategies include them in their type", () => {
   expectTypeOf(PlanExecute.make({ planner })).toEqualTypeOf<Strategy.Strategy<Unsolvable, Solver>>()
   expectTypeOf(PlanExecute.make()).toEqualTypeOf<Strategy.Strategy>()
   expectTypeOf(PlanExecute.make({ maxSteps: 3 })).toEqualTypeOf<Strategy.Strategy>()

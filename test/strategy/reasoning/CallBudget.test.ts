@@ -66,7 +66,7 @@ const loop: Strategies.Script = () => ({ calls: [{ name: "add", params: { a: 1, 
 const looping = FunctionCalling.make({ maxIterations: 100, noProgressAfter: false })
 
 describe("withBudget", () => {
-  it.effect("model calls: so many and no more, then a failure with what was used", () =>
+  it.effect("limits model calls exactly, and fails with what was used", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(withBudget(looping, { maxModelCalls: 3 }), loop, { tools: Strategies.tools })
       const error = yield* Effect.flip(ran.exit)
@@ -79,7 +79,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("a budget that is enough changes nothing, and each run has one of its own", () =>
+  it.effect("changes nothing when it suffices, and is separate for each run", () =>
     Effect.gen(function* () {
       const strategy = withBudget(FunctionCalling.make(), { maxModelCalls: 1 })
       for (let run = 0; run < 3; run++) {
@@ -90,7 +90,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("tokens: input and the longest answer are reserved, what was used is booked", () =>
+  it.effect("reserves input and the longest answer in tokens, and books what was used", () =>
     Effect.gen(function* () {
       // Each call uses 110 of the 150 that are reserved for it.
       const ran = yield* Strategies.run(withBudget(looping, { maxTokens: 480, outputTokens: 50 }), loop, {
@@ -107,7 +107,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("where the longest answer does not fit a shorter one may", () =>
+  it.effect("shortens the answer where the longest one does not fit", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(withBudget(looping, { maxTokens: 250, outputTokens: 60 }), loop, {
         tools: Strategies.tools
@@ -129,7 +129,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("dollars, by the prices there are; without a price nothing is called", () =>
+  it.effect("limits dollars by known prices, and calls no model without a price", () =>
     Effect.gen(function* () {
       const strategy = withBudget(looping, { maxCostUsd: 400, outputTokens: 20 })
       const ran = yield* Strategies.run(strategy, loop, { tools: Strategies.tools }).pipe(
@@ -146,7 +146,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("dollars to the last fraction of a cent, and sums that are exact but for the last bit", () =>
+  it.effect("counts dollars to the last fraction of a cent, and tolerates rounding", () =>
     Effect.gen(function* () {
       const run = Effect.fnUntraced(function* (maxCostUsd: number, price: number) {
         const ran = yield* Strategies.run(withBudget(looping, { maxCostUsd, outputTokens: 20 }), loop, {
@@ -168,7 +168,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("the model that a request names is the one whose price counts", () =>
+  it.effect("uses the price of the model that a request names", () =>
     Effect.gen(function* () {
       const cheap = fromPrices({ cheap: { input: 0, output: 0 } })
       const strategy = withBudget(FunctionCalling.make(), { maxCostUsd: 1 })
@@ -179,7 +179,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("time", () =>
+  it.effect("limits time", () =>
     Effect.gen(function* () {
       const strategy = withBudget(FunctionCalling.make(), { timeout: "5 seconds" })
       const fiber = yield* Effect.fork(Strategies.run(strategy, [{ text: "x", delay: "1 minute" }]))
@@ -192,7 +192,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("a call that does not fit beside others waits for them", () =>
+  it.effect("lets a call wait for others beside which it does not fit", () =>
     Effect.gen(function* () {
       // 150 reserved and 110 used each: two at once, and what they give back is enough for a third.
       const ran = yield* Effect.fork(
@@ -211,7 +211,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("a waiting call that is interrupted leaves the queue", () =>
+  it.effect("removes an interrupted waiting call from the queue", () =>
     Effect.gen(function* () {
       const strategy = Strategy.make("racing", (task) =>
         Effect.gen(function* () {
@@ -240,7 +240,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("is exact over 1,000 calls at once that answer, fail or are interrupted", () =>
+  it.effect("is exact over 1,000 concurrent calls that answer, fail or are interrupted", () =>
     Effect.gen(function* () {
       for (const seed of [1, 2, 3]) {
         let state = seed
@@ -315,7 +315,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("calls that were refused cost nothing", () =>
+  it.effect("charges nothing for refused calls", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(withBudget(fanOut(5, 1), { maxModelCalls: 2 }), [
         { fail: unavailable },
@@ -327,7 +327,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("a call that was cut off costs its input, and is no call that answered", () =>
+  it.effect("charges the input of a call that was cut off, and does not count it as answered", () =>
     Effect.gen(function* () {
       const late: TestModel.Turn = { text: "x", delay: "1 hour" }
       const given = withBudget(fanOut(5, 1), { maxTokens: 350, maxModelCalls: 1, outputTokens: 50 })
@@ -353,7 +353,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("an answer whose usage is not known counts as all that was reserved", () =>
+  it.effect("charges the whole reservation for unknown usage", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(withBudget(fanOut(5, 1), { maxTokens: 300, outputTokens: 50 }), () => ({
         text: "x",
@@ -363,7 +363,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("the smaller of two budgets holds, and says whose it is", () =>
+  it.effect("applies the smaller of two budgets, and names its strategy", () =>
     Effect.gen(function* () {
       const inner: Strategy.Strategy<StrategyBudgetError> = {
         ...withBudget(looping, { maxModelCalls: 2 }),
@@ -387,7 +387,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("a budget around a fallback is not made good by it, one within is", () =>
+  it.effect("is not recovered by a fallback inside it, but by one around it", () =>
     Effect.gen(function* () {
       const second = Strategy.make("second", () =>
         Effect.succeed({ text: "second", reason: "completed" as const, messages: [] })
@@ -403,7 +403,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("failures of others pass through", () =>
+  it.effect("passes other failures through", () =>
     Effect.gen(function* () {
       const fatal = Strategy.make("fatal", () => Effect.fail(new Fatality({ error: "x", toolName: "t" })))
       const ran = yield* Strategies.run(withBudget(fatal, { maxModelCalls: 1 }), [])
@@ -411,7 +411,7 @@ describe("withBudget", () => {
     })
   )
 
-  it.effect("calls whose outcome was recorded before are booked when they are told of, others once", () =>
+  it.effect("books recorded calls from their event, and others once", () =>
     Effect.gen(function* () {
       const recorded = yield* TestModel.make([{ text: "", calls: [{ name: "add", params: { a: 1, b: 2 } }] }]).complete(
         {

@@ -88,7 +88,7 @@ const spans = () => {
 }
 
 describe("ModelBinding.bind", () => {
-  it.effect("settings of the role win over the task's, those of a request over both", () =>
+  it.effect("merges settings of task, role and request, the last one first", () =>
     Effect.gen(function* () {
       const small = TestModel.make(() => "small says")
       const router = DefaultModelRouter.layer({
@@ -113,7 +113,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("a role is resolved once however many calls follow, and an option names another", () =>
+  it.effect("resolves a role once, whatever the number of calls, and takes another from an option", () =>
     Effect.gen(function* () {
       const resolved: Array<string> = []
       const client = TestModel.make(() => "x")
@@ -141,7 +141,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("usage is reported once a call, with who answered", () =>
+  it.effect("reports usage once per call, with the model that answered", () =>
     Effect.gen(function* () {
       const { events, run } = yield* inRun({ live: true })
       yield* Effect.gen(function* () {
@@ -158,7 +158,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("parts are asked for only where somebody reads along", () =>
+  it.effect("requests parts only when the run has a reader", () =>
     Effect.gen(function* () {
       const asked: Array<boolean> = []
       const client: LlmClient.Service = {
@@ -183,7 +183,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("a reader that is slow holds the model back", () =>
+  it.effect("slows the model down to a slow reader", () =>
     Effect.gen(function* () {
       const clock = yield* Effect.clock
       let waits = 0
@@ -205,7 +205,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("interceptors wrap each call, the first outermost, and may change request and answer", () =>
+  it.effect("wraps calls in interceptors, the first outermost, which may change request and answer", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const mark =
@@ -231,7 +231,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("an interceptor may refuse, and the model is not asked", () =>
+  it.effect("does not ask the model when an interceptor refuses", () =>
     Effect.gen(function* () {
       const asked = yield* Effect.gen(function* () {
         const model = yield* ModelBinding.bind(yield* task())
@@ -248,7 +248,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("a call that takes too long is interrupted and fails typed; 120 s is the default", () =>
+  it.effect("interrupts a slow call and fails typed, after 120 s by default", () =>
     Effect.gen(function* () {
       const cases = [
         [{}, {}, 120_000],
@@ -273,7 +273,7 @@ describe("ModelBinding.bind", () => {
     })
   )
 
-  it.effect("no limit is a choice", () =>
+  it.effect("allows no limit", () =>
     Effect.gen(function* () {
       const model = yield* ModelBinding.bind(yield* task(), { timeout: Number.POSITIVE_INFINITY })
       const fiber = yield* Effect.fork(model.call({ messages }, { step: 1 }))
@@ -282,7 +282,7 @@ describe("ModelBinding.bind", () => {
     }).pipe(Effect.provide(Strategies.layer([{ text: "late", delay: "1 hour" }])))
   )
 
-  it.effect("a recorder gets each call as a step, with a fingerprint of the request", () =>
+  it.effect("records each call as a step, with a fingerprint of the request", () =>
     Effect.gen(function* () {
       const recorded: Array<readonly [string, string]> = []
       const step: Step.Service = {
@@ -317,7 +317,7 @@ describe("spans of model calls", () => {
       return { all, exit }
     })
 
-  it.effect("carry the names of the conventions, and nothing of what was said", () =>
+  it.effect("carry conventional attributes, and no content", () =>
     Effect.gen(function* () {
       const settings = { temperature: 0.5, maxTokens: 9, model: "m" }
       const { all } = yield* call([{ text: "secret answer" }], { tracing: true }, { settings })
@@ -342,7 +342,7 @@ describe("spans of model calls", () => {
     })
   )
 
-  it.effect("carry messages where content is asked for", () =>
+  it.effect("carry messages when content is enabled", () =>
     Effect.gen(function* () {
       const { all } = yield* call([{ text: "secret answer" }], { tracing: true, content: true })
       const attributes = all[0]!.attributes
@@ -355,7 +355,7 @@ describe("spans of model calls", () => {
     })
   )
 
-  it.effect("carry no more of them than the redactor in context leaves", () =>
+  it.effect("carry only what the redactor in context leaves", () =>
     Effect.gen(function* () {
       const { all } = yield* call([{ text: "secret answer" }], { tracing: true, content: true }).pipe(
         Effect.provideService(Telemetry.ContentRedactor, (text) => text.replace(/secret/g, "***"))
@@ -367,7 +367,7 @@ describe("spans of model calls", () => {
     })
   )
 
-  it.effect("say how the answer is asked for", () =>
+  it.effect("name the output type", () =>
     Effect.gen(function* () {
       const { all, layer } = spans()
       const { run } = yield* inRun({ telemetry: { tracing: true } })
@@ -395,7 +395,7 @@ describe("spans of model calls", () => {
     })
   )
 
-  it.effect("are not there where tracing is off", () =>
+  it.effect("are not made without tracing", () =>
     Effect.gen(function* () {
       assert.lengthOf((yield* call(["x"], {})).all, 0)
     })
@@ -423,7 +423,7 @@ describe("metrics of model calls", () => {
       yield* Fiber.interrupt(fiber)
     }).pipe(Effect.provide(Strategies.layer(script)))
 
-  it.effect("count seconds and tokens, whether or not there are spans", () =>
+  it.effect("count seconds and tokens, with or without spans", () =>
     Effect.gen(function* () {
       yield* call("counted", [{ text: "a", delay: "1500 millis" }, "b"], { metrics: true })
       assert.deepStrictEqual(values("counted"), {
@@ -434,7 +434,7 @@ describe("metrics of model calls", () => {
     })
   )
 
-  it.effect("count what fails and what is interrupted by its name, and what was used until then", () =>
+  it.effect("count failures and interruptions by name, with usage until then", () =>
     Effect.gen(function* () {
       const fail = new LlmError.LlmUnavailableError({ message: "down", provider: "test" })
       yield* call("failing", [{ fail }], { metrics: true })
@@ -448,7 +448,7 @@ describe("metrics of model calls", () => {
     })
   )
 
-  it.effect("are off where metrics are", () =>
+  it.effect("are off when metrics are off", () =>
     Effect.gen(function* () {
       yield* call("silent", ["a"], { metrics: false, tracing: true })
       assert.deepStrictEqual(values("silent"), {})
@@ -483,14 +483,14 @@ describe("StructuredOutput.make", () => {
     })
   )
 
-  it.effect("a bare value is one too", () =>
+  it.effect("reads a bare value", () =>
     Effect.gen(function* () {
       const { exit } = yield* structured("42", [], { decode: Effect.succeed })
       assert.strictEqual((yield* exit).output, 42)
     })
   )
 
-  it.effect("what does not fit goes back with what is wrong, and the answer is asked for in its shape", () =>
+  it.effect("returns the issues to the model and asks in the output shape", () =>
     Effect.gen(function* () {
       const { exit, requests } = yield* structured('{"n": "one"}', ['{"n": 1}'])
       assert.deepStrictEqual(yield* exit, { text: '{"n": 1}', output: { n: 1 } })
@@ -503,7 +503,7 @@ describe("StructuredOutput.make", () => {
     })
   )
 
-  it.effect("after the retries it fails through the carrier of fatal failures", () =>
+  it.effect("fails through the carrier of fatal failures after the retries", () =>
     Effect.gen(function* () {
       const { exit } = yield* structured("nothing", ["still nothing", '{"n": 1}'])
       const error = yield* Effect.flip(exit)
@@ -514,7 +514,7 @@ describe("StructuredOutput.make", () => {
     })
   )
 
-  it.effect("corrections are not streamed as text", () =>
+  it.effect("does not stream corrections as text", () =>
     Effect.gen(function* () {
       const { events, run } = yield* inRun({ live: true })
       yield* Effect.provideService(structured("no", ['{"n": 1}']), Run.Run, run)
@@ -525,7 +525,7 @@ describe("StructuredOutput.make", () => {
     })
   )
 
-  it.effect("hostile text costs linear time and poisons nothing", () =>
+  it.effect("takes linear time on hostile text and poisons nothing", () =>
     Effect.gen(function* () {
       yield* Growth.assertLinearTextsEffect(
         [

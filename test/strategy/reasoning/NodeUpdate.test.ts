@@ -12,7 +12,7 @@ describe("NodeUpdate", () => {
     assert.deepStrictEqual(shown(update), update)
   })
 
-  it("leaves out messages wherever they stand, and hidden fields", () => {
+  it("omits messages at any depth, and hidden fields", () => {
     const user = { role: "user", content: "from the history" }
     assert.deepStrictEqual(
       shown(
@@ -28,7 +28,7 @@ describe("NodeUpdate", () => {
     )
   })
 
-  it("shows of a list that grew what was added, and of one that was replaced all", () => {
+  it("shows the added part of a list that grew, and all of a replaced list", () => {
     const show = NodeUpdate.make()
     const first = { id: 1 }
     const second = { id: 2 }
@@ -38,7 +38,7 @@ describe("NodeUpdate", () => {
     assert.deepStrictEqual(show("b", { results: [] }), { results: [] })
   })
 
-  it("marks what it cuts", () => {
+  it("marks truncated values", () => {
     const text = shown({ text: "x".repeat(10_000) }) as { readonly text: string }
     assert.isTrue(text.text.endsWith(NodeUpdate.TRUNCATED))
     const list = shown({ list: Array.from({ length: 10_000 }, (_, index) => index) }) as {
@@ -49,7 +49,7 @@ describe("NodeUpdate", () => {
     assert.property(fields, NodeUpdate.TRUNCATED)
   })
 
-  it("gives a node the bytes its graph says", () => {
+  it("gives a node the bytes of its graph", () => {
     const update = { text: "x".repeat(10_000) }
     const show = NodeUpdate.make({ maxBytes: { report: 20_000 } })
     assert.deepStrictEqual(show("report", update), update)
@@ -71,7 +71,7 @@ describe("NodeUpdate", () => {
     assert.deepStrictEqual(shown({ map: HashMap.make(["a", 1]) }), { map: [["a", 1]] })
   })
 
-  it("is JSON of at most so many bytes, whatever the update", () => {
+  it("fits its bytes of JSON for any update", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.dictionary(FastCheck.string(), FastCheck.anything({ maxDepth: 8 })), (given) => {
         const update = { given, often: Array.from({ length: 300 }, () => given) }

@@ -33,35 +33,35 @@ describe("Progress", () => {
   const a: Made = ["t", { a: 1 }, "x"]
   const b: Made = ["t", { a: 2 }, "x"]
 
-  it("counts how many steps in a row showed the same", () => {
+  it("counts consecutive steps with the same results", () => {
     const seen = (observation: string): ReadonlyArray<Made> => [["t", { a: 1 }, observation]]
     assert.deepStrictEqual(counts(...["x", "x", "y", "y", "y", "x"].map(seen)), [1, 2, 1, 2, 3, 1])
   })
 
-  it("keeps calls apart by name, arguments and result", () => {
+  it("distinguishes calls by name, arguments and result", () => {
     assert.deepStrictEqual(counts([a], [b], [["u", { a: 1 }, "x"]], [["u", undefined, "x"]]), [1, 1, 1, 1])
   })
 
-  it("begins again after any other step", () => {
+  it("resets after any other step", () => {
     assert.deepStrictEqual(counts([a], [a], [b], [a], [a]), [1, 2, 1, 1, 2])
   })
 
-  it("counts a step in which something is new as progress, and equal calls of one step once", () => {
+  it("counts a step with something new as progress, and equal calls of one step once", () => {
     assert.deepStrictEqual(counts([a, a], [a], [a, b], [b, a], [b]), [1, 2, 1, 2, 3])
   })
 
-  it("never counts a tool that polls, nor beside other calls", () => {
+  it("never counts a polling tool, nor calls next to one", () => {
     const poll: Made = ["status", {}, "pending"]
     assert.deepStrictEqual(counts([poll], [poll], [a], [a, poll], [a]), [0, 0, 1, 0, 1])
   })
 
-  it("begins again where somebody allowed a call, not where it was denied", () => {
+  it("resets after an approved call, but not after a denied one", () => {
     const allowed: Made = ["t", {}, "x", true]
     const denied: Made = ["t", {}, "x", false]
     assert.deepStrictEqual(counts([allowed], [allowed], [denied], [denied]), [0, 0, 1, 2])
   })
 
-  it("keeps nothing of steps before the last", () => {
+  it("keeps nothing of earlier steps", () => {
     let circles = Progress.empty
     for (let n = 0; n < 1000; n++) {
       const call = { id: "c", name: "t", params: { n } }

@@ -58,7 +58,7 @@ describe("ReActText.parse", () => {
       assert.notInclude(result.cut.text, "second")
     })
 
-    it("passes over an observation that comes first", () => {
+    it("skips a leading observation", () => {
       const result = answer(lines("Observation: 12", "twelve", "Thought: I know", "Final Answer: 12"))
       assert.deepStrictEqual([result.thought, result.answer], ["I know", "12"])
       assert.deepStrictEqual(result.cut, { text: "Thought: I know\nFinal Answer: 12", inventedObservation: true })
@@ -76,13 +76,13 @@ describe("ReActText.parse", () => {
       assert.isFalse(result.cut.inventedObservation)
     })
 
-    it("ends a final answer at a whole action, not at a line that only begins like one", () => {
+    it("ends a final answer at a complete action, not at a line that only begins like one", () => {
       assert.strictEqual(answer(lines("Final Answer: 12", "Thought: hm", "Action: a", "Action Input: {}")).answer, "12")
       const list = lines("Do this:", "Action: walk", "Action: run")
       assert.strictEqual(answer(`Final Answer: ${list}`).answer, list)
     })
 
-    it("keeps what a fence behind an empty line quotes", () => {
+    it("keeps text quoted by a fence after an empty line", () => {
       const quoted = lines("Use this:", "", "```", "Action: a", "Action Input: {}", "", "```", "Good luck.")
       assert.strictEqual(answer(`Final Answer: ${quoted}`).answer, quoted)
       assert.strictEqual(
@@ -91,7 +91,7 @@ describe("ReActText.parse", () => {
       )
     })
 
-    it("keeps what a closed fence of the answer quotes, and nothing behind an open one", () => {
+    it("keeps text quoted by a closed fence of the answer, and nothing after an open one", () => {
       const quoted = lines("Use this:", "```", "Action: a", "Action Input: {}", "Observation: b", "```", "Good luck.")
       assert.strictEqual(answer(`Final Answer: ${quoted}`).answer, quoted)
       const open = lines("Final Answer: so", "```text", "Action: a", "Action Input: b", "c")
@@ -137,12 +137,12 @@ describe("ReActText.parse", () => {
       }
     })
 
-    it("are read behind a byte order mark", () => {
+    it("are read after a byte order mark", () => {
       assert.strictEqual(action("\ufeffAction: a\nAction Input: {}").tool, "a")
       assert.strictEqual(answer("\ufeffFinal Answer: 42").answer, "42")
     })
 
-    it("name a tool with a remark behind it", () => {
+    it("name a tool with a remark after it", () => {
       const tools = ["search", "web_search"]
       for (const name of ["search (to find it)", "**search** (again)", "`search` (q: fjord)", "search (see [1])"]) {
         const result = action(lines(`Action: ${name}`, 'Action Input: {"q": 1}'), { tools })
@@ -195,7 +195,7 @@ describe("ReActText.parse", () => {
       assert.strictEqual(inside.input, "about Observation: x")
     })
 
-    it("behind the end of a sentence count where nothing else does", () => {
+    it("after the end of a sentence count only where nothing else does", () => {
       const late = answer(lines("Thought: Done. Final Answer: 42", "and more"))
       assert.strictEqual(late.answer, "42\nand more")
       assert.strictEqual(late.thought, "Done.")
@@ -212,7 +212,7 @@ describe("ReActText.parse", () => {
   })
 
   describe("a tool name", () => {
-    it("may stand on the next line, in a fence, in backticks, bold, in quotes or brackets", () => {
+    it("may be on the next line, in a fence, in backticks, bold, in quotes or brackets", () => {
       for (const written of [
         "search",
         "\nsearch",
@@ -236,7 +236,7 @@ describe("ReActText.parse", () => {
       assert.deepStrictEqual(result.input, { q: 1 })
     })
 
-    it("resolves to the one tool that differs in spelling alone", () => {
+    it("resolves to the only tool that differs in spelling", () => {
       const tools = ["get_weather", "a_b", "A-B"]
       assert.strictEqual(action("Action: Get Weather", { tools }).tool, "get_weather")
       assert.strictEqual(action("Action: a_b", { tools }).tool, "a_b")
@@ -244,7 +244,7 @@ describe("ReActText.parse", () => {
       assert.strictEqual(action("Action: unknown", { tools }).tool, "unknown")
     })
 
-    it("that says none is no action, unless a tool is called so", () => {
+    it("none is not an action, unless a tool has that name", () => {
       const text = lines("Action: None", "Action Input: None", "Final Answer: 42")
       assert.strictEqual(answer(text).answer, "42")
       assert.strictEqual(action(text, { tools: ["none"] }).tool, "none")
@@ -263,7 +263,7 @@ describe("ReActText.parse", () => {
       assert.strictEqual(malformed("so:\nSearch[Oslo]\nok").reason, "no-marker")
     })
 
-    it("Finish ends the run, unless a tool is called so", () => {
+    it("Finish ends the run, unless a tool has that name", () => {
       assert.strictEqual(answer("Thought: ok\nAction 3: Finish[Oslo]\nObservation 3: right").answer, "Oslo")
       assert.strictEqual(answer("Action: Finish[see [1]\nand [2]]").answer, "see [1]\nand [2]")
       assert.strictEqual(answer("Finish[Oslo]").answer, "Oslo")
@@ -311,7 +311,7 @@ describe("ReActText.parse", () => {
       assert.deepStrictEqual(input("```json\n{q: 'Oslo'}\n```"), { q: "Oslo" })
     })
 
-    it("stays text where it is no JSON, without quotes around it", () => {
+    it("remains text where it is not JSON, without enclosing quotes", () => {
       const cases: ReadonlyArray<readonly [string, string]> = [
         ["weather in Oslo", "weather in Oslo"],
         ['"weather in Oslo"', "weather in Oslo"],
@@ -331,7 +331,7 @@ describe("ReActText.parse", () => {
       for (const [written, expected] of cases) assert.strictEqual(input(written), expected, written)
     })
 
-    it("that is code stays as it was given, fence included", () => {
+    it("that is code stays as it was written, fence included", () => {
       const code = '```python\ndata = {"a": 1}\nif data:\n    print("Action: none")\n```'
       const result = action(`Thought: run it\nAction: python\nAction Input:\n${code}\nObservation: ok`)
       assert.strictEqual(result.input, code)
@@ -340,7 +340,7 @@ describe("ReActText.parse", () => {
       assert.strictEqual(input("function f() { return {} }"), "function f() { return {} }")
     })
 
-    it("that a closed fence holds is data, markers included", () => {
+    it("in a closed fence is data, including markers", () => {
       const block = "```\nThought: x\nObservation: y\nFinal Answer: z\n```"
       assert.strictEqual(input(block), block)
       assert.strictEqual(input("```\nx = 1\nObservation: y"), "```\nx = 1")
@@ -353,7 +353,7 @@ describe("ReActText.parse", () => {
   })
 
   describe("a thought", () => {
-    it("is what its markers hold, joined", () => {
+    it("joins the text after its markers", () => {
       assert.strictEqual(
         answer(lines("Thought: one", "two", "", "Thought: three", "Final Answer: x")).thought,
         "one\ntwo\nthree"
@@ -369,14 +369,14 @@ describe("ReActText.parse", () => {
     })
   })
 
-  it("gives the answer without the closing fence of a fenced completion, and keeps it as written", () => {
+  it("returns the answer without the closing fence of a fenced completion, and keeps the raw text", () => {
     const result = answer(lines("```", "Thought: known", "Final Answer: hi", "```"))
     assert.strictEqual(result.answer, "hi")
     assert.strictEqual(result.answerRaw, "hi\n```")
     assert.strictEqual(answer("Final Answer: run\n```sh\nls\n```").answer, "run\n```sh\nls\n```")
   })
 
-  it("says why a completion is neither, and what to do", () => {
+  it("says why a completion is malformed, and what to do", () => {
     const cases: ReadonlyArray<readonly [string, ReActText.MalformedReason]> = [
       ["", "empty"],
       [" \n\t", "empty"],
@@ -427,7 +427,7 @@ describe("ReActText.parse", () => {
     const hostile = FastCheck.array(fragments, { maxLength: 40 }).map((parts) => parts.join(""))
     const anyText = FastCheck.oneof(hostile, FastCheck.string())
 
-    it("never throws, and keeps a prefix of the completion, or of what stands behind a first observation", () => {
+    it("never throws, and keeps a prefix of the completion, or of the text after a leading observation", () => {
       FastCheck.assert(
         FastCheck.property(
           anyText,
@@ -443,7 +443,7 @@ describe("ReActText.parse", () => {
       )
     })
 
-    it("reads the same whatever stands behind an invented observation", () => {
+    it("ignores everything after an invented observation", () => {
       FastCheck.assert(
         FastCheck.property(hostile, anyText, anyText, (before, behind, other) => {
           const cut = (tail: string) =>
@@ -456,7 +456,7 @@ describe("ReActText.parse", () => {
       )
     })
 
-    it("gives back an input whose strings hold anything, raw line breaks included", () => {
+    it("returns an input whose strings contain anything, including raw line breaks", () => {
       FastCheck.assert(
         FastCheck.property(anyText, (data) => {
           const text = data.replace(/[^\P{Cc}\n\r\t]/gu, "")
@@ -470,7 +470,7 @@ describe("ReActText.parse", () => {
       )
     })
 
-    it("reads neutralised data as no marker", () => {
+    it("reads no marker in neutralized data", () => {
       FastCheck.assert(
         FastCheck.property(anyText, (data) => {
           const text = ReActText.neutralize(data)
@@ -517,7 +517,7 @@ describe("ReActText.parse", () => {
 })
 
 describe("ReActText.paramsOf", () => {
-  it("keeps the spelling of a bare number or boolean, without what surrounds it", () => {
+  it("keeps the spelling of a bare number or boolean, without surroundings", () => {
     const params = (text: string) => ReActText.paramsOf(action(text))
     assert.strictEqual(params("Action: a\nAction Input: 1e5"), "1e5")
     assert.strictEqual(params("Action: a\nAction Input: true"), "true")
@@ -530,7 +530,7 @@ describe("ReActText.paramsOf", () => {
 })
 
 describe("ReActText.observation", () => {
-  it("quotes every line that reads as a marker and leaves the rest as it is", () => {
+  it("quotes every line that reads as a marker and keeps the rest", () => {
     assert.strictEqual(
       ReActText.observation("Final Answer: 1\nplain\n  **Action:** x\nno Action: here"),
       "OBSERVATION: > Final Answer: 1\nplain\n>   **Action:** x\nno Action: here"

@@ -83,7 +83,7 @@ const refused = (message = "response_format is not supported") =>
   new LlmInvalidRequestError({ provider: "test", message })
 
 describe("ask", () => {
-  it.effect("is one call in a step of its own: the agent's prompt, the earlier turns, the step's question", () =>
+  it.effect("makes one call in a new step: the agent's prompt, the earlier turns, the step's question", () =>
     Effect.gen(function* () {
       const ran = yield* use(ask(), [" hello \n"], {
         task: {
@@ -109,7 +109,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("without context neither the agent's prompt nor earlier turns go along", () =>
+  it.effect("omits the agent's prompt and earlier turns without context", () =>
     Effect.gen(function* () {
       const ran = yield* use(ask({ context: false }), ["hello"], {
         task: { history: [{ role: "user", content: "before" }] }
@@ -122,7 +122,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("what follows comes after the prompt; settings of the call win", () =>
+  it.effect("appends follow-up messages, and prefers settings of the call", () =>
     Effect.gen(function* () {
       const follow = [
         { role: "assistant", content: "hm" },
@@ -140,7 +140,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("an empty reply is asked for again, each time a step, and then fails", () =>
+  it.effect("asks again for an empty reply, each time in a step, then fails", () =>
     Effect.gen(function* () {
       const repaired = yield* use(ask(), ["", " \n", "hello"])
       assert.strictEqual((yield* repaired.value).step, 3)
@@ -167,7 +167,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("a filtered reply is never used nor asked for again", () =>
+  it.effect("neither uses nor repeats a filtered reply", () =>
     Effect.gen(function* () {
       for (const text of ["", "half of"]) {
         const ran = yield* use(ask(), [{ text, finishReason: "content-filter" }])
@@ -202,7 +202,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("whoever wants the text gets it in pieces, also where nobody reads the run", () =>
+  it.effect("passes the text in pieces, also without a reader of the run", () =>
     Effect.gen(function* () {
       for (const live of [true, false]) {
         const pieces: Array<string> = []
@@ -214,7 +214,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("admission is asked before each call, and its failure ends the question before a step begins", () =>
+  it.effect("admits each call first, and fails before a step begins", () =>
     Effect.gen(function* () {
       let left = 2
       const stop = new Fatality({ toolName: "", error: "enough" })
@@ -225,7 +225,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("usage is reported call by call, with the role that was asked", () =>
+  it.effect("reports usage per call, with the role", () =>
     Effect.gen(function* () {
       const ran = yield* use(ask(), ["", "hello"])
       assert.deepStrictEqual(
@@ -252,7 +252,7 @@ describe("askFor", () => {
     })
   )
 
-  it.effect("asks in the text form where that is wanted, and reads either", () =>
+  it.effect("asks in text form if requested, and reads either form", () =>
     Effect.gen(function* () {
       for (const text of ["COUNT: 2", '{"count": 2}']) {
         const ran = yield* use(count(), [text], { options: { format: "text" } })
@@ -265,7 +265,7 @@ describe("askFor", () => {
     })
   )
 
-  it.effect("what does not fit goes back with what is wrong, as often as it may", () =>
+  it.effect("returns issues of a reply, up to the attempts", () =>
     Effect.gen(function* () {
       const ran = yield* use(count(), ['{"count": "x"}', '{"count": 1.5}', '{"count": 2}'])
       assert.strictEqual(yield* ran.value, 2)
@@ -294,7 +294,7 @@ describe("askFor", () => {
     })
   )
 
-  it.effect("a reply of any size is quoted within bounds", () =>
+  it.effect("quotes a reply of any size within bounds", () =>
     Effect.gen(function* () {
       const ran = yield* use(count(), ["x".repeat(50_000)], { options: { replyRetries: 0 } })
       const error = yield* Effect.flip(ran.value)
@@ -304,7 +304,7 @@ describe("askFor", () => {
     })
   )
 
-  it.effect("a model that refuses JSON is asked as text, once and for all", () =>
+  it.effect("asks a model that rejects JSON for text from then on", () =>
     Effect.gen(function* () {
       const twice = (reasoning: Reasoning.Service) => Effect.all([count()(reasoning), count()(reasoning)])
       const ran = yield* use(twice, [{ fail: refused() }, "COUNT: 2", "COUNT: 3"])
@@ -325,21 +325,19 @@ describe("askFor", () => {
     })
   )
 
-  it.effect(
-    "refused as text as well, it was another reason: the first refusal is the failure, and JSON is asked for next time",
-    () =>
-      Effect.gen(function* () {
-        const ran = yield* use(
-          (reasoning) => Effect.zip(Effect.flip(count()(reasoning)), count()(reasoning)),
-          [{ fail: refused("too long") }, { fail: refused("too long, too") }, '{"count": 2}']
-        )
-        const [error, value] = yield* ran.value
-        assert.deepStrictEqual([(error as LlmInvalidRequestError).message, value], ["too long", 2])
-        assert.strictEqual(ran.requests[2]!.responseFormat?.type, "json")
-      })
+  it.effect("fails with the first rejection when text is rejected too, and asks for JSON next time", () =>
+    Effect.gen(function* () {
+      const ran = yield* use(
+        (reasoning) => Effect.zip(Effect.flip(count()(reasoning)), count()(reasoning)),
+        [{ fail: refused("too long") }, { fail: refused("too long, too") }, '{"count": 2}']
+      )
+      const [error, value] = yield* ran.value
+      assert.deepStrictEqual([(error as LlmInvalidRequestError).message, value], ["too long", 2])
+      assert.strictEqual(ran.requests[2]!.responseFormat?.type, "json")
+    })
   )
 
-  it.effect("a model that has answered in JSON does not refuse JSON: a later refusal is a failure", () =>
+  it.effect("does not take a later rejection of a model that answered in JSON for one of JSON", () =>
     Effect.gen(function* () {
       const ran = yield* use(
         (reasoning) => Effect.zip(Effect.flip(count()(reasoning)), count()(reasoning)),
@@ -354,7 +352,7 @@ describe("askFor", () => {
     })
   )
 
-  it.effect("other failures of the model are the question's", () =>
+  it.effect("fails with other failures of the model", () =>
     Effect.gen(function* () {
       const ran = yield* use(count(), [{ fail: new LlmRateLimitError({ provider: "test", message: "slow down" }) }])
       assert.strictEqual((yield* Effect.flip(ran.value))._tag, "LlmRateLimitError")
@@ -379,7 +377,7 @@ describe("askCalls", () => {
     (reasoning: Reasoning.Service) =>
       Effect.map(reasoning.askCalls(Count, { text: "x" }, calls, given), ({ value }) => value)
 
-  it.effect("offers the tools and gives back the calls; nothing runs them", () =>
+  it.effect("offers the tools and returns the calls without running them", () =>
     Effect.gen(function* () {
       const ran = yield* use(act(), [{ calls: [{ name: "add", params: { a: 1 } }] }], { tools: Strategies.tools })
       assert.strictEqual(yield* ran.value, 'add {"a":1}')
@@ -390,7 +388,7 @@ describe("askCalls", () => {
     })
   )
 
-  it.effect("text is read as well, refused with what is wrong, and nothing at all is asked for again", () =>
+  it.effect("reads text as well, returns its issues, and asks again for an empty reply", () =>
     Effect.gen(function* () {
       const ran = yield* use(act(), ["no", "", "yes"])
       assert.strictEqual(yield* ran.value, "yes")
@@ -398,7 +396,7 @@ describe("askCalls", () => {
     })
   )
 
-  it.effect("no tools are no field of the request", () =>
+  it.effect("sends no field for no tools", () =>
     Effect.gen(function* () {
       const ran = yield* use((reasoning) => reasoning.askCalls(Count, { text: "x" }, { ...calls, tools: [] }), ["yes"])
       yield* ran.value
@@ -433,17 +431,15 @@ describe("roles", () => {
       )
     )
 
-  it.effect(
-    "each step is answered by the model of its role, with the settings of the role over those of the agent",
-    () =>
-      Effect.gen(function* () {
-        assert.strictEqual(yield* asked(count(), { settings: { temperature: 1, maxTokens: 5 } }), 2)
-        const [request] = yield* judge.observer.requests
-        assert.deepStrictEqual(request!.settings, { temperature: 0, maxTokens: 5, model: "judge" })
-      })
+  it.effect("answer each step by the model of its role, with its settings over those of the agent", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* asked(count(), { settings: { temperature: 1, maxTokens: 5 } }), 2)
+      const [request] = yield* judge.observer.requests
+      assert.deepStrictEqual(request!.settings, { temperature: 0, maxTokens: 5, model: "judge" })
+    })
   )
 
-  it.effect("the caller's role wins over that of the prompt; a role that has only settings is the default client", () =>
+  it.effect("prefer the caller's role; a role with settings only is the default client", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* asked(count({ role: "planning" })), 3)
       assert.strictEqual(yield* asked(count({ role: "thinking" })), 1)
@@ -451,7 +447,7 @@ describe("roles", () => {
     })
   )
 
-  it.effect("a role that nobody configured is the agent's own model, which may be that of a role", () =>
+  it.effect("resolve an unknown role to the agent's own model, which may be that of a role", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* asked(count({ role: "solver" })), 1)
       assert.strictEqual(yield* asked(count({ role: "solver" }), { role: "planning" }), 3)
@@ -461,7 +457,7 @@ describe("roles", () => {
 })
 
 describe("finish and answer", () => {
-  it.effect("finish without an output shows its reply and gives it as the answer", () =>
+  it.effect("finish without an output streams its reply as the answer", () =>
     Effect.gen(function* () {
       const ran = yield* use((reasoning) => reasoning.finish(Say, { text: "hi" }), [{ text: ["hel", "lo"] }])
       assert.deepStrictEqual(yield* ran.value, {
@@ -479,7 +475,7 @@ describe("finish and answer", () => {
     })
   )
 
-  it.effect("an answer that was cut says so", () =>
+  it.effect("report a truncated answer", () =>
     Effect.gen(function* () {
       const ran = yield* use(
         (reasoning) => reasoning.finish(Say, { text: "hi" }),
@@ -489,7 +485,7 @@ describe("finish and answer", () => {
     })
   )
 
-  it.effect("with an output the reply is asked for in its shape, and repaired with the retries of the task", () =>
+  it.effect("with an output ask in its shape, and repair it with the retries of the task", () =>
     Effect.gen(function* () {
       const ran = yield* use((reasoning) => reasoning.finish(Say, { text: "hi" }), ["no", '{"n": 1}'], {
         task: { output: Strategies.outputSpec(1) }
@@ -503,7 +499,7 @@ describe("finish and answer", () => {
     })
   )
 
-  it.effect("admission covers the calls that shape an output", () =>
+  it.effect("admit the calls that shape an output", () =>
     Effect.gen(function* () {
       for (const end of [
         (reasoning: Reasoning.Service, admit: Effect.Effect<void, Fatality>) =>
@@ -524,7 +520,7 @@ describe("finish and answer", () => {
     })
   )
 
-  it.effect("a text becomes the answer without a call, or in the shape the task asks for", () =>
+  it.effect("turn a text into the answer without a call, or in the output shape", () =>
     Effect.gen(function* () {
       const plain = yield* use((reasoning) => reasoning.answer("hello", "limit"), [])
       assert.deepStrictEqual(yield* Effect.map(plain.value, ({ reason, text }) => [text, reason]), ["hello", "limit"])
@@ -541,7 +537,7 @@ describe("finish and answer", () => {
 })
 
 describe("steps", () => {
-  it.effect("count up over everything that is asked, and calls of tools stand in theirs", () =>
+  it.effect("count over all questions, and contain their tool calls", () =>
     Effect.gen(function* () {
       const ran = yield* use(
         (reasoning) =>
@@ -567,7 +563,7 @@ describe("steps", () => {
     })
   )
 
-  it.effect("tools get the limits of the strategy", () =>
+  it.effect("give tools the limits of the strategy", () =>
     Effect.gen(function* () {
       const ran = yield* use(
         (reasoning) => reasoning.call({ id: "c1", name: "echo", params: { text: "x".repeat(500) } }, 1),

@@ -25,8 +25,8 @@ const turns = (ran: Strategies.Ran<unknown>) => [
   ran.of("ToolResult").map((event) => [event.step, event.id])
 ]
 
-describe("a strategy inside of another", () => {
-  it.effect("goes on counting steps, and gives calls with ids that were there before others", () =>
+describe("an inner strategy", () => {
+  it.effect("continues step numbers, and renames repeated call ids", () =>
     Effect.gen(function* () {
       const handed: Array<string> = []
       const add = Tool.make("add", {
@@ -71,7 +71,7 @@ describe("a strategy inside of another", () => {
     })
   )
 
-  it.effect("side by side each has steps of its own", () =>
+  it.effect("numbers concurrent strategies separately", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(
         strategy((reasoning) =>
@@ -100,7 +100,7 @@ describe("a strategy inside of another", () => {
     })
   )
 
-  it.effect("shows its text as reasoning unless asked for otherwise, and its events to who wants to see them", () =>
+  it.effect("shows its text as reasoning by default, and its events to a listener", () =>
     Effect.gen(function* () {
       const seen: Array<Body["_tag"]> = []
       const with_ = (show: Reasoning.AskOptions["show"]) =>

@@ -28,7 +28,7 @@ const strategy = (asked: Reasoning.AskOptions, options: Reasoning.Options = {}) 
   )
 
 describe("ask", () => {
-  it.effect("a text that the check refuses is asked for again with what is wrong", () =>
+  it.effect("asks again with the issue when the check rejects a text", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(strategy({ check: loud }), ["hello", "Hello", "HELLO"])
       assert.strictEqual((yield* ran.exit).text, "HELLO")
@@ -40,7 +40,7 @@ describe("ask", () => {
     })
   )
 
-  it.effect("a check that refuses for ever ends in a typed failure after the retries", () =>
+  it.effect("fails typed after the retries when the check always rejects", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(strategy({ check: loud }, { replyRetries: 1 }), ["a", "b", "c"])
       const error = yield* Effect.flip(ran.exit)
@@ -59,7 +59,7 @@ describe("finish", () => {
     })
   )
 
-  it.effect("an output that does not fit is asked for again with the step's own question", () =>
+  it.effect("asks again with the step's own question when an output does not fit", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(finishing, ['{"x": 1}', '{"n": 7}'], {
         task: { output: Strategies.outputSpec(1) }
@@ -78,7 +78,7 @@ describe("finish", () => {
     })
   )
 
-  it.effect("an output that never fits ends after the retries of the task", () =>
+  it.effect("fails after the retries of the task when an output never fits", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(finishing, ["no", "no", "no"], { task: { output: Strategies.outputSpec(1) } })
       const error = yield* Effect.flip(ran.exit)

@@ -24,7 +24,7 @@ describe("StopCondition", () => {
     )
   })
 
-  it("toolSucceeded asks for a success, in the last step, of one of the tools", () => {
+  it("toolSucceeded requires a success of one of the tools in the last step", () => {
     assert.isTrue(StopCondition.toolSucceeded("other", "search")(progress()))
     assert.isFalse(StopCondition.toolSucceeded("save")(progress()))
     assert.isFalse(StopCondition.toolSucceeded("search")(progress({ last: [] })))
@@ -39,14 +39,14 @@ describe("StopCondition", () => {
     assert.isTrue(StopCondition.tokens(500)(progress({ usage: { totalTokens: 500, inputTokens: 1 } })))
   })
 
-  it("toolCalls counts all of them", () => {
+  it("toolCalls counts all calls", () => {
     assert.deepStrictEqual(
       [3, 4].map((n) => StopCondition.toolCalls(n)(progress())),
       [true, false]
     )
   })
 
-  it("any holds when one does, all when all do", () => {
+  it("any holds if one does, all if all do", () => {
     assert.isTrue(StopCondition.any(no, yes)(progress()))
     assert.isFalse(StopCondition.any(no, no)(progress()))
     assert.isFalse(StopCondition.any()(progress()))

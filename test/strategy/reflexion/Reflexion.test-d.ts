@@ -20,7 +20,7 @@ describe("Reflexion", () => {
     ).toEqualTypeOf<Strategy.Strategy>()
   })
 
-  it("what a check fails with and needs reaches the strategy, and what the inner strategy does", () => {
+  it("includes the errors and requirements of a check and of the inner strategy", () => {
     const evaluator = Evaluator.check(() => Effect.flatMap(Tests, (tests) => tests.run))
     expectTypeOf(evaluator).toEqualTypeOf<Evaluator.Service<Broken, Tests>>()
     expectTypeOf(Reflexion.make({ evaluator })).toEqualTypeOf<Strategy.Strategy<Broken, Tests>>()

@@ -25,7 +25,7 @@ const text = (request: LlmClient.LlmRequest | undefined): string =>
 const fail = new LlmUnavailableError({ message: "down with key sk-1234567890abcdef1234", provider: "test" })
 
 describe("Reflexion as critique", () => {
-  it.effect("generates, criticises and refines until the critic accepts: 2 calls a round", () =>
+  it.effect("generates, criticizes and refines until the critic accepts, in 2 calls per round", () =>
     Effect.gen(function* () {
       const ran = yield* run(["draft", reject("too short", "too dull"), "better", accept])
       const answer = yield* ran.exit
@@ -57,7 +57,7 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("temperatures reach the request: 0.3 for the critic, 0.5 for refinements, none for the first text", () =>
+  it.effect("sends temperatures 0.3 for the critic and 0.5 for refinements, and none for the first text", () =>
     Effect.gen(function* () {
       const told = (ran: Strategies.Ran<unknown>) => ran.requests.map((request) => request.settings?.temperature)
       const script = ["draft", reject("short"), "better", accept]
@@ -68,7 +68,7 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("after the last round the text is given, marked, or the run fails", () =>
+  it.effect("answers with the last text, marked, or fails after the last round", () =>
     Effect.gen(function* () {
       const script = ["0", reject("a"), "1", reject("b"), "2", reject("c"), "3"]
       for (const maxIterations of [undefined, 3, Number.NaN]) {
@@ -82,7 +82,7 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("as text, the token ends it alone on its line in any case, and nowhere else", () =>
+  it.effect("ends on the token alone on its line in any case, and nowhere else", () =>
     Effect.gen(function* () {
       const accepted = (reply: string) => Effect.map(ReflexionCritique.reply.read(reply), (review) => review.accepted)
       for (const reply of [
@@ -118,7 +118,7 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("a critique or a refinement that fails keeps the text and says so, without a key", () =>
+  it.effect("keeps the text when a critique or refinement fails, and reports it without a key", () =>
     Effect.gen(function* () {
       const critic = yield* run(["draft", { fail }])
       assert.deepStrictEqual([(yield* critic.exit).text, (yield* critic.exit).reason], ["draft", "completed"])
@@ -132,7 +132,7 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("a first text that fails is a failure, and so is a fatal tool", () =>
+  it.effect("fails when the first text fails, and on a fatal tool", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* Effect.flip((yield* run([{ fail }])).exit))._tag, "LlmUnavailableError")
       assert.strictEqual((yield* Effect.flip((yield* run([""], { replyRetries: 0 })).exit))._tag, "StrategyReplyError")
@@ -141,7 +141,7 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("each call has its time; a critic that takes too long is one that failed", () =>
+  it.effect("limits the time of each call, and treats a slow critic as failed", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(run(["draft", { text: accept, delay: 5000 }], { llmTimeout: 1000 }))
       yield* TestClock.adjust(1000)
@@ -151,7 +151,7 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("with tools the first text is written by calling them; rounds do not limit their calls", () =>
+  it.effect("writes the first text with tools, whose calls are not limited by the rounds", () =>
     Effect.gen(function* () {
       const act = (a: number) => ({ calls: [{ name: "add", params: { a, b: 2 } }] })
       const ran = yield* run([act(1), act(2), "sum 4", reject("put it in words"), "four", accept], {
@@ -168,14 +168,14 @@ describe("Reflexion as critique", () => {
     })
   )
 
-  it.effect("structured output is brought into shape at the end", () =>
+  it.effect("shapes structured output at the end", () =>
     Effect.gen(function* () {
       const ran = yield* run(["draft", accept, '{"n": 4}'], { task: { output: Strategies.outputSpec(1) } })
       assert.deepStrictEqual((yield* ran.exit).output, { n: 4 })
     })
   )
 
-  it.effect("overrides and custom instructions show in every request", () =>
+  it.effect("uses overrides and instructions in every request", () =>
     Effect.gen(function* () {
       const overrides = {
         ReflexionAgent: {

@@ -47,7 +47,7 @@ const citedFacts = (article: StormArticle.Article): ReadonlyArray<string> =>
 const allFacts = StormWorld.corpus.map(StormWorld.factOf)
 
 describe("storm", () => {
-  it.effect("writes what its library says, each statement with the document that says so", () =>
+  it.effect("writes what its library says, each statement with its document", () =>
     Effect.gen(function* () {
       for (const format of ["json", "text"] as const) {
         const ran = yield* run({ format })
@@ -94,7 +94,7 @@ describe("storm", () => {
     })
   )
 
-  it.effect("ends a conversation where its writer has no question left, or asks the same again", () =>
+  it.effect("ends a conversation when its writer has no question left or repeats one", () =>
     Effect.gen(function* () {
       const ran = yield* run()
       assert.deepStrictEqual(countsOf(ran), {
@@ -132,7 +132,7 @@ describe("storm", () => {
     })
   )
 
-  it.effect("finds its perspectives in what is written about related topics", () =>
+  it.effect("finds its perspectives in texts on related topics", () =>
     Effect.gen(function* () {
       const ran = yield* run()
       const request = ran.requests.find((one) => StormWorld.stepOf(one) === "GeneratePerspectives")!
@@ -158,7 +158,7 @@ describe("storm", () => {
     })
   )
 
-  it.effect("the outline is settled by the conversations, not before them", () =>
+  it.effect("settles the outline by the conversations, not before them", () =>
     Effect.gen(function* () {
       const ran = yield* run()
       const nodes = ran.of("NodeFinished")
@@ -171,7 +171,7 @@ describe("storm", () => {
     })
   )
 
-  it.effect("its events come in order, its usage is summed", () =>
+  it.effect("emits events in order and sums usage", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* Strategies.record(Storm.make(), StormWorld.model, {
         tools: ToolSet.make(StormWorld.search()),
@@ -217,7 +217,7 @@ describe("storm", () => {
     })
   )
 
-  it.effect("research gives the article itself", () =>
+  it.effect("returns the article itself from research", () =>
     Effect.gen(function* () {
       const given = yield* Strategies.task({ tools: ToolSet.make(StormWorld.search()), task })
       const article = yield* Storm.research(given, { maxTurns: 1 })
@@ -226,7 +226,7 @@ describe("storm", () => {
     }).pipe(Effect.provide(Strategies.layer(StormWorld.model)))
   )
 
-  it.effect("the shape a task asks for comes beside the article", () =>
+  it.effect("returns a shaped output in addition to the article", () =>
     Effect.gen(function* () {
       const ran = yield* run({ task: { ...task, output: Strategies.outputSpec(0) } })
       const answer = yield* ran.exit
@@ -240,7 +240,7 @@ describe("storm", () => {
     })
   )
 
-  it.effect("the order of the library changes no fact and no citation", () =>
+  it.effect("changes no fact and no citation with the order of the library", () =>
     Effect.gen(function* () {
       const orders = FastCheck.sample(FastCheck.shuffledSubarray([...StormWorld.corpus], { minLength: 6 }), {
         numRuns: 12,
@@ -257,7 +257,7 @@ describe("storm", () => {
     })
   )
 
-  it.effect("its state is plain data, as its schema says", () =>
+  it.effect("has a state of plain data that fits its schema", () =>
     Effect.gen(function* () {
       const ran = yield* run()
       yield* ran.exit
@@ -270,7 +270,7 @@ describe("storm", () => {
     })
   )
 
-  it("its diagram is the graph that runs", () => {
+  it("draws the graph that runs", () => {
     const { graph } = Storm.make()
     const drawn = StateGraph.toMermaid(graph!)
     for (const node of [
@@ -304,8 +304,8 @@ const seconds = (options: Storm.Options & Strategies.Setup = {}) =>
     return yield* Effect.dieMessage("it never ended")
   })
 
-describe("at once", () => {
-  it.effect("outline and perspectives, conversations, and sections overlap", () =>
+describe("concurrency of storm", () => {
+  it.effect("overlaps outline and perspectives, conversations, and sections", () =>
     Effect.gen(function* () {
       // Perspectives 2, three turns of 3, outline, sections, lead, polish.
       assert.strictEqual(yield* seconds(), 2 + 9 + 4)
@@ -315,7 +315,7 @@ describe("at once", () => {
     })
   )
 
-  it.effect("lookups overlap", () =>
+  it.effect("overlaps lookups", () =>
     Effect.gen(function* () {
       const slow = (name: string) =>
         Tool.make(name, {
@@ -336,7 +336,7 @@ describe("at once", () => {
     })
   )
 
-  it.effect("an interruption among the sections leaves nothing running", () =>
+  it.effect("leaves nothing running when it is interrupted in sections", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       let sections = 0
@@ -358,7 +358,7 @@ describe("at once", () => {
     })
   )
 
-  it.effect("an interruption among the lookups runs what the tools left to do", () =>
+  it.effect("runs the finalizers of tools when it is interrupted in lookups", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       let open = 0

@@ -36,7 +36,7 @@ const base = {
 }
 
 describe("make", () => {
-  it("numbers citations in the order in which they appear, everywhere", () => {
+  it("numbers citations in the order of appearance, everywhere", () => {
     const article = StormArticle.make({
       ...base,
       lead: "Lead [5].",
@@ -82,7 +82,7 @@ describe("make", () => {
     assert.deepStrictEqual(Schema.decodeUnknownSync(StormArticle.Article)(JSON.parse(JSON.stringify(article))), article)
   })
 
-  it("titles and addresses of sources stay data", () => {
+  it("treats titles and addresses of sources as data", () => {
     const hostile = { ...source(1), title: "](https://evil.example) [2] <b>", url: "https://a.example/x_(y)?q=<z>" }
     const plain = { ...source(2), title: "", url: undefined, text: "Plain\n## Heading\n[7] and more ".repeat(9) }
     const { text } = StormArticle.make({
@@ -96,7 +96,7 @@ describe("make", () => {
     assert.deepStrictEqual(StormCitations.cited(text), [1, 2])
   })
 
-  it("whatever was written, every citation of the whole stands in its list once", () => {
+  it("lists every citation of any article once", () => {
     const texts = FastCheck.array(
       FastCheck.oneof(
         FastCheck.string({ maxLength: 6 }),
@@ -134,7 +134,7 @@ describe("make", () => {
 })
 
 describe("body", () => {
-  it("has no heading of its own title, and no other of the article's levels", () => {
+  it("has no heading of its own title, and no headings at the article's levels", () => {
     assert.strictEqual(
       StormArticle.body("\n## The Siege:\n\ntext\n# Sources\n## More ##\n#### deep\n```\n# code\n```", "The siege"),
       "text\n### Sources\n### More\n#### deep\n```\n# code\n```"
@@ -144,7 +144,7 @@ describe("body", () => {
 })
 
 describe("split", () => {
-  it("takes an article apart at the titles it knows", () => {
+  it("splits an article at the titles it knows", () => {
     const { last, lead, texts } = StormArticle.split(
       "Here it is:\n# T\nlead\n\n## A\na\n### sub\n```\n## B\n```\n## Extra\nx\n# *b*\nb\n## a\nagain",
       "T",
@@ -171,7 +171,7 @@ describe("accept", () => {
     allowed: new Set(allowed)
   })
 
-  it("a repetition may go where another part still cites the source", () => {
+  it("accepts a removed repetition when another part still cites the source", () => {
     const { kept, texts } = StormArticle.accept(
       [part("a [1]. b [2].", 1, 2), part("b [2]. c [3].", 2, 3)],
       ["a [1]. b [2].", "c [3]."]
@@ -179,7 +179,7 @@ describe("accept", () => {
     assert.deepStrictEqual([texts, kept], [["a [1]. b [2].", "c [3]."], 0])
   })
 
-  it("a part that loses a citation for good stays as it was, and so does one that did not come back", () => {
+  it("keeps a part that loses a citation, and one that did not come back", () => {
     const { kept, removed, texts } = StormArticle.accept(
       [part("a [1].", 1), part("b [2].", 2), part("c [3].", 3), part("d", 4), part("e [2].", 2)],
       ["a", "B [2][1].", undefined, "", "sorry"]
@@ -188,13 +188,13 @@ describe("accept", () => {
     assert.deepStrictEqual([kept, removed], [4, [1]])
   })
 
-  it("giving one part back may take a citation from another: nothing is lost in the end", () => {
+  it("loses nothing when restoring one part takes a citation from another", () => {
     // The second moved [3] into the first, which has to be given back for its [1].
     const { texts } = StormArticle.accept([part("a [1].", 1, 3), part("c [3].", 3)], ["a. c [3].", "nothing"])
     assert.deepStrictEqual(texts, ["a [1].", "c [3]."])
   })
 
-  it("whatever comes back, no citation is lost and none appears where it may not", () => {
+  it("loses no citation and adds none where it is not allowed, whatever comes back", () => {
     const text = FastCheck.array(FastCheck.nat({ max: 6 }), { maxLength: 5 }).map((ids) =>
       ids.map((id) => `x [${id}]`).join(" ")
     )

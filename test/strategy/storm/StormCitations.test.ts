@@ -8,7 +8,7 @@ const allowed = new Set([1, 2, 3, 12])
 const resolved = (text: string): string => StormCitations.resolve(text, allowed).text
 
 describe("resolve", () => {
-  it("keeps what resolves and takes out the rest with the space before it", () => {
+  it("keeps valid citations and removes the rest with the space before them", () => {
     assert.deepStrictEqual(StormCitations.resolve("A [2]. B [9]. C [1][7][1], D [9] E.", allowed), {
       text: "A [2]. B. C [1][1], D E.",
       cited: [2, 1],
@@ -23,7 +23,7 @@ describe("resolve", () => {
     assert.strictEqual(resolved("[1-999999] [3-1]"), "[1] [3][1]")
   })
 
-  it("takes the model's own address off a citation, and its list of addresses away", () => {
+  it("removes the model's own address from a citation, and its list of addresses", () => {
     assert.strictEqual(resolved("a [1](https://evil.example/x) b"), "a [1] b")
     assert.strictEqual(resolved("a [1].\n\n[1]: https://evil.example\n[9]: www.x.example\nb"), "a [1].\n\nb")
   })
@@ -36,13 +36,13 @@ describe("resolve", () => {
     assert.strictEqual(resolved("an `open tick [9] here"), "an `open tick here")
   })
 
-  it("what is left does not grow together into a citation", () => {
+  it("does not join the rest into a citation", () => {
     assert.deepStrictEqual(StormCitations.cited(resolved("[[9]7]")), [])
     assert.deepStrictEqual(StormCitations.cited(resolved("[1,[9][9]8] [[[9]5]6]")), [])
     assert.deepStrictEqual(StormCitations.cited(resolved("[[9]\n7]")), [])
   })
 
-  it("is linear in hostile text", () => {
+  it("takes linear time on hostile text", () => {
     Growth.assertLinearTexts(
       [
         "[",
@@ -88,7 +88,7 @@ describe("resolve", () => {
   )
   const text = FastCheck.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(""))
 
-  it("any text cites afterwards what it may, and no more is taken out of it again", () => {
+  it("leaves only allowed citations in any text, and is idempotent", () => {
     FastCheck.assert(
       FastCheck.property(text, (given) => {
         const once = StormCitations.resolve(given, allowed)
@@ -101,7 +101,7 @@ describe("resolve", () => {
     )
   })
 
-  it("renumbering there and back changes nothing", () => {
+  it("renumbers there and back without a change", () => {
     const there = new Map([
       [1, 2],
       [2, 3],

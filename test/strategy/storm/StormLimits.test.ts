@@ -102,7 +102,7 @@ describe("options", () => {
     })
   )
 
-  it.effect("keep three levels of the outline in the prompt of a section, with as many points as they say", () =>
+  it.effect("keep three levels of the outline in the prompt of a section, with the allowed points", () =>
     Effect.gen(function* () {
       const script = but({ RefineOutline: () => "# Nature\n## Rivers\n### The Aar\n### The Emme\n# History" })
       for (const [maxPoints, covered] of [
@@ -118,7 +118,7 @@ describe("options", () => {
     })
   )
 
-  it.effect("numbers that are none mean the default or the least", () =>
+  it.effect("fall back to the default or the minimum for invalid numbers", () =>
     Effect.gen(function* () {
       const ran = yield* run({ maxTurns: Number.NaN, maxQueries: -3, maxSections: 0, sourcesPerSection: 0 })
       yield* ran.exit
@@ -127,7 +127,7 @@ describe("options", () => {
     })
   )
 
-  it.effect("perspectives of one's own are those that ask, all of them", () =>
+  it.effect("use exactly the given perspectives", () =>
     Effect.gen(function* () {
       const ran = yield* run({ perspectives: Storm.PERSPECTIVES, maxPerspectives: 1 })
       yield* ran.exit
@@ -141,7 +141,7 @@ describe("options", () => {
 })
 
 describe("model calls", () => {
-  it.effect("at the limit the run fails typed, not one call later", () =>
+  it.effect("fail typed at the limit, not one call later", () =>
     Effect.gen(function* () {
       for (const maxModelCalls of [1, 2, 5, 16, 21]) {
         const ran = yield* run({ maxModelCalls })
@@ -159,7 +159,7 @@ describe("model calls", () => {
     })
   )
 
-  it.effect("or ends its research in time to write, and says that it did", () =>
+  it.effect("end the research in time to write, and report the limit", () =>
     Effect.gen(function* () {
       for (const maxModelCalls of [8, 10, 12, 14, 17, 20]) {
         const ran = yield* run({ maxModelCalls, onLimit: "answer" })
@@ -175,7 +175,7 @@ describe("model calls", () => {
     })
   )
 
-  it.effect("sections there is no call for are left out and marked in the plan", () =>
+  it.effect("leave out sections without a call, and mark them in the plan", () =>
     Effect.gen(function* () {
       const script = but({
         RefineOutline: () => "# History\n# Economy\n# Nature\n# Siege\n# Ferry",
@@ -197,7 +197,7 @@ describe("model calls", () => {
     })
   )
 
-  it.effect("replies that are asked for again count", () =>
+  it.effect("count repeated questions", () =>
     Effect.gen(function* () {
       const script = but({ GenerateOutline: (request, nth) => (nth < 2 ? refusal : StormWorld.model(request)) })
       const ran = yield* run({ maxModelCalls: 23 }, script)
@@ -213,7 +213,7 @@ describe("model calls", () => {
     })
   )
 
-  it.effect("without a call for the first outline there is nothing to answer with", () =>
+  it.effect("fail without a call for the first outline", () =>
     Effect.gen(function* () {
       const script = but({ GenerateOutline: () => refusal })
       const ran = yield* run({ maxModelCalls: 2, onLimit: "answer" }, script)
@@ -221,7 +221,7 @@ describe("model calls", () => {
     })
   )
 
-  it.effect("an output the task asks for has its call kept", () =>
+  it.effect("keep a call for the output of the task", () =>
     Effect.gen(function* () {
       const output = Strategies.outputSpec(0)
       const ran = yield* run({ maxModelCalls: 12, onLimit: "answer" }, StormWorld.model, { task: { ...task, output } })
@@ -233,7 +233,7 @@ describe("model calls", () => {
   )
 })
 
-describe("replies that do not help", () => {
+describe("unusable replies", () => {
   const steps: ReadonlyArray<StormWorld.StepName> = [
     "GenerateOutline",
     "RelatedTopics",
@@ -247,7 +247,7 @@ describe("replies that do not help", () => {
     "CompileReport"
   ]
 
-  it.effect("a content filter ends the run typed, in any step", () =>
+  it.effect("fail typed on a content filter in any step", () =>
     Effect.gen(function* () {
       for (const step of steps) {
         const ran = yield* run({}, but({ [step]: () => ({ text: "I", finishReason: "content-filter" }) }))
@@ -258,7 +258,7 @@ describe("replies that do not help", () => {
     })
   )
 
-  it.effect("a refusal in words where a shape is due is asked for again, then typed", () =>
+  it.effect("ask again on a refusal in words, then fail typed", () =>
     Effect.gen(function* () {
       for (const format of ["json", "text"] as const) {
         for (const step of steps.slice(0, 5).concat("RefineOutline")) {
@@ -271,7 +271,7 @@ describe("replies that do not help", () => {
     })
   )
 
-  it.effect("a malformed outline is repaired by the model that is told what is wrong", () =>
+  it.effect("repair a malformed outline by telling the model what is wrong", () =>
     Effect.gen(function* () {
       let told = ""
       const ran = yield* run(
@@ -290,7 +290,7 @@ describe("replies that do not help", () => {
     })
   )
 
-  it.effect("an answer without citations is no ground", () =>
+  it.effect("do not count an answer without citations as grounded", () =>
     Effect.gen(function* () {
       const ran = yield* run({}, but({ AnswerQuestion: () => "Everybody knows that. [44]" }))
       yield* ran.exit
@@ -305,7 +305,7 @@ describe("replies that do not help", () => {
     })
   )
 
-  it.effect("a section that cites nothing it was given is asked for again, then left empty and failed", () =>
+  it.effect("ask again for a section without citations, then leave it empty and failed", () =>
     Effect.gen(function* () {
       const script = but({
         SynthesizeSection: (request) =>
@@ -332,7 +332,7 @@ describe("replies that do not help", () => {
     })
   )
 
-  it.effect("where no section is backed the run fails typed", () =>
+  it.effect("fail typed when no section is backed", () =>
     Effect.gen(function* () {
       const ran = yield* run({ replyRetries: 0 }, but({ SynthesizeSection: () => refusal }))
       const error = yield* Effect.flip(ran.exit)
@@ -341,7 +341,7 @@ describe("replies that do not help", () => {
     })
   )
 
-  it.effect("unknown citations are taken out, counted, and told of", () =>
+  it.effect("remove, count and report unknown citations", () =>
     Effect.gen(function* () {
       const ran = yield* run(
         {},
@@ -369,7 +369,7 @@ describe("replies that do not help", () => {
     })
   )
 
-  it.effect("a text that its model's limit cut says so in the end", () =>
+  it.effect("report a text that the token limit cut", () =>
     Effect.gen(function* () {
       const ran = yield* run({}, but({ WriteLead: () => ({ text: "Aldhaven is", finishReason: "length" }) }))
       assert.strictEqual((yield* ran.exit).reason, "length")
@@ -380,7 +380,7 @@ describe("replies that do not help", () => {
 describe("polishing", () => {
   const article = (request: LlmClient.LlmRequest): string => StormWorld.model(request) as string
 
-  it.effect("may change words, and can be left out", () =>
+  it.effect("may change words, and can be disabled", () =>
     Effect.gen(function* () {
       const polished = yield* run(
         {},
@@ -393,7 +393,7 @@ describe("polishing", () => {
     })
   )
 
-  it.effect("never loses a citation: the part that lost it stays as it was", () =>
+  it.effect("never loses a citation: a part that lost one stays unchanged", () =>
     Effect.gen(function* () {
       const before = yield* run({ polish: false })
       const expected = StormCitations.cited((yield* before.exit).text)
@@ -425,7 +425,7 @@ describe("polishing", () => {
     })
   )
 
-  it.effect("that gives nothing back leaves the article as it is", () =>
+  it.effect("leaves the article unchanged when nothing comes back", () =>
     Effect.gen(function* () {
       const ran = yield* run({ replyRetries: 0 }, but({ CompileReport: () => "" }))
       const { reason, text } = yield* ran.exit

@@ -23,11 +23,11 @@ describe("StormReplies", () => {
     )
   })
 
-  it("takes marked lines alone where there are any", () => {
+  it("takes only marked lines where there are any", () => {
     assert.deepStrictEqual(read(StormReplies.queries(5), "- I would ask\nQUERY: wind\n1. no"), ["wind"])
   })
 
-  it("refuses prose, and keeps to its bounds", () => {
+  it("rejects prose, and keeps its bounds", () => {
     assert.include(wrong(StormReplies.queries(5), "I would look for wind - and so on, 1. of all."), "QUERY:")
     assert.lengthOf(read(StormReplies.queries(2), "- a1\n- b2\n- c3"), 2)
   })

@@ -39,8 +39,8 @@ const chosen = (...tools: ReadonlyArray<Tool.Any>) =>
     Either.getOrThrow(StormRetrieval.choose(bound, undefined)).map(({ parameter, tool }) => `${tool}(${parameter})`)
   )
 
-describe("the tools that look things up", () => {
-  it.effect("take one text, or are named like a search and need nothing but a query", () =>
+describe("retrieval tools", () => {
+  it.effect("take one text, or are named like a search and need only a query", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* chosen(
@@ -59,7 +59,7 @@ describe("the tools that look things up", () => {
     })
   )
 
-  it.effect("can be named; another name is a typed failure before anything is asked", () =>
+  it.effect("can be named; an unknown name fails typed before anything is asked", () =>
     Effect.gen(function* () {
       const tools = ToolSet.make(StormWorld.search(), StormWorld.search([], "archive"), Strategies.add)
       const ran = yield* run(tools, { retrieval: ["search"] })
@@ -82,7 +82,7 @@ describe("the tools that look things up", () => {
     })
   )
 
-  it.effect("have to be there, unless the article may be written without", () =>
+  it.effect("are required, unless the article may be ungrounded", () =>
     Effect.gen(function* () {
       for (const options of [{}, { retrieval: [] }]) {
         const ran = yield* run(ToolSet.make(Strategies.add), options)
@@ -106,8 +106,8 @@ describe("the tools that look things up", () => {
   )
 })
 
-describe("what tools give", () => {
-  it.effect("several tools are all asked, and what they share is one source", () =>
+describe("tool results", () => {
+  it.effect("are collected from all tools, and shared ones are one source", () =>
     Effect.gen(function* () {
       const first = StormWorld.search(StormWorld.corpus.slice(0, 4))
       const second = StormWorld.search(StormWorld.corpus.slice(2), "archive_search")
@@ -126,7 +126,7 @@ describe("what tools give", () => {
     })
   )
 
-  it.effect("a tool that fails is noted, and the others carry the article", () =>
+  it.effect("may fail in one tool while the others carry the article", () =>
     Effect.gen(function* () {
       const broken = Tool.make("broken_search", {
         description: "Fails",
@@ -143,7 +143,7 @@ describe("what tools give", () => {
     })
   )
 
-  it.effect("where nothing is found, nothing is made up: the article says so without another call", () =>
+  it.effect("lead to no invention when empty: the article says so without another call", () =>
     Effect.gen(function* () {
       const broken = Tool.make("search", {
         description: "Fails",
@@ -180,7 +180,7 @@ describe("what tools give", () => {
     })
   )
 
-  it.effect("garbage is text at most", () =>
+  it.effect("are read as text when they are garbage", () =>
     Effect.gen(function* () {
       let n = 0
       const garbage: ReadonlyArray<unknown> = [
@@ -216,7 +216,7 @@ describe("what tools give", () => {
     })
   )
 
-  it.effect("a fatal tool ends the run with its own failure", () =>
+  it.effect("end the run on a fatal tool", () =>
     Effect.gen(function* () {
       const fatal = Tool.make("search", {
         description: "Fails for good",
@@ -231,7 +231,7 @@ describe("what tools give", () => {
     })
   )
 
-  it.effect("a source is kept to its length, and no more of them than asked reach a section", () =>
+  it.effect("are cut to their length, and reach a section up to the limit", () =>
     Effect.gen(function* () {
       const documents = Array.from({ length: 12 }, (_, i) => ({
         url: `https://h.example/${i}`,
