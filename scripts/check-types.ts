@@ -22,7 +22,7 @@ const base = ["effect", "@effect/ai", "@effect/platform", "@effect/experimental"
 
 /** What else an entry needs to be compiled. Node's types come with any of them. */
 const packagesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "./builtin": ["@types/node"],
+  "./builtin": ["@types/node", "@effect/sql"],
   "./http": ["@types/node", "jose"],
   "./mcp": ["@types/node", "@modelcontextprotocol/sdk"],
   "./persistence": ["@types/node", "@effect/sql", "@effect/sql-pg", "@types/pg", "ioredis"],

@@ -81,13 +81,16 @@ for (const file of filesBelow(Path.join(root, "src"))) {
   const entry = entryOf(folderOf(file))
   if (match === null || entry === "internal") continue
   const source = Fs.readFileSync(Path.join(root, "src", file), "utf8")
+  if (/^\/\*\*(?:(?!\*\/)[\s\S])*@internal/.test(source)) {
+    problems.push(`src/${file}: a module header says @private; with @internal, stripInternal drops the first import`)
+  }
   modules.push({
     entry,
     path: file.slice(entry.length + 1).replace(/\.ts$/, ""),
     name: match[1]!,
     doc: moduleDoc(`src/${file}`, source),
-    // A part of another module: `@internal` in the comment that opens it keeps it out of every index.
-    isInternal: /^\/\*\*(?:(?!\*\/)[\s\S])*@internal/.test(source)
+    // A part of another module: `@private` in the comment that opens it keeps it out of every index.
+    isInternal: /^\/\*\*(?:(?!\*\/)[\s\S])*@private/.test(source)
   })
 }
 modules.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))

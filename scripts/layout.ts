@@ -47,7 +47,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     governance: "budgets, quotas, rates and rules around runs and calls",
     "guard/injection": "detects prompt injection",
-    "guard/pii/entity": "recognizers of personal data and credentials",
+    "guard/entity": "recognizers of personal data and credentials",
     "llm/embedding": "the embedder port and its wrappers",
     plan: "reads plans out of the text of models",
     "provider/format": "wire formats of providers",

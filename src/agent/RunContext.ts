@@ -2,7 +2,7 @@
  * The context of a run: its span, the services of its executor, its limits and its governance. They hold for the model
  * calls of its strategy, tools, skills, guards and memory alike.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /**
  * Failures of tools, guards and strategies as the run itself fails with them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import {

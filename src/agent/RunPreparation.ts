@@ -1,7 +1,7 @@
 /**
  * Checks an agent, a request and a configuration before a run begins.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

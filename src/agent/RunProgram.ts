@@ -1,7 +1,7 @@
 /**
  * The innermost part of a run: the strategy with the interceptors of its model and tool calls.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

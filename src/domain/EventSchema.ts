@@ -1,7 +1,7 @@
 /**
  * Fields of every event, and the constructor of their schemas.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

@@ -1,7 +1,7 @@
 /**
  * Events of reasoning: text, thoughts, plans, tool calls, approvals and delegations. `AgentEvent` exports them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

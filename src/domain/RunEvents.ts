@@ -1,7 +1,7 @@
 /**
  * Events of a run and of the parts around its reasoning. `AgentEvent` exports them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

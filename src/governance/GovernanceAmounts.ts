@@ -1,7 +1,7 @@
 /**
  * What calls may use at most and did use, in the unit of the ledger; the names of accounts; and how a refusal is said.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as DateTime from "effect/DateTime"

@@ -1,7 +1,7 @@
 /**
  * Books what model calls used, and gives back what they did not.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * The budgets of months and runs over the cost ledger.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Decides whether a run may begin, whether it may call a tool, and whether it may go on after what a guard found.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Duration from "effect/Duration"

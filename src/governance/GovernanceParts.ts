@@ -1,7 +1,7 @@
 /**
  * What the parts of governance share: its rules as they stand, its collaborators, and how it tells what it did.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

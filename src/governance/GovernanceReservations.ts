@@ -1,7 +1,7 @@
 /**
  * Sets money, tokens and quotas aside for model calls.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

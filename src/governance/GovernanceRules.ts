@@ -1,7 +1,7 @@
 /**
  * Builds governance over its collaborators.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

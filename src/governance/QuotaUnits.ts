@@ -1,7 +1,7 @@
 /**
  * Units and quotas as they are counted.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as DateTime from "effect/DateTime"

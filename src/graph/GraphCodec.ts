@@ -2,7 +2,7 @@
  * Encodes the state of a graph and the updates of its nodes as JSON, and decodes them.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"

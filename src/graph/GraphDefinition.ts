@@ -1,7 +1,7 @@
 /**
  * The types of state graphs: nodes, edges, definitions, compiled graphs, events and options.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"

@@ -2,7 +2,7 @@
  * Draws graphs as Mermaid flowcharts.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Graph from "effect/Graph"
 import type { Edge, StateGraph } from "./GraphDefinition.js"

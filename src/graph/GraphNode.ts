@@ -2,7 +2,7 @@
  * Nodes: a handler with its time limit and its retries.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

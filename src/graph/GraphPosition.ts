@@ -1,7 +1,7 @@
 /**
  * Positions in a thread: the checkpoint of a graph, decoded, and the checkpoints that answer, fork or update it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * From outside into a thread: a run is begun, resumed, or its past is read.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

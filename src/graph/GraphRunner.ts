@@ -2,7 +2,7 @@
  * Runs the tables of a graph, super-step by super-step.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Ambient from "../internal/fiber/Ambient.js"

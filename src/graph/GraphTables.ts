@@ -2,7 +2,7 @@
  * What a run needs of a graph, prepared once: nodes by number, targets, fields, reducers, joins.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Predicate from "effect/Predicate"
 import * as SchemaAST from "effect/SchemaAST"

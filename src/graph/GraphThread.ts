@@ -3,7 +3,7 @@
  * parallel or waits.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,9 +1,23 @@
 /**
+ * Tokens, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
+ *
+ * @since 0.1.0
+ */
+export * as CredentialEntities from "./entity/CredentialEntities.js"
+
+/**
  * Asks guards in order or all at once, and opens windows on texts being written.
  *
  * @since 0.1.0
  */
 export * as DefaultGuardPipeline from "./pipeline/DefaultGuardPipeline.js"
+
+/**
+ * Recognizes email addresses, and decides which labels end a domain name.
+ *
+ * @since 0.1.0
+ */
+export * as EmailEntity from "./entity/EmailEntity.js"
 
 /**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
@@ -100,6 +114,43 @@ export * as JudgeGuard from "./JudgeGuard.js"
 export * as LengthGuard from "./LengthGuard.js"
 
 /**
+ * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by
+ * themselves: addresses of the web and dates.
+ *
+ * @since 0.1.0
+ */
+export * as NationalEntities from "./entity/NationalEntities.js"
+
+/**
+ * Recognizes IP and hardware addresses.
+ *
+ * @since 0.1.0
+ */
+export * as NetworkEntities from "./entity/NetworkEntities.js"
+
+/**
+ * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
+ *
+ * @since 0.1.0
+ */
+export * as PaymentEntities from "./entity/PaymentEntities.js"
+
+/**
+ * Recognizes addresses of people and their machines, and the social security number of the United States.
+ *
+ * @since 0.1.0
+ */
+export * as PersonalEntities from "./entity/PersonalEntities.js"
+
+/**
+ * Telephone numbers: international ones of every country, and those written as people of some countries write them at
+ * home.
+ *
+ * @since 0.1.0
+ */
+export * as PhoneEntity from "./entity/PhoneEntity.js"
+
+/**
  * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
  * that do not overlap.
  *
@@ -113,6 +164,13 @@ export * as PiiDetector from "./pii/PiiDetector.js"
  * @since 0.1.0
  */
 export * as PiiEntities from "./pii/PiiEntities.js"
+
+/**
+ * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
+ *
+ * @since 0.1.0
+ */
+export * as PiiEntity from "./entity/PiiEntity.js"
 
 /**
  * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
@@ -143,6 +201,13 @@ export * as TopicGuard from "./TopicGuard.js"
  * @since 0.1.0
  */
 export * as UnicodeGuard from "./UnicodeGuard.js"
+
+/**
+ * Keys and tokens of the common vendors, known by their prefixes.
+ *
+ * @since 0.1.0
+ */
+export * as VendorEntities from "./entity/VendorEntities.js"
 
 /**
  * Guards that find things at places of a text, and the result that findings come to.

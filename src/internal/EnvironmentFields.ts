@@ -1,7 +1,7 @@
 /**
  * Reads the fields of a configuration from environment variables.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Config from "effect/Config"

@@ -2,7 +2,7 @@
  * Whether a streamed answer has begun to be shown: from then on a call may not be made again, or its text would come
  * twice.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * An MCP client with one session at a time, which is replaced when it is lost.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -2,7 +2,7 @@
  * Transport over streamable HTTP: the SDK's transport with a `fetch` that adds headers, bounds what is read, and
  * detects answers that will not come.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Runs a server process in its own process group, so that everything it starts ends with it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"

@@ -2,7 +2,7 @@
  * One connection to a server: the SDK's client over a transport, with progress, changes and the end of the connection
  * read from the messages themselves.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"

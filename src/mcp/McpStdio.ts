@@ -1,7 +1,7 @@
 /**
  * Transport over a process's standard input and output: one message per line.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Decodes answers of servers. Invalid entries of a list are left out, so that one bad entry does not hide the others.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Predicate from "effect/Predicate"

@@ -1,7 +1,7 @@
 /**
  * Publishes to the hooks and bus of the current run, or, outside a run, to those of the context it was built in.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Screens events of a run whose answer the guards have not judged yet: texts of models and tools are shown as far as
  * the guards allow the answer. Long texts are screened in steps.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Body } from "../domain/AgentEvent.js"

@@ -1,7 +1,7 @@
 /**
  * Messages of model calls as span attributes, in the format of OpenTelemetry's semantic conventions for generative AI.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Prompt from "@effect/ai/Prompt"

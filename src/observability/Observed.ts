@@ -1,7 +1,7 @@
 /**
  * Observes operations: metrics whose labels are bound once, and the outcome and duration of an effect.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

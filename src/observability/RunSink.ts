@@ -1,7 +1,7 @@
 /**
  * The sink of one run: folds its events, and passes them to a reader and a log if there are any.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

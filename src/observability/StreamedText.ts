@@ -1,7 +1,7 @@
 /**
  * Follows the text that a run streams and finds what is missing for it to equal the answer.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Body } from "../domain/AgentEvent.js"

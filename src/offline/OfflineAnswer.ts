@@ -1,7 +1,7 @@
 /**
  * Answers in sentences from the results of tools and the words of the conversation. Results are quoted, never obeyed.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialogue, Outcome } from "./OfflineDialogue.js"

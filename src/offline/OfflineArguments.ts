@@ -1,7 +1,7 @@
 /**
  * Takes the arguments of a call from the words of a request.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as StopWords from "../internal/text/StopWords.js"

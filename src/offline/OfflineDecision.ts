@@ -1,7 +1,7 @@
 /**
  * Decides what the embedded model does next in a conversation: call tools, ask for what is missing, or answer.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { LlmRequest, ToolChoice } from "../llm/model/LlmClient.js"

@@ -2,7 +2,7 @@
  * Reads a request as a conversation: what the user asked, what was called for it and what came back. Understands native
  * tool messages and the text protocol (`ACTION`, `ACTION_INPUT`, `OBSERVATION`).
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { LlmRequest, Message, ToolDefinition } from "../llm/model/LlmClient.js"

@@ -1,7 +1,7 @@
 /**
  * Results of tools as facts, so that a later call can take its arguments from them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Outcome } from "./OfflineDialogue.js"

@@ -1,7 +1,7 @@
 /**
  * Finds the calls that a request asks for: splits it into clauses and matches their words with those of the tools.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Arguments from "./OfflineArguments.js"

@@ -1,7 +1,7 @@
 /**
  * Fills a JSON Schema from a text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Arguments from "./OfflineArguments.js"

@@ -1,7 +1,7 @@
 /**
  * JSON Schemas as the embedded model reads them: types made regular, references followed, unions decided.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Predicate from "effect/Predicate"

@@ -1,7 +1,7 @@
 /**
  * Reads English text: tokens, stems and sentences, in one pass over a bounded text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as StopWords from "../internal/text/StopWords.js"

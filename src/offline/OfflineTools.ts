@@ -1,7 +1,7 @@
 /**
  * Tools as the embedded model knows them: each parameter and each tool with the words that name it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { ToolDefinition } from "../llm/model/LlmClient.js"

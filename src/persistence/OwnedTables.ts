@@ -1,7 +1,7 @@
 /**
  * The tables with data of users, and the conditions by which rows belong to a user.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Erases the data of an owner in every table and store.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Exports the data of an owner as lines.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Chunk from "effect/Chunk"

@@ -1,7 +1,7 @@
 /**
  * Imports the lines of an export in one transaction.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { SqlError } from "@effect/sql/SqlError"

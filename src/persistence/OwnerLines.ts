@@ -1,7 +1,7 @@
 /**
  * The lines of an export of `OwnerData`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

@@ -1,7 +1,7 @@
 /**
  * The stores and tables that hold the data of an owner, and the statements on them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"

@@ -1,7 +1,7 @@
 /**
  * The backend of a system on the database of the `SqlClient` in context.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"

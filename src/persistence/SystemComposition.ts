@@ -1,7 +1,7 @@
 /**
  * Composes agents, memory, sessions and governance on the ports of one backend.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as ConfigError from "effect/ConfigError"

@@ -1,7 +1,7 @@
 /**
  * The tasks of LLMCompiler plans, and the result of reading a plan.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * Arguments of planned tool calls: finds and replaces references to results, and assigns values to parameters.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Predicate from "effect/Predicate"
 import * as Observation from "../tool/definition/Observation.js"

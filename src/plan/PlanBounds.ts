@@ -1,7 +1,7 @@
 /**
  * Finds where a plan ends and the work on it begins, and reads plans written as prose.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -2,7 +2,7 @@
  * Collects the tasks of a plan as they are read: numbers them, validates them and finds their dependencies.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import { count } from "../internal/Count.js"
 import type { LlmCompilerPlan, Options, PlanTask, Reading } from "./LlmCompilerTask.js"

@@ -1,7 +1,7 @@
 /**
  * The lines of a text, and the markers by which they announce steps of a plan.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

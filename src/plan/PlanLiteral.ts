@@ -3,7 +3,7 @@
  * more text. Nothing is evaluated.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 /** Text that may still grow, with a position. */

@@ -2,7 +2,7 @@
  * Finds the lines of a reply that hold its plan: its fences, its `PLAN:` marker, the markers of its steps, and where
  * work on it begins.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as PlanBounds from "./PlanBounds.js"

@@ -2,7 +2,7 @@
  * The results of a plan's calls: as a field of a state, as text for a model, and as steps for events.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Schema from "effect/Schema"
 import { FinishReason, type PlanStep } from "../domain/AgentEvent.js"

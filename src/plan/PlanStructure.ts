@@ -2,7 +2,7 @@
  * Reads plans that are not lines of calls: JSON, and blocks of fields.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Either from "effect/Either"

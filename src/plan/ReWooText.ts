@@ -2,7 +2,7 @@
  * Reads the three forms in which plans of ReWOO are written.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Either from "effect/Either"

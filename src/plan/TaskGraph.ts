@@ -3,7 +3,7 @@
  * ended, while further tasks may still be added.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

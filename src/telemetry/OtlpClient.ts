@@ -1,7 +1,7 @@
 /**
  * The way to a collector: what leaves by it is bounded in time and number, and what comes back shows no header.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as HttpClient from "@effect/platform/HttpClient"

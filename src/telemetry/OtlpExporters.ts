@@ -1,7 +1,7 @@
 /**
  * Effect's exporters, put together: bounded, corrected, and closed at once.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as OtlpLogger from "@effect/opentelemetry/OtlpLogger"

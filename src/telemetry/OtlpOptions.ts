@@ -1,7 +1,7 @@
 /**
  * Options of the OTLP export.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"

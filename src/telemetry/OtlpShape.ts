@@ -2,7 +2,7 @@
  * Corrections to what Effect's exporters send, made before it is written: spans that were interrupted end in an error
  * and say so, spans that failed do not claim to have been interrupted, and units are no labels.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"

@@ -1,7 +1,7 @@
 /**
  * The text formats of Prometheus (0.0.4) and OpenMetrics (1.0.0) over Effect's metrics.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as MetricKey from "effect/MetricKey"

@@ -1,7 +1,7 @@
 /**
  * Runs the handler of a tool under its time limit, and retries attempts that may succeed another time.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -1,7 +1,7 @@
 /**
  * Turns the end of a tool call into what the model reads: encodes results, truncates them, and words failures.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -1,7 +1,7 @@
 /**
  * The steps of a tool call before its handler runs: decodes the arguments and asks for approval.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

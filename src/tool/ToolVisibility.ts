@@ -1,7 +1,7 @@
 /**
  * Decides which tools an agent sees: those of modules that its own module may use.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

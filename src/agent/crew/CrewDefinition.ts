@@ -1,7 +1,7 @@
 /**
  * The parts of a crew, and the check that its agents and tasks fit together.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { nearest } from "../../internal/text/Nearest.js"

@@ -1,7 +1,7 @@
 /**
  * Prompts and output schemas for the agents and managers of crews.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

@@ -1,7 +1,7 @@
 /**
  * Runs a crew: assigns its tasks, does them in order, checks their outputs and handles their failures.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

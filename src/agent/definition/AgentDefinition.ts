@@ -1,7 +1,7 @@
 /**
  * The types of an agent, without its constructors and combinators.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"

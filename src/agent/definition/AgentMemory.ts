@@ -1,7 +1,7 @@
 /**
  * The memories of a run: the agent's own or the executor's, and the plain conversation of an agent that has one.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /**
  * Identifies a run for governance and hooks.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Governance from "../../governance/Governance.js"

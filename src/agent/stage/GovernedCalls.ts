@@ -2,7 +2,7 @@
  * Model calls under governance: the maximum cost of a call is reserved before it, and settled by its actual cost, even
  * if it was cut off.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

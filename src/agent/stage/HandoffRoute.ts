@@ -1,7 +1,7 @@
 /**
  * Handoffs between agents: which tools hand the conversation over, and the shortest route from one agent to another.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

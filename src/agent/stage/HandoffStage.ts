@@ -1,7 +1,7 @@
 /**
  * Gives tools that ask other agents the conversation, and continues with the agent that it was handed to.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { AssistantMessagePartEncoded } from "@effect/ai/Prompt"

@@ -1,7 +1,7 @@
 /**
  * The interceptors that a run adds to its model and tool calls: limits, guards, hooks and events.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -2,7 +2,7 @@
  * Adds the skills of the executor to a run: registered skills as tools, folders as a listing with tools to activate
  * them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

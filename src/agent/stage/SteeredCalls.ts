@@ -1,7 +1,7 @@
 /**
  * Adds messages that arrive during a run to its next model call.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Reads and writes files below one directory, safe against names, links and races that lead elsewhere.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { PlatformError } from "@effect/platform/Error"

@@ -2,7 +2,7 @@
  * Runs JavaScript in QuickJS, compiled to WebAssembly, in its own thread. The code sees the language and nothing of the
  * machine: no files, network, timers, modules or processes.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Duration from "effect/Duration"

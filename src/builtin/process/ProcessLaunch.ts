@@ -1,7 +1,7 @@
 /**
  * Starts commands so that everything they start can be found and killed.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { randomInt } from "node:crypto"

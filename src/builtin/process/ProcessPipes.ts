@@ -1,7 +1,7 @@
 /**
  * Standard input, output and error of a command.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Option from "effect/Option"

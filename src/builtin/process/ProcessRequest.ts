@@ -1,7 +1,7 @@
 /**
  * A command to run, its limits, its result, and the error of a command that did not end by itself.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Data from "effect/Data"

@@ -5,7 +5,7 @@
  * A command runs as the user of this process. Unless a namespace hides it (`ProcessLaunch`), it can read what that user
  * can read.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { constants } from "node:os"

@@ -1,7 +1,7 @@
 /**
  * Reads the machine's process table from the kernel or from `ps`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Fs from "node:fs"

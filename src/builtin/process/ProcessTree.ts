@@ -1,7 +1,7 @@
 /**
  * Tracks every process started by a command and terminates them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -4,7 +4,7 @@
  * The process runs as the user of this one, with that user's rights on files and the network: it is bounded but not a
  * sandbox.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"

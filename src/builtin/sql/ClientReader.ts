@@ -2,7 +2,7 @@
  * Runs statements on a connection of the application's own `SqlClient`. A SQLite driver blocks this process while a
  * statement runs, and the statement cannot be stopped.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"

@@ -2,7 +2,7 @@
  * Postgres functions and catalogs that a statement may use: they compute, and do not write, wait, run SQL from text, or
  * reveal the server's configuration.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -2,7 +2,7 @@
  * Runs each statement on its own Postgres connection: session state that a statement leaves, such as an advisory lock,
  * ends with it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Net from "node:net"

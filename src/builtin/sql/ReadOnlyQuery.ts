@@ -1,7 +1,7 @@
 /**
  * Checks, limits and times one read-only statement, whatever runs it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Converts database rows to JSON, within limits.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -3,7 +3,7 @@
  * only functions that compute. Refuses text that databases could read in two ways; the connection forbids writes as a
  * second barrier.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Either from "effect/Either"

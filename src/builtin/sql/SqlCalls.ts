@@ -2,7 +2,7 @@
  * Finds the functions, table-valued functions and, on Postgres, parenthesis-free calls of a statement, and refuses
  * those not on the dialect's list.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as PostgresFunctions from "./PostgresFunctions.js"

@@ -1,7 +1,7 @@
 /**
  * Splits SQL into tokens as SQLite and Postgres do. Refuses text that either could read differently.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Either from "effect/Either"

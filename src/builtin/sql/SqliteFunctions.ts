@@ -2,7 +2,7 @@
  * SQLite functions and table-valued functions that a statement may use: they compute, and reach nothing outside the
  * database.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

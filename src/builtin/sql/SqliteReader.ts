@@ -2,7 +2,7 @@
  * Runs each statement on a SQLite file in its own process, which is killed at the timeout: in a thread, a statement can
  * neither be stopped nor be kept from crashing the process.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process"

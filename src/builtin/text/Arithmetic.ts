@@ -1,7 +1,7 @@
 /**
  * Decimal arithmetic with bounded results: the operators, functions and constants of the calculator.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { Decimal } from "decimal.js"

@@ -4,7 +4,7 @@
  * Sums, products, quotients and whole powers are exact decimals, so `0.1 + 0.2` is `0.3` and `2 ** 100` has all its
  * digits. Roots, logarithms and the like have the precision of doubles.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Decimal } from "decimal.js"

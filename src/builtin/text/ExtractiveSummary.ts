@@ -6,7 +6,7 @@
  * 1958; the weights of a chosen sentence's words are squared down afterwards, as SumBasic does (Nenkova and
  * Vanderwende, 2005), so that nothing is said twice). Linear in the text but for the sentences that are chosen.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as StopWords from "../../internal/text/StopWords.js"

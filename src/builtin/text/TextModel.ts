@@ -1,7 +1,7 @@
 /**
  * Asks a model to transform a text, which is passed as data in a document, never as instructions.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"

@@ -1,7 +1,7 @@
 /**
  * Decides to which network addresses a model's request may go.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Decodes the body of an answer as text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Sends one request over its own connection to prechecked addresses, and bounds the answer while reading it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from "node:http"

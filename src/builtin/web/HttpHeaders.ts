@@ -1,7 +1,7 @@
 /**
  * Headers that a model may send and see.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { IncomingHttpHeaders } from "node:http"

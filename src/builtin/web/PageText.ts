@@ -2,7 +2,7 @@
  * Extracts the main text of a page, by `@mozilla/readability` over a `linkedom` document, in its own thread. Both need
  * quadratic time for some pages, so the thread is ended at the timeout.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

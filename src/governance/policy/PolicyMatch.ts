@@ -1,7 +1,7 @@
 /**
  * Whether the conditions of a policy hold for a request.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Glob from "../../internal/text/Glob.js"

@@ -2,7 +2,7 @@
  * For which tenant work is done and how its data are classified: it holds for everything that is started inside,
  * governed or not.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Ambient from "../../internal/fiber/Ambient.js"

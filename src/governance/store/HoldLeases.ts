@@ -1,7 +1,7 @@
 /**
  * Renews the holds of calls that are running, so that those of a process that died end within seconds.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -3,7 +3,7 @@
  * begin like this; accents and case do not matter.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import { Lexicon } from "./InjectionText.js"
 

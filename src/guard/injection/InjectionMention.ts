@@ -2,7 +2,7 @@
  * Whether a text carries out an injection or only talks about one.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import { bits, lexicon } from "./InjectionLexicon.js"
 import * as InjectionText from "./InjectionText.js"

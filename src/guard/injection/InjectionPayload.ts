@@ -2,7 +2,7 @@
  * Text that hides in a text: encoded, escaped, rotated, written backwards. Decoded once, within bounds.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"

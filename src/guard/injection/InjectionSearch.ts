@@ -1,7 +1,7 @@
 /**
  * Finds the places of a text where rules fit: words that are near each other, and patterns.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -3,7 +3,7 @@
  * its place in the text it came from, cut into words.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Steps from "../pipeline/Steps.js"

@@ -2,7 +2,7 @@
  * Objects and lists in braces and brackets, as JSON, Python and YAML write them, anywhere in a text.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Steps from "../pipeline/Steps.js"

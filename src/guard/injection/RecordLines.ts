@@ -3,7 +3,7 @@
  * commas, semicolons, tabs or bars.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Stepwise from "../../internal/fiber/Stepwise.js"
 import type * as Steps from "../pipeline/Steps.js"

@@ -3,7 +3,7 @@
  * own, and what is escaped in a string is read as what it stands for. Everything outside of records stays as it is.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Steps from "../pipeline/Steps.js"

@@ -2,7 +2,7 @@
  * Finds where the words stand that many recognisers look for around their findings: one scan of a text, whatever their
  * number.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -9,9 +9,9 @@
  * @since 0.1.0
  */
 
+import * as FoldedText from "../entity/FoldedText.js"
+import * as PiiEntity from "../entity/PiiEntity.js"
 import * as ContextWords from "./ContextWords.js"
-import * as FoldedText from "./entity/FoldedText.js"
-import * as PiiEntity from "./entity/PiiEntity.js"
 
 /**
  * `low`: only what a checksum, an issuer's prefix or a word beside it confirms (confidence 0.85 and more). `medium`:

@@ -4,14 +4,14 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as CredentialEntities from "../entity/CredentialEntities.js"
+import * as NationalEntities from "../entity/NationalEntities.js"
+import * as PaymentEntities from "../entity/PaymentEntities.js"
+import * as PersonalEntities from "../entity/PersonalEntities.js"
+import * as PhoneEntity from "../entity/PhoneEntity.js"
+import type * as PiiEntity from "../entity/PiiEntity.js"
+import * as VendorEntities from "../entity/VendorEntities.js"
 import type { GuardConfigurationError } from "../pipeline/GuardError.js"
-import * as CredentialEntities from "./entity/CredentialEntities.js"
-import * as NationalEntities from "./entity/NationalEntities.js"
-import * as PaymentEntities from "./entity/PaymentEntities.js"
-import * as PersonalEntities from "./entity/PersonalEntities.js"
-import * as PhoneEntity from "./entity/PhoneEntity.js"
-import type * as PiiEntity from "./entity/PiiEntity.js"
-import * as VendorEntities from "./entity/VendorEntities.js"
 
 // Without telephone numbers, whose data must be loaded.
 const ready: ReadonlyArray<PiiEntity.PiiEntity> = [

@@ -4,10 +4,10 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import type * as PiiEntity from "../entity/PiiEntity.js"
 import type * as Guard from "../pipeline/Guard.js"
 import { GuardConfigurationError } from "../pipeline/GuardError.js"
 import * as WindowGuard from "../pipeline/WindowGuard.js"
-import type * as PiiEntity from "./entity/PiiEntity.js"
 import * as PiiDetector from "./PiiDetector.js"
 import * as PiiEntities from "./PiiEntities.js"
 

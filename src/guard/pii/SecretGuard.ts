@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
+
+import type * as PiiEntity from "../entity/PiiEntity.js"
 import type * as Guard from "../pipeline/Guard.js"
-import type * as PiiEntity from "./entity/PiiEntity.js"
 import * as PiiDetector from "./PiiDetector.js"
 import * as PiiEntities from "./PiiEntities.js"
 import * as PiiGuard from "./PiiGuard.js"

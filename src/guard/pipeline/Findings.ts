@@ -1,7 +1,7 @@
 /**
  * Findings in a text, and the text they leave.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Finding } from "./Guard.js"

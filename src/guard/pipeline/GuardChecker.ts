@@ -1,7 +1,7 @@
 /**
  * Asking the guards of one stage about a whole text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

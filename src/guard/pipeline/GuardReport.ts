@@ -1,7 +1,7 @@
 /**
  * Telling metrics, hooks and the event bus what guards did.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Judging a text while it is being written.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

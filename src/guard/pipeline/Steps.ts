@@ -2,7 +2,7 @@
  * The check of a text step by step: a long one is read in slices, so that the event loop turns in between and the check
  * can be interrupted.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

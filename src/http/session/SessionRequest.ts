@@ -1,7 +1,7 @@
 /**
  * The claims of a request about its session. They come from outside and are not trusted.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"

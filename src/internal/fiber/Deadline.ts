@@ -3,7 +3,7 @@
  * `Effect.timeoutFail`, and differs in three points: time spent waiting for people and readers does not count, the
  * limits hold in uninterruptible callers too, and a defect of a finalizer stays visible.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

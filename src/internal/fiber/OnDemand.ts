@@ -1,7 +1,7 @@
 /**
  * Loads a module when it is first needed.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

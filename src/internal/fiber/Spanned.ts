@@ -2,7 +2,7 @@
  * Runs effects in spans, as `Effect.withSpan` without a stack trace, and differs in two points: a span ends with a
  * failure without data (`SpanFailure`), and a function sees the exit while the span is open.
  *
- * @internal
+ * @private
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

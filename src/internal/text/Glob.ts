@@ -2,7 +2,7 @@
  * Name patterns of policies and model lists: `*` matches any text, including none, `?` one UTF-16 code unit, and every
  * other character itself.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

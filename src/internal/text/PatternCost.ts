@@ -3,7 +3,7 @@
  * pattern of a few characters may have more paths than any machine can try.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 /** The longest text that is matched, and the longest pattern. */

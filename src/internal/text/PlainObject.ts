@@ -1,7 +1,7 @@
 /**
  * Recognizes plain objects: object literals, and objects without a prototype.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * SHA-256 digests, synchronous and on every platform.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { sha256 } from "@noble/hashes/sha2.js"

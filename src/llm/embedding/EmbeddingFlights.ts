@@ -2,7 +2,7 @@
  * Texts that are being embedded: a text that several fibers want at a time is asked for once, and texts of several
  * fibers go out together.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Deferred from "effect/Deferred"

@@ -3,7 +3,7 @@
  * word. Made from characters that have been in Unicode for long, so that it is the same whatever version of Unicode
  * this process has.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -4,7 +4,7 @@
  *
  * A call passes it once, however many clients stand behind one another, and a strategy passes it itself (`ModelCall`).
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /**
  * Which name of a price list a model goes by, when it answers under a longer one.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

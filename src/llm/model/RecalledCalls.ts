@@ -2,7 +2,7 @@
  * Tool calls of earlier turns of a conversation, with their results, as a model is shown them: as calls of a tool it
  * has, else as text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

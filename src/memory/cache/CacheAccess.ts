@@ -2,7 +2,7 @@
  * Wraps a cache for the memory store on it.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * The entries of one owner, as read from a cache, in the indexes of an in-memory store.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import type { EntryId } from "../../domain/Ids.js"
 import { IndexedHeap } from "../../internal/IndexedHeap.js"

@@ -3,7 +3,7 @@
  * number of owners.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import type { StorageError } from "../entry/MemoryError.js"

@@ -6,7 +6,7 @@
  * writes a few small values however many entries there are, and an unchanged head means that nothing has changed.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Either from "effect/Either"

@@ -2,7 +2,7 @@
  * Assigns the entries of an owner to segments, and tracks which segments to write when entries change.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import type { EntryId } from "../../domain/Ids.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"

@@ -2,7 +2,7 @@
  * Reads, caches and writes the state of the owners in a cache.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Validates the proposals of one round's strategies and combines them into one change.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

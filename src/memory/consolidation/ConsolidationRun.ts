@@ -1,7 +1,7 @@
 /**
  * Runs one consolidation for one owner.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Cuts a history into the turns to summarize and the turns to keep.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { EntryId } from "../../domain/Ids.js"

@@ -1,7 +1,7 @@
 /**
  * Writes the summary of older turns: by a model, or from the beginnings of the turns if the model cannot.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

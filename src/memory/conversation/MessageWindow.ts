@@ -1,7 +1,7 @@
 /**
  * Selects the newest part of a conversation. Tool calls stay with their results, and the system prompt stays.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Message } from "../../llm/model/LlmClient.js"

@@ -1,7 +1,7 @@
 /**
  * Validates what enters a memory store. Bounds are checked once, here; the store keeps a frozen copy.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as ParseResult from "effect/ParseResult"

@@ -1,7 +1,7 @@
 /**
  * Sorts entries and groups those that belong together.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Array from "effect/Array"

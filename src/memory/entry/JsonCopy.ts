@@ -1,7 +1,7 @@
 /**
  * Copies plain data into frozen values.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

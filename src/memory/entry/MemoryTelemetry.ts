@@ -1,7 +1,7 @@
 /**
  * Publishes the operations of all memory tiers to spans, metrics, hooks and domain events.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

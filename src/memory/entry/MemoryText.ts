@@ -1,7 +1,7 @@
 /**
  * Renders memory for a model: one user message with one line of JSON per item.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as DataDocument from "../../internal/text/DataDocument.js"

@@ -1,7 +1,7 @@
 /**
  * Converts conversation messages to memory entries and back.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Either from "effect/Either"

@@ -1,7 +1,7 @@
 /**
  * Decides whether two texts say the same. In doubt they differ: a correction looks much like what it corrects.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

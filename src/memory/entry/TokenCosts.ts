@@ -1,7 +1,7 @@
 /**
  * Caches the token counts of texts.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 /**

@@ -1,7 +1,7 @@
 /**
  * Checks whether entries are still as they were read.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { EntryId } from "../../domain/Ids.js"

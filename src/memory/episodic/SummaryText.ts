@@ -1,7 +1,7 @@
 /**
  * Cuts texts to a number of tokens at the end of a sentence, a word or a character.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as EntryGroups from "../entry/EntryGroups.js"

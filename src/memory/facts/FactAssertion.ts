@@ -1,7 +1,7 @@
 /**
  * Turns asserted facts into the rows that change.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Chunk from "effect/Chunk"

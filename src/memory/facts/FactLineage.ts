@@ -1,7 +1,7 @@
 /**
  * Restricts fact queries to the lineage of a session branch.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

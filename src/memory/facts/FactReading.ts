@@ -1,7 +1,7 @@
 /**
  * The read operations of a fact store.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * A fact backend in this process.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Normalizes the texts that facts are compared by.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Sha256 from "../../internal/text/Sha256.js"

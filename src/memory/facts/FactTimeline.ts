@@ -4,7 +4,7 @@
  * A record is an uninterrupted period in which a triple held. It keeps when the triple was stated (`mentions`), so that
  * a late statement between two of them can split it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { EntryId } from "../../domain/Ids.js"

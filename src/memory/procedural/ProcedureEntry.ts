@@ -1,7 +1,7 @@
 /**
  * Converts procedures to store entries and back, and bounds them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Option from "effect/Option"

@@ -1,7 +1,7 @@
 /**
  * Compares tasks by their words, without the values that only one task has.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as TextAnalyzer from "../text/TextAnalyzer.js"

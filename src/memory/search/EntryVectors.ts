@@ -1,7 +1,7 @@
 /**
  * Keeps a vector index in step with a backend of entries.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

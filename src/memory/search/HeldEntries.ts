@@ -1,7 +1,7 @@
 /**
  * Holds the most recently added entries of each owner and session, within bounds.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { EntryId, SessionId } from "../../domain/Ids.js"

@@ -2,7 +2,7 @@
  * A memory backend in this process. The cost of a call does not grow with the number of entries, apart from those it
  * reads. The next call removes what has expired.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Indexes the entries of one owner by id, time, session and word.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { EntryId, SessionId } from "../../domain/Ids.js"

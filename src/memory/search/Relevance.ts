@@ -6,7 +6,7 @@
  * near 0. Otherwise those that happen to be fresh would outrank old entries that the query is about. Park et al.
  * (Generative Agents, 2023) normalize by minimum and maximum for the same reason.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { EntryId } from "../../domain/Ids.js"

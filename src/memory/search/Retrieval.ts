@@ -1,7 +1,7 @@
 /**
  * Retrieves scored results for a query: candidates from every index of a store, one relevance, one score.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Scores the relevance of texts to a query by their words.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as LexicalIndex from "../text/LexicalIndex.js"

@@ -1,7 +1,7 @@
 /**
  * Holds the vectors of one owner in one array, with the fields that selections read.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { EntryId } from "../../domain/Ids.js"

@@ -1,7 +1,7 @@
 /**
  * Wraps a store: changes entries before they are written, and acts after a write.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Finds facts that help with a question.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

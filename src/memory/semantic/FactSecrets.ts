@@ -1,7 +1,7 @@
 /**
  * Recognizes facts that hold secrets and must not be stored.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as SecretText from "../../internal/text/SecretText.js"

@@ -2,7 +2,7 @@
  * Rewrites past and negated sentences in the present tense: `I don't live in Ghent anymore` becomes a retraction of `I
  * live in Ghent`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as FactTimes from "./FactTimes.js"

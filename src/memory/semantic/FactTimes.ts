@@ -1,7 +1,7 @@
 /**
  * Reads when a fact held from phrases: `since May 2021`, `from 2020 to 2022`, `until 2021-05-03`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as DateTime from "effect/DateTime"

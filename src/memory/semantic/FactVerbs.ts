@@ -1,7 +1,7 @@
 /**
  * Verbs whose sentences state facts, with their forms and predicates.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

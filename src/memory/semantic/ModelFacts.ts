@@ -2,7 +2,7 @@
  * Reads facts with a model. Entries are sent as one JSON document under names of this call (`e1`, `e2`, …). Only facts
  * within bounds that refer to a given entry are accepted.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -7,7 +7,7 @@
  * May 2021`, `from 2020 to 2022`, `until 2022`) set its validity. Questions, negations, suppositions, wishes, reports,
  * quotations and code state no facts. Passwords, keys and the like are skipped.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Triple } from "../facts/Fact.js"

@@ -2,7 +2,7 @@
  * Classifies characters by how the text analyzer reads them: spaces, letters, digits, marks, scripts without spaces,
  * Hangul and pictograms.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

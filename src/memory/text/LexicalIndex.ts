@@ -4,7 +4,7 @@
  * in the postings until they outnumber the remaining ones; then one sweep removes them all, so that a removal has
  * constant amortized cost.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Measures how similar texts are.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

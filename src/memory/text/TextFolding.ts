@@ -1,7 +1,7 @@
 /**
  * Folds Unicode forms and diacritics of a text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Assembles a context within a token budget from the results of the memory tiers.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Message } from "../../llm/model/LlmClient.js"

@@ -1,7 +1,7 @@
 /**
  * Queries the memory tiers concurrently.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Selects the candidates of a context: fills one section after another within the budget.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"

@@ -6,7 +6,7 @@
  * could run in the transaction of another. Here a transaction in the context counts only if its connection belongs to
  * this client. Writes within a transaction of the caller are committed or rolled back with it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as SqlClient from "@effect/sql/SqlClient"

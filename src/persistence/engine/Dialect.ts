@@ -5,7 +5,7 @@
  * Numbers are stored as doubles, which hold every JavaScript number: Postgres returns 64-bit integers as text. Booleans
  * are 0 or 1, times are milliseconds since the epoch.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

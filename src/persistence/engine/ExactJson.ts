@@ -2,7 +2,7 @@
  * Converts plain values to texts and back, including values that JSON lacks: non-finite numbers, big integers, dates,
  * bytes. Plain JSON values become JSON. Absent and `undefined` fields are the same.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as DateTime from "effect/DateTime"

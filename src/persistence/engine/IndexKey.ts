@@ -2,7 +2,7 @@
  * Encodes texts of any length for indexed columns that are only compared for equality. A text too long for an index is
  * replaced by its hash; the body of the row has the text itself.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"

@@ -3,7 +3,7 @@
  * rejects NUL, both databases reject lone surrogates, and both sort by code point, which differs for characters beyond
  * the basic plane. Most texts stay as they are; only these characters are escaped.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -2,7 +2,7 @@
  * Leases of connections of our own clients without a scope: the finalizer of a scope costs more than the statements
  * that begin and end a SQLite transaction. A wrapped client has no lender, so its `reserve` is used instead.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"

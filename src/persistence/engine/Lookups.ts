@@ -2,7 +2,7 @@
  * Statements that select rows by any set of columns, with one text per set. The first column uses its index; the others
  * are wrapped in an expression so that no other index is considered.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "./Dialect.js"

@@ -2,7 +2,7 @@
  * Stores large texts apart from their rows, compressed, and only once per scope (a session, a thread, an owner): a
  * state that is stored a hundred times takes its space once. A row has either the text or its hash.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"

@@ -5,7 +5,7 @@
  *
  * Pieces are named by their hashes. If a text has several pieces, their names form a text that is split the same way.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"

@@ -2,7 +2,7 @@
  * Describes database failures in words that reveal no data: messages of Postgres quote values, so they do not leave
  * this module. A SQLite code or an SQLSTATE identifies the failure.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -2,7 +2,7 @@
  * Caches statement texts that differ in some parts, which must not contain line breaks. There are few combinations; if
  * there are too many, the cache is cleared.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

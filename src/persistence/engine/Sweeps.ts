@@ -2,7 +2,7 @@
  * Decides at random how often a write is followed by a sweep of old or surplus rows, so that the average cost does not
  * depend on the amount of data and short-lived processes sweep too.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

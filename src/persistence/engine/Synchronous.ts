@@ -1,7 +1,7 @@
 /**
  * The durability of SQLite commits.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Ambient from "../../internal/fiber/Ambient.js"

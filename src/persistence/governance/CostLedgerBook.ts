@@ -4,7 +4,7 @@
  * A transaction that changes an account locks its row, so only one at a time adds or releases holds of the account.
  * Expired holds that another transaction has locked are skipped: that one waits for the account and releases them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

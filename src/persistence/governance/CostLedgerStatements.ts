@@ -1,7 +1,7 @@
 /**
  * The statements of `SqlCostLedger`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Database from "../engine/Database.js"

@@ -1,7 +1,7 @@
 /**
  * The amounts taken per key, in a database. A transaction that changes the slots of a key locks its row.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -6,7 +6,7 @@
  * and Flood, "Query Evaluation: Strategies and Optimizations", 1995). Rows are read from the highest bound on, until no
  * remaining entry can be among the best.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as LexicalIndex from "../../memory/text/LexicalIndex.js"

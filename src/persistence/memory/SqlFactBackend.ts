@@ -5,7 +5,7 @@
  * revision only the first one succeeds. The row is deleted with the last fact. A new row continues from the highest
  * revision of all deleted rows.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

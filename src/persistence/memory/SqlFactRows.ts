@@ -2,7 +2,7 @@
  * Converts facts to rows and back, and builds the statements that read them. Texts that are compared or sorted are
  * encoded by `KeyText`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { FactId } from "../../memory/facts/Fact.js"

@@ -2,7 +2,7 @@
  * The terms by which facts are found: those of their texts with frequencies, and the whole words of their subjects and
  * objects.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -6,7 +6,7 @@
  * A list is read as one JSON text, because a row per entry takes ten times as long. FTS5 returns every position of a
  * word. Postgres stores the words of an entry, and frequencies only of those that occur more than once.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"

@@ -1,7 +1,7 @@
 /**
  * A `MemoryBackend` on the tables of a database.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

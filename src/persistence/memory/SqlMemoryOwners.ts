@@ -3,7 +3,7 @@
  * for each other, in whatever processes they run, so the totals that search needs stay right and no two writers
  * deadlock.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,7 +1,7 @@
 /**
  * Reads memory entries: by id, by time, around an entry, and by their number.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

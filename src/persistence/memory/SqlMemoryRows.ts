@@ -2,7 +2,7 @@
  * Converts memory entries to rows and back: columns for selection and order, one JSON text for everything else, vectors
  * as the bytes of their numbers. Large texts are compressed, and read only with their entry.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -7,7 +7,7 @@
  * that each occur in half of 100,000 entries take 70 ms in SQLite and 160 ms in Postgres; rare words take almost no
  * time.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

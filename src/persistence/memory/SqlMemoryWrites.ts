@@ -1,7 +1,7 @@
 /**
  * Writes memory entries in a transaction that holds the lock of their owner.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

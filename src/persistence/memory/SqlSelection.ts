@@ -6,7 +6,7 @@
  * of the whole list, and they sort like numbers and, by code unit, like texts, so that a range of values is a range of
  * texts.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"

@@ -2,7 +2,7 @@
  * The client of `@effect/sql-pg` on our pool: it tells its own transactions from those of other clients, reports failed
  * commits, and is interruptible while it waits.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Reactivity from "@effect/experimental/Reactivity"

@@ -2,7 +2,7 @@
  * Cursors that close in any state. Those of `pg-cursor` wait forever if the connection is lost or the statement has
  * already failed, and until the end of a statement whose rows are no longer wanted.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Pg from "pg"

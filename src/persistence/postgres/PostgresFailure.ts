@@ -1,7 +1,7 @@
 /**
  * Describes why a connection to Postgres failed, without the names that its messages quote.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { DatabaseError, type Reason } from "../engine/PersistenceError.js"

@@ -5,7 +5,7 @@
  * Timeouts are those of `pg` and its sockets, not of Effect's `Clock`, because a network does not stop with a test
  * clock.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { SqlError } from "@effect/sql/SqlError"

@@ -1,7 +1,7 @@
 /**
  * Validates the options of a `PostgresClient` and converts them to those of `pg`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { ConnectionOptions } from "node:tls"

@@ -1,7 +1,7 @@
 /**
  * The wire of a `pg` client: closing a silent connection, and canceling the statement of another connection.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Pg from "pg"

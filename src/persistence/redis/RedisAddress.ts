@@ -1,7 +1,7 @@
 /**
  * Parses the address of a Redis server or cluster from options and URLs.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Either from "effect/Either"

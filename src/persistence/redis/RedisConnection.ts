@@ -3,7 +3,7 @@
  *
  * Timeouts use the system clock instead of the `Clock` in context, because a server does not stop with a test clock.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Describes errors of Redis and `ioredis` without their contents: those errors carry the command with its arguments.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { DatabaseError, type Reason } from "../engine/PersistenceError.js"

@@ -10,7 +10,7 @@
  * - `:m:owner` the number of changes of the owner (`r`), and the time of the last one (`t`) in microseconds; `:g:owner`
  *   the last changes: their times and entries, or `*` for too many.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as RedisScript from "./RedisScript.js"

@@ -2,7 +2,7 @@
  * Cached owners of a process: their entries, decoded and indexed like in a store in memory, and the last change that
  * the process knows.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { EntryId } from "../../domain/Ids.js"

@@ -1,7 +1,7 @@
 /**
  * Sessions, turns and checkpoints as arguments and replies of the scripts of `RedisSessionStore`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -15,7 +15,7 @@
  *   owner; `:w` leases by their end;
  * - `:c:id` a checkpoint; `:k:kind:id` checkpoints of a session by revision; `:m:into from` checkpoints of its merges.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as RedisScript from "./RedisScript.js"

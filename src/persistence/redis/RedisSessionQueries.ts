@@ -1,7 +1,7 @@
 /**
  * Scripts that read sessions in Redis.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { makeScript } from "./RedisSessionLua.js"

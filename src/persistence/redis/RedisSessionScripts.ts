@@ -1,7 +1,7 @@
 /**
  * Scripts that write sessions in Redis, one per method of `RedisSessionStore`. Each runs as one step.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { makeScript } from "./RedisSessionLua.js"

@@ -1,7 +1,7 @@
 /**
  * Key names in Redis.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as KeyText from "../engine/KeyText.js"

@@ -1,7 +1,7 @@
 /**
  * Remembered decisions of a `SqlApprovalStore`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -4,7 +4,7 @@
  * A state is written as JSON part by part, with each large field by itself, so that a change of one field leaves the
  * others unchanged.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Tables of caches.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"

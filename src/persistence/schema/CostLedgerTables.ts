@@ -4,7 +4,7 @@
  * An account has the total of its holds, so that reads need no sum. A hold has a row with its amount for each of its
  * accounts: a transaction that has locked an account can release its expired holds without locking other accounts.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"

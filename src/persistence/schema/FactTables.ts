@@ -1,7 +1,7 @@
 /**
  * Tables of `SqlFactStore`: a row per owner with facts, a row per fact, and rows to find facts by their text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"

@@ -7,7 +7,7 @@
  * only store which word occurs in which entry how often. The words come from a `TextAnalyzer`, each prefixed with the
  * number of its owner.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"

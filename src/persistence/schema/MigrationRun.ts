@@ -1,7 +1,7 @@
 /**
  * The migrations, and their execution.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"

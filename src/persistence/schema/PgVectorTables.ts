@@ -4,7 +4,7 @@
  * One table holds all vectors, whatever their model and length. Each space has its own index, a graph of only the
  * vectors that are comparable.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

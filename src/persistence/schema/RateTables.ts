@@ -2,7 +2,7 @@
  * Tables of `SqlRateLimitStore`: a row per key with the amount in its window, and a slot per time at which some of it
  * leaves.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"

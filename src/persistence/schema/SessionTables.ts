@@ -9,7 +9,7 @@
  * run (`run` is the place of its first turn), so that a window of turns is a range of places. The first turn of a run
  * has the place of its parent.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"

@@ -6,7 +6,7 @@
  * with every new owner, and writes of earlier owners are rejected. Columns named `revision` count the changes of a row,
  * for compare-and-set.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -5,7 +5,7 @@
  * during a change of the model a second one that is being filled. Ids of spaces are never reused, so a process that
  * missed the change cannot write into another space.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"

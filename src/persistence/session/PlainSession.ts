@@ -3,7 +3,7 @@
  * is plain JSON; the others go through the schema. The checks here accept nothing that the schema would reject or
  * change.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

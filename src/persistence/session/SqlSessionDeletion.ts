@@ -2,7 +2,7 @@
  * Deletes sessions with all of their turns except those in the lineage of a branch, which are deleted with the last
  * such branch.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

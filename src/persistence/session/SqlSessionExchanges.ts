@@ -1,7 +1,7 @@
 /**
  * Stores open exchanges of sessions, and the leases of the processes that answer them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

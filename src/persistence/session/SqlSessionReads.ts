@@ -1,7 +1,7 @@
 /**
  * Reads sessions, turns and checkpoints. Each call is one statement.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -4,7 +4,7 @@
  * The state of a session is stored separately and in the same form as that of its checkpoints, so that equal large
  * states are stored once.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

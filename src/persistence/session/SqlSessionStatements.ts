@@ -1,7 +1,7 @@
 /**
  * SQL statements of the session tables, built once per database.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SessionStatus } from "../../session/turn/Session.js"

@@ -1,7 +1,7 @@
 /**
  * Steps that the writes of sessions share. Each runs in the transaction of its caller.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -2,7 +2,7 @@
  * Writes sessions, turns and checkpoints. Each call is one transaction, which locks the rows that it depends on before
  * it reads them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Data from "effect/Data"

@@ -1,7 +1,7 @@
 /**
  * The driver for `better-sqlite3`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as SqliteDriver from "./SqliteDriver.js"

@@ -1,7 +1,7 @@
 /**
  * Waits for a lock held by another process by retrying, without blocking the event loop.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,7 +1,7 @@
 /**
  * The interface of the three SQLite drivers: synchronous statements on one connection.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Bindable, Row } from "./SqliteValues.js"

@@ -1,7 +1,7 @@
 /**
  * Loads the drivers of SQLite. Each one is imported when it is first used.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Runs statements on connections to SQLite: in a transaction (`Lease`) or by themselves (`Direct`).
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

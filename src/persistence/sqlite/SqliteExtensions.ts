@@ -1,7 +1,7 @@
 /**
  * Resolves SQLite extensions from package names or paths.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

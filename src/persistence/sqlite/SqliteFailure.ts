@@ -1,7 +1,7 @@
 /**
  * Failures of the SQLite drivers in one form: with SQLite's own code, and without parameters in the message.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { SqlError } from "@effect/sql/SqlError"

@@ -3,7 +3,7 @@
  * statements. One collection serves all connections closed since the last one, and collections take a small share of
  * the time, however many connections are closed and however large the heap is.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { setFlagsFromString } from "node:v8"

@@ -2,7 +2,7 @@
  * The driver for `libsql`, which never resets a statement that failed because of a lock, and cannot close unfinished
  * rows. Until a statement that writes is reset, its connection commits no other one.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { pathToFileURL } from "node:url"

@@ -1,7 +1,7 @@
 /**
  * The driver for `node:sqlite`.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as SqliteDriver from "./SqliteDriver.js"

@@ -2,7 +2,7 @@
  * The connections to one database: one for single statements, one for transactions, and one for each stream, so that
  * reads continue while a transaction is open. A database in memory has only one connection.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as SqlClient from "@effect/sql/SqlClient"

@@ -2,7 +2,7 @@
  * One open connection to SQLite with its settings and prepared statements. All methods are synchronous and throw
  * `SqliteFailure`s.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -2,7 +2,7 @@
  * Limits how long synchronous statements block the event loop: after a millisecond the next one waits for a turn of
  * timers and sockets, and waiting fibers continue in order.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

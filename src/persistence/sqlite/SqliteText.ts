@@ -2,7 +2,7 @@
  * Scans SQL text for the number of statements and parameters and for whether it only reads. The drivers do not check
  * this: two of them run only the first of several statements, and bind NULL to missing parameters.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Transactions on a SQLite pool. A transaction that cannot be committed is rolled back and fails with a typed error.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as SqlClient from "@effect/sql/SqlClient"

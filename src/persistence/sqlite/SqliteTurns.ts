@@ -2,7 +2,7 @@
  * A fair mutex: turns are given in the order of the calls. Effect's semaphore lets a fiber that returns at once take
  * every turn.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Converts values to and from SQLite, the same for all drivers: integers are stored as integers, and read as numbers if
  * exact, otherwise as bigints.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { SqliteFailure } from "./SqliteFailure.js"

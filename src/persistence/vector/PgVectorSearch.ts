@@ -1,7 +1,7 @@
 /**
  * Searches vectors with pgvector.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Stores vectors as bytes in the table that SQLite and Postgres share.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"

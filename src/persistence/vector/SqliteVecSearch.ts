@@ -4,7 +4,7 @@
  *
  * SQLite runs in this thread. A search of many vectors is split by revisions, and yields to the event loop in between.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Candidates that a database found, and the selected ones among them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Erases all vectors of an owner, in indexes of any name, model and kind. Vectors are not exported, because they are
  * derived from texts.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,7 +1,7 @@
 /**
  * Access to the rows of an index in a database, for filling it with vectors of another model.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Service } from "../../memory/search/VectorIndex.js"

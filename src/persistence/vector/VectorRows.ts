@@ -4,7 +4,7 @@
  * A write locks the rows of the owner first, in the order of the spaces, so that no two writers deadlock. The revision
  * of the owner grows with each write, and the row of a vector has the revision of the write that stored it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -3,7 +3,7 @@
  * others are read when the owner's revision has grown. For an owner that is too large, and in a transaction of the
  * caller, which may be rolled back, every search reads all vectors.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -5,7 +5,7 @@
  * Equality conditions on metadata use tags of a row: key and value as JSON, so that equal tags are equal scalars and
  * databases can store every string. A row with too many tags has a tag that matches every condition.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { type Condition, type Selectable, type Selection, treeKey } from "../../memory/entry/Selection.js"

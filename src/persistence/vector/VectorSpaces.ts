@@ -1,7 +1,7 @@
 /**
  * The spaces of an index: which vectors it holds, and what happens if the embedder differs from the one that made them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,7 +1,7 @@
 /**
  * Reads the text after an `Action:` marker: the name of a tool and its input, in the spellings that models use.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as JsonRepair from "../../internal/text/JsonRepair.js"

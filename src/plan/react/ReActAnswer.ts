@@ -2,7 +2,7 @@
  * Finds the end of the final answer of a ReAct completion: a complete action, unless a closed fence quotes it. A line
  * that begins like an observation is text of the answer. Reads line by line, so that an answer can be streamed.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { inlineInput } from "./ReActAction.js"

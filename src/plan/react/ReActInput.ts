@@ -1,7 +1,7 @@
 /**
  * Reads the input of a ReAct action, from the text after its marker to a value.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Reads calls and answers that a completion states without the markers of the protocol.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as ReActAction from "./ReActAction.js"

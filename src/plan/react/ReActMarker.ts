@@ -2,7 +2,7 @@
  * The markers of the ReAct text protocol: their positions in a text, and the lines between them. Every function takes
  * time linear in the text it reads.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

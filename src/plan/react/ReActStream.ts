@@ -3,7 +3,7 @@
  * belongs to the final answer. The work per piece is bounded by its length and `ReActMarker.window`, however long the
  * completion is.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as ReActAnswer from "./ReActAnswer.js"

@@ -1,7 +1,7 @@
 /**
  * From the errors of model calls to those of embedders.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { EmbeddingError } from "../../llm/embedding/Embedder.js"

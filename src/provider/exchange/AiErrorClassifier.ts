@@ -1,7 +1,7 @@
 /**
  * From the errors of `@effect/ai`, which hold the request and its headers, to {@link LlmError}s, which do not.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as AiError from "@effect/ai/AiError"

@@ -2,7 +2,7 @@
  * A request in the terms of `@effect/ai`: its prompt, its toolkit and its output schema. Tools carry their JSON Schema
  * as an annotation and decode nothing, so the raw parameters of a call come back.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as AiError from "@effect/ai/AiError"

@@ -1,7 +1,7 @@
 /**
  * Packages that are installed only by those who use them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Where a server is and how it is told who calls: what the clients of OpenAI's dialect share.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"

@@ -2,7 +2,7 @@
  * One exchange with a provider over HTTP: the request goes out, the answer comes back whole or streamed, and everything
  * that can go wrong in between becomes an {@link LlmError}.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as AiError from "@effect/ai/AiError"

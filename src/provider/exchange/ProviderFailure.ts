@@ -2,7 +2,7 @@
  * What a provider's error answer says, read leniently from the many shapes servers write: OpenAI, Azure, Anthropic,
  * Google, OpenRouter, vLLM, llama.cpp, Ollama, FastAPI, gateways that answer HTML.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Predicate from "effect/Predicate"

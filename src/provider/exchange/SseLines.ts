@@ -2,7 +2,7 @@
  * Server-sent events read from bytes as they arrive: characters cut between chunks, CRLF, comments, several data lines.
  * Synchronous and lenient: what model servers get wrong is read as they meant it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -2,7 +2,7 @@
  * Gives every tool call of one answer an id of its own, whatever ids the server gave: results are matched by them, and
  * providers refuse a history in which one comes twice.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { LlmPart } from "../../llm/model/LlmClient.js"

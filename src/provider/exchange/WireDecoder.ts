@@ -1,7 +1,7 @@
 /**
  * What the decoders of provider answers share: a lenient look at JSON from outside, and the shape of a decoder.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Predicate from "effect/Predicate"

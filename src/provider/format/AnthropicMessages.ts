@@ -2,7 +2,7 @@
  * Reads what Anthropic's `/messages`, and servers that imitate it, answer: whole bodies and streamed events. Missing
  * fields and unknown blocks are no failure.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Usage from "../../domain/Usage.js"

@@ -2,7 +2,7 @@
  * Reads the HTTP answer of a chat-completions call, whole or streamed, up to its bounds, and fails with what it stands
  * for.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"

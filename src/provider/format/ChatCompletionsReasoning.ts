@@ -3,7 +3,7 @@
  * content of its tool calls. It travels as metadata of the answer's parts, marked with its provider, and goes back to
  * that provider alone.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * A request as the body of a chat-completions call.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Prompt from "@effect/ai/Prompt"

@@ -2,7 +2,7 @@
  * Answers of the chat-completions API, whole or streamed, as parts. Read leniently and by hand: a schema would cost
  * more than all the rest of a delta, and refuse what servers really send.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { isReadonlyRecord } from "effect/Predicate"

@@ -1,7 +1,7 @@
 /**
  * Tool calls put together from the deltas of a stream, in whatever way a server numbers, names and cuts them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * What OpenAI's models differ in.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"

@@ -2,7 +2,7 @@
  * Reads what OpenAI's `/responses`, and servers that imitate it, answer: whole bodies and streamed events. Missing
  * fields and unknown items are no failure; a failed response is.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Usage from "../../domain/Usage.js"

@@ -1,7 +1,7 @@
 /**
  * Computes the difference between two checkpoints of a session tree, including turns.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

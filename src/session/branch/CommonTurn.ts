@@ -1,7 +1,7 @@
 /**
  * Walks the turn tree: finds the common ancestor of two heads and reads a path page by page.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Finds the newest state that two sessions of a tree have in common, from the checkpoints of forks and merges. States
  * that a restore left behind are no longer common.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Creates a session that continues from the head or a checkpoint of another session.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Merges one session into another: finds what is new, asks the strategy, and writes the result in one step.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Copies of turns that a merge takes over into a session.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

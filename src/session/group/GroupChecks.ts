@@ -1,7 +1,7 @@
 /**
  * Checks what a group and its runs are given.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

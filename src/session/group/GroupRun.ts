@@ -1,7 +1,7 @@
 /**
  * Runs a group: asks the participants, writes their turns, and ends the conversation.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -1,7 +1,7 @@
 /**
  * Counts the answers, failures, tokens and cost of each participant in a group run.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { AgentEvent } from "../../domain/AgentEvent.js"

@@ -2,7 +2,7 @@
  * Writes the turns of a group run and holds the newest ones, so that a turn costs the same in a conversation of any
  * length.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Checks the names of participants that turn managers are given.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { nearest } from "../../internal/text/Nearest.js"

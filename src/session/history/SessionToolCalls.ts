@@ -1,7 +1,7 @@
 /**
  * Selects the tool calls of a session's turns that fit into a model's history, with their results.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

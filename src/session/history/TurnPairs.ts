@@ -1,7 +1,7 @@
 /**
  * Groups the turns of a session that belong together: a tool call and its results.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as ToolPairs from "../../memory/entry/ToolPairs.js"

@@ -1,7 +1,7 @@
 /**
  * Shared access to sessions in a key-value store: one writer at a time, and a cache of what the store holds.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as KeyValueStore from "@effect/platform/KeyValueStore"

@@ -1,7 +1,7 @@
 /**
  * The catalog of sessions in a key-value store: ids in chunks in the store, and the fields of lists in memory.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

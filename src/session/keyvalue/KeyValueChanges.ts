@@ -2,7 +2,7 @@
  * Writes sessions to a key-value store, one call at a time. The record of a session is written last and makes the
  * change visible.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

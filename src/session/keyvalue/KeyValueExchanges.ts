@@ -1,7 +1,7 @@
 /**
  * Open exchanges in a key-value store. Each is a value of its own, and the record of the session lists them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

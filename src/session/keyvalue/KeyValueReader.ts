@@ -1,7 +1,7 @@
 /**
  * Reads sessions, turns and checkpoints from a key-value store.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Data from "effect/Data"

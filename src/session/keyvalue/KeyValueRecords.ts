@@ -5,7 +5,7 @@
  * there, whatever lies under their keys. Ids are found by way of their number, and hold only if what has that number
  * has that id.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

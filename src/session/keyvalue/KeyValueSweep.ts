@@ -4,7 +4,7 @@
  * The record of a deleted session lists the turns to keep before the others are removed. An interrupted removal
  * continues when the store is read the next time.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

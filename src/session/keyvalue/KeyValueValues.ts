@@ -1,7 +1,7 @@
 /**
  * Reads and writes values of a key-value store through their codecs.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { PlatformError } from "@effect/platform/Error"

@@ -1,7 +1,7 @@
 /**
  * Prepares the values that turns and checkpoints need in a key-value store, before the first one is written.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * The steps that operations of the manager share: expire an overdue session first, decide, write, and run the effects
  * once.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

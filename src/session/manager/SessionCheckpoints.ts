@@ -1,7 +1,7 @@
 /**
  * Stores, lists and restores checkpoints of sessions.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Effects of a committed write: publishes hooks and events, feeds memory and consolidates it. None of them undoes the
  * write.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -2,7 +2,7 @@
  * Exchanges of sessions: opened with the question before the run answers, closed with the answer, and marked as
  * interrupted when the answering process is gone.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

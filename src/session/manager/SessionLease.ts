@@ -1,7 +1,7 @@
 /**
  * The lease of a process. While it is renewed, other processes leave its open exchanges alone.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Appends turns to a session and reads them by window.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Arr from "effect/Array"

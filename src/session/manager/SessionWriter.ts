@@ -2,7 +2,7 @@
  * Optimistic writes of sessions: finds the session, decides, and writes; when another writer was faster, it repeats the
  * decision on the new state.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

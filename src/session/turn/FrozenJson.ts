@@ -2,7 +2,7 @@
  * Copies a value as a JSON round trip would, frozen and without the text, so that a store in memory behaves as one on
  * text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

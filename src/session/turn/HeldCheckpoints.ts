@@ -1,7 +1,7 @@
 /**
  * The checkpoints of one session in memory, by kind and by what was merged.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SessionId } from "../../domain/Ids.js"

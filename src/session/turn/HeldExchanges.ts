@@ -1,7 +1,7 @@
 /**
  * Open exchanges in memory, by session and by owner, and the leases of their owners.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { RunId, SessionId } from "../../domain/Ids.js"

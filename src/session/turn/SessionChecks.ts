@@ -2,7 +2,7 @@
  * Checks the input of sessions once, at the border, and copies it, so that every store receives plain data that nobody
  * else can change.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Encodes sessions, turns and checkpoints as JSON text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

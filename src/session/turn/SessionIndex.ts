@@ -2,7 +2,7 @@
  * Indexes sessions in memory in the orders of their lists: all, by user, by parent and by root, each by status and
  * time.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SessionId, UserId } from "../../domain/Ids.js"

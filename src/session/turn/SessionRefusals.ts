@@ -1,7 +1,7 @@
 /**
  * Errors with which session stores reject a write.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { Session } from "./Session.js"

@@ -1,7 +1,7 @@
 /**
  * Records operations of sessions as spans, metrics, hooks and domain events.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Compares and merges values of the small state of sessions. Keys may have any name.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

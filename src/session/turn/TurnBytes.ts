@@ -1,7 +1,7 @@
 /**
  * Measures turns in bytes, and cuts turns that are too large.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { NewTurn, TurnToolCall } from "./Session.js"

@@ -4,7 +4,7 @@
  * A turn counts its children and the sessions forked at it. In a deleted session, a turn with a count of zero is
  * removed and its parent counts one less, so that the path to a branch remains.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { SessionId, TurnId } from "../../domain/Ids.js"

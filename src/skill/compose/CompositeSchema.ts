@@ -1,7 +1,7 @@
 /**
  * Combines the parameter and result schemas of several skills into those of one composite.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Conditions over the parameters of skills.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

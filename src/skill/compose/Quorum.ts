@@ -1,7 +1,7 @@
 /**
  * Runs effects concurrently until enough of them succeed, and interrupts the rest.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

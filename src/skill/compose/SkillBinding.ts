@@ -1,7 +1,7 @@
 /**
  * Passes the result of one skill to the next as parameters, checked in types and at run time.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

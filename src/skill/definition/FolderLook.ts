@@ -5,7 +5,7 @@
  * `FileSystem` lists names only, and reports by a failure that an entry is not a link, which costs as much as reading
  * the file. Node lists kinds with the names. Where both see the same folder, Node lists it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as NodeFs from "node:fs"

@@ -2,7 +2,7 @@
  * Reads the YAML block at the top of a `SKILL.md` as plain text: no types, no tags, no expanding references. Reading
  * always ends, in time bounded by the bounded length.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Yaml from "yaml"

@@ -1,7 +1,7 @@
 /**
  * Checks parameters and results of skills; compiled once per skill.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Lists the files of a skill's folder and hashes them all. Symbolic links are not followed.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Failures of executions and their messages.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

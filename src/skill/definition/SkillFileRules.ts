@@ -1,7 +1,7 @@
 /**
  * Checks the rules of `SKILL.md` and reports every violation.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import { nearest } from "../../internal/text/Nearest.js"

@@ -1,7 +1,7 @@
 /**
  * Formats text of skills for models, so that nothing in it can be mistaken for its surroundings.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Sha256 from "../../internal/text/Sha256.js"

@@ -1,7 +1,7 @@
 /**
  * Runs the attempts of an execution: each in a slot and under its timeout, retried where that may help.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -1,7 +1,7 @@
 /**
  * The steps of an execution in order: permissions, parameters, confirmation, cache, attempts.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

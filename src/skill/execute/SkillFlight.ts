@@ -2,7 +2,7 @@
  * Shares one execution among equal concurrent ones. The first executes it in its own fiber; if that is interrupted, a
  * waiting one starts over in its place, so that nothing runs without a caller.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

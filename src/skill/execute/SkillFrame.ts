@@ -1,7 +1,7 @@
 /**
  * The execution that a fiber is part of, as inner executions see it.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Ambient from "../../internal/fiber/Ambient.js"

@@ -2,7 +2,7 @@
  * Limits concurrent executions, overall and per skill. Of those that can start, the one that waited longest starts
  * first.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

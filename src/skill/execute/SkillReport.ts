@@ -1,7 +1,7 @@
 /**
  * Executes skills and reports each execution: span, metrics, hooks and domain event.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

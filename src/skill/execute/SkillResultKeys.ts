@@ -1,7 +1,7 @@
 /**
  * Derives the cache keys of skill results.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * Wraps the execution of a skill folder: checks trust before, and adds the text of its files after.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as FileSystem from "@effect/platform/FileSystem"

@@ -1,7 +1,7 @@
 /**
  * Finds skills by the words of a query, for listings without room for all of them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { LoadedSkill } from "../definition/SkillFile.js"

@@ -1,7 +1,7 @@
 /**
  * Bounds results of MCP tools, resources and prompts, and makes hidden characters visible.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Either from "effect/Either"

@@ -1,7 +1,7 @@
 /**
  * Makes text from servers safe to show: hidden characters visible, length bounded.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

@@ -1,7 +1,7 @@
 /**
  * What combinators share: a strategy with another program, and the failures they may recover from.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"

@@ -3,7 +3,7 @@
  * complete call begins as soon as the results it refers to are available.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * Reads the replies to the steps of Self-Discover, as JSON and as text.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * Keeps discovered reasoning structures in a cache, by the kind of task.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"

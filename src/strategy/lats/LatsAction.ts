@@ -2,7 +2,7 @@
  * The actions of tree search.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Schema from "effect/Schema"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"

@@ -2,7 +2,7 @@
  * Evaluation of tree search: judges the states of the last expansion.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Effect from "effect/Effect"

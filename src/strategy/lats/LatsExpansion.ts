@@ -2,7 +2,7 @@
  * Expansion of tree search: samples actions from a state and carries them out.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Effect from "effect/Effect"

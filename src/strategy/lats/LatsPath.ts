@@ -2,7 +2,7 @@
  * Paths through the tree of a search, and the world of the tools at their end.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Reads the replies of tree search: expansions, native calls and scores.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * The nodes of tree search that work on the whole tree: selection, backpropagation, reflection and the final output.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import type { FinishReason } from "../../domain/AgentEvent.js"

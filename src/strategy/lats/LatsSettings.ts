@@ -2,7 +2,7 @@
  * The settings of a tree search, and the model calls it has left.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import { count } from "../../internal/Count.js"

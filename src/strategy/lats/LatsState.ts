@@ -2,7 +2,7 @@
  * The options of tree search and the state of its graph.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import type * as Effect from "effect/Effect"

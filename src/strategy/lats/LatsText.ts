@@ -2,7 +2,7 @@
  * Writes the actions, states and tools of a tree search for its models.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import type { ToolDefinition } from "../../llm/model/LlmClient.js"
 import { type Action, describe, plain } from "./LatsAction.js"

@@ -1,7 +1,7 @@
 /**
  * Asks the model for a plan, and places its steps among those of a run.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

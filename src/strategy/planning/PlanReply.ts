@@ -2,7 +2,7 @@
  * Reads the replies of `plan-execute`: plans, tool arguments and step results.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -2,7 +2,7 @@
  * The state of plans that strategies work through, and how it is shown.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * A budget shared by concurrent model calls. A call reserves its maximum usage before it begins; its actual usage is
  * booked when it ends, even if it was cut off. A call that was refused or never sent returns its whole reservation.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /**
  * Spans and metrics of model calls.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Exit from "effect/Exit"

@@ -1,7 +1,7 @@
 /**
  * Code fences in a model's text. Text inside a fence is quoted and has no meaning for a reader of the text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

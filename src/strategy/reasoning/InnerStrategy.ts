@@ -2,7 +2,7 @@
  * Runs another strategy as part of a run: its steps continue the numbering of the run, and its tool calls get ids of
  * their own.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Live events of one model call: deltas as they arrive, screened where the run has a screen, and retracted when the
  * reply turns out not to be an answer.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * One turn of a loop of model and tools: the request, the meaning of the reply, and the next messages. Pure; shared by
  * every loop.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type { ToolResultPartEncoded } from "@effect/ai/Prompt"

@@ -1,7 +1,7 @@
 /**
  * Asks the model a question until its reply can be read.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

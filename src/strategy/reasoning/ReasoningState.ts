@@ -1,7 +1,7 @@
 /**
  * The state of reasoning during one run: its services, the models it has resolved and the steps it has begun.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"

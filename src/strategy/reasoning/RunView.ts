@@ -1,7 +1,7 @@
 /**
  * Views of a run: the same run with its events observed or changed as they are emitted.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * The gate for model calls that a strategy does not make itself: those of tools, skills, guards and memory.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /**
  * Brings the text of an answer into the output shape of its task.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

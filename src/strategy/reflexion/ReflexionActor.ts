@@ -2,7 +2,7 @@
  * What both forms of Reflexion share: a strategy run as the actor with a prompt of its own, and the answer at the end.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

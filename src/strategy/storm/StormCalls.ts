@@ -2,7 +2,7 @@
  * Limits the model calls of a STORM run.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * Reads the replies to the questions of STORM, as JSON or in the text form of their step.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -2,7 +2,7 @@
  * Chooses the tools that look things up, and the parameter that takes the query.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Either from "effect/Either"

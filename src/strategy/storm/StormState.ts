@@ -1,7 +1,7 @@
 /**
  * The options of STORM and the state of its graph.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

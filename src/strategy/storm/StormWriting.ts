@@ -2,7 +2,7 @@
  * The writing of STORM: outline, sections from the relevant sources, lead, and the polished whole.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * The nodes of the supervisor: assess, delegate, review and decide.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

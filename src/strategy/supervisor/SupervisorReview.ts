@@ -1,7 +1,7 @@
 /**
  * The reviews of a supervisor, as JSON or text.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Either from "effect/Either"

@@ -1,7 +1,7 @@
 /**
  * The options of the supervisor and the state of its graph.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * Building blocks of the cases of `FactStoreSuite`.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * Cases: assertions close, replace and extend earlier facts.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Cases: the facts of a session branch.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import { SessionId } from "../../domain/Ids.js"

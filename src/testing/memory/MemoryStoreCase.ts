@@ -2,7 +2,7 @@
  * Building blocks of the cases of `MemoryStoreSuite`.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"

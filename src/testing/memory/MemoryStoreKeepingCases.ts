@@ -2,7 +2,7 @@
  * Cases: a stored entry stays unchanged until it is replaced, deleted or expired.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

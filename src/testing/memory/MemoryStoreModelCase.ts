@@ -2,7 +2,7 @@
  * Cases: a store agrees with a simple model after random operations.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"

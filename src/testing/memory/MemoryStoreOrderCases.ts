@@ -2,7 +2,7 @@
  * Cases: the order of entries, pages and owners.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"

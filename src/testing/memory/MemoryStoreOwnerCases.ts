@@ -2,7 +2,7 @@
  * Cases: no call sees or changes anything of another owner.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

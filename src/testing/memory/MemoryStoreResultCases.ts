@@ -2,7 +2,7 @@
  * Cases: results come with their neighbors and are as diverse as requested.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as TestClock from "effect/TestClock"
 import type { MemorySearchResult } from "../../memory/entry/MemoryEntry.js"

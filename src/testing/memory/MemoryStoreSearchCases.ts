@@ -2,7 +2,7 @@
  * Cases: a query finds the right entries in the right order with the right scores.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"

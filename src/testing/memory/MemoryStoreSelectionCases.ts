@@ -2,7 +2,7 @@
  * Cases: a selection means the same in every method that takes one.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"

@@ -2,7 +2,7 @@
  * Cases: expired entries are invisible, and concurrent fibers have the same effect as sequential ones.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

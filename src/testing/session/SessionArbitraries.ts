@@ -2,7 +2,7 @@
  * Arbitrary sessions, turns and checkpoints of every shape that their schemas allow.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Arbitrary from "effect/Arbitrary"
 import * as FastCheck from "effect/FastCheck"

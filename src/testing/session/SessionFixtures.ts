@@ -2,7 +2,7 @@
  * Sessions, turns and checkpoints for cases, as a session manager would make them.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import { SessionId, TurnId, UserId } from "../../domain/Ids.js"
 import type { Ancestor, Session, SessionCheckpoint, SessionTurn, TurnRef } from "../../session/turn/Session.js"

@@ -2,7 +2,7 @@
  * A session store as plain lists, written from the contract.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import type { Session, SessionCheckpoint, SessionTurn, TurnRef } from "../../session/turn/Session.js"
 import type * as SessionStore from "../../session/turn/SessionStore.js"

@@ -2,7 +2,7 @@
  * Random operations on a session store.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as FastCheck from "effect/FastCheck"
 import type { SessionCheckpoint, SessionStatus } from "../../session/turn/Session.js"

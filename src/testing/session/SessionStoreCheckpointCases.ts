@@ -2,7 +2,7 @@
  * Cases: checkpoints come newest first, and only those that may be trimmed are.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * Cases: stored data comes back unchanged.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"

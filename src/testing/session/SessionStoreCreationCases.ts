@@ -2,7 +2,7 @@
  * Cases: sessions are created once and within their limits.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * Cases: a deleted session is gone, except turns that branches need, as long as they need them.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * Cases: an open exchange is kept beside the turns until it is answered, and found after its owner is gone.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * Cases: lists contain the matching sessions in order, page by page, and idle sessions expire once.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import type { Session, SessionStatus } from "../../session/turn/Session.js"

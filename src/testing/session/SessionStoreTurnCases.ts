@@ -2,7 +2,7 @@
  * Cases: windows of turns in a lineage of any length.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import type { Session, SessionTurn } from "../../session/turn/Session.js"

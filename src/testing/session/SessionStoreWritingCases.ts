@@ -2,7 +2,7 @@
  * Cases: writes are atomic, and concurrent writers do not overwrite each other.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,7 @@
  * Assertions of port suites, independent of the test runner.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -2,7 +2,7 @@
  * Building blocks of the cases of `VectorIndexSuite`.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import type { YieldWrap } from "effect/Utils"

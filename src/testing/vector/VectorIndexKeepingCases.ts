@@ -2,7 +2,7 @@
  * Cases: vectors are kept by owner, replaced, deleted, expired and rejected.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

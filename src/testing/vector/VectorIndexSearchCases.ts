@@ -2,7 +2,7 @@
  * Cases: the results of a search and their order.
  *
  * @since 0.1.0
- * @internal
+ * @private
  */
 import * as Effect from "effect/Effect"
 import { SessionId } from "../../domain/Ids.js"

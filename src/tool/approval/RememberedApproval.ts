@@ -1,7 +1,7 @@
 /**
  * Matches requests with remembered decisions.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"

@@ -2,7 +2,7 @@
  * The waiting room of approvals: stores requests, wakes the runs that wait for them, and settles, expires and withdraws
  * them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /**
  * Recognizes failures of a connection.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

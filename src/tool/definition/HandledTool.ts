@@ -2,7 +2,7 @@
  * The tool whose handler the current fiber runs. Tools must not invoke skills: the skill executor rejects calls from
  * inside a handler.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

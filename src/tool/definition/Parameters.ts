@@ -2,7 +2,7 @@
  * The parameters of tools and skills: one schema, compiled once, decodes them, encodes them and describes them to
  * models.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"

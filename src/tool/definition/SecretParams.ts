@@ -1,7 +1,7 @@
 /**
  * Finds and removes the secret arguments of a tool.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Predicate from "effect/Predicate"

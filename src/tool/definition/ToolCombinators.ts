@@ -1,7 +1,7 @@
 /**
  * Changes a tool: its fatal failures, annotations, requirements and approval.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /**
  * The type of tools, for agents and runners.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as EmailEntity from "../../../src/guard/pii/entity/EmailEntity.js"
-import * as PaymentEntities from "../../../src/guard/pii/entity/PaymentEntities.js"
-import * as PersonalEntities from "../../../src/guard/pii/entity/PersonalEntities.js"
-import * as PiiEntity from "../../../src/guard/pii/entity/PiiEntity.js"
+import * as EmailEntity from "../../../src/guard/entity/EmailEntity.js"
+import * as PaymentEntities from "../../../src/guard/entity/PaymentEntities.js"
+import * as PersonalEntities from "../../../src/guard/entity/PersonalEntities.js"
+import * as PiiEntity from "../../../src/guard/entity/PiiEntity.js"
 import * as PiiDetector from "../../../src/guard/pii/PiiDetector.js"
 
 const entities = [...PersonalEntities.all, ...PaymentEntities.all]

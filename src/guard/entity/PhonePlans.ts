@@ -1,11 +1,11 @@
 /**
  * Loads the numbering plans of countries, and tells which digits can be a telephone number.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import { GuardConfigurationError } from "../../pipeline/GuardError.js"
+import { GuardConfigurationError } from "../pipeline/GuardError.js"
 
 /**
  * The part of a numbering plan that says whether a number can exist.

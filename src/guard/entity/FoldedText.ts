@@ -3,7 +3,7 @@
  * and quotes are their plain relatives, and invisible characters between others are gone. Places lead back to the
  * original.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

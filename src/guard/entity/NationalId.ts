@@ -1,7 +1,7 @@
 /**
  * What recognisers of identifiers share: whole words only, check digits of the common kinds, dates that exist.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as FoldedText from "./FoldedText.js"

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as RandomText from "../../../internal/text/RandomText.js"
+import * as RandomText from "../../internal/text/RandomText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 // Longer ones are found up to here.

@@ -5,7 +5,7 @@
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import * as Sha256 from "../../../internal/text/Sha256.js"
+import * as Sha256 from "../../internal/text/Sha256.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Identifiers of Spain, Finland, Italy, Poland, Sweden and Turkey.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as NationalId from "./NationalId.js"

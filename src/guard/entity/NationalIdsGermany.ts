@@ -1,7 +1,7 @@
 /**
  * Identifiers of Germany.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as NationalId from "./NationalId.js"

@@ -1,7 +1,7 @@
 /**
  * Identifiers of Australia, India, Korea, Nigeria, the Philippines, Singapore and Thailand.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as NationalId from "./NationalId.js"

@@ -1,7 +1,7 @@
 /**
  * Rows of digits that may be telephone numbers: groups of digits with a few separators and parentheses between them.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 

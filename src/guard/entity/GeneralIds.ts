@@ -1,7 +1,7 @@
 /**
  * Addresses of the web and dates, which are no country's.
  *
- * @internal
+ * @private
  * @since 0.1.0
  */
 import * as EmailEntity from "./EmailEntity.js"

@@ -1,14 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as NationalEntities from "../../../../src/guard/pii/entity/NationalEntities.js"
-import * as PiiDetector from "../../../../src/guard/pii/PiiDetector.js"
-import * as PiiEntities from "../../../../src/guard/pii/PiiEntities.js"
-import * as PiiGuard from "../../../../src/guard/pii/PiiGuard.js"
-import type * as Guard from "../../../../src/guard/pipeline/Guard.js"
-import * as Growth from "../../../support/Growth.js"
-import * as PiiCorpus from "../../../support/PiiCorpus.js"
-import { nationalIds } from "../../corpus/national-ids.js"
+import * as NationalEntities from "../../../src/guard/entity/NationalEntities.js"
+import * as PiiDetector from "../../../src/guard/pii/PiiDetector.js"
+import * as PiiEntities from "../../../src/guard/pii/PiiEntities.js"
+import * as PiiGuard from "../../../src/guard/pii/PiiGuard.js"
+import type * as Guard from "../../../src/guard/pipeline/Guard.js"
+import * as Growth from "../../support/Growth.js"
+import * as PiiCorpus from "../../support/PiiCorpus.js"
+import { nationalIds } from "../corpus/national-ids.js"
 
 const at: Guard.GuardContext = { stage: "output" }
 

@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { GuardConfigurationError } from "../../pipeline/GuardError.js"
+import type { GuardConfigurationError } from "../pipeline/GuardError.js"
 import * as PhonePlans from "./PhonePlans.js"
 import * as PhoneRows from "./PhoneRows.js"
 import type * as PiiEntity from "./PiiEntity.js"
