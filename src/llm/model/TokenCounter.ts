@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { LlmRequest, Message, ToolDefinition } from "./LlmClient.js"
+import { tokenBound } from "./TokenBound.js"
 
 /**
  * @since 0.1.0
@@ -406,25 +407,34 @@ const load = (encoding: Encoding): Effect.Effect<((text: string) => number) | un
     }
   })
 
-/** The approximation reaches 0.85 of the true count at worst. */
-const estimate = (text: string): number => Math.ceil(approximateCount(text) / 0.85)
-
 /**
  * The counter of a model: its tokenizer, loaded when the layer is built, else the approximation. Without the package
- * `gpt-tokenizer` it is an estimate that never undercounts.
+ * `gpt-tokenizer` it is an upper bound, three to four times the count of English text, so that budgets hold; a warning
+ * names the package.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const forModel = (model: string): Effect.Effect<Service> => {
+export const forModel = (model: string): Effect.Effect<Service> => forModelWith(model, load)
+
+/**
+ * `forModel` with another loader of the tokenizer.
+ *
+ * @internal
+ */
+export const forModelWith = (model: string, tokenizer: typeof load): Effect.Effect<Service> => {
   const encoding = encodingOf(model)
-  return encoding === undefined
-    ? Effect.succeed({ ...approximate, model })
-    : Effect.map(load(encoding), (encode) =>
-        encode === undefined
-          ? make({ model, exact: false, count: estimate })
-          : make({ model, exact: true, count: bounded(encode) })
-      )
+  if (encoding === undefined) return Effect.succeed({ ...approximate, model })
+  return Effect.flatMap(tokenizer(encoding), (encode) =>
+    encode === undefined
+      ? Effect.as(
+          Effect.logWarning(
+            `Tokens of ${model} are counted by an upper bound. Install gpt-tokenizer to count them exactly.`
+          ).pipe(Effect.annotateLogs("module", "TokenCounter")),
+          make({ model, exact: false, count: tokenBound })
+        )
+      : Effect.succeed(make({ model, exact: true, count: bounded(encode) }))
+  )
 }
 
 /**
