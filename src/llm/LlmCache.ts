@@ -182,6 +182,128 @@ class Flight {
     })
 }
 
+/** One cached client: its backend and the calls under way, by key. */
+interface Cache {
+  readonly inner: LlmClient.Service
+  readonly backend: CacheBackend.Service
+  readonly ttl: Options["ttl"]
+  readonly timeoutMs: number
+  readonly flights: Map<string, Flight>
+}
+
+const limited = <A>(
+  { timeoutMs }: Cache,
+  operation: CacheBackend.CacheBackendError["operation"],
+  effect: Effect.Effect<A, CacheBackend.CacheBackendError>
+): Effect.Effect<A, CacheBackend.CacheBackendError> =>
+  Deadline.run(() => effect, {
+    whole: timeoutMs,
+    onTimeout: (_, limit) =>
+      new CacheBackend.CacheBackendError({ message: `The cache did not answer within ${limit} ms`, operation })
+  })
+
+const load = (cache: Cache, key: string): Effect.Effect<LlmClient.LlmResponse | undefined> =>
+  limited(cache, "get", cache.backend.get(key)).pipe(
+    Effect.flatMap(
+      Option.match({
+        onNone: () => Effect.succeed(undefined),
+        onSome: (text) => {
+          const response = decode(text)
+          return Either.isRight(response)
+            ? Effect.succeed(response.right)
+            : Effect.as(warn("A cached answer cannot be read and is ignored"), undefined)
+        }
+      })
+    ),
+    Effect.catchAll((error) => Effect.as(warn("The cache could not be read", error), undefined))
+  )
+
+const store = (cache: Cache, key: string, response: LlmClient.LlmResponse): Effect.Effect<void> => {
+  const text = encode(response)
+  if (Either.isLeft(text)) return warn("An answer cannot be written to the cache")
+  return limited(cache, "set", cache.backend.set(key, text.right, { ttl: cache.ttl })).pipe(
+    Effect.catchAll((error) => warn("The cache could not be written", error))
+  )
+}
+
+/** Begins a call that callers with the same key join. */
+const start = (
+  cache: Cache,
+  key: string,
+  request: LlmClient.LlmRequest,
+  options: LlmClient.CompleteOptions | undefined
+): Effect.Effect<Flight> => {
+  const flight = new Flight()
+  cache.flights.set(key, flight)
+  const onParts: LlmClient.OnParts = (parts) =>
+    Effect.sync(() => {
+      for (const part of parts) flight.parts.push(part)
+      flight.notify()
+    })
+  const own: LlmClient.CompleteOptions = {
+    ...options,
+    meter: { sent: (request) => void flight.requests.push(request) },
+    ...(options?.onParts === undefined ? {} : { onParts })
+  }
+  const call = Effect.gen(function* () {
+    const cached = yield* load(cache, key)
+    if (cached !== undefined) {
+      hits.unsafeUpdate(1, [])
+      return { response: cached, hit: true }
+    }
+    misses.unsafeUpdate(1, [])
+    const response = yield* cache.inner.complete(request, own)
+    if (isWhole(response)) yield* store(cache, key, response)
+    return { response, hit: false }
+  })
+  const ended = Effect.onExit(call, (exit) =>
+    Effect.sync(() => {
+      flight.exit = exit
+      if (cache.flights.get(key) === flight) cache.flights.delete(key)
+      flight.notify()
+    })
+  )
+  // The region of the caller is uninterruptible here, and a fork would inherit that.
+  return Effect.map(Effect.forkDaemon(Effect.interruptible(ended)), (fiber) => {
+    flight.fiber = fiber
+    return flight
+  })
+}
+
+/** The last caller to leave pays for a call that was cut off or failed, and interrupts one still under way. */
+const leave = (
+  { flights }: Cache,
+  key: string,
+  flight: Flight,
+  meter: LlmClient.Meter | undefined
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    flight.waiters--
+    if (flight.waiters > 0) return Effect.void
+    const settle = Effect.sync(() => void flight.pay(meter))
+    if (flight.exit !== undefined || flight.fiber === undefined) return settle
+    if (flights.get(key) === flight) flights.delete(key)
+    return Effect.zipRight(Fiber.interrupt(flight.fiber), settle)
+  })
+
+/** Joins the call of a key, or begins it, and waits for its answer. */
+const join = (
+  cache: Cache,
+  key: string,
+  request: LlmClient.LlmRequest,
+  options: LlmClient.CompleteOptions | undefined,
+  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
+  const joined = cache.flights.get(key)
+  return Effect.flatMap(
+    joined === undefined ? start(cache, key, request, options) : Effect.succeed(joined),
+    (flight) => {
+      flight.waiters++
+      return Effect.ensuring(restore(flight.follow(options ?? {})), leave(cache, key, flight, options?.meter))
+    }
+  )
+}
+
 /**
  * Answers equal requests from the backend. A hit is streamed as `partsOf(response)`. Failures are never cached;
  * failures of the backend and entries that cannot be read are logged, counted, and treated as absent.
@@ -200,104 +322,12 @@ export const wrap =
       const inner = CallMeter.metered(given)
       const namespace = options?.namespace ?? "llm"
       const accepts = options?.onlyWhen ?? (options?.always === true ? () => true : isDeterministic)
-      const whole = Duration.toMillis(options?.backendTimeout ?? "2 seconds")
-      const flights = new Map<string, Flight>()
-
+      const timeoutMs = Duration.toMillis(options?.backendTimeout ?? "2 seconds")
+      const cache: Cache = { inner, backend, ttl: options?.ttl, timeoutMs, flights: new Map() }
       const keyOf =
         options?.keyOf ??
         ((request: LlmClient.LlmRequest) =>
           CanonicalJson.hash({ provider: inner.provider, model: request.settings?.model ?? inner.model, request }))
-
-      const limited = <A>(
-        operation: CacheBackend.CacheBackendError["operation"],
-        effect: Effect.Effect<A, CacheBackend.CacheBackendError>
-      ): Effect.Effect<A, CacheBackend.CacheBackendError> =>
-        Deadline.run(() => effect, {
-          whole,
-          onTimeout: (_, limit) =>
-            new CacheBackend.CacheBackendError({ message: `The cache did not answer within ${limit} ms`, operation })
-        })
-
-      const load = (key: string): Effect.Effect<LlmClient.LlmResponse | undefined> =>
-        limited("get", backend.get(key)).pipe(
-          Effect.flatMap(
-            Option.match({
-              onNone: () => Effect.succeed(undefined),
-              onSome: (text) => {
-                const response = decode(text)
-                return Either.isRight(response)
-                  ? Effect.succeed(response.right)
-                  : Effect.as(warn("A cached answer cannot be read and is ignored"), undefined)
-              }
-            })
-          ),
-          Effect.catchAll((error) => Effect.as(warn("The cache could not be read", error), undefined))
-        )
-
-      const store = (key: string, response: LlmClient.LlmResponse): Effect.Effect<void> => {
-        const text = encode(response)
-        if (Either.isLeft(text)) return warn("An answer cannot be written to the cache")
-        return limited("set", backend.set(key, text.right, { ttl: options?.ttl })).pipe(
-          Effect.catchAll((error) => warn("The cache could not be written", error))
-        )
-      }
-
-      const start = (
-        key: string,
-        request: LlmClient.LlmRequest,
-        completeOptions: LlmClient.CompleteOptions | undefined
-      ): Effect.Effect<Flight> => {
-        const flight = new Flight()
-        flights.set(key, flight)
-        const own: LlmClient.CompleteOptions = {
-          ...completeOptions,
-          meter: { sent: (request) => void flight.requests.push(request) },
-          ...(completeOptions?.onParts === undefined
-            ? {}
-            : {
-                onParts: (parts: ReadonlyArray<LlmClient.LlmPart>) =>
-                  Effect.sync(() => {
-                    for (const part of parts) flight.parts.push(part)
-                    flight.notify()
-                  })
-              })
-        }
-        const call = Effect.gen(function* () {
-          const cached = yield* load(key)
-          if (cached !== undefined) {
-            hits.unsafeUpdate(1, [])
-            return { response: cached, hit: true }
-          }
-          misses.unsafeUpdate(1, [])
-          const response = yield* inner.complete(request, own)
-          if (isWhole(response)) yield* store(key, response)
-          return { response, hit: false }
-        })
-        const ended = Effect.onExit(call, (exit) =>
-          Effect.sync(() => {
-            flight.exit = exit
-            if (flights.get(key) === flight) flights.delete(key)
-            flight.notify()
-          })
-        )
-        // The region of the caller is uninterruptible here, and a fork would inherit that.
-        return Effect.map(Effect.forkDaemon(Effect.interruptible(ended)), (fiber) => {
-          flight.fiber = fiber
-          return flight
-        })
-      }
-
-      /** The last to go pays what nobody has paid: the call was cut off, or failed. */
-      const leave = (key: string, flight: Flight, meter: LlmClient.Meter | undefined): Effect.Effect<void> =>
-        Effect.suspend(() => {
-          flight.waiters--
-          if (flight.waiters > 0) return Effect.void
-          const settle = Effect.sync(() => void flight.pay(meter))
-          if (flight.exit !== undefined || flight.fiber === undefined) return settle
-          if (flights.get(key) === flight) flights.delete(key)
-          return Effect.zipRight(Fiber.interrupt(flight.fiber), settle)
-        })
-
       return {
         provider: inner.provider,
         model: inner.model,
@@ -305,27 +335,13 @@ export const wrap =
         complete: (request, completeOptions) => {
           if (!accepts(request)) return inner.complete(request, completeOptions)
           return Effect.uninterruptibleMask((restore) =>
-            Effect.flatMap(
-              Effect.either(Effect.try(() => `${namespace}:${keyOf(request, inner)}`)),
-              (key): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
-                if (Either.isLeft(key)) {
-                  return Effect.zipRight(
+            Effect.flatMap(Effect.either(Effect.try(() => `${namespace}:${keyOf(request, inner)}`)), (key) =>
+              Either.isLeft(key)
+                ? Effect.zipRight(
                     warn("A request has no key and is not cached"),
                     restore(inner.complete(request, completeOptions))
                   )
-                }
-                const joined = flights.get(key.right)
-                return Effect.flatMap(
-                  joined === undefined ? start(key.right, request, completeOptions) : Effect.succeed(joined),
-                  (flight) => {
-                    flight.waiters++
-                    return Effect.ensuring(
-                      restore(flight.follow(completeOptions ?? {})),
-                      leave(key.right, flight, completeOptions?.meter)
-                    )
-                  }
-                )
-              }
+                : join(cache, key.right, request, completeOptions, restore)
             )
           )
         }

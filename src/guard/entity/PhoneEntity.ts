@@ -345,7 +345,8 @@ const findAtHome = (text: string, confidenceOf: ConfidenceOf): ReadonlyArray<Pii
 
 /**
  * Finds numbers with `+` or `00` and a calling code for every country, and national forms of the given countries
- * where the grouping is customary or a word beside it announces a number. Fails when `libphonenumber-js` is not installed.
+ * where the grouping is customary or a word beside it announces a number. Fails when `libphonenumber-js` is not
+ * installed.
  *
  * @since 0.1.0
  * @category constructors

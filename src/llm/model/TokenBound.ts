@@ -22,8 +22,9 @@ const isSpace = (code: number): boolean => code === 32
 const bytesOf = (code: number): number => (code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 2 : 3)
 
 /**
- * Never below the true count of `cl100k_base` and `o200k_base`. A token is at least one byte, three digits are one token, four
- * spaces are at most one, and the space before a word joins it. English text counts three to four times too high.
+ * Never below the true count of `cl100k_base` and `o200k_base`. A token is at least one byte, three digits are one
+ * token, four spaces are at most one, and the space before a word joins it. English text counts three to four times
+ * too high.
  *
  * @category getters
  */

@@ -7,6 +7,8 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { approximateCount } from "./ApproximateTokens.js"
+import { bounded } from "./BoundedTokenizer.js"
 import type { LlmRequest, Message, ToolDefinition } from "./LlmClient.js"
 import { tokenBound } from "./TokenBound.js"
 
@@ -201,50 +203,6 @@ export const forRequests = (
 }
 
 /**
- * Tokens per UTF-16 unit outside ASCII, by script; the high values are what tokenizers without merges for the script
- * need.
- */
-const weight = (code: number): number => {
-  if (code < 0x370) return 0.6 // Latin with marks
-  if (code < 0x590) return 0.5 // Greek, Cyrillic, Armenian
-  if (code < 0x780) return 0.75 // Hebrew, Arabic
-  if (code < 0x1100) return 1.1 // the scripts of India, Thai, Georgian and others
-  if (code < 0x2e80) return 1 // Hangul letters, signs and symbols
-  if (code < 0xd800) return 1.15 // Chinese, Japanese, Korean
-  if (code < 0xe000) return 1.5 // half of a pair: emoji, rare characters
-  return 1
-}
-
-const wordBase = 0.45
-const perLetter = 0.18
-const usualWord = 16
-const perFurtherLetter = 0.6
-const perDigit = 0.6
-const perSign = 0.65
-const perSpace = 0.15
-const perControl = 0.5
-
-const approximateCount = (text: string): number => {
-  let total = 0
-  let letters = 0
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) {
-      letters++
-      total += letters === 1 ? wordBase + perLetter : letters <= usualWord ? perLetter : perFurtherLetter
-      continue
-    }
-    letters = 0
-    if (code >= 48 && code <= 57) total += perDigit
-    else if (code === 32) total += index > 0 && text.charCodeAt(index - 1) === 32 ? perSpace : 0
-    else if (code < 32) total += perControl
-    else if (code < 128) total += perSign
-    else total += weight(code)
-  }
-  return Math.ceil(total)
-}
-
-/**
  * Counts by script, calibrated on OpenAI's tokenizers: about a quarter too high for English, near to exact for source
  * code, and for other scripts what `cl100k_base` gives (0.85 to 1.1 of it), which is up to three times what newer
  * tokenizers need.
@@ -253,120 +211,6 @@ const approximateCount = (text: string): number => {
  * @category constructors
  */
 export const approximate: Service = make({ model: "approximate", exact: false, count: approximateCount })
-
-/** A run this long without (or only of) white space is no word: byte pair encoding of it is quadratic. */
-const longRun = 64
-/** How many characters in such runs are still encoded, in pieces. */
-const longRunBudget = 16_384
-/** Texts beyond this many characters are approximated: encoding blocks the thread. */
-const exactLimit = 262_144
-
-const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13)
-
-/** Cuts where a run gets long, never between the halves of a pair. */
-const pieces = (text: string): { readonly usual: ReadonlyArray<string>; readonly long: ReadonlyArray<string> } => {
-  const usual: Array<string> = []
-  const long: Array<string> = []
-  let from = 0
-  let runStart = 0
-  let runSpace = false
-  const endRun = (end: number) => {
-    if (end - runStart <= longRun) return
-    if (runStart > from) usual.push(text.slice(from, runStart))
-    for (let at = runStart; at < end; ) {
-      let next = Math.min(end, at + longRun)
-      if (next < end && (text.charCodeAt(next) & 0xfc00) === 0xdc00) next++
-      long.push(text.slice(at, next))
-      at = next
-    }
-    from = end
-  }
-  for (let index = 0; index < text.length; index++) {
-    const space = isSpace(text.charCodeAt(index))
-    if (index > 0 && space !== runSpace) {
-      endRun(index)
-      runStart = index
-    }
-    runSpace = space
-  }
-  endRun(text.length)
-  if (from < text.length) usual.push(text.slice(from))
-  return { usual, long }
-}
-
-/** Lines of JSON that are remembered, those that were asked for last, and their characters together. */
-const maxLines = 8192
-const maxLineChars = 4_000_000
-
-const newline = 10
-const brace = 123
-
-/**
- * Lines of JSON are counted once: what an assembly of memory is made of was counted line by line before. The patterns
- * of the encodings never match across the end of a line and the brace after it, so the whole has as many tokens as its
- * lines. Only what came as a line of its own is remembered, for part of a text would hold all of it in memory.
- */
-const byLines = (encode: (text: string) => number): ((text: string) => number) => {
-  const known = new Map<string, { readonly line: string; readonly tokens: number }>()
-  let chars = 0
-  const recall = (line: string): number | undefined => {
-    const found = known.get(line)
-    if (found === undefined) return undefined
-    known.delete(line)
-    known.set(found.line, found)
-    return found.tokens
-  }
-  const remember = (line: string, tokens: number): void => {
-    known.set(line, { line, tokens })
-    chars += line.length
-    for (const oldest of known.keys()) {
-      if (known.size <= maxLines && chars <= maxLineChars) break
-      known.delete(oldest)
-      chars -= oldest.length
-    }
-  }
-  const cut = (text: string, from: number): number => {
-    let end = text.indexOf("\n", from)
-    while (end >= 0 && text.charCodeAt(end + 1) !== brace) end = text.indexOf("\n", end + 1)
-    return end < 0 ? text.length : end + 1
-  }
-  return (text) => {
-    const first = cut(text, 0)
-    if (first === text.length) {
-      const isLine = text.charCodeAt(0) === brace && text.charCodeAt(text.length - 1) === newline
-      const found = isLine ? recall(text) : undefined
-      if (found !== undefined) return found
-      const tokens = encode(text)
-      if (isLine) remember(text, tokens)
-      return tokens
-    }
-    let total = encode(text.slice(0, first))
-    for (let from = first; from < text.length; ) {
-      const end = cut(text, from)
-      const line = text.slice(from, end)
-      total += recall(line) ?? encode(line)
-      from = end
-    }
-    return total
-  }
-}
-
-const bounded = (encodeText: (text: string) => number): ((text: string) => number) => {
-  const encode = byLines(encodeText)
-  return (text) => {
-    if (text.length <= longRun) return encode(text)
-    if (text.length > exactLimit) return approximateCount(text)
-    const { long, usual } = pieces(text)
-    let total = 0
-    for (const piece of usual) total += encode(piece)
-    let budget = longRunBudget
-    for (const piece of long) {
-      total += budget > 0 ? encode(piece) : approximateCount(piece)
-      budget -= piece.length
-    }
-    return total
-  }
-}
 
 /**
  * @since 0.1.0

@@ -84,7 +84,9 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, never, E
  *
  * const model = Layer.effect(
  *   EmbeddingModel.EmbeddingModel,
- *   EmbeddingModel.make({ embedMany: (texts) => Effect.succeed(texts.map((_, index) => ({ index, embeddings: [1, 0] }))) })
+ *   EmbeddingModel.make({
+ *     embedMany: (texts) => Effect.succeed(texts.map((_, index) => ({ index, embeddings: [1, 0] })))
+ *   })
  * )
  * const embedder = EmbeddingModelClient.layer({ model: "mine", dimensions: 2 }).pipe(Layer.provide(model))
  * ```

@@ -295,7 +295,9 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
  * import { Anthropic } from "effect-lexigram/provider"
  *
  * const layer = Layer.unwrapEffect(
- *   Effect.map(Config.redacted("ANTHROPIC_API_KEY"), (apiKey) => Anthropic.layer({ apiKey, model: "claude-sonnet-4-5" }))
+ *   Effect.map(Config.redacted("ANTHROPIC_API_KEY"), (apiKey) =>
+ *     Anthropic.layer({ apiKey, model: "claude-sonnet-4-5" })
+ *   )
  * ).pipe(Layer.provide(FetchHttpClient.layer))
  * ```
  *
