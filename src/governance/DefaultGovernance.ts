@@ -103,7 +103,7 @@ const compose = (
  * @example
  * ```ts
  * import { Agents, ModelPrices } from "effect-lexigram"
- * import { Governance } from "effect-lexigram/governance"
+ * import { DefaultGovernance } from "effect-lexigram/governance"
  *
  * const layer = Agents.layerWith({
  *   governance: DefaultGovernance.layer({ monthlyBudget: 100, maxRequestCost: 2, rpmLimit: 60 }),

@@ -151,7 +151,7 @@ export const subscribe = <E extends DomainEvent.DomainEvent>(
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  * import { EventBus } from "effect-lexigram"
- * import { DomainEvent } from "effect-lexigram/observability"
+ * import { DomainEvent, LocalEventBus } from "effect-lexigram/observability"
  *
  * const OrderShipped = DomainEvent.define("OrderShippedEvent", {
  *   aggregateType: "Order",

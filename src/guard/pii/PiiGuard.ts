@@ -113,12 +113,12 @@ export interface Options {
  *
  * @example
  * ```ts
- * import { GuardPipeline, PiiGuard } from "effect-lexigram/guard"
+ * import { DefaultGuardPipeline, PiiGuard } from "effect-lexigram/guard"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
  * const guards = Layer.unwrapEffect(
- *   Effect.map(PiiGuard.make({ entities: ["EMAIL", "PHONE"] }), (guard) => GuardPipeline.layerGuards([guard]))
+ *   Effect.map(PiiGuard.make({ entities: ["EMAIL", "PHONE"] }), (guard) => DefaultGuardPipeline.layerGuards([guard]))
  * )
  * ```
  */
