@@ -13,6 +13,7 @@ import type * as Schema from "effect/Schema"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as ParameterCodec from "../../tool/definition/Parameters.js"
 import * as Tool from "../../tool/definition/Tool.js"
+import { predicateOf } from "../../tool/definition/ToolCombinators.js"
 import type { SkillCall } from "./SkillCall.js"
 import * as SkillCodec from "./SkillCodec.js"
 import type { SkillDefinition } from "./SkillDefinition.js"
@@ -172,7 +173,7 @@ export const fromCodecs = (
       decode: SkillCodec.decoding(params),
       encodeParams: params.encode,
       handle: options.handler,
-      needsConfirmation: Tool.predicateOf<any>(options.requiresConfirmation ?? false),
+      needsConfirmation: predicateOf<any>(options.requiresConfirmation ?? false),
       encode: result.encode,
       decodeResult: result.decodeResult,
       isRetryable: options.retryable,
@@ -391,7 +392,7 @@ export const annotate: {
   const erased =
     changes.requiresConfirmation === undefined
       ? self.erased
-      : { ...self.erased, needsConfirmation: Tool.predicateOf<any>(changes.requiresConfirmation) }
+      : { ...self.erased, needsConfirmation: predicateOf<any>(changes.requiresConfirmation) }
   // A bad name or description may be fixed by the change; a bad schema is not.
   const lasting = self.problem?.message === checkDefinition(before)?.message ? undefined : self.problem
   return build({ definition, problem: checkDefinition(definition) ?? lasting, erased })

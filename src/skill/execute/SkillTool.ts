@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
 import * as HandledTool from "../../tool/definition/HandledTool.js"
 import * as Tool from "../../tool/definition/Tool.js"
+import { predicateOf } from "../../tool/definition/ToolCombinators.js"
 import { ToolDefinitionError } from "../../tool/definition/ToolError.js"
 import * as Skill from "../definition/Skill.js"
 import * as SkillCodec from "../definition/SkillCodec.js"
@@ -156,7 +157,7 @@ export const fromTool = <P, A, E, R, F>(
     maxRetries: annotations.retries,
     idempotent: annotations.idempotent,
     metadata: annotations.owner === undefined ? {} : { [OWNER]: annotations.owner },
-    requiresConfirmation: erased.requiresApproval !== Tool.predicateOf(false),
+    requiresConfirmation: erased.requiresApproval !== predicateOf(false),
     problem: problem && { message: problem.message, hint: problem.hint ?? "Correct the tool", cause: problem },
     erased: {
       decode: SkillCodec.decoding(erased),

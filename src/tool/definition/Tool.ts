@@ -17,7 +17,7 @@ import { type Annotations, type Any, build, type CallInfo, type Erased, type Too
 import { ToolDefinitionError } from "./ToolError.js"
 
 export { isConnectionFailure } from "./ConnectionFailure.js"
-export { annotate, failOn, predicateOf, provideContext, type TagsOf, withApproval } from "./ToolCombinators.js"
+export { annotate, failOn, provideContext, type TagsOf, withApproval } from "./ToolCombinators.js"
 export {
   type Annotations,
   type Any,

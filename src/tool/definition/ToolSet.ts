@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import * as SystemGrant from "../../internal/fiber/SystemGrant.js"
 import type { ToolDefinition } from "../../llm/model/LlmClient.js"
 import * as Tool from "./Tool.js"
+import { predicateOf } from "./ToolCombinators.js"
 import { build } from "./ToolContract.js"
 import { ToolDefinitionError } from "./ToolError.js"
 import * as ToolNames from "./ToolNames.js"
@@ -244,7 +245,7 @@ export const approvalRequired: {
   <E, R>(self: ToolSet<E, R>, when: (tool: Tool.Any, params: unknown) => boolean = () => true): ToolSet<E, R> =>
     fromArray(
       self.tools.map((tool) => {
-        const requiresApproval = Tool.predicateOf(
+        const requiresApproval = predicateOf(
           (params: unknown) => tool.erased.requiresApproval(params) || when(tool, params)
         )
         return build({ ...tool, erased: { ...tool.erased, requiresApproval } })
