@@ -232,8 +232,7 @@ export const sizesOf = (sources: Sources): Sizes => {
 }
 
 /** Modules that bundle for the browser: they load no module of Node, directly or through other modules. */
-const portable =
-  /^(agent\/(AgentExecutor|Agents)|agent\/definition\/Agent|tool\/definition\/Tool|(strategy|provider)\/[^/]+)\.ts$/
+const portable = /^(agent|domain|graph|guard|llm|plan|prompt|provider|strategy|tool)\/([a-z]+\/)?[A-Z]\w*\.ts$/
 
 /** The shortest way from a portable module to a module of Node. */
 const wayToNode = ({ modules }: Sizes, from: string): ReadonlyArray<string> | undefined => {

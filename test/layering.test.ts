@@ -25,6 +25,13 @@ describe("layering", () => {
     assert.deepStrictEqual(found, [], found.join("\n"))
   })
 
+  it("has one level of rooms, which is what an entry exports", () => {
+    assert.deepStrictEqual(
+      [...floorOf.keys()].filter((folder) => folder.split("/").length > 2),
+      []
+    )
+  })
+
   it("no test changes the `it` that the tests of a process share", () => {
     const tests = Path.join(root, "test")
     const found = filesBelow(tests).filter((file) =>
@@ -41,7 +48,7 @@ describe("layering", () => {
         import * as Effect from "effect/Effect"
         import type * as Prompt from "@effect/ai/Prompt"
         import Ajv from "ajv"
-        import * as Path from "node:path"
+        import type * as Path from "node:path"
         import * as Ids from "../domain/Ids.js"
         export * from "./definition/Tool.js"
       `
@@ -234,10 +241,10 @@ describe("layering", () => {
 
   it("keeps modules of Node out of what must bundle for the browser, except types and dynamic imports", () => {
     const node = `import type { Hash } from "node:crypto"\nexport const load = () => import("node:crypto")`
-    accepts({ "domain/Hash.ts": node, "tool/definition/Tool.ts": `import "../../domain/Hash.js"` })
+    accepts({ "internal/Hash.ts": node, "tool/definition/Tool.ts": `import "../../internal/Hash.js"` })
     refuses(
-      { "domain/Hash.ts": `import "node:crypto"`, "tool/definition/Tool.ts": `import "../../domain/Hash.js"` },
-      "tool/definition/Tool.ts: must bundle for the browser, but loads domain/Hash.ts > node:crypto"
+      { "internal/Hash.ts": `import "node:crypto"`, "tool/definition/Tool.ts": `import "../../internal/Hash.js"` },
+      "tool/definition/Tool.ts: must bundle for the browser, but loads internal/Hash.ts > node:crypto"
     )
   })
 

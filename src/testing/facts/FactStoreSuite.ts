@@ -8,8 +8,8 @@ import * as PortSuite from "../suite/PortSuite.js"
 import type * as FactStoreCase from "./FactStoreCase.js"
 import { epoch } from "./FactStoreCase.js"
 import * as History from "./FactStoreHistoryCases.js"
+import * as Way from "./FactStoreLineageCases.js"
 import * as Query from "./FactStoreQueryCases.js"
-import * as Way from "./FactStoreWayCases.js"
 
 /**
  * One promise of the port and its test: a broken promise fails, or dies with an error that says what was expected.
