@@ -76,29 +76,35 @@ const common = {
   spans: Schema.optional(Schema.Array(GuardSpan))
 }
 
+const Passed = Schema.Struct({ action: Schema.Literal("pass"), passed: Schema.Literal(true), ...common })
+interface Passed extends Schema.Schema.Type<typeof Passed> {}
+const Warned = Schema.Struct({ action: Schema.Literal("warn"), passed: Schema.Literal(true), ...common })
+interface Warned extends Schema.Schema.Type<typeof Warned> {}
+const Redacted = Schema.Struct({
+  action: Schema.Literal("redact"),
+  passed: Schema.Literal(true),
+  /** The whole text, to be used instead of the one checked. */
+  redactedContent: Schema.String,
+  ...common
+})
+interface Redacted extends Schema.Schema.Type<typeof Redacted> {}
+const Blocked = Schema.Struct({ action: Schema.Literal("block"), passed: Schema.Literal(false), ...common })
+interface Blocked extends Schema.Schema.Type<typeof Blocked> {}
+
 /**
  * What one guard found. `passed` is false only for a block; only a redaction carries a text.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const GuardResult = Schema.Union(
-  Schema.Struct({ action: Schema.Literal("pass"), passed: Schema.Literal(true), ...common }),
-  Schema.Struct({ action: Schema.Literal("warn"), passed: Schema.Literal(true), ...common }),
-  Schema.Struct({
-    action: Schema.Literal("redact"),
-    passed: Schema.Literal(true),
-    /** The whole text, to be used instead of the one checked. */
-    redactedContent: Schema.String,
-    ...common
-  }),
-  Schema.Struct({ action: Schema.Literal("block"), passed: Schema.Literal(false), ...common })
-).annotations({ identifier: `${NAME}/GuardResult` })
+export const GuardResult = Schema.Union(Passed, Warned, Redacted, Blocked).annotations({
+  identifier: `${NAME}/GuardResult`
+})
 /**
  * @since 0.1.0
  * @category models
  */
-export type GuardResult = typeof GuardResult.Type
+export type GuardResult = Passed | Warned | Redacted | Blocked
 
 /**
  * What all guards together found.
@@ -252,6 +258,12 @@ export type Services<G> = G extends Guard<infer _E, infer R> ? R : never
 
 /**
  * @since 0.1.0
+ * @category models
+ */
+export interface Options<out E = never, out R = never> extends Pick<Guard<E, R>, "name" | "stages" | "check"> {}
+
+/**
+ * @since 0.1.0
  * @category constructors
  *
  * @example
@@ -269,11 +281,11 @@ export type Services<G> = G extends Guard<infer _E, infer R> ? R : never
  * })
  * ```
  */
-export const make = <E = never, R = never>(options: {
-  readonly name: string
-  readonly stages: ReadonlyArray<GuardStage>
-  readonly check: (content: string, context: GuardContext) => Effect.Effect<GuardResult, E, R>
-}): Guard<E, R> => ({ name: options.name, stages: options.stages, check: options.check })
+export const make = <E = never, R = never>(options: Options<E, R>): Guard<E, R> => ({
+  name: options.name,
+  stages: options.stages,
+  check: options.check
+})
 
 /**
  * @since 0.1.0
