@@ -8,6 +8,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Usage from "../domain/Usage.js"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as CallGate from "../llm/model/CallGate.js"
 import * as LlmClient from "../llm/model/LlmClient.js"
 import type { LlmError } from "../llm/model/LlmError.js"
@@ -190,7 +191,8 @@ export const make = (
 }
 
 /**
- * The model and the observer of its requests.
+ * The model and the observer of its requests. Building the layer loads what runs load on first use, such as the
+ * strategies: an import takes real time, and a test that adjusts `TestClock` would be ahead of it.
  *
  * @since 0.1.0
  * @category layers
@@ -200,7 +202,7 @@ export const layer = (
   options?: { readonly model?: string | undefined; readonly provider?: string | undefined } | undefined
 ): Layer.Layer<LlmClient.LlmClient | TestModel> =>
   Layer.effectContext(
-    Effect.sync(() => {
+    Effect.map(OnDemand.loadAll, () => {
       const service = make(script, options)
       return Context.make(LlmClient.LlmClient, CallGate.wrap(service)).pipe(Context.add(TestModel, service.observer))
     })

@@ -6,10 +6,12 @@
  */
 import * as Effect from "effect/Effect"
 
-/** Loads the module once; after that the effect succeeds immediately. */
+const made: Array<Effect.Effect<unknown>> = []
+
+/** Loads the module once; after that the effect succeeds immediately. For constants of modules: each is remembered. */
 export const make = <A>(load: () => Promise<A>): Effect.Effect<A> => {
   let loaded: { readonly module: A } | undefined
-  return Effect.suspend(() =>
+  const effect = Effect.suspend(() =>
     loaded === undefined
       ? Effect.map(Effect.promise(load), (module) => {
           loaded = { module }
@@ -17,4 +19,9 @@ export const make = <A>(load: () => Promise<A>): Effect.Effect<A> => {
         })
       : Effect.succeed(loaded.module)
   )
+  made.push(effect)
+  return effect
 }
+
+/** Loads everything that the modules loaded so far would load when it is first needed. */
+export const loadAll: Effect.Effect<void> = Effect.suspend(() => Effect.forEach(made, (one) => one, { discard: true }))
