@@ -113,6 +113,29 @@ class Metered extends String {
   }
 }
 
+const isOpening = (code: number): boolean => code === 91 || code === 123
+const isClosing = (code: number): boolean => code === 93 || code === 125
+const isQuote = (code: number): boolean => code === 34 || code === 39 || code === 96
+
+/**
+ * Whether a text may nest deeper than `maxDepth`. The repairer descends by recursion, and an expression that V8
+ * compiles near the end of the stack aborts the process. Closing brackets inside quotes of any kind do not count.
+ */
+const mayNestTooDeep = (text: string): boolean => {
+  let depth = 0
+  let quote = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (isOpening(code)) {
+      if (++depth > maxDepth) return true
+    } else if (quote !== 0) {
+      if (code === quote) quote = 0
+    } else if (isQuote(code)) quote = code
+    else if (isClosing(code) && depth > 0) depth--
+  }
+  return false
+}
+
 const readsPerChar = 4
 const readsAtLeast = 20_000
 
@@ -134,6 +157,7 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
       `The text is not valid JSON, and longer than the ${maxChars} characters that are repaired.`
     )
   }
+  if (mayNestTooDeep(text)) return tooDeep
   let repaired: string
   try {
     repaired = jsonrepair(new Metered(text, readsAtLeast + readsPerChar * text.length) as unknown as string)

@@ -58,6 +58,9 @@ describe("JsonRepair", () => {
     assert.strictEqual(reason(nested(JsonRepair.maxDepth + 1)), "too-deep")
     assert.strictEqual(reason(nested(300_000)), "too-deep")
     assert.strictEqual(reason("[".repeat(10_000)), "too-deep")
+    for (const quote of ['"', "'", "`"]) {
+      assert.strictEqual(reason(`[${quote}]${quote},`.repeat(1000)), "too-deep", quote)
+    }
     assert.strictEqual(reason(`{a:${"[".repeat(JsonRepair.maxDepth)}`), "too-deep")
   })
 
@@ -82,7 +85,7 @@ describe("JsonRepair", () => {
     const long = (part: string) => `{"a":${part.repeat(Math.floor(32_000 / part.length))}`
     for (const part of ['“"b\\', "“\"'+", "'\"b{*:"]) {
       const failed = Either.flip(JsonRepair.parse(long(part)))
-      assert.include(Either.getOrThrow(failed).message, "too broken to repair", part)
+      assert.match(Either.getOrThrow(failed).message, /too broken to repair|nested deeper/, part)
     }
     for (const part of ["[[\n*", '\\"a,', "{'", '"a":"b,'])
       assert.isTrue(Either.isLeft(JsonRepair.parse(long(part))), part)
