@@ -19,7 +19,7 @@ import {
 import { GraphNodeTimeoutError, GraphWaitingError } from "./GraphError.js"
 
 /** Each run of the handler has its own limit. */
-export const withTimeout =
+const withTimeout =
   <S, E, R>(run: Handler<S, E, R>, timeoutMs: number): Handler<S, E | GraphNodeTimeoutError, R> =>
   (state, context) =>
     Deadline.run(() => run(state, context), {
@@ -35,7 +35,7 @@ export const withTimeout =
         })
     })
 
-export const withRetry = <S, E, R, R2>(
+const withRetry = <S, E, R, R2>(
   run: Handler<S, E, R>,
   retry: Schedule.Schedule<unknown, E, R2> | RetryOptions<E, R2>
 ): Handler<S, E, R | R2> => {

@@ -101,7 +101,7 @@ export interface Session {
 const EXCERPT = 300
 
 /** The beginning of a third party's text: one line, no hidden characters, no credentials. */
-export const excerpt = (text: unknown, secrets: ReadonlyArray<Redacted.Redacted<string>>): string =>
+const excerpt = (text: unknown, secrets: ReadonlyArray<Redacted.Redacted<string>>): string =>
   VisibleText.visible(
     SecretText.excerpt(typeof text === "string" ? text : String(text), { maxLength: EXCERPT, redact: secrets })
   )

@@ -97,7 +97,7 @@ export const prompt = (fields: Fields): McpClient.PromptInfo | undefined => {
   return defined({ name, ...described(fields), arguments: entries(fields["arguments"], read) ?? [] })
 }
 
-export const contents = (fields: Fields): McpClient.ResourceContents | undefined => {
+const contents = (fields: Fields): McpClient.ResourceContents | undefined => {
   const { uri } = fields
   if (typeof uri !== "string") return undefined
   const body = defined({ text: text(fields["text"]), blob: text(fields["blob"]) })
@@ -106,7 +106,7 @@ export const contents = (fields: Fields): McpClient.ResourceContents | undefined
 }
 
 /** Unknown kinds, present or future, are named instead of dropped. */
-export const content = (fields: Fields): McpClient.ContentBlock => {
+const content = (fields: Fields): McpClient.ContentBlock => {
   const { data, mimeType, type } = fields
   switch (type) {
     case "text":

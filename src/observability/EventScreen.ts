@@ -32,7 +32,7 @@ export interface Screen {
   readonly open: () => ScreenedText
 }
 
-export const hidden = "Withheld until the guards of the answer have judged it"
+const hidden = "Withheld until the guards of the answer have judged it"
 
 /** Screens a piece of a text slice by slice. */
 export function* pushText(screened: ScreenedText, piece: string, pace: Stepwise.Pace): Stepwise.Steps<string> {

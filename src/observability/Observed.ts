@@ -62,7 +62,7 @@ export const each = <A, Values extends ReadonlyArray<string>>(
 
 export type Outcome = "success" | "failed" | "interrupted"
 
-export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): Outcome =>
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>): Outcome =>
   Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failed"
 
 /** Reports the outcome and the milliseconds of an operation, which calls `ended` once with its exit. */

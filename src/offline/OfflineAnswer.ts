@@ -151,7 +151,7 @@ const listing = (list: ReadonlyArray<unknown>, echoed: Fields, currency: string 
  *
  * @category conversions
  */
-export const render = (result: unknown, question: string, echoed: Fields = {}): string => {
+const render = (result: unknown, question: string, echoed: Fields = {}): string => {
   if (result === null) return nothing(echoed)
   if (result === undefined || result === "") return "The tool returned nothing."
   if (typeof result === "string") return sentence(clip(prose(result), 1_000))

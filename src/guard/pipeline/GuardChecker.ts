@@ -18,7 +18,7 @@ import * as GuardEvents from "./GuardEvents.js"
 import * as GuardReport from "./GuardReport.js"
 
 /** Span of a check. */
-export const SPAN_GUARD_CHECK = "guard.check"
+const SPAN_GUARD_CHECK = "guard.check"
 
 type Guards<R> = ReadonlyArray<Guard.Guard<unknown, R>>
 

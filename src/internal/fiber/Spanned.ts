@@ -63,7 +63,7 @@ const endSpan = (fiber: Fiber.RuntimeFiber<any, any>, span: Tracer.Span, exit: E
 
 /**
  * Runs the effect in a new span. `onExit` sees every exit before the span ends. Only for uninterruptible regions: there
- * the context can be set and set back, which costs a third of `Effect.locally`.
+ * the context can be set and set back.
  */
 const inSpan = <A, E, R>(
   fiber: Fiber.RuntimeFiber<any, any>,

@@ -160,7 +160,7 @@ export const asText = (given: ReadonlyArray<Message>): ReadonlyArray<Message> =>
  *
  * @category models
  */
-export interface Told {
+export interface Conversion {
   readonly messages: ReadonlyArray<Message>
   readonly hasCalls: boolean
 }
@@ -173,11 +173,11 @@ export interface Told {
  */
 export const within = (
   history: ReadonlyArray<Message>
-): ((given: ReadonlyArray<Message>, names: ReadonlyArray<string> | undefined) => Told) => {
+): ((given: ReadonlyArray<Message>, names: ReadonlyArray<string> | undefined) => Conversion) => {
   const [first] = history
   const last = history.at(-1)
-  let known: (Told & { readonly key: string }) | undefined
-  const convert = (given: ReadonlyArray<Message>, names: ReadonlyArray<string> | undefined): Told => {
+  let known: (Conversion & { readonly key: string }) | undefined
+  const convert = (given: ReadonlyArray<Message>, names: ReadonlyArray<string> | undefined): Conversion => {
     const offered = new Set(names)
     const messages = named(given, (name) => (offered.has(name) ? name : undefined))
     return { messages, hasCalls: isIn(messages) }

@@ -14,11 +14,11 @@ import type { FactRow } from "./FactBackend.js"
 /**
  * @category constants
  */
-export const maxMentions = 64
+const maxMentions = 64
 /**
  * @category constants
  */
-export const maxSources = 64
+const maxSources = 64
 /**
  * Maximum length of the metadata of a fact, as JSON.
  *

@@ -97,7 +97,7 @@ const maxNaming = 5_000
  *
  * @category constructors
  */
-export const namesAny = (names: ReadonlyArray<string>): ((entry: MemoryEntry) => boolean) => {
+const namesAny = (names: ReadonlyArray<string>): ((entry: MemoryEntry) => boolean) => {
   if (names.length === 0) return () => false
   const escaped = names.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
   const pattern = new RegExp(`(?<![\\p{L}\\p{M}\\p{N}])(?:${escaped.join("|")})(?![\\p{L}\\p{M}\\p{N}])`, "iu")

@@ -19,7 +19,7 @@ export const K1 = 1.2
  *
  * @category constants
  */
-export const B = 0.75
+const B = 0.75
 
 /**
  * The weight of a word that `holders` of `all` entries contain.

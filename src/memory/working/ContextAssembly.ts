@@ -81,7 +81,7 @@ type Candidate = SectionFill.Candidate<Item>
  *
  * @category conversions
  */
-export const factText = ({ object, predicate, subject }: Fact): string => `${subject} ${predicate} ${object}`
+const factText = ({ object, predicate, subject }: Fact): string => `${subject} ${predicate} ${object}`
 
 interface Conversation {
   readonly recent: ReadonlyArray<Candidate>

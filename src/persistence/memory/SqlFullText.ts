@@ -20,7 +20,7 @@ import type { Dialect, Param } from "../engine/Dialect.js"
  *
  * @category constants
  */
-export const maxBytes = 900_000
+const maxBytes = 900_000
 
 /** The most characters of a word that is stored as it is. */
 const maxWord = 200

@@ -60,7 +60,7 @@ export const isUnsent = (error: unknown): boolean =>
 /**
  * @category getters
  */
-export const reasonOf = (error: unknown): Reason => {
+const reasonOf = (error: unknown): Reason => {
   if (!(error instanceof Error) || error.name !== "ReplyError") return "unreachable"
   const first = /^[A-Z]{1,32}(?= )/.exec(error.message)?.[0] ?? ""
   if (first === "ERR" && /invalid (?:username-)?password/i.test(error.message)) return "refused"

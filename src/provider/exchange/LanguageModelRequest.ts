@@ -104,7 +104,7 @@ const isEmpty = (part: Prompt.PartEncoded): boolean => part.type === "text" && p
  * @since 0.1.0
  * @category conversions
  */
-export const normalize = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+const normalize = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
   const systems: Array<Prompt.SystemMessageEncoded> = []
   const others: Array<Message> = []
   for (const message of messages) {

@@ -53,7 +53,7 @@ export interface Options {
  * @since 0.1.0
  * @category constants
  */
-export const maxResponseBytes = 32 * 1024 * 1024
+const maxResponseBytes = 32 * 1024 * 1024
 
 const maxErrorBytes = 262_144
 /** How long the connection may take to end after the answer did, so that it can be used again, before it is closed. */

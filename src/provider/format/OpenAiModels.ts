@@ -13,8 +13,7 @@ import type { ModelSettings } from "../../llm/model/ModelSettings.js"
  * @since 0.1.0
  * @category guards
  */
-export const isReasoning = (model: string): boolean =>
-  /^(?:ft:)?(?:o\d|gpt-(?!5-chat)[5-9]|codex-|computer-use)/i.test(model)
+const isReasoning = (model: string): boolean => /^(?:ft:)?(?:o\d|gpt-(?!5-chat)[5-9]|codex-|computer-use)/i.test(model)
 
 /**
  * The settings without those that a reasoning model answers with status 400: what steers sampling, and stop sequences.

@@ -28,7 +28,7 @@ import * as SessionTelemetry from "../turn/SessionTelemetry.js"
  *
  * @category constants
  */
-export const maxLineage = 256
+const maxLineage = 256
 
 /**
  * @category models

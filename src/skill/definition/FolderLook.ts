@@ -61,7 +61,7 @@ export type Kind =
  * @since 0.1.0
  * @category paths
  */
-export const isWithin = (path: Path.Path, root: string, target: string): boolean => {
+const isWithin = (path: Path.Path, root: string, target: string): boolean => {
   const relative = path.relative(root, target)
   return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative))
 }

@@ -29,7 +29,7 @@ export interface ResultCodec {
  *
  * @category conversions
  */
-export const issueText = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
+const issueText = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
 
 const issueTexts = (issues: ReadonlyArray<Issue>): ReadonlyArray<string> => issues.map(issueText)
 

@@ -50,7 +50,7 @@ const times = (attempts: number): string => `${attempts} attempt${attempts === 1
 /**
  * @category errors
  */
-export const executionError = (skillName: string, attempts: number, error: unknown): SkillExecutionError => {
+const executionError = (skillName: string, attempts: number, error: unknown): SkillExecutionError => {
   const { hint, message } = infoOf(error)
   return new SkillExecutionError({
     skillName,

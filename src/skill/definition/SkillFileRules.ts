@@ -15,7 +15,7 @@ import type { AllowedTool, Issue, ParseOptions, Rule, SkillFile } from "./SkillF
  * @since 0.1.0
  * @category constants
  */
-export const fields = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"] as const
+const fields = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"] as const
 
 /**
  * Maximum characters of a file.

@@ -41,7 +41,7 @@ export const cut = (text: string, max: number): string => {
  * @since 0.1.0
  * @category constants
  */
-export const MAX_DEPTH = 64
+const MAX_DEPTH = 64
 
 /**
  * Whether data has at most `max` characters and is not too deep. Stops at the limit and does not recurse.

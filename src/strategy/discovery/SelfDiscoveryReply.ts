@@ -23,7 +23,7 @@ interface Block {
 }
 
 /** The parts of a text that begin with one of the markers at the start of a line. */
-export const blocks = (text: string, kinds: ReadonlyArray<string>): ReadonlyArray<Block> => {
+const blocks = (text: string, kinds: ReadonlyArray<string>): ReadonlyArray<Block> => {
   const found: Array<{ kind: string; number: string | undefined; head: string; lines: Array<string> }> = []
   for (const line of text.split("\n")) {
     const match = marker.exec(line)

@@ -51,7 +51,7 @@ const written = (params: unknown, write: (params: unknown) => string): string =>
  * @since 0.1.0
  * @category conversions
  */
-export const keyOf = ({ kind, params, text, tool }: Action): string =>
+const keyOf = ({ kind, params, text, tool }: Action): string =>
   kind === "call" ? `call ${tool} ${written(params, CanonicalJson.stringify)}` : `${kind} ${plain(text)}`
 
 /**

@@ -29,7 +29,7 @@ export interface Limits {
 /** The smallest output limit worth a call. */
 const leastOutput = 16
 
-export const defaultOutput = 4096
+const defaultOutput = 4096
 
 /** What calls use or hold. */
 interface Amount {

@@ -16,7 +16,7 @@ import type * as Run from "../../observability/Run.js"
 export type Deltas = (parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>
 
 /** Emits text as the given event, and reasoning as `ReasoningDelta`. */
-export const makeDeltas =
+const makeDeltas =
   (textTag: "TextDelta" | "ReasoningDelta"): Deltas =>
   (parts) => {
     const bodies: Array<Body> = []

@@ -170,7 +170,7 @@ export const checkpoint = (
  * @since 0.1.0
  * @category getters
  */
-export const lineageAt = (session: Session, turn: SessionTurn): ReadonlyArray<Ancestor> => {
+const lineageAt = (session: Session, turn: SessionTurn): ReadonlyArray<Ancestor> => {
   const place = { ...refOf(turn), depth: turn.depth, until: turn.timestamp }
   const at = session.lineage.findIndex((ancestor) => ancestor.sessionId === turn.sessionId)
   return at < 0
