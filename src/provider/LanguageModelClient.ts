@@ -17,9 +17,7 @@ import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as Encoding from "effect/Encoding"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
@@ -33,6 +31,7 @@ import { LlmMalformedResponseError } from "../llm/model/LlmError.js"
 import type { ModelSettings } from "../llm/model/ModelSettings.js"
 import * as PartAssembler from "../llm/model/PartAssembler.js"
 import * as AiErrorClassifier from "./exchange/AiErrorClassifier.js"
+import { toPlainPart, toStreamParts, withOwnName } from "./exchange/LanguageModelParts.js"
 import * as LanguageModelRequest from "./exchange/LanguageModelRequest.js"
 import * as LlmErrorClassifier from "./exchange/LlmErrorClassifier.js"
 import * as ToolCallIds from "./exchange/ToolCallIds.js"
@@ -104,119 +103,6 @@ const configureWith =
  */
 export const configure: Configure = configureWith(false)
 
-const plainMetadata = (metadata: unknown): { readonly metadata?: any } => {
-  const given = Wire.record(metadata)
-  if (given === undefined || Object.keys(given).length === 0) return {}
-  const plain = Option.getOrUndefined(Option.liftThrowable(() => Wire.record(JSON.parse(JSON.stringify(given))))())
-  return plain === undefined || Object.keys(plain).length === 0 ? {} : { metadata: plain }
-}
-
-const optional = (value: unknown): unknown => (Option.isOption(value) ? Option.getOrUndefined(value) : value)
-
-const plainUsage = (usage: unknown) => {
-  const given = Wire.record(usage) ?? {}
-  const plain: Record<string, number> = {}
-  for (const key of ["inputTokens", "outputTokens", "totalTokens", "reasoningTokens", "cachedInputTokens"]) {
-    const value = Wire.number(given[key])
-    if (value !== undefined) plain[key] = value
-  }
-  // The packages add up what nobody counted.
-  if (plain.inputTokens === undefined && plain.outputTokens === undefined && plain.totalTokens === 0) return {}
-  return plain
-}
-
-/** A part as plain data, whether the model gave it decoded or encoded; `undefined` for what is no part. */
-const plainPart = (part: Response.AnyPart | Response.AnyPartEncoded): LlmPart | undefined => {
-  const metadata = plainMetadata(part.metadata)
-  switch (part.type) {
-    case "text-start":
-    case "text-end":
-    case "reasoning-start":
-    case "reasoning-end":
-    case "tool-params-end":
-      return { type: part.type, id: part.id, ...metadata }
-    case "text-delta":
-    case "reasoning-delta":
-    case "tool-params-delta":
-      return { type: part.type, id: part.id, delta: part.delta, ...metadata }
-    case "tool-params-start":
-      return { type: part.type, id: part.id, name: part.name, ...executed(part), ...metadata }
-    case "tool-call":
-      return { type: part.type, id: part.id, name: part.name, params: part.params, ...executed(part), ...metadata }
-    case "tool-result": {
-      const result = "encodedResult" in part ? part.encodedResult : part.result
-      const { id, isFailure, name, type } = part
-      return { type, id, name, isFailure, result: result ?? null, ...executed(part), ...metadata }
-    }
-    case "file": {
-      const data = typeof part.data === "string" ? part.data : Encoding.encodeBase64(part.data)
-      return { type: part.type, mediaType: part.mediaType, data, ...metadata }
-    }
-    case "source": {
-      const { id, title, type } = part
-      if (part.sourceType === "url") return { type, sourceType: "url", id, url: String(part.url), title, ...metadata }
-      const { fileName, mediaType } = part
-      const named = fileName === undefined ? {} : { fileName }
-      return { type, sourceType: "document", id, mediaType, title, ...named, ...metadata }
-    }
-    case "response-metadata": {
-      const id = Wire.string(optional(part.id))
-      const modelId = Wire.string(optional(part.modelId))
-      const timestamp = optional(part.timestamp)
-      return {
-        type: part.type,
-        ...(id === undefined ? {} : { id }),
-        ...(modelId === undefined ? {} : { modelId }),
-        ...(timestamp === undefined
-          ? {}
-          : { timestamp: DateTime.isDateTime(timestamp) ? DateTime.formatIso(timestamp) : String(timestamp) }),
-        ...metadata
-      }
-    }
-    case "finish":
-      return { type: part.type, reason: part.reason, usage: plainUsage(part.usage), ...metadata }
-    default:
-      return undefined
-  }
-}
-
-const executed = (part: {
-  readonly providerExecuted?: boolean | undefined
-  readonly providerName?: string | undefined
-}) => ({
-  ...(part.providerExecuted === true ? { providerExecuted: true } : {}),
-  ...(part.providerName === undefined ? {} : { providerName: part.providerName })
-})
-
-/** The packages give a tool of ours a name of theirs when it is called like one of the provider's own. */
-const ownName = (part: LlmPart, request: LlmRequest): LlmPart =>
-  (part.type === "tool-call" || part.type === "tool-params-start") &&
-  part.providerExecuted !== true &&
-  part.providerName !== undefined &&
-  request.tools?.some((tool) => tool.name === part.providerName) === true
-    ? { ...part, name: part.providerName }
-    : part
-
-/** The whole pieces of a one-piece answer as the parts of a stream, which is what the assembler takes. */
-const streamed = (
-  content: ReadonlyArray<Response.AnyPart | Response.AnyPartEncoded>,
-  request: LlmRequest
-): ReadonlyArray<LlmPart> => {
-  const parts: Array<LlmPart> = []
-  content.forEach((part, index) => {
-    const id = String(index)
-    if (part.type === "text" || part.type === "reasoning") {
-      parts.push({ type: `${part.type}-start`, id } as LlmPart)
-      if (part.text !== "") parts.push({ type: `${part.type}-delta`, id, delta: part.text } as LlmPart)
-      parts.push({ type: `${part.type}-end`, id, ...plainMetadata(part.metadata) } as LlmPart)
-    } else {
-      const plain = plainPart(part)
-      if (plain !== undefined) parts.push(ownName(plain, request))
-    }
-  })
-  return parts
-}
-
 const spoken = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
 
 /**
@@ -252,10 +138,10 @@ const isPart = (value: unknown): value is Response.AnyPartEncoded => Wire.string
 const recover = (error: AiError.AiError, request: LlmRequest): Wire.Decoded => {
   const value = actual(error)
   if (error._tag !== "MalformedOutput" || value === undefined) return { parts: [] }
-  if (Array.isArray(value)) return value.every(isPart) ? { parts: streamed(value, request) } : { parts: [] }
+  if (Array.isArray(value)) return value.every(isPart) ? { parts: toStreamParts(value, request) } : { parts: [] }
   if (Chunk.isChunk(value)) {
     const parts = Chunk.toReadonlyArray(value)
-    return parts.every(isPart) ? { parts: streamed(parts, request) } : { parts: [] }
+    return parts.every(isPart) ? { parts: toStreamParts(parts, request) } : { parts: [] }
   }
   const format = request.responseFormat
   switch (error.module) {
@@ -377,8 +263,8 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
                 yield* take(parts)
                 return yield* failed(Wire.failure(part.error))
               }
-              const plain = plainPart(part)
-              if (plain !== undefined) parts.push(ownName(plain, request))
+              const plain = toPlainPart(part)
+              if (plain !== undefined) parts.push(withOwnName(plain, request))
             }
             yield* take(parts)
           })
@@ -397,7 +283,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
           (cause): Effect.Effect<never, AiError.AiError | LlmError> =>
             isDefect(cause) ? Effect.fail(malformed(unreadable)) : Effect.failCause(cause)
         ),
-        Effect.map((parts) => streamed(parts, request)),
+        Effect.map((parts) => toStreamParts(parts, request)),
         setUp(settings),
         Effect.catchIf(AiError.isAiError, recovered)
       )

@@ -51,8 +51,8 @@ export * as Embeddings from "./embedding/Embeddings.js"
 export * as LanguageModelClient from "./LanguageModelClient.js"
 
 /**
- * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every
- * client, so that the same failure has the same class whoever served it.
+ * Classifies failed exchanges with a provider: status, headers and body in, a typed error out. All clients share it, so
+ * that the same failure has the same class for every provider.
  *
  * @since 0.1.0
  */
