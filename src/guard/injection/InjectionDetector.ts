@@ -16,6 +16,7 @@ import * as InjectionPayload from "./InjectionPayload.js"
 import * as InjectionRules from "./InjectionRules.js"
 import * as InjectionSearch from "./InjectionSearch.js"
 import * as InjectionText from "./InjectionText.js"
+import * as InjectionWords from "./InjectionWords.js"
 import * as RecordText from "./RecordText.js"
 
 /**
@@ -171,7 +172,7 @@ function* scan(
     const { end, start } = foldedPlace(folded, record.text, from, to)
     return RecordText.placeOf(record, source, start, end)
   }
-  const words = yield* InjectionText.wordsInSteps(folded, lexicon())
+  const words = yield* InjectionWords.wordsInSteps(folded, lexicon())
   yield
   const isOn = ({ category, id }: { readonly category: string; readonly id: string }): boolean =>
     !off.has(id) && !off.has(category)

@@ -5,7 +5,7 @@
  * @since 0.1.0
  * @private
  */
-import { Lexicon } from "./InjectionText.js"
+import { Lexicon } from "./InjectionWords.js"
 
 const meanings = {
   /** To set something aside; `overrideLast` where the verb may stand at the end of the sentence. */

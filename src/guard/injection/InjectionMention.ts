@@ -6,6 +6,7 @@
  */
 import { bits, lexicon } from "./InjectionLexicon.js"
 import * as InjectionText from "./InjectionText.js"
+import * as InjectionWords from "./InjectionWords.js"
 
 const opening = "\"'`“‘«„「『‹”’"
 const closing: { readonly [open: string]: string } = {
@@ -67,7 +68,7 @@ export const damped = (text: string, start: number, end: number): number => {
     )
   let isAbout = false
   let isAttack = false
-  for (const { mask } of InjectionText.words(InjectionText.fold(around), lexicon())) {
+  for (const { mask } of InjectionWords.words(InjectionText.fold(around), lexicon())) {
     if ((mask & bits.about) !== 0) isAbout = true
     if ((mask & bits.attack) !== 0) isAttack = true
   }

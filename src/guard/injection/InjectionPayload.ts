@@ -7,7 +7,8 @@
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import { bits } from "./InjectionLexicon.js"
-import type { Folded, Lexicon, Word } from "./InjectionText.js"
+import type { Folded } from "./InjectionText.js"
+import type { Lexicon, Word } from "./InjectionWords.js"
 
 /** Text that was made from a part of another, whose places are all that part. */
 export interface Payload {

@@ -10,6 +10,7 @@ import type { Meaning } from "./InjectionLexicon.js"
 import { bits } from "./InjectionLexicon.js"
 import type * as InjectionRules from "./InjectionRules.js"
 import * as InjectionText from "./InjectionText.js"
+import type * as InjectionWords from "./InjectionWords.js"
 
 /** Further away than this nothing is looked for. */
 const furthest = 16
@@ -112,9 +113,9 @@ export interface Hit {
   readonly isDisguised: boolean
 }
 
-export type Words = ReadonlyArray<InjectionText.Word>
+export type Words = ReadonlyArray<InjectionWords.Word>
 
-const isNear = (word: InjectionText.Word, other: InjectionText.Word | undefined, most: number): boolean =>
+const isNear = (word: InjectionWords.Word, other: InjectionWords.Word | undefined, most: number): boolean =>
   other !== undefined && other.sentence === word.sentence && Math.abs(other.index - word.index) <= most
 
 /** Everything that is meant near a word. */
@@ -140,7 +141,7 @@ const sentenceAt = (one: SentenceRule, words: Words, at: number, text: string): 
   let open = one.with
   let { end, isDisguised, start } = word
   let isWeak = false
-  const look = (other: InjectionText.Word): void => {
+  const look = (other: InjectionWords.Word): void => {
     if ((other.mask & one.weakenedBy) !== 0) isWeak = true
     if ((other.mask & one.wanted) === 0) return
     const rest = open.filter((mask) => (mask & other.mask) === 0)

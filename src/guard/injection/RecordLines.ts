@@ -9,6 +9,7 @@ import * as Stepwise from "../../internal/fiber/Stepwise.js"
 import type * as Steps from "../pipeline/Steps.js"
 import { bits, lexicon } from "./InjectionLexicon.js"
 import * as InjectionText from "./InjectionText.js"
+import * as InjectionWords from "./InjectionWords.js"
 
 /** A piece of a text and what is read instead of it. */
 export interface Edit {
@@ -41,7 +42,7 @@ const shortestOrder = 5
  */
 export const isInstructive = (text: string): boolean =>
   text.length >= shortestOrder &&
-  InjectionText.words(InjectionText.fold(text), lexicon()).some(({ mask }) => (mask & instructive) !== 0)
+  InjectionWords.words(InjectionText.fold(text), lexicon()).some(({ mask }) => (mask & instructive) !== 0)
 
 interface Line {
   readonly start: number
