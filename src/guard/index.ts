@@ -85,8 +85,8 @@ export * as InjectionDetector from "./injection/InjectionDetector.js"
 export * as InjectionGuard from "./injection/InjectionGuard.js"
 
 /**
- * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves
- * anything alone; what they say together is summed up by the detector.
+ * The rules of the injection detector, each with its purpose and weight. A single match proves nothing; the detector
+ * combines the weights of all matches.
  *
  * @since 0.1.0
  */
