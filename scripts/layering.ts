@@ -15,16 +15,6 @@ export type Sources = ReadonlyMap<string, string>
 /** Upper bounds, in lines but for `folder`, which counts modules, and `column`. */
 export const bars = { function: 80, make: 150, module: 400, folder: 20, column: 120 }
 
-/** What is above a bar today. The check fails when one of them grows, and when one of them can be taken off the list. */
-export interface Debt {
-  readonly functions: Readonly<Record<string, number>>
-  readonly modules: Readonly<Record<string, number>>
-  readonly cycles: ReadonlyArray<ReadonlyArray<string>>
-  readonly columns: Readonly<Record<string, number>>
-}
-
-const noDebt: Debt = { functions: {}, modules: {}, cycles: [], columns: {} }
-
 const barrels = /^(effect|@effect\/[^/]+|effect-lexigram(\/.*)?)$/
 
 const globals = new Set(["setTimeout", "setInterval", "setImmediate", "console"])
@@ -253,52 +243,21 @@ const platformProblems = (sizes: Sizes): ReadonlyArray<string> =>
       return way === undefined ? [] : [`${file}: must bundle for the browser, but loads ${way.slice(1).join(" > ")}`]
     })
 
-/** The debt of these sources: what is above the bars. */
-export const debtOf = ({ cycles, modules }: Sizes): Debt => {
-  const functions: Record<string, number> = {}
-  const long: Record<string, number> = {}
-  const columns: Record<string, number> = {}
-  for (const [file, measured] of modules) {
-    if (measured.lines > bars.module) long[file] = measured.lines
-    if (measured.wide > 0) columns[file] = measured.wide
-    for (const [name, lines] of longFunctions(measured)) functions[`${file} ${name}`] = lines
-  }
-  return { functions, modules: long, cycles, columns }
-}
-
-const compared = (
-  what: string,
-  now: Readonly<Record<string, number>>,
-  known: Readonly<Record<string, number>>
-): ReadonlyArray<string> => [
-  ...Object.entries(now)
-    .filter(([key, size]) => size > (known[key] ?? 0))
-    .map(([key, size]) => `${key}: ${what}: ${size}${known[key] === undefined ? "" : `, ${known[key]} before`}`),
-  ...Object.entries(known)
-    .filter(([key, size]) => size > (now[key] ?? 0))
-    .map(([key]) => `${key}: ${what}: smaller than the list of debts says; run npm run layering -- --update`)
+const sizeProblems = ({ cycles, folders, modules }: Sizes): ReadonlyArray<string> => [
+  ...[...folders].filter(([, count]) => count > bars.folder).map(([folder, count]) => `${folder}: ${count} modules`),
+  ...[...modules].flatMap(([file, measured]) => [
+    ...Array.from(
+      longFunctions(measured),
+      ([name, lines]) => `${file} ${name}: a function above ${bars.function} lines (make: ${bars.make}): ${lines}`
+    ),
+    ...(measured.lines > bars.module ? [`${file}: a module above ${bars.module} lines: ${measured.lines}`] : []),
+    ...(measured.wide > 0 ? [`${file}: comment lines above ${bars.column} columns: ${measured.wide}`] : [])
+  ]),
+  ...cycles.map((cycle) => `a cycle: ${cycle.join(" ")}`)
 ]
 
-const sizeProblems = (sizes: Sizes, known: Debt): ReadonlyArray<string> => {
-  const debt = debtOf(sizes)
-  const names = new Set(known.cycles.map((cycle) => cycle.join(" ")))
-  const cycles = new Set(debt.cycles.map((cycle) => cycle.join(" ")))
-  return [
-    ...[...sizes.folders]
-      .filter(([, count]) => count > bars.folder)
-      .map(([folder, count]) => `${folder}: ${count} modules`),
-    ...compared(`a function above ${bars.function} lines (make: ${bars.make})`, debt.functions, known.functions),
-    ...compared(`a module above ${bars.module} lines`, debt.modules, known.modules),
-    ...compared(`comment lines above ${bars.column} columns`, debt.columns, known.columns),
-    ...[...cycles].filter((cycle) => !names.has(cycle)).map((cycle) => `a cycle: ${cycle}`),
-    ...[...names]
-      .filter((cycle) => !cycles.has(cycle))
-      .map((cycle) => `no cycle any more: ${cycle}; run npm run layering -- --update`)
-  ]
-}
-
 /** Every problem, as `file: text` or `file:line: text`; none for sources that keep the rules. */
-export const problems = (sources: Sources, known: Debt = noDebt): ReadonlyArray<string> => {
+export const problems = (sources: Sources): ReadonlyArray<string> => {
   const found: Array<string> = []
   const byName = new Map<string, string>()
   for (const [file, text] of sources) {
@@ -338,7 +297,7 @@ export const problems = (sources: Sources, known: Debt = noDebt): ReadonlyArray<
     visit(source)
   }
   const sizes = sizesOf(sources)
-  return [...found, ...platformProblems(sizes), ...sizeProblems(sizes, known)]
+  return [...found, ...platformProblems(sizes), ...sizeProblems(sizes)]
 }
 
 /** The sources of this repository. */
@@ -350,14 +309,6 @@ export const repositorySources = (): Sources => {
       .map((file) => [file, Fs.readFileSync(Path.join(src, file), "utf8")])
   )
 }
-
-const debtFile = Path.join(root, "scripts", "layering-debt.json")
-
-/** The debt that this repository admits. */
-export const knownDebt = (): Debt => JSON.parse(Fs.readFileSync(debtFile, "utf8")) as Debt
-
-const sorted = <A>(record: Readonly<Record<string, A>>): Record<string, A> =>
-  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 const largest = (entries: Iterable<readonly [string, number]>): string => {
   const [name, size] = [...entries].sort((a, b) => b[1] - a[1])[0] ?? ["none", 0]
@@ -380,27 +331,12 @@ const print = (sizes: Sizes): void => {
     module.functions.map(({ lines, name }) => [`${file} ${name}`, lines] as const)
   )
   console.log(`largest function: ${largest(functions)}`)
-  const debt = debtOf(sizes)
-  const wide = Object.values(debt.columns).reduce((sum, count) => sum + count, 0)
-  console.log(
-    `above the bars: ${Object.keys(debt.functions).length} functions, ${Object.keys(debt.modules).length} modules, ${wide} comment lines`
-  )
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const sources = repositorySources()
   const sizes = sizesOf(sources)
-  if (process.argv.includes("--update")) {
-    const debt = debtOf(sizes)
-    const text = {
-      functions: sorted(debt.functions),
-      modules: sorted(debt.modules),
-      cycles: debt.cycles,
-      columns: sorted(debt.columns)
-    }
-    Fs.writeFileSync(debtFile, `${JSON.stringify(text, null, 2)}\n`)
-  }
-  const found = problems(sources, knownDebt())
+  const found = problems(sources)
   print(sizes)
   for (const problem of found) console.error(problem)
   if (found.length > 0) process.exitCode = 1

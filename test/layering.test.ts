@@ -1,15 +1,14 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { bars, type Debt, knownDebt, problems, repositorySources } from "../scripts/layering.js"
+import { bars, problems, repositorySources } from "../scripts/layering.js"
 import { filesBelow, floorOf, root } from "../scripts/layout.js"
 
-const check = (files: Readonly<Record<string, string>>, debt?: Debt): ReadonlyArray<string> =>
+const check = (files: Readonly<Record<string, string>>): ReadonlyArray<string> =>
   problems(
     new Map(
       Object.entries({ "domain/Ids.ts": "", "tool/definition/Tool.ts": "", "agent/AgentExecutor.ts": "", ...files })
-    ),
-    debt
+    )
   )
 
 const accepts = (files: Readonly<Record<string, string>>): void => assert.deepStrictEqual(check(files), [])
@@ -21,7 +20,7 @@ describe("layering", () => {
   it("src keeps its layers", () => {
     const sources = repositorySources()
     assert.isAbove(sources.size, 5)
-    const found = problems(sources, knownDebt())
+    const found = problems(sources)
     assert.deepStrictEqual(found, [], found.join("\n"))
   })
 
@@ -252,25 +251,5 @@ describe("layering", () => {
     const text = "x".repeat(bars.column)
     accepts({ "tool/A.ts": `export const a = "${text}"\n` })
     refuses({ "tool/A.ts": `// ${text}\n` }, `tool/A.ts: comment lines above ${bars.column} columns: 1`)
-  })
-
-  it("holds debts to their size: none grows, and none stays listed when it is paid", () => {
-    const debt = (size: number): Debt => ({
-      functions: { "tool/A.ts run": size },
-      modules: {},
-      cycles: [],
-      columns: {}
-    })
-    const long = { "tool/A.ts": body("run", 100) }
-    assert.deepStrictEqual(check(long, debt(100)), [])
-    assert.deepStrictEqual(check(long, debt(99)), [`tool/A.ts run: ${above}: 100, 99 before`])
-    const paid = `tool/A.ts run: ${above}: smaller than the list of debts says; run npm run layering -- --update`
-    assert.deepStrictEqual(check(long, debt(101)), [paid])
-    assert.deepStrictEqual(check({ "tool/A.ts": "" }, debt(100)), [paid])
-    const known: Debt = { functions: {}, modules: {}, cycles: [["tool/A.ts", "tool/B.ts"]], columns: {} }
-    assert.deepStrictEqual(check(cycle, known), [])
-    assert.deepStrictEqual(check({}, known), [
-      "no cycle any more: tool/A.ts tool/B.ts; run npm run layering -- --update"
-    ])
   })
 })
