@@ -4,9 +4,9 @@
  */
 import * as Effect from "effect/Effect"
 import { afterEach, beforeAll } from "vitest"
-import * as BuiltInStrategies from "../../src/strategy/BuiltInStrategies.js"
+import * as OnDemand from "../../src/internal/fiber/OnDemand.js"
 
 afterEach(() => new Promise<void>((resolve) => void setImmediate(resolve)))
 
-// Strategies are loaded when they are first named. Tests of virtual time count turns of fibers: to them a strategy is there.
-beforeAll(() => Effect.runPromise(Effect.forEach(Object.values(BuiltInStrategies.loaders), (loader) => loader)))
+// Strategies and other parts are loaded on first use. Tests of virtual time count turns of fibers, so nothing is loaded while they run.
+beforeAll(() => Effect.runPromise(OnDemand.loadAll))

@@ -23,5 +23,11 @@ export const make = <A>(load: () => Promise<A>): Effect.Effect<A> => {
   return effect
 }
 
-/** Loads everything that the modules loaded so far would load when it is first needed. */
-export const loadAll: Effect.Effect<void> = Effect.suspend(() => Effect.forEach(made, (one) => one, { discard: true }))
+const loadFrom = (index: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const next = made[index]
+    return next === undefined ? Effect.void : Effect.zipRight(next, loadFrom(index + 1))
+  })
+
+/** Loads everything that the modules loaded so far, and the modules that this loads, would load on first use. */
+export const loadAll: Effect.Effect<void> = loadFrom(0)
