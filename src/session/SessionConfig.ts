@@ -1,5 +1,5 @@
 /**
- * Configuration of sessions: how they are stored and for how long, from code or from the environment.
+ * Configuration of sessions, from code or from the environment: backend, lifetimes, limits and HTTP names.
  *
  * @since 0.1.0
  */
@@ -35,11 +35,11 @@ const longest = 3_155_760_000
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what the pattern refuses
 const Visible = Schema.String.pipe(Schema.pattern(/^[^\u0000-\u001f\u007f-\u009f]{1,256}$/))
-/** A token of HTTP (RFC 9110), which names of headers and cookies must be. */
+/** An HTTP token (RFC 9110), as header and cookie names must be. */
 const Token = Schema.String.pipe(Schema.pattern(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/))
 
 /**
- * Where sessions are kept.
+ * The store of sessions.
  *
  * @since 0.1.0
  * @category schemas
@@ -52,7 +52,7 @@ export const Backend = Schema.Literal("in_memory", "cache", "database")
 export type Backend = typeof Backend.Type
 
 /**
- * Who speaks next in a group that does not say it itself.
+ * The turn manager of groups that do not bring their own.
  *
  * @since 0.1.0
  * @category schemas
@@ -69,51 +69,54 @@ export type TurnStrategy = typeof TurnStrategy.Type
  * @category schemas
  */
 export const SessionConfig = Schema.Struct({
-  /** Off: nothing is kept. */
+  /** False: nothing is stored. */
   enabled: Flag,
-  /** Tells the sessions of several systems apart, in reports of health and in logs. */
+  /** Distinguishes the sessions of several systems in health checks and logs. */
   name: Visible.annotations(says("must be a name of 1 to 256 characters, all of which can be seen")),
-  /** For sessions that are created without one. */
+  /** The system prompt of sessions created without one. */
   defaultSystemPrompt: Schema.NullOr(Schema.String).annotations(says("must be a text, or null for none")),
-  /** Seconds after which a session in which nothing happens expires; 0: never. */
+  /** Seconds after which an idle session expires; 0: never. */
   sessionTtl: Schema.Number.pipe(Schema.between(0, longest)).annotations(
     says(`must be seconds, from 0 (never) to ${longest}`)
   ),
-  /** Seconds between two rounds that make idle sessions expired. */
+  /** Seconds between two rounds that expire idle sessions. */
   cleanupIntervalS: Schema.Number.pipe(Schema.between(1, longest)).annotations(
     says(`must be seconds, from 1 to ${longest}`)
   ),
-  /** On the way from the first turn to the newest one. A full session stays open and refuses turns. */
+  /**
+   * The maximum number of turns on the path from the first turn to the head. A full session stays open and rejects
+   * turns.
+   */
   maxTurnsPerSession: count,
-  /** Of one turn, in UTF-8. The answer of a run is cut to it. */
+  /** The maximum bytes of one turn in UTF-8. The answer of a run is cut to it. */
   maxTurnBytes: count,
-  /** Active and suspended ones. */
+  /** Counts active and suspended sessions. */
   maxSessionsPerUser: count,
-  /** A checkpoint after every so many turns. */
+  /** Creates a checkpoint every N turns. */
   autoCheckpointInterval: Schema.NullOr(count).annotations(
     says(`must be a whole number from 1 to ${most}, or null for none`)
   ),
-  /** The oldest go first. Those that branches and merges begin with are not counted. */
+  /** The oldest are deleted first. The checkpoints that branches and merges begin with are not counted. */
   maxCheckpointsPerSession: count,
-  /** Active and suspended ones of one session. */
+  /** Counts active and suspended branches of one session. */
   maxBranchesPerSession: count,
   maxAgentsPerGroup: count,
   /** Of groups that do not bring their own. */
   defaultTurnStrategy: TurnStrategy.annotations(says('must be "round_robin", "priority" or "llm_directed"')),
-  /** In this process, or in what `Sessions.layer` is given for the others. */
+  /** In this process, or with the layers that `Sessions.layer` is given for the others. */
   backend: Backend.annotations(says('must be "in_memory", "cache" or "database"')),
-  /** The cookie a web application keeps the session in; null: none. */
+  /** The cookie that holds the session of a web client; null: none. */
   cookieName: Schema.NullOr(Token).annotations(says("must be a name of a cookie (RFC 6265), or null for none")),
-  /** The header that names the session of a request. */
+  /** The request header that names the session. */
   headerName: Token.annotations(says("must be a name of a header (RFC 9110)")),
   /**
-   * Seconds after its last sign of life in which a process keeps what its runs were asked to itself. Then others mark
-   * it as interrupted. Longer than the clocks of the machines differ.
+   * Seconds after its last renewal for which a process keeps the open exchanges of its runs. After that, other
+   * processes mark them as interrupted. Must exceed the clock difference between machines.
    */
   exchangeLeaseS: Schema.Number.pipe(Schema.between(1, longest)).annotations(
     says(`must be seconds, from 1 to ${longest}`)
   ),
-  /** Hands what was said in a session to long-term memory when it ends. */
+  /** Passes the turns of a session to long-term memory when it ends. */
   consolidateOnClose: Flag
 }).annotations({ identifier: NAME })
 /**
@@ -156,8 +159,8 @@ export type Options = { readonly [K in keyof SessionConfig]?: SessionConfig[K] |
 const check = FlatConfig.checking(SessionConfig, defaults)
 
 /**
- * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined`
- * keeps its default.
+ * The defaults with some fields replaced, or an error that lists every invalid field and its bounds. A field that is
+ * `undefined` keeps its default.
  *
  * @since 0.1.0
  * @category constructors
@@ -173,7 +176,7 @@ export const make = (options?: Options | undefined): Either.Either<SessionConfig
   )
 
 /**
- * What of a configuration is not right for an environment. `error`: it must not go there like this.
+ * A finding about a configuration in an environment. `error`: do not deploy it there.
  *
  * @since 0.1.0
  * @category models
@@ -185,8 +188,8 @@ export interface ConfigIssue {
 }
 
 /**
- * Looks at a configuration with the eyes of who runs it: in production sessions that live in the process are lost when
- * it ends.
+ * Checks a configuration for an environment: in production, for example, sessions in process memory are lost when the
+ * process ends.
  *
  * @since 0.1.0
  * @category accessors
@@ -212,7 +215,7 @@ const flag = (field: string) => Config.boolean(variableOf(field))
 const number = (field: string) => Config.number(variableOf(field))
 const text = (field: string) => Config.map(Config.string(variableOf(field)), (text) => text.trim())
 const word = (field: string) => Config.map(text(field), (text) => text.toLowerCase())
-/** `none` for none. */
+/** `none` reads as none. */
 const orNone = <A>(value: Config.Config<A>, field: string): Config.Config<A | null> =>
   Config.orElse(
     Config.validate(word(field), { message: "is a value", validation: (text) => text === "none" || text === "" }).pipe(
@@ -243,9 +246,9 @@ const fields = {
 } satisfies { [K in keyof SessionConfig]: Config.Config<unknown> }
 
 /**
- * The configuration from variables such as `LEX_AI_SESSION__SESSION_TTL`; what is unset keeps its default, `none`
- * switches off `DEFAULT_SYSTEM_PROMPT`, `AUTO_CHECKPOINT_INTERVAL` and `COOKIE_NAME`. A value that cannot be read or is
- * out of bounds is a `ConfigError` that names its variable.
+ * Reads the configuration from variables such as `LEX_AI_SESSION__SESSION_TTL`. Unset variables keep their defaults;
+ * `none` switches off `DEFAULT_SYSTEM_PROMPT`, `AUTO_CHECKPOINT_INTERVAL` and `COOKIE_NAME`. A value that cannot be
+ * read or is out of bounds fails with a `ConfigError` that names its variable.
  *
  * @since 0.1.0
  * @category constructors

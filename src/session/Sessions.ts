@@ -28,9 +28,9 @@ import * as SessionCleanup from "./upkeep/SessionCleanup.js"
  * @category models
  */
 export interface Service {
-  /** `GroupSession.fromConfig` and `SessionMiddleware` take theirs from it. */
+  /** `GroupSession.fromConfig` and `SessionMiddleware` read it from here. */
   readonly config: SessionConfig.SessionConfig
-  /** One part, under the name of the configuration. */
+  /** One part, named as in the configuration. */
   readonly health: Effect.Effect<Health.Report>
 }
 
@@ -43,19 +43,19 @@ export class Sessions extends Context.Tag("effect-lexigram/session/Sessions")<Se
 type Of<Out> = Layer.Layer<Out, any, any>
 
 /**
- * What the configuration works with.
+ * The layers that the configuration needs.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Collaborators {
-  /** Where sessions are kept, in place of what `backend` names; needed for `database`. */
+  /** The session store, in place of the one `backend` names; required for `database`. */
   readonly store?: Of<SessionStore.SessionStore> | undefined
-  /** Where sessions are kept with `backend: "cache"`. */
+  /** The key-value store of `backend: "cache"`. */
   readonly keyValue?: Of<KeyValueStore.KeyValueStore> | undefined
   /**
-   * Remembers every turn, and is consolidated when a session ends: `DefaultMemory.layer()` is both. Not needed for runs
-   * of agents that have the same memory; a turn that both hand over is remembered once. Default none.
+   * Receives every turn and is consolidated when a session ends; `DefaultMemory.layer()` provides both services. Runs
+   * of agents with the same memory do not need it; a turn that both pass on is remembered once. Default none.
    */
   readonly memory?: Of<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> | undefined
 }
@@ -66,13 +66,13 @@ export interface Collaborators {
  */
 export interface Settings {
   /**
-   * Whether idle sessions are made expired by themselves, every `cleanupIntervalS`; `SessionCleanup.runOnce` does it
-   * always. Default true.
+   * Whether idle sessions expire automatically, every `cleanupIntervalS`. `SessionCleanup.runOnce` works either way.
+   * Default true.
    */
   readonly cleanup?: boolean | undefined
   /**
-   * Where this runs. What `SessionConfig.validateForEnvironment` calls an error fails the layer, as sessions in the
-   * memory of the process do in `production`. Default: nothing is looked at.
+   * The environment to check the configuration for. An `error` of `SessionConfig.validateForEnvironment` fails the
+   * layer, such as sessions in process memory in `production`. Default: no check.
    */
   readonly environment?: "production" | "development" | "test" | undefined
 }
@@ -80,7 +80,7 @@ export interface Settings {
 type Given<L> = Extract<L[keyof L], Of<any>>
 
 /**
- * What these collaborators fail with.
+ * The failures of these layers.
  *
  * @since 0.1.0
  * @category models
@@ -88,20 +88,20 @@ type Given<L> = Extract<L[keyof L], Of<any>>
 export type ErrorOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Error<Given<L>>
 
 /**
- * What these collaborators require.
+ * The requirements of these layers.
  *
  * @since 0.1.0
  * @category models
  */
 export type ContextOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Context<Given<L>>
 
-/** A name that is misspelt would be passed over in silence. */
+/** A misspelled name would be ignored silently. */
 type NothingElse<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Collaborators | keyof Settings | Known>]: never
 }
 
 /**
- * What a layer of sessions provides.
+ * The services of a session layer.
  *
  * @since 0.1.0
  * @category models
@@ -127,7 +127,7 @@ const missing = (message: string, hint: string): Of<SessionStore.SessionStore> =
     new SessionConfigurationError({ message: `Sessions cannot be built: ${message}`, hint })
   )
 
-/** Never another backend than the one that was named. */
+/** Never substitutes another backend for the named one. */
 const storeOf = ({ backend }: SessionConfig.SessionConfig, given: Collaborators): Of<SessionStore.SessionStore> => {
   if (given.store !== undefined) return given.store
   switch (backend) {
@@ -192,7 +192,7 @@ const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given:
   Layer.unwrapEffect(
     Effect.flatMap(config, (config) => {
       if (!config.enabled) return Effect.succeed(noop(config))
-      // Whoever gives a store knows where it keeps what.
+      // A store that the caller provides needs no check of its backend.
       const issue = given.store === undefined ? refused(config, given) : undefined
       return issue === undefined
         ? Effect.succeed(enabled(config, given))
@@ -204,7 +204,7 @@ const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given:
   )
 
 /**
- * The defaults of `SessionConfig` with some fields replaced.
+ * Builds the layer from the defaults of `SessionConfig` with some fields replaced.
  *
  * @since 0.1.0
  * @category layers
@@ -230,7 +230,7 @@ export const layer = <
   )
 
 /**
- * Configured from the environment (`LEX_AI_SESSION__*`).
+ * Builds the layer from the environment (`LEX_AI_SESSION__*`).
  *
  * @since 0.1.0
  * @category layers
@@ -241,7 +241,7 @@ export const layerConfig = <const L extends Collaborators & Settings = {}>(
   compose(SessionConfig.config, options ?? {})
 
 /**
- * Nothing is kept.
+ * Stores nothing.
  *
  * @since 0.1.0
  * @category layers
@@ -249,7 +249,7 @@ export const layerConfig = <const L extends Collaborators & Settings = {}>(
 export const layerNoop: Layer.Layer<Out> = noop({ ...SessionConfig.defaults, enabled: false })
 
 /**
- * How sessions are.
+ * Reports the health of the session store.
  *
  * @since 0.1.0
  * @category accessors

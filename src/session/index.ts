@@ -21,7 +21,7 @@ export * as BranchManager from "./branch/BranchManager.js"
 export * as BranchTree from "./branch/BranchTree.js"
 
 /**
- * Shows the newest turns of a session as they were said, and a summary of what was said before (`HistoryCompactor`).
+ * Shows the newest turns of a session verbatim, after a summary of the earlier ones (`HistoryCompactor`).
  *
  * @since 0.1.0
  */
@@ -102,16 +102,16 @@ export * as HumanParticipant from "./group/HumanParticipant.js"
 export * as InMemorySessionStore from "./turn/InMemorySessionStore.js"
 
 /**
- * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
- * there is one for.
+ * Stores sessions in a `KeyValueStore` of `@effect/platform`: in files, in browser storage, or in any other
+ * implementation.
  *
  * @since 0.1.0
  */
 export * as KeyValueSessionStore from "./keyvalue/KeyValueSessionStore.js"
 
 /**
- * Strategies for merging a branch into another session of its tree: which turns it takes over, and how the small states
- * are combined.
+ * Strategies for merging a branch into another session of its tree: which turns to copy, and how to combine the small
+ * states.
  *
  * @since 0.1.0
  */
@@ -119,7 +119,7 @@ export * as MergeStrategy from "./branch/MergeStrategy.js"
 
 /**
  * Lets a model resolve the conflicts of a merge. The model sees the versions as numbered data, and can only choose one
- * of them or give a value in their place.
+ * of them or give a replacement.
  *
  * @since 0.1.0
  */
@@ -148,7 +148,7 @@ export * as PriorityTurnManager from "./group/PriorityTurnManager.js"
 export * as PrunedSessionHistory from "./history/PrunedSessionHistory.js"
 
 /**
- * Keeps the newest turns, whatever the query.
+ * Keeps the newest turns and ignores the query.
  *
  * @since 0.1.0
  */
@@ -201,7 +201,7 @@ export * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
 export * as SessionCleanup from "./upkeep/SessionCleanup.js"
 
 /**
- * Configuration of sessions: how they are stored and for how long, from code or from the environment.
+ * Configuration of sessions, from code or from the environment: backend, lifetimes, limits and HTTP names.
  *
  * @since 0.1.0
  */
@@ -287,8 +287,7 @@ export * as SessionStateMachine from "./manager/SessionStateMachine.js"
 export * as SessionStore from "./turn/SessionStore.js"
 
 /**
- * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is
- * consolidated.
+ * Failures of the work that follows a session write: adding turns to memory, flushing it, and consolidating it.
  *
  * @since 0.1.0
  */
@@ -324,7 +323,7 @@ export * as TopicTurnManager from "./group/TopicTurnManager.js"
 export * as TurnManager from "./group/TurnManager.js"
 
 /**
- * Shows the newest turns of a session as they were said.
+ * Shows the newest turns of a session verbatim.
  *
  * @since 0.1.0
  */

@@ -50,12 +50,12 @@ import * as SessionMerge from "./SessionMerge.js"
  * @category models
  */
 export interface ForkOptions extends Access {
-  /** Without it a new id is made. */
+  /** Default: a new id. */
   readonly id?: SessionId | undefined
   readonly branchName?: string | undefined
-  /** Begins at this checkpoint of the session, not at its newest turn. */
+  /** Forks at this checkpoint of the session instead of at its head. */
   readonly fromCheckpoint?: CheckpointId | undefined
-  /** In place of the metadata of the session. */
+  /** Replaces the metadata of the session. */
   readonly metadata?: { readonly [key: string]: unknown } | undefined
 }
 
@@ -64,11 +64,11 @@ export interface ForkOptions extends Access {
  * @category models
  */
 export interface BranchesOptions extends Access {
-  /** Only branches of these statuses; default all. */
+  /** Returns only branches with these statuses; default all. */
   readonly statuses?: ReadonlyArray<SessionStatus> | undefined
-  /** At most so many; default 100. */
+  /** The maximum number of branches; default 100. */
   readonly limit?: number | undefined
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: SessionStore.Cursor | undefined
 }
 
@@ -77,7 +77,7 @@ export interface BranchesOptions extends Access {
  * @category models
  */
 export interface TreeOptions extends Access {
-  /** At most so many sessions, the newest; default 1,000. */
+  /** The maximum number of sessions, newest first; default 1,000. */
   readonly maxSessions?: number | undefined
 }
 
@@ -95,13 +95,15 @@ export interface MergeOptions<E = never, R = never> extends Access {
  * @category models
  */
 export interface Merged {
-  /** As it is now. */
+  /** The session after the merge. */
   readonly session: Session
-  /** Of the kind `merge`: with both parents, and the state of the branch that the next merge of the two begins with. */
+  /**
+   * A checkpoint of kind `merge`, with both parents and the branch state from which the next merge of the two starts.
+   */
   readonly checkpoint?: SessionCheckpoint | undefined
-  /** The turns that were taken over, as the session has them now. */
+  /** The copied turns, as they are stored in the session. */
   readonly turns: ReadonlyArray<SessionTurn>
-  /** What both had changed, and what became of it. */
+  /** What both sides had changed, and how each conflict was resolved. */
   readonly conflicts: ReadonlyArray<MergeStrategy.Resolved>
   /** `false`: the branch had nothing new, and nothing was written. */
   readonly isNew: boolean
@@ -113,13 +115,13 @@ export interface Merged {
  */
 export interface Service {
   /**
-   * A new active session of the same user that goes on where the session stands, or stood at a checkpoint: with its
-   * turns, which are shared, and with its small state, which is its own from then on. Sessions of every status can be
-   * forked: that is how a closed or expired one is gone on with. Costs the same whatever the length of the
-   * conversation. The id of a branch that this session has already gives that one as it is; any other id that is taken
-   * fails with `SessionNotFoundError`. `SessionCapacityError` when the session has as many active and suspended
-   * branches as allowed, or the user as many such sessions, or the branch would begin with turns of more than 256
-   * sessions. A checkpoint of another session fails with `CheckpointNotFoundError`.
+   * Creates an active session of the same user that continues from the head or a checkpoint of the session. It shares
+   * the earlier turns and owns its copy of the small state. Sessions in any status can be forked, so a closed or
+   * expired conversation can continue this way. The cost does not depend on the length of the conversation. If the id
+   * already belongs to a branch of this session, that branch is returned; any other id in use fails with
+   * `SessionNotFoundError`. Fails with `SessionCapacityError` when the session has the maximum number of active and
+   * suspended branches, when the user has the maximum number of such sessions, or when the branch would begin with
+   * turns of more than 256 sessions. A checkpoint of another session fails with `CheckpointNotFoundError`.
    */
   readonly fork: (
     id: SessionId,
@@ -128,23 +130,23 @@ export interface Service {
     Session,
     SessionNotFoundError | CheckpointNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError
   >
-  /** The sessions that were forked from this one, the newest first, by pages. None: empty. */
+  /** The sessions forked from this one, newest first, page by page; empty if there are none. */
   readonly branches: (
     id: SessionId,
     options?: BranchesOptions
   ) => Effect.Effect<Page, SessionNotFoundError | SessionStorageError>
-  /** All sessions that have their beginning in the same first session, this one among them. */
+  /** All sessions that descend from the same first session, including this one. */
   readonly tree: (
     id: SessionId,
     options?: TreeOptions
   ) => Effect.Effect<BranchTree.BranchTree, SessionNotFoundError | SessionStorageError>
   /**
-   * Takes over into a session what is new in another one of its tree: its branch, a sibling, or the session it was
-   * forked from. Turns are copied behind the newest one, in their order, with `origin` saying what they are copies of;
-   * those that the session has on its way already, be it as copies, are not taken again. All is written in one step,
-   * and the branch stays as it is. Costs as much as the two have grown apart. Merging again takes over only what was
-   * added since; with nothing new, nothing is written. `SessionMergeError` says why two sessions cannot be merged; a
-   * suspended, closed, expired or full session refuses as `addTurn` does.
+   * Merges another session of the tree into this one: its branch, a sibling, or the session it was forked from. New
+   * turns are copied after the head in their order, and `origin` names the turn each one copies; turns that already are
+   * on the session's path, including copies, are not copied again. Everything is written in one step, and the branch
+   * does not change. The cost depends on how far the two have diverged. A repeated merge copies only what was added
+   * since; without anything new, nothing is written. `SessionMergeError` says why two sessions cannot be merged; a
+   * suspended, closed, expired or full session is rejected as in `addTurn`.
    */
   readonly merge: <E = never, R = never>(
     into: SessionId,
@@ -163,9 +165,9 @@ export interface Service {
     R
   >
   /**
-   * What leads from one checkpoint to another, of one session or of two of a tree: the small state, the turns that the
-   * other one has behind the last common turn, whole, and references to those it has not. `SessionMergeError`
-   * (`unrelated`) when they are of two trees.
+   * The difference between two checkpoints, of one session or of two sessions of a tree: the small state, the turns
+   * that the second one has after the last common turn, and references to the turns it lacks. Fails with
+   * `SessionMergeError` (`unrelated`) when they belong to different trees.
    */
   readonly diff: (
     from: CheckpointId,
@@ -185,21 +187,24 @@ export class BranchManager extends Context.Tag("effect-lexigram/session/BranchMa
  * @category models
  */
 export interface Options {
-  /** Active and suspended branches of one session, not counting theirs; default 10. */
+  /**
+   * The maximum number of active and suspended branches of one session, not counting their own branches; default 10.
+   */
   readonly maxBranchesPerSession?: number | undefined
   /**
-   * Active and suspended sessions of one user, branches among them; default 100. Sessions of nobody are not counted.
+   * The maximum number of active and suspended sessions of one user, including branches; default 100. Sessions without
+   * an owner are not counted.
    */
   readonly maxSessionsPerUser?: number | undefined
-  /** Turns on the way to the head of a session, beyond which a merge is refused; default 1000. */
+  /** The maximum number of turns on the path to the head; a merge beyond it is rejected. Default 1000. */
   readonly maxTurnsPerSession?: number | undefined
-  /** A session in which nothing happened for so long takes nothing over; 0: never. Default 24 hours. */
+  /** A session idle for this long rejects merges; 0: never. Default 24 hours. */
   readonly sessionTtl?: Duration.DurationInput | undefined
 }
 
 const pageSize = 100
 
-/** Infinity is no limit. */
+/** Infinity means no limit. */
 const limitOf = (given: number | undefined, otherwise: number): number | undefined => {
   const count = Count.count(given, otherwise, 0)
   return Number.isFinite(count) ? count : undefined
@@ -328,8 +333,8 @@ const ephemeral = (id: SessionId, fields: Partial<Session>): Effect.Effect<Sessi
   Effect.map(Clock.currentTimeMillis, (at) => ({ ...begin(id, { at }), ...fields }))
 
 /**
- * Keeps nothing, as `SessionManager.layerNoop`: every fork is an active session without turns, no session has branches,
- * a merge finds nothing new, and there are no checkpoints.
+ * Stores nothing, as `SessionManager.layerNoop`: every fork is an active session without turns, no session has
+ * branches, a merge finds nothing new, and there are no checkpoints.
  *
  * @since 0.1.0
  * @category layers

@@ -14,13 +14,13 @@ import type { Session, SessionStatus, TurnRef } from "../turn/Session.js"
 export interface BranchNode {
   readonly sessionId: SessionId
   readonly branchName?: string | undefined
-  /** Absent: the session was deleted, or is not among those that were read; what descends from it still hangs on it. */
+  /** Absent: the session was deleted or not read; its descendants still hang on this node. */
   readonly status?: SessionStatus | undefined
-  /** Turns on the way to its head. */
+  /** The number of turns on the path to its head. */
   readonly depth: number
-  /** The turn it begins behind, and how many turns lie on the way to that one; absent where it begins with none. */
+  /** The turn it was forked at, and the depth of that turn; absent if it was forked before any turn. */
   readonly fork?: { readonly turn: TurnRef; readonly depth: number } | undefined
-  /** Its branches, the oldest first. */
+  /** Its branches, oldest first. */
   readonly children: ReadonlyArray<BranchNode>
 }
 
@@ -32,7 +32,7 @@ export interface BranchTree {
   /** The session that was asked for. */
   readonly sessionId: SessionId
   readonly root: BranchNode
-  /** `false`: there are more sessions than were read; the oldest ones are missing. */
+  /** `false`: the tree has more sessions than were read; the oldest ones are missing. */
   readonly isComplete: boolean
 }
 
@@ -57,8 +57,8 @@ const planted = (session: Session): Growing => {
 const missing = (sessionId: SessionId): Growing => ({ sessionId, depth: 0, children: [] })
 
 /**
- * From the sessions of one tree, in any order. A session whose parent is not among them hangs on a node without status,
- * and that one on the root.
+ * Builds the tree from its sessions, in any order. A session whose parent is missing hangs on a node without a status,
+ * which hangs on the root.
  *
  * @since 0.1.0
  * @category constructors
@@ -103,7 +103,7 @@ const label = (node: BranchNode, asked: SessionId): string => {
 }
 
 /**
- * One line a session, branches below what they were forked from; a star marks the session that was asked for. Control
+ * Renders one line per session, with branches below their parent; a star marks the session that was asked for. Control
  * and invisible characters of names are shown as code points.
  *
  * @since 0.1.0

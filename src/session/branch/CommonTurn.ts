@@ -10,29 +10,29 @@ import type { Cut, Session, SessionState, SessionTurn, TurnRef } from "../turn/S
 import { SessionStorageError } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
 
-/** The last turn on the way that a session wrote. */
+/** The last turn on the path that a session wrote. */
 interface End extends TurnRef {
   readonly depth: number
-  /** What that session had left behind by then. */
+  /** The cuts of that session at that point. */
   readonly cuts: ReadonlyArray<Cut>
 }
 
 /**
- * From the first turn to a head, by the sessions that wrote it.
+ * From the first turn to a head, by the sessions that wrote the turns.
  *
  * @category models
  */
 export type Way = ReadonlyArray<End>
 
 /**
- * A turn on the way both have; `undefined` where there is none.
+ * A turn on both paths; `undefined` if there is none.
  *
  * @category models
  */
 export type Common = { readonly turn: TurnRef; readonly depth: number } | undefined
 
 /**
- * The way to the head of a state of the session.
+ * The path to the head of a session state.
  *
  * @category constructors
  */
@@ -55,7 +55,7 @@ const lost = new SessionStorageError({
   hint: "The session was deleted in between, or the store has lost some of its turns"
 })
 
-/** Turn by turn towards the first one. */
+/** Follows the parents turn by turn. */
 const walker = (store: SessionStore.Service, from: TurnRef) => {
   let page: ReadonlyArray<SessionTurn> = []
   let at = -1
@@ -96,8 +96,8 @@ const meet = (
   })
 
 /**
- * The last turn that lies on both ways. Known from the sessions that wrote them, without a look at the turns, unless
- * they part within one session that was taken back in between.
+ * The last turn on both paths. The sessions that wrote the turns determine it without reading turns, unless the paths
+ * diverge within one session that was restored in between.
  *
  * @category getters
  */
@@ -123,7 +123,7 @@ export const common = (
 }
 
 /**
- * The turns behind a depth on the way to the head, oldest first, read by pages.
+ * The turns deeper than a given depth on the path to the head, oldest first, page by page.
  *
  * @category getters
  */

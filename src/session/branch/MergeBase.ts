@@ -13,13 +13,13 @@ import type { SessionStorageError } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
 import * as CommonTurn from "./CommonTurn.js"
 
-/** How a session has come to where it stands: what it left behind, and the checkpoint it stands on. */
+/** How a session reached its current state: its cuts, and the checkpoint it is on. */
 interface Course {
   readonly cuts: ReadonlyArray<Cut>
   readonly checkpointId: CheckpointId | undefined
 }
 
-/** A session as it stood at a time. */
+/** A session at a point in time. */
 interface Point {
   readonly at: number
   readonly state: SessionState
@@ -28,13 +28,13 @@ interface Point {
 
 interface Base {
   readonly state: SessionState
-  /** When a session stood there. */
+  /** When the session was in this state. */
   readonly at: number
 }
 
 type Read<A> = Effect.Effect<A, SessionStorageError>
 
-/** So many checkpoints are looked at, one behind the other; beyond them nothing is known. */
+/** The maximum number of checkpoints followed in a row; beyond it, no base is found. */
 const maxSteps = 256
 const pageSize = 50
 
@@ -43,7 +43,7 @@ const courseOf = ({ checkpointId, cuts }: Session): Course => ({ cuts, checkpoin
 const newer = (one: Base | undefined, other: Base | undefined): Base | undefined =>
   one === undefined || (other !== undefined && other.at > one.at) ? other : one
 
-/** Whether what was kept at that time (under that id) is still behind a session on this course. */
+/** Whether the state stored at that time (under that id) still belongs to the session's history on this course. */
 const stood = (store: SessionStore.Service, course: Course, at: number, id: CheckpointId | undefined): Read<boolean> =>
   Effect.gen(function* () {
     let { checkpointId, cuts } = course
@@ -59,7 +59,7 @@ const stood = (store: SessionStore.Service, course: Course, at: number, id: Chec
     return false
   })
 
-/** The newest state that a session at that point and the same session on this course have in common. */
+/** The newest state that the session at that point and the same session on this course have in common. */
 const meet = (store: SessionStore.Service, point: Point, course: Course): Read<Base | undefined> =>
   Effect.gen(function* () {
     if (yield* stood(store, course, point.at, undefined)) return { state: point.state, at: point.at }
@@ -69,14 +69,14 @@ const meet = (store: SessionStore.Service, point: Point, course: Course): Read<B
       if (Option.isNone(found)) return undefined
       const { createdAt: at, id, kind, parentCheckpointId, state } = found.value
       if (at <= point.at && (yield* stood(store, point.course, at, id))) return { state, at }
-      // What stands before it was another session.
+      // Any checkpoint before it belongs to another session.
       if (kind === "fork") return undefined
       checkpointId = parentCheckpointId
     }
     return undefined
   })
 
-/** What the newest merge of one into the other that both still stand on left them in common. */
+/** The common state left by the newest merge of one into the other that is still in the history of both. */
 const ofMerge = (
   store: SessionStore.Service,
   into: Session,
@@ -109,7 +109,7 @@ const ofMerge = (
     }
   })
 
-/** A session, and those it was forked from, each with the branch that leads there. */
+/** A session and its ancestors, each with the branch that leads from it. */
 class Descent {
   readonly through = new Map<SessionId, Session | undefined>()
   private top: Session | undefined
@@ -132,7 +132,7 @@ class Descent {
   }
 }
 
-/** The session both come from, or one of them, and the branches by which they left it. */
+/** The nearest common ancestor, which may be one of the two, and the branches by which each left it. */
 const parting = (store: SessionStore.Service, one: Session, other: Session) =>
   Effect.gen(function* () {
     const [a, b] = [new Descent(one), new Descent(other)]
@@ -172,8 +172,8 @@ const ofFork = (store: SessionStore.Service, one: Session, other: Session): Read
   })
 
 /**
- * The state is left out when nothing that is kept says what it was; `at` is the time of the newest merge of the two,
- * whether it still stands or not.
+ * The state is absent when nothing stored tells it; `at` is the time of the newest merge of the two, whether or not it
+ * is still in their history.
  *
  * @category getters
  */

@@ -1,6 +1,6 @@
 /**
- * Strategies for merging a branch into another session of its tree: which turns it takes over, and how the small states
- * are combined.
+ * Strategies for merging a branch into another session of its tree: which turns to copy, and how to combine the small
+ * states.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import { SessionMergeError } from "../turn/SessionError.js"
 import * as StateValues from "../turn/StateValues.js"
 
 /**
- * What of the small state can be merged.
+ * The mergeable part of the small state.
  *
  * @since 0.1.0
  * @category models
@@ -21,39 +21,36 @@ export interface Mergeable
   extends Pick<SessionState, "variables" | "metadata" | "activeTools" | "activeSkills" | "systemPrompt"> {}
 
 /**
- * What a strategy decides on.
+ * The input of a strategy.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Merging {
-  /** The session that takes over, as it is. */
+  /** The session to merge into, as it is. */
   readonly into: Session
-  /** The branch, which stays as it is. */
+  /** The branch; a merge does not change it. */
   readonly from: Session
-  /**
-   * The newest state that both have in common. Empty when it is not kept any more: then all that is there counts as
-   * added.
-   */
+  /** The newest common state. Empty when it is no longer stored: then everything counts as added. */
   readonly base: Mergeable
-  /** Turns of the branch that the session has not, oldest first. */
+  /** Turns of the branch that the session lacks, oldest first. */
   readonly turns: ReadonlyArray<SessionTurn>
   /**
-   * Turns of the branch behind the last common one that the session has already, taken over before or because they came
-   * from it.
+   * Turns of the branch after the last common one that the session already has, because an earlier merge copied them in
+   * either direction.
    */
   readonly known: ReadonlyArray<SessionTurn>
 }
 
 /**
- * Something that both sessions changed since the base, and not to the same. None: it is not there.
+ * A value that both sessions changed differently since the base. None: the value is absent.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Conflict {
   readonly field: "variables" | "metadata" | "systemPrompt"
-  /** Of the variable or of the metadata; for the system prompt `systemPrompt`. */
+  /** The key of the variable or the metadata; `systemPrompt` for the system prompt. */
   readonly key: string
   readonly base: Option.Option<unknown>
   readonly ours: Option.Option<unknown>
@@ -65,22 +62,22 @@ export interface Conflict {
  * @category models
  */
 export interface Resolved extends Conflict {
-  /** What it is from now on; none: removed. */
+  /** The new value; none: removed. */
   readonly resolved: Option.Option<unknown>
 }
 
 /**
- * What the session takes over.
+ * What the session takes from the branch.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Plan {
-  /** Some of those offered. They are taken in the order of the branch, each once. */
+  /** Some of the offered turns. They are copied in the order of the branch, each once. */
   readonly turns: ReadonlyArray<SessionTurn>
   /**
-   * The small state as it shall be. A field that is left out stays as it is, and what the branch changed there is still
-   * open at the next merge; one that is given counts as settled.
+   * The new small state. An omitted field stays as it is, and the branch's changes to it are offered again at the next
+   * merge; a given field counts as settled.
    */
   readonly state?:
     | {
@@ -95,19 +92,20 @@ export interface Plan {
 }
 
 /**
- * It may be asked again when somebody else changed the session while it decided; nothing is written before it has.
+ * It may be called again when another writer changes the session while it decides; nothing is written before it
+ * returns.
  *
  * @since 0.1.0
  * @category models
  */
 export interface MergeStrategy<out E = never, out R = never> {
-  /** Is kept with each merge. */
+  /** Stored with each merge. */
   readonly name: string
   readonly merge: (merging: Merging) => Effect.Effect<Plan, SessionMergeError | E, R>
 }
 
 /**
- * A strategy of one's own.
+ * Makes a custom strategy.
  *
  * @since 0.1.0
  * @category constructors
@@ -133,9 +131,9 @@ const namesOf = ({ base, from, into }: Merging) => ({
 })
 
 /**
- * All turns of the branch behind those of the session. Variables that the branch changed, added or removed since the
- * two were the same win over the session's; so do the tools and skills it added or removed. Metadata and system prompt
- * stay the session's.
+ * Appends all turns of the branch. Variables that the branch changed, added or removed since the last common state
+ * override the session's, and so do the tools and skills it added or removed. Metadata and system prompt stay the
+ * session's.
  *
  * @since 0.1.0
  * @category constructors
@@ -163,9 +161,7 @@ const refused = (
 ): SessionMergeError =>
   new SessionMergeError({ message, hint, sessionId: into.id, branchSessionId: from.id, reason, variables })
 
-/**
- * Turns of a call and its results, as far as they are turns of their own: none of them makes sense without the others.
- */
+/** Turns of a tool call and its results, where these are turns of their own: they are copied together. */
 const groupsOf = (turns: ReadonlyArray<SessionTurn>): ReadonlyMap<SessionTurn, ReadonlyArray<SessionTurn>> => {
   const groups = new Map<SessionTurn, Array<SessionTurn>>()
   let group: Array<SessionTurn> | undefined
@@ -179,10 +175,10 @@ const groupsOf = (turns: ReadonlyArray<SessionTurn>): ReadonlyMap<SessionTurn, R
 }
 
 /**
- * The named turns of the branch, and nothing of its state. A turn is named by its id, or by its reference where several
- * sessions that the branch comes from wrote one of that id. A turn of the role `tool` and the turn whose calls it
- * answers belong together: with one of them the others come. Turns that the session has already are passed over; one
- * that the branch has not, behind what both have in common, fails with `SessionMergeError` (`unknown_turn`).
+ * Copies the named turns of the branch and nothing of its state. A turn is named by its id, or by its reference when
+ * several ancestors of the branch wrote a turn with that id. A turn with the role `tool` and the turn whose calls it
+ * answers are copied together. Turns that the session already has are skipped; a turn that the branch does not have
+ * after the common part fails with `SessionMergeError` (`unknown_turn`).
  *
  * @since 0.1.0
  * @category constructors
@@ -219,7 +215,7 @@ export const selective = (turns: ReadonlyArray<TurnId | TurnRef>): MergeStrategy
   )
 
 /**
- * Decides about all conflicts of a merge at once: an answer for each, in their order; none removes it.
+ * Resolves all conflicts of a merge at once: one answer per conflict, in order; none removes the value.
  *
  * @since 0.1.0
  * @category models
@@ -235,8 +231,8 @@ export type Resolver<E = never, R = never> = (
  */
 export interface ThreeWayOptions<E = never, R = never> {
   /**
-   * Who wins where both changed the same: the session (`ours`), the branch (`theirs`), nobody (`fail`: the merge is
-   * refused with `SessionMergeError`, which names the variables), or whom the resolver says. Default `fail`.
+   * Which side wins a conflict: the session (`ours`), the branch (`theirs`), or the choice of the resolver. `fail`
+   * rejects the merge with `SessionMergeError`, which names the variables. Default `fail`.
    */
   readonly conflict?: "ours" | "theirs" | "fail" | Resolver<E, R> | undefined
   /** Default `three_way`. */
@@ -248,7 +244,7 @@ const conflictsOf = (
   clashes: ReadonlyArray<StateValues.Clash>
 ): ReadonlyArray<Conflict> => clashes.map((clash) => ({ field, ...clash }))
 
-/** A name of a variable is no content, but it comes from outside. */
+/** The name of a variable is not content, but it is untrusted input. */
 const named = (key: string): string => (key.length <= 256 ? key : `${key.slice(0, 255)}…`)
 
 const conflict = (merging: Merging, conflicts: ReadonlyArray<Conflict>): SessionMergeError => {
@@ -297,10 +293,9 @@ const answered = <E, R>(
 }
 
 /**
- * All turns of the branch behind those of the session, and of the small state what either of them changed since the two
- * were the same: variables and metadata key by key, tools and skills name by name, the system prompt as a whole. Where
- * both changed the same the policy decides; what both changed to the same is no conflict, and names of tools and skills
- * never conflict.
+ * Appends all turns of the branch and combines the changes that either side made to the small state since the last
+ * common state: variables and metadata by key, tools and skills by name, the system prompt as a whole. The policy
+ * decides conflicts. An equal change on both sides is no conflict, and names of tools and skills never conflict.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
  * Lets a model resolve the conflicts of a merge. The model sees the versions as numbered data, and can only choose one
- * of them or give a value in their place.
+ * of them or give a replacement.
  *
  * @since 0.1.0
  */
@@ -27,15 +27,15 @@ import * as MergeStrategy from "./MergeStrategy.js"
  * @category models
  */
 export interface Options {
-  /** Which role of the `ModelRouter` decides; `evaluation` unless set. */
+  /** The role of the `ModelRouter` that decides; default `evaluation`. */
   readonly role?: ModelRouter.Role | undefined
-  /** Win over those of the role, which win over temperature 0 and 2,000 tokens at most. */
+  /** Override the settings of the role, which override temperature 0 and at most 2,000 tokens. */
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** Of the whole call; 30 seconds unless set. */
+  /** The timeout of the whole call; default 30 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** With more conflicts than so many nobody is asked and the merge fails; 50 unless set. */
+  /** With more conflicts than this, the merge fails without a model call; default 50. */
   readonly maxConflicts?: number | undefined
-  /** Characters of each version that the model sees, and of a key; 2,000 unless set. */
+  /** The maximum number of characters of each version and of each key that the model sees; default 2,000. */
   readonly maxChars?: number | undefined
 }
 
@@ -69,7 +69,7 @@ const refused = ({ from, into }: MergeStrategy.Merging, message: string, hint: s
     variables: []
   })
 
-/** What an answer says about each conflict; none unless it decides all of them, each once. */
+/** Reads the decision on each conflict; none unless the answer decides each conflict exactly once. */
 const decided = (
   response: LlmClient.LlmResponse,
   conflicts: ReadonlyArray<MergeStrategy.Conflict>
@@ -164,9 +164,9 @@ export const make = (options: Options = {}): MergeStrategy.Resolver<never, Model
 }
 
 /**
- * A three-way merge (`MergeStrategy.threeWay`) in which a model decides about the conflicts: one call for all of them,
- * and none without conflicts. Unless the answer decides each conflict, the merge fails with `SessionMergeError`
- * (`resolver`) and nothing is written.
+ * A three-way merge (`MergeStrategy.threeWay`) in which one model call resolves all conflicts; without conflicts there
+ * is no call. Unless the answer decides every conflict, the merge fails with `SessionMergeError` (`resolver`) and
+ * nothing is written.
  *
  * @since 0.1.0
  * @category constructors

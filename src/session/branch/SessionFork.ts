@@ -24,7 +24,7 @@ import type * as SessionStore from "../turn/SessionStore.js"
 import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 
 /**
- * Sessions that wrote turns on the way to a branch, at most: every one of them is written into its record.
+ * The maximum number of sessions on the path to a branch: its record lists each of them.
  *
  * @category constants
  */
@@ -62,12 +62,12 @@ export const noCheckpoint = (checkpointId: CheckpointId): CheckpointNotFoundErro
     checkpointId
   })
 
-/** Where a branch begins, and what was known of it. */
+/** Where a branch begins, and the state at that point. */
 interface Origin {
   readonly state: SessionState
-  /** When the source stood there. */
+  /** When the source was in this state. */
   readonly at: number
-  /** The checkpoint the source stood on. */
+  /** The checkpoint the source was on. */
   readonly checkpointId: CheckpointId | undefined
 }
 
@@ -85,14 +85,14 @@ const originOf = (
           : Effect.fail(noCheckpoint(from))
       )
 
-/** `undefined`: the turn is gone, and the source with it. */
+/** `undefined`: the turn is deleted, and so is the source. */
 const lineageOf = (
   store: SessionStore.Service,
   source: Session,
   { cuts, depth, head }: SessionState
 ): Effect.Effect<ReadonlyArray<Ancestor> | undefined, SessionStorageError> => {
   if (head === undefined) return Effect.succeed([])
-  // The way ends among the turns that the source itself began with.
+  // The path ends among the turns that the source itself was forked with.
   if (head.sessionId !== source.id) return Effect.succeed(source.lineage)
   return Effect.map(store.turn(head), (found) =>
     Option.isNone(found)
@@ -118,8 +118,7 @@ type Failure =
   | SessionStorageError
 
 /**
- * Keeps the branch and its checkpoint of the kind `fork` in one step; that checkpoint has the time at which the source
- * stood there.
+ * Stores the branch and its checkpoint of kind `fork` in one step; the checkpoint has the time of the source state.
  *
  * @category constructors
  */
@@ -145,7 +144,7 @@ export const make = (
     const now = yield* Clock.currentTimeMillis
     const origin = yield* originOf(store, source, fromCheckpoint, now)
     const lineage = yield* lineageOf(store, source, origin.state)
-    // Deleted since it was found: as if it had not been found.
+    // The source was deleted in the meantime: it counts as not found.
     if (lineage === undefined) return yield* Effect.zipRight(find(sourceId, options), Effect.fail(gone))
     if (lineage.length > maxLineage) return yield* tooDeep
     const id = given ?? SessionId.make(yield* IdGenerator.generate)

@@ -82,10 +82,10 @@ const fieldsOf = (state: Mergeable): Mergeable => ({
 
 const nothing: Mergeable = { variables: {}, metadata: {}, activeTools: [], activeSkills: [] }
 
-/** What a merge is about to be, of two sessions as they are. */
+/** A merge to be planned, of two sessions as they are. */
 interface Prepared {
   readonly merging: Merging
-  /** Merges of the two that were made before have earlier times. */
+  /** Earlier merges of the two have earlier times. */
   readonly notBefore: number
 }
 
@@ -117,21 +117,21 @@ const prepare = (
 const refs = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<string> =>
   turns.map(({ id, sessionId }) => TurnCopies.keyOf({ sessionId, turnId: id }))
 
-/** Whether a strategy was asked the same. */
+/** Whether two inputs ask a strategy the same question. */
 const isSame = (one: Merging, other: Merging): boolean =>
   StateValues.equal(
     [fieldsOf(one.into), one.base, refs(one.turns), refs(one.known)],
     [fieldsOf(other.into), other.base, refs(other.turns), refs(other.known)]
   )
 
-/** What a plan makes of it, checked: plans come from strategies of any kind. */
+/** The checked result of a plan; any strategy may have made it. */
 interface Outcome {
   readonly turns: ReadonlyArray<SessionTurn>
   readonly fields: Mergeable
-  /** The branch as far as it is settled: what the next merge begins with. */
+  /** The settled state of the branch, from which the next merge starts. */
   readonly settled: SessionState
   readonly conflicts: ReadonlyArray<Resolved>
-  /** Whether the session itself changes in its small state, and whether there is anything to be kept. */
+  /** Whether the session's small state changes, and whether there is anything to write. */
   readonly isChanged: boolean
   readonly isNew: boolean
 }
@@ -203,7 +203,7 @@ const outcomeOf = (merging: Merging, plan: Plan): Effect.Effect<Outcome, Session
       settled,
       conflicts: plan.conflicts ?? [],
       isChanged,
-      // What the branch changed is taken note of also where it makes no difference: it is not to be decided again.
+      // A change of the branch is recorded even when it makes no difference, so that it is not decided again.
       isNew: turns.length > 0 || isChanged || !StateValues.equal(fieldsOf(settled), base)
     })
   })
@@ -233,9 +233,9 @@ const full = (maxTurns: number): SessionCapacityError =>
 
 type Written =
   | { readonly _tag: "Merged"; readonly merged: Merged }
-  /** The session became another one, so that the strategy has to be asked again. */
+  /** The session changed, so the strategy must decide again. */
   | { readonly _tag: "Changed" }
-  /** Turns of these ids were taken over before and left behind since. */
+  /** Turns with these ids were copied before and then removed from the path by a restore. */
   | { readonly _tag: "Taken" }
 
 const changed: Written = { _tag: "Changed" }
@@ -293,7 +293,7 @@ const write = (
     } as const
   })
 
-/** Each time somebody else has changed what the strategy was asked about. */
+/** Each time another writer changed the input of the strategy. */
 const maxAttempts = 200
 
 const busy = new SessionStorageError({
@@ -302,8 +302,8 @@ const busy = new SessionStorageError({
 })
 
 /**
- * The strategy is asked while nobody is held up: what others write meanwhile is looked at again before its plan is, and
- * it is asked once more only if that makes a difference to it.
+ * The strategy decides without holding a lock. If another writer changed the session in the meantime, the strategy
+ * decides again only when its input differs.
  *
  * @category constructors
  */

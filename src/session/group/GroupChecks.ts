@@ -1,5 +1,5 @@
 /**
- * Checks what a group and its runs are given.
+ * Checks the options of groups and of their runs.
  *
  * @private
  * @since 0.1.0
@@ -19,7 +19,7 @@ import { shown } from "./TurnNames.js"
 const reserved: ReadonlySet<string> = new Set(["user", "assistant", "system", "tool"])
 
 /**
- * What is wrong with a group, if anything.
+ * What is invalid about a group, if anything.
  *
  * @category errors
  */
@@ -71,11 +71,11 @@ export const problemOf = (
 
 const decodeRunId = Schema.decodeUnknownEither(RunId)
 
-/** Ids of turns contain it. */
+/** Turn ids contain it. */
 const longestRunId = 200
 
 /**
- * The id of a run, checked; without one, a new id.
+ * The id of a run, checked; by default a new one.
  *
  * @category constructors
  */
@@ -101,7 +101,7 @@ export const runIdOf = (group: string, given: string | undefined): Effect.Effect
 const decodeTenantId = Schema.decodeUnknownEither(UserId)
 
 /**
- * The tenant and the classifications of the runs of a group.
+ * The tenant and the data classifications of the runs of a group.
  *
  * @category constructors
  */

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * The group cannot be made, or cannot be run like this.
+ * The group or its run has invalid options.
  *
  * @since 0.1.0
  * @category errors
@@ -29,7 +29,7 @@ export class GroupConfigurationError extends ErrorCode.TaggedError<GroupConfigur
 }) {}
 
 /**
- * A participant of a group did not answer in time. It is passed over; the outcome of the group tells of it.
+ * A participant did not answer in time. It is skipped; the outcome of the group reports it.
  *
  * @since 0.1.0
  * @category errors

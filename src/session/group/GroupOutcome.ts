@@ -17,11 +17,11 @@ const NAME = "effect-lexigram/session/GroupOutcome"
  * Why a group ended:
  *
  * - `silence`: everybody was asked and had nothing to say.
- * - `failure`: the same, because everybody who was asked failed.
+ * - `failure`: everybody who was asked failed.
  * - `nobody`: the turn manager chose nobody.
  * - `condition`: a termination condition held.
- * - `max-rounds`: as many rounds as allowed.
- * - `timeout`: the time of the whole group was up.
+ * - `max-rounds`: the maximum number of rounds was reached.
+ * - `timeout`: the time of the group was up.
  * - `excluded`: every participant was excluded.
  *
  * @since 0.1.0
@@ -43,7 +43,7 @@ export const Reason = Schema.Literal(
 export type Reason = typeof Reason.Type
 
 /**
- * How somebody failed, and in which round.
+ * How a participant failed, and in which round.
  *
  * @since 0.1.0
  * @category schemas
@@ -58,9 +58,9 @@ export const Failure = Schema.Struct({ round: Schema.Number, error: ErrorInfo })
 export interface Failure extends Schema.Schema.Type<typeof Failure> {}
 
 /**
- * What became of one participant. Who is asked when it can see no turn at all is silent. `failed` counts all failures,
- * timeouts among them; `failures` are the last 20 of them. `costUsd` is absent unless every price is known and there
- * was one.
+ * Results of one participant. A participant that can see no turn counts as silent. `failed` counts all failures,
+ * including timeouts; `failures` holds the last 20 of them. `costUsd` is absent unless every price is known and there
+ * was a cost.
  *
  * @since 0.1.0
  * @category schemas
@@ -72,7 +72,7 @@ export const ParticipantOutcome = Schema.Struct({
   silences: Schema.Number,
   failed: Schema.Number,
   failures: Schema.Array(Failure),
-  /** It failed so often in a row that it was asked no more. */
+  /** It failed so often in a row that it was no longer asked. */
   excluded: Schema.Boolean,
   usage: Usage,
   costUsd: Schema.optional(Schema.Number)
@@ -84,7 +84,7 @@ export const ParticipantOutcome = Schema.Struct({
 export interface ParticipantOutcome extends Schema.Schema.Type<typeof ParticipantOutcome> {}
 
 /**
- * Usage and cost are those of everybody and of the turn manager.
+ * Usage and cost are those of all participants and of the turn manager.
  *
  * @since 0.1.0
  * @category schemas
@@ -96,20 +96,20 @@ export const GroupOutcome = Schema.Struct({
   reason: Reason,
   /** The name of the condition that held. */
   condition: Schema.optional(Schema.String),
-  /** Rounds that were begun. */
+  /** The number of rounds that began. */
   rounds: Schema.Number,
-  /** What this run wrote, the user's turn first. */
+  /** The turns that this run wrote, the user's turn first. */
   turns: Schema.Array(SessionTurn),
-  /** The last answer; absent when nobody said anything. */
+  /** The last answer; absent when nobody spoke. */
   answer: Schema.optional(Schema.String),
   /** In the order of the group. */
   participants: Schema.Array(ParticipantOutcome),
-  /** How often the turn manager named somebody who could not be asked. */
+  /** How often the turn manager chose a name that could not be asked. */
   unknown: Schema.Number,
   usage: Usage,
   costUsd: Schema.optional(Schema.Number),
   durationMs: Schema.Number,
-  /** As it is at the end; absent when it could not be read again. */
+  /** The session at the end; absent when it could not be read. */
   session: Schema.optional(Session)
 }).annotations({ identifier: NAME })
 /**
@@ -119,32 +119,32 @@ export const GroupOutcome = Schema.Struct({
 export interface GroupOutcome extends Schema.Schema.Type<typeof GroupOutcome> {}
 
 /**
- * A group as it stands after somebody was asked: what termination conditions decide on.
+ * The state of a group after a participant was asked, as termination conditions see it.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Progress {
-  /** The round it is in, from 1. */
+  /** The current round, from 1. */
   readonly round: number
-  /** Whether everybody of the round has been asked. */
+  /** Whether everybody of the round was asked. */
   readonly isRoundOver: boolean
-  /** How many answers were written. */
+  /** The number of answers. */
   readonly answers: number
-  /** The newest of them. */
+  /** The newest answer. */
   readonly last: SessionTurn | undefined
   readonly participants: ReadonlyArray<ParticipantOutcome>
   readonly usage: Usage
-  /** US dollars of calls whose price is known. */
+  /** US dollars of the calls with a known price. */
   readonly costUsd: number
-  /** Whether there was a call whose price is not known. */
+  /** Whether a call has no known price. */
   readonly isUnpriced: boolean
-  /** Milliseconds since it began, without the time in which it waited for a person or for its reader. */
+  /** Milliseconds since the beginning, without the time spent waiting for a person or for the reader. */
   readonly elapsedMs: number
 }
 
 /**
- * How somebody failed, as events and outcomes carry it: the failure itself, or that it was interrupted or crashed.
+ * A failure as events and outcomes carry it: the error itself, or that the participant was interrupted or crashed.
  *
  * @since 0.1.0
  * @category conversions

@@ -16,7 +16,7 @@ import type { SessionTurn, TurnToolCall } from "../turn/Session.js"
 import * as GroupOutcome from "./GroupOutcome.js"
 
 /**
- * A participant as the others know it.
+ * A participant as the others see it.
  *
  * @since 0.1.0
  * @category models
@@ -28,7 +28,7 @@ export interface Member {
 }
 
 /**
- * What a participant is asked with. There is nothing in it that is hidden from the participant.
+ * The input of a participant. It contains nothing that is hidden from the participant.
  *
  * @since 0.1.0
  * @category models
@@ -36,40 +36,40 @@ export interface Member {
 export interface Invitation {
   readonly sessionId: SessionId
   readonly userId?: UserId | undefined
-  /** The id of the run in which it answers. */
+  /** The id of the run in which the participant answers. */
   readonly runId: RunId
   readonly self: Member
-  /** Everybody who may still speak, the participant included, in the order of the group. */
+  /** Everybody who may still speak, including the participant, in the order of the group. */
   readonly members: ReadonlyArray<Member>
   /** The newest turn. */
   readonly message: SessionTurn
-  /** Turns before it, oldest first. */
+  /** The turns before it, oldest first. */
   readonly history: ReadonlyArray<SessionTurn>
   /** From 1. */
   readonly round: number
 }
 
 /**
- * Something to say. Without `visibleTo` and `hiddenFrom` everybody sees it; see `RoleIsolation`.
+ * An answer. Without `visibleTo` and `hiddenFrom`, everybody sees it; see `RoleIsolation`.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Answer {
   readonly _tag: "Answer"
-  /** A blank one is silence. */
+  /** A blank text is silence. */
   readonly text: string
   readonly toolCalls?: ReadonlyArray<TurnToolCall> | undefined
-  /** Kept with the turn; `agent`, `role` and `round` are written by the group. */
+  /** Stored with the turn; the group writes `agent`, `role` and `round`. */
   readonly metadata?: { readonly [key: string]: unknown } | undefined
-  /** Names and roles of those who see it, besides the one who says it. */
+  /** Names and roles that see it, in addition to its author. */
   readonly visibleTo?: ReadonlyArray<string> | undefined
-  /** Names and roles of those who do not see it. */
+  /** Names and roles that do not see it. */
   readonly hiddenFrom?: ReadonlyArray<string> | undefined
 }
 
 /**
- * Nothing to say.
+ * Silence.
  *
  * @since 0.1.0
  * @category models
@@ -89,11 +89,11 @@ export type Reply = Answer | Silence
  * @category models
  */
 export interface GroupParticipant<out E = never, out R = never> extends Member {
-  /** How long it may take, whatever the group says. */
+  /** The participant's timeout, which overrides the group's. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * Asked by a group, one at a time. What happens on the way is emitted by a run under the current `Run`, with the id
-   * of the invitation. A failure or a defect is no end of the group: it is noted, and others go on.
+   * Called by a group, one participant at a time. A run below the current `Run`, with the id of the invitation, emits
+   * the events. A failure or a defect does not end the group: it is recorded, and others continue.
    */
   readonly respond: (invitation: Invitation) => Effect.Effect<Reply, E, R>
 }
@@ -119,16 +119,16 @@ export type ServicesOf<P extends Any> = P extends GroupParticipant<any, infer R>
 export interface Options<E = never, R = never> {
   /** Default `participant`. */
   readonly role?: string | undefined
-  /** Who it is, for those who choose the next speaker. Default none. */
+  /** Describes the participant to those who choose the next speaker. Default none. */
   readonly description?: string | undefined
-  /** Default that of the group. */
+  /** Default: the timeout of the group. */
   readonly timeout?: Duration.DurationInput | undefined
   /** A text is an answer, `undefined` is silence. The current `Run` is that of the participant. */
   readonly respond: (invitation: Invitation) => Effect.Effect<Reply | string | undefined, E, R>
 }
 
 /**
- * Nothing to say.
+ * Silence.
  *
  * @since 0.1.0
  * @category constructors
@@ -148,13 +148,13 @@ export const answer = (text: string, options: Omit<Answer, "_tag" | "text"> = {}
 const replyOf = (given: Reply | string | undefined): Reply =>
   given === undefined ? silence : typeof given === "string" ? { _tag: "Answer", text: given } : given
 
-/** The run of a participant that is no agent: begun, answered, ended. */
+/** The run of a participant that is not an agent: begun, answered, ended. */
 const inRun = <E, R>(
   invitation: Invitation,
   strategy: string,
   respond: Effect.Effect<Reply, E, R>
 ): Effect.Effect<Reply, E, R> =>
-  // Uninterruptible up to the answer itself: a run has both its first and its last event, or none.
+  // Uninterruptible except for the answer itself, so that a run has both its first and its last event, or neither.
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const outer = yield* Run.Run
@@ -190,7 +190,7 @@ const inRun = <E, R>(
   )
 
 /**
- * A participant from a function. Its events stand in a run of its own.
+ * Makes a participant from a function. Its events belong to a run of its own.
  *
  * @since 0.1.0
  * @category constructors
@@ -199,7 +199,7 @@ export const make = <E = never, R = never>(name: string, options: Options<E, R>)
   makeWith(name, "participant", options)
 
 /**
- * The same, with a word for how it finds its answers, for the `Started` event of its run.
+ * As `make`, with the name of its strategy for the `Started` event of its run.
  *
  * @since 0.1.0
  * @category constructors

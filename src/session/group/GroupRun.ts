@@ -32,7 +32,7 @@ import * as GroupTurns from "./GroupTurns.js"
 import type * as RoleIsolation from "./RoleIsolation.js"
 import type * as TurnManager from "./TurnManager.js"
 
-/** The parts of a group, free of their types. */
+/** The parts of a group, with erased types. */
 export interface Definition {
   readonly name: string
   readonly participants: ReadonlyArray<GroupParticipant.Any>
@@ -53,17 +53,17 @@ export interface Request {
   readonly userId: UserId | undefined
   readonly message: string
   readonly metadata: { readonly [key: string]: unknown }
-  /** What the caller held. */
+  /** The services of the caller. */
   readonly held: SystemAccess.Held
 }
 
 /** The time of the whole group is up. */
 class TimeIsUp extends Data.TaggedClass("GroupTimeIsUp") {}
 
-/** How long the session may take to be read once more. */
+/** The time limit of the last read of the session. */
 const patience = 5000
 
-/** In a fiber of its own: whatever it leaves behind ends with it, and it changes nothing of the group's fiber. */
+/** Runs in a fiber of its own: its background fibers end with it, and it cannot change the fiber state of the group. */
 const apart = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit<A, E>, never, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.fork(restore(effect)), (fiber) =>
@@ -73,17 +73,17 @@ const apart = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit
 
 class GroupRun {
   private readonly total = GroupTally.makeMeter()
-  /** Of whoever is asked now. */
+  /** The emitter of the current speaker's events. */
   private current: { readonly entry: GroupTally.Entry; readonly meters: ReadonlyArray<GroupTally.Meter> } | undefined
   private readonly entries: ReadonlyArray<GroupTally.Entry>
   private readonly turns: GroupTurns.GroupTurns
   private last: SessionTurn | undefined
   private round = 1
-  /** How many are still to be asked in the round. */
+  /** How many members the round still has to ask. */
   private left = 0
   private slots = 0
   private unknown = 0
-  /** Since somebody said something: how often nobody did, who was asked, and whether all of them failed. */
+  /** Since the last answer: how many said nothing, who was asked, and whether all of them failed. */
   private quiet = 0
   private quietNames = new Set<string>()
   private onlyFailures = true
@@ -108,7 +108,7 @@ class GroupRun {
       runId: request.runId,
       agent: group.name,
       clock,
-      // Only one is asked at a time: what comes while it is asked is its own.
+      // Only one participant is asked at a time, so all events in the meantime are its own.
       sink: {
         ...sink,
         push: (event, whole) => {
@@ -126,7 +126,7 @@ class GroupRun {
     return this.entries.filter((entry) => !entry.excluded).map((entry) => entry.member)
   }
 
-  /** Asks somebody, and what came of it. */
+  /** Asks a participant and returns the result. */
   private invite(
     participant: GroupParticipant.Any,
     member: GroupParticipant.Member,
@@ -224,7 +224,7 @@ class GroupRun {
       const exit = yield* this.invite(participant, member, turns, runId)
       this.current = undefined
       if (Exit.isFailure(exit)) {
-        // A run that is put to sleep looks like one that was interrupted; whoever speaks goes on when it wakes up.
+        // A suspended run looks like an interrupted one; the speaker continues when it resumes.
         const step = yield* Step.Step
         return yield* step.isSuspended() ? Effect.interrupt : this.failed(entry, exit.cause)
       }
@@ -266,7 +266,7 @@ class GroupRun {
     }
   }
 
-  /** Whether everybody had the chance to say something since somebody did. */
+  /** Whether everybody had a chance to answer since the last answer. */
   private isQuiet(): boolean {
     return this.quiet >= this.entries.length || this.eligible().every((member) => this.quietNames.has(member.name))
   }
@@ -308,7 +308,7 @@ class GroupRun {
     })
   }
 
-  /** The time was up: for whoever was speaking too. */
+  /** The timeout also applies to the current speaker. */
   private cutOff(): { readonly reason: "timeout" } {
     if (this.current !== undefined) {
       GroupTally.fail(this.current.entry, this.round, {
@@ -320,7 +320,7 @@ class GroupRun {
     return { reason: "timeout" }
   }
 
-  /** The session as it is now. A session that cannot be read any more does not undo what was said. */
+  /** The session as it is now. A session that cannot be read does not invalidate the answers. */
   private session() {
     return Effect.catchAll(
       Deadline.run(() => this.turns.session, {

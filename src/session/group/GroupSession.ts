@@ -46,8 +46,8 @@ import type * as TurnManager from "./TurnManager.js"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/session/GroupSession")
 
 /**
- * A group. An immutable value that may run in any number of sessions at once; `E` is what its turn manager may fail
- * with, `R` what that and the participants require.
+ * A group. An immutable value that may run in any number of sessions at once; `E` are the failures of its turn manager,
+ * `R` the requirements of the turn manager and the participants.
  *
  * @since 0.1.0
  * @category models
@@ -66,30 +66,28 @@ export interface GroupSession<out E = never, out R = never> {
 export interface Options<P extends ReadonlyArray<GroupParticipant.Any>, E = never, R = never> {
   /** In this order. Names are unique. */
   readonly participants: P
-  /** The group in events and outcomes; default `group`. */
+  /** The name of the group in events and outcomes; default `group`. */
   readonly name?: string | undefined
   /** Default `RoundRobinTurnManager`. */
   readonly turnManager?: TurnManager.Any<E, R> | undefined
-  /** Default what turns say of themselves. */
+  /** Default: the visibility in the metadata of turns. */
   readonly isolation?: RoleIsolation.RoleIsolation | undefined
-  /** When it is done before its limits are reached; default never. */
+  /** Ends the group before its limits; default never. */
   readonly termination?: GroupTermination | undefined
   /** Full cycles of all participants, not single turns; default 10. */
   readonly maxRounds?: number | undefined
   /** Default 10. */
   readonly maxAgentsPerGroup?: number | undefined
-  /** How long one participant may take, unless it has a time of its own; default 60 seconds. */
+  /** The timeout of one participant without its own; default 60 seconds. */
   readonly participantTimeout?: Duration.DurationInput | undefined
   /**
-   * How long the whole may take: then whoever is speaking is interrupted, and what was written stands. Default no
-   * limit.
+   * The timeout of the whole group. It interrupts the current speaker and keeps the turns that were written. Default
+   * none.
    */
   readonly timeout?: Duration.DurationInput | undefined
-  /** After so many failures in a row a participant is asked no more in this run; default 3. */
+  /** After this many failures in a row, a participant is no longer asked in this run; default 3. */
   readonly maxFailures?: number | undefined
-  /**
-   * How many of the newest turns of the session are looked at, before it is decided who sees which of them; default 50.
-   */
+  /** How many of the newest turns of the session the group reads before visibility is applied; default 50. */
   readonly window?: number | undefined
 }
 
@@ -99,26 +97,22 @@ export interface Options<P extends ReadonlyArray<GroupParticipant.Any>, E = neve
  */
 export interface RunOptions {
   readonly userId?: UserId | undefined
-  /** Whose resource quotas count for the runs of its agents; default that of the run around it, then the user. */
+  /** The tenant whose quotas apply to the runs of the agents; default that of the surrounding run, then the user. */
   readonly tenantId?: string | undefined
-  /** How the data of the message are classified, for policies; beside what is said around it. */
+  /** The data classifications of the message, for policies; added to those of the surrounding run. */
   readonly classifications?: ReadonlyArray<string> | undefined
-  /**
-   * The id of the run: turns have ids made from it, so that a turn of a repeated run is written once. Default a new
-   * one.
-   */
+  /** The id of the run. Turn ids derive from it, so a repeated run writes each turn once. Default: a new one. */
   readonly runId?: string | undefined
-  /** Names and roles of those who see the message; default everybody. */
+  /** Names and roles that see the message; default everybody. */
   readonly visibleTo?: ReadonlyArray<string> | undefined
-  /** Names and roles of those who do not. */
+  /** Names and roles that do not. */
   readonly hiddenFrom?: ReadonlyArray<string> | undefined
-  /** Kept with the turn of the message. */
+  /** Stored with the turn of the message. */
   readonly metadata?: { readonly [key: string]: unknown } | undefined
 }
 
 /**
- * What a run may fail with beside its turn manager: its turns could not be written or read, or it was asked for with an
- * id that is none.
+ * The failures of a run besides those of its turn manager: turns could not be written or read, or an id is invalid.
  *
  * @since 0.1.0
  * @category models
@@ -126,7 +120,7 @@ export interface RunOptions {
 export type Failure = GroupTurns.Failure | GroupConfigurationError
 
 /**
- * A group from its participants. What is wrong with it is found here, not when it runs.
+ * Makes a group from its participants. Invalid options fail here, not when the group runs.
  *
  * @since 0.1.0
  * @category constructors
@@ -192,8 +186,8 @@ const turnManagerOf = (
 }
 
 /**
- * A group whose `maxAgentsPerGroup` and turn manager, unless they are given, are those of the configuration.
- * `priorities` are for the strategy `priority`.
+ * Makes a group whose `maxAgentsPerGroup` and turn manager default to those of the configuration. `priorities` apply to
+ * the strategy `priority`.
  *
  * @since 0.1.0
  * @category constructors
@@ -216,7 +210,7 @@ const finishReason = ({ reason }: GroupOutcome.GroupOutcome): FinishReason =>
 
 const noLog: RunLog.Service = { enabled: false, append: () => Effect.void, read: () => Effect.succeed([]) }
 
-/** A run over an outlet: everything `run` and `stream` share. */
+/** The part that `run` and `stream` share: a run over an outlet. */
 const execute = <E, R>(
   group: GroupSession<E, R>,
   sessionId: SessionId,
@@ -286,13 +280,13 @@ const execute = <E, R>(
   ) as Effect.Effect<GroupOutcome.GroupOutcome, E | Failure, R | SessionManager.SessionManager>
 
 /**
- * Has the group talk about a message. The message is a turn of the session, and so is each answer, with `agent`, `role`
- * and `round` in its metadata; a session that is not there, or takes no turns, fails the run, and so does a turn that
- * cannot be written. Participants that fail, are slow or say nothing do not: the outcome tells of them. What others
- * write into the session meanwhile is seen from the next answer on.
+ * Runs a conversation about a message. The message and each answer become turns of the session, with `agent`, `role`
+ * and `round` in their metadata. A session that is missing or takes no turns fails the run, and so does a turn that
+ * cannot be written. Participants that fail, time out or stay silent do not; the outcome reports them. Turns that
+ * others write into the session in the meantime are visible from the next answer on.
  *
- * It is a run: those of its agents stand below it, interrupting it stops whoever is speaking, and with a `RunLog` in
- * context the events of all of them are kept.
+ * The runs of the agents are children of this run. Interrupting it stops the current speaker, and a `RunLog` in context
+ * records the events of all of them.
  *
  * @since 0.1.0
  * @category execution
@@ -308,10 +302,10 @@ export const run = <E, R>(
 const source = { capacity: 64, patience: ReaderTimeout.current }
 
 /**
- * The same as the events of all participants while they happen, each with the name of its `agent`. Those of the group
- * itself are `Started`; for each participant that is asked `StepStarted`, `Delegated` and `NodeFinished` with how it
- * replied; `Degraded` where somebody failed; `Message` with the last answer and the outcome as its `output`; and the
- * terminal one, always the last. A reader that takes longer than `ReaderTimeout` stops the group.
+ * As `run`, as a stream of the events of all participants, each with the name of its `agent`. The group's own events
+ * are `Started`; for each participant `StepStarted`, `Delegated`, and `NodeFinished` with its reply; `Degraded` where a
+ * participant failed; `Message` with the last answer, and the outcome as its `output`; and one terminal event, always
+ * last. A reader slower than `ReaderTimeout` stops the group.
  *
  * @since 0.1.0
  * @category execution

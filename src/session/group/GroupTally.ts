@@ -10,7 +10,7 @@ import * as Usage from "../../domain/Usage.js"
 import type { Failure, ParticipantOutcome } from "./GroupOutcome.js"
 import type { Member } from "./GroupParticipant.js"
 
-/** What model calls used. */
+/** Usage of the model calls. */
 export interface Meter {
   usage: Usage.Usage
   costUsd: number
@@ -29,7 +29,7 @@ export const makeMeter = (): Meter => ({
   provider: undefined
 })
 
-/** Absent unless every price is known and there was one. */
+/** Absent unless every price is known and there was a cost. */
 export const costOf = (meter: Meter): { readonly costUsd?: number } =>
   meter.isUnpriced || meter.calls === 0 ? {} : { costUsd: meter.costUsd }
 
@@ -45,7 +45,7 @@ export const count = (meter: Meter, event: AgentEvent): void => {
 
 const keptFailures = 20
 
-/** One participant. */
+/** The figures of one participant. */
 export interface Entry {
   readonly member: Member
   readonly meter: Meter

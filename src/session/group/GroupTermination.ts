@@ -15,12 +15,12 @@ import { authorOf } from "./RoleIsolation.js"
  */
 export interface GroupTermination {
   readonly name: string
-  /** The name of the condition that holds, if it does. */
+  /** The name of the condition that holds, if any. */
   readonly holds: (progress: Progress) => string | undefined
 }
 
 /**
- * A condition from a predicate over what was reached so far.
+ * Makes a condition from a predicate over the progress of the group.
  *
  * @since 0.1.0
  * @category constructors
@@ -31,7 +31,7 @@ export const make = (name: string, predicate: (progress: Progress) => boolean): 
 })
 
 /**
- * Everybody was asked so many times.
+ * Holds after this many complete rounds.
  *
  * @since 0.1.0
  * @category constructors
@@ -40,7 +40,7 @@ export const maxRounds = (rounds: number): GroupTermination =>
   make(`max_rounds(${rounds})`, (progress) => progress.isRoundOver && progress.round >= rounds)
 
 /**
- * So many answers were written.
+ * Holds after this many answers.
  *
  * @since 0.1.0
  * @category constructors
@@ -48,7 +48,7 @@ export const maxRounds = (rounds: number): GroupTermination =>
 export const maxTurns = (turns: number): GroupTermination =>
   make(`max_turns(${turns})`, (progress) => progress.answers >= turns)
 
-/** The first or last line that is not blank, found from its end of the text alone. */
+/** The first or last non-blank line, found from its end of the text alone. */
 const lineOf = (text: string, at: "first" | "last"): string => {
   const trimmed = text.trim()
   const end = at === "first" ? trimmed.search(/[\r\n]/) : -1
@@ -57,8 +57,8 @@ const lineOf = (text: string, at: "first" | "last"): string => {
 }
 
 /**
- * The newest answer is exactly this token, or its first or last line is (`at`; default `whole`). White space around it
- * does not count, anything else does: `NOT DONE` is not `DONE`.
+ * Holds when the newest answer is exactly this token, or when its first or last line is (`at`; default `whole`).
+ * Surrounding white space is ignored, nothing else: `NOT DONE` is not `DONE`.
  *
  * @since 0.1.0
  * @category constructors
@@ -77,7 +77,7 @@ export const saidExactly = (
 }
 
 /**
- * The newest answer is this participant's, and the predicate holds of it; default any.
+ * Holds when the newest answer is this participant's and satisfies the predicate; default any answer.
  *
  * @since 0.1.0
  * @category constructors
@@ -86,8 +86,8 @@ export const by = (name: string, predicate: (turn: SessionTurn) => boolean = () 
   make(`by(${name.slice(0, 64)})`, ({ last }) => last !== undefined && authorOf(last).name === name && predicate(last))
 
 /**
- * So many tokens were used. The turn that passes the budget is the last one; what a single turn may use is a limit of
- * its agent.
+ * Holds after this many tokens. The turn that exceeds the budget is the last one; the limits of its agent bound a
+ * single turn.
  *
  * @since 0.1.0
  * @category constructors
@@ -96,8 +96,7 @@ export const tokenBudget = (tokens: number): GroupTermination =>
   make(`token_budget(${tokens})`, ({ usage }) => Usage.total(usage) >= tokens)
 
 /**
- * So many US dollars were spent, as `tokenBudget`. A call whose price is not known ends the group: not known is not
- * nothing.
+ * Holds after this many US dollars, as `tokenBudget`. A call without a known price ends the group: unknown is not zero.
  *
  * @since 0.1.0
  * @category constructors
@@ -106,7 +105,7 @@ export const costBudget = (usd: number): GroupTermination =>
   make(`cost_budget(${usd})`, ({ costUsd, isUnpriced }) => isUnpriced || costUsd >= usd)
 
 /**
- * So much time has passed. It does not cut off who is speaking; the `timeout` of a group does.
+ * Holds after this much time. It does not interrupt the speaker; the `timeout` of a group does.
  *
  * @since 0.1.0
  * @category constructors
@@ -117,7 +116,7 @@ export const timeout = (duration: Duration.DurationInput): GroupTermination => {
 }
 
 /**
- * All of them hold at the same time; none given: never.
+ * Holds when all conditions hold at once; without conditions, never.
  *
  * @since 0.1.0
  * @category combinators
@@ -131,7 +130,7 @@ export const and = (...conditions: ReadonlyArray<GroupTermination>): GroupTermin
 }
 
 /**
- * One of them holds: the first that does is the one that is named.
+ * Holds when one condition holds; the first one that does is named.
  *
  * @since 0.1.0
  * @category combinators

@@ -17,7 +17,7 @@ import type * as GroupParticipant from "./GroupParticipant.js"
 import type * as GroupTally from "./GroupTally.js"
 import * as RoleIsolation from "./RoleIsolation.js"
 
-/** What may go wrong with turns. */
+/** The failures of turns. */
 export type Failure =
   | Effect.Effect.Error<ReturnType<SessionManager.Service["addTurn"]>>
   | Effect.Effect.Error<ReturnType<SessionManager.Service["turns"]>>
@@ -28,7 +28,7 @@ const isParent = (turn: SessionTurn, other: SessionTurn): boolean =>
   turn.parent !== undefined && turn.parent.turnId === other.id && turn.parent.sessionId === other.sessionId
 
 export class GroupTurns {
-  /** That of the user first, then the answers. */
+  /** The user's turn first, then the answers. */
   readonly written: Array<SessionTurn> = []
   private window: ReadonlyArray<SessionTurn> = []
   private readonly access: SessionManager.Access
@@ -38,7 +38,7 @@ export class GroupTurns {
     private readonly sessions: SessionManager.Service,
     private readonly options: { readonly window: number; readonly isolation: RoleIsolation.RoleIsolation },
     private readonly of: { readonly sessionId: SessionId; readonly userId: UserId | undefined },
-    /** What the caller of the group held: the group itself, whose participants are the application's, holds nothing. */
+    /** The caller's services. The group itself holds none, since the application owns its participants. */
     held: SystemAccess.Held
   ) {
     this.access = of.userId === undefined ? {} : { userId: of.userId }
@@ -58,7 +58,7 @@ export class GroupTurns {
     return RoleIsolation.filter(this.options.isolation, this.window, viewer)
   }
 
-  /** The newest turns before this one, and it: where it has its place, whether it was written now or before. */
+  /** A turn and the newest turns before it, whether it was written now or earlier. */
   private upTo(turn: SessionTurn): Effect.Effect<ReadonlyArray<SessionTurn>, Failure> {
     const last = this.options.window - 1
     return Effect.map(
@@ -68,15 +68,15 @@ export class GroupTurns {
   }
 
   /**
-   * Writes a turn; of a run that is repeated what was said first. What others wrote in between comes into the window
-   * with it.
+   * Writes a turn; in a repeated run, returns the turn written first. Turns that others wrote in between enter the
+   * window with it.
    */
   write(turn: NewTurn): Effect.Effect<SessionTurn, Failure> {
     const written = this.asCaller(this.sessions.addTurn(this.of.sessionId, turn, { ...this.access, ifKnown: "first" }))
     return Effect.flatMap(written, (added) => {
       this.written.push(added)
       const newest = this.window.at(-1)
-      // Where nothing is kept a turn has no parent.
+      // Without a store, a turn has no parent.
       const follows = newest !== undefined && (added.parent === undefined || isParent(added, newest))
       const window = follows ? Effect.succeed([...this.window, added].slice(-this.options.window)) : this.upTo(added)
       return Effect.map(window, (window) => {
@@ -87,7 +87,7 @@ export class GroupTurns {
   }
 }
 
-/** The turn of the message that a group talks about. */
+/** The turn of the message that a group discusses. */
 export const question = (
   request: {
     readonly runId: RunId

@@ -19,9 +19,12 @@ import * as GroupParticipant from "./GroupParticipant.js"
  * @category models
  */
 export interface Options<E = never, R = never> {
-  /** Gets the answer from the human; `undefined` or a blank text is silence. `Inbox.ask` waits for one from outside. */
+  /**
+   * Gets the answer from the human; `undefined` or a blank text is silence. `Inbox.ask` waits for an answer from
+   * outside.
+   */
   readonly ask: (invitation: GroupParticipant.Invitation) => Effect.Effect<string | undefined, E, R>
-  /** After it the human has nothing to say; default 5 minutes. */
+  /** No answer within this time is silence; default 5 minutes. */
   readonly timeout?: Duration.DurationInput | undefined
   /** Default `human`. */
   readonly role?: string | undefined
@@ -41,7 +44,7 @@ export const make = <E = never, R = never>(
   return GroupParticipant.makeWith(name, "human", {
     role: options.role ?? "human",
     description: options.description ?? "A human",
-    // It has its own time, at whose end there is no failure.
+    // Has its own timeout, which is not a failure.
     timeout: Duration.infinity,
     respond: (invitation) =>
       Effect.catchIf(
@@ -60,7 +63,7 @@ export const make = <E = never, R = never>(
 const late = { _tag: "Late" } as const
 
 /**
- * Somebody who is being asked.
+ * A pending question.
  *
  * @since 0.1.0
  * @category models
@@ -74,8 +77,8 @@ export interface Question {
 }
 
 /**
- * Which question is answered. With a user only that user's are found; without one only those of nobody, unless the
- * caller acts for the system (`SystemAccess`).
+ * Selects a question. With a user, only that user's questions are found; without one, only those without an owner,
+ * unless the caller acts for the system (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -83,26 +86,26 @@ export interface Question {
 export interface Target {
   readonly sessionId: SessionId
   readonly userId?: UserId | undefined
-  /** The human who answers, where several may be asked. */
+  /** The human who answers, when several may be asked. */
   readonly participant?: string | undefined
 }
 
 /**
- * Where humans are waited for. What is kept is one question for each who is being asked now, and nothing else.
+ * Holds the questions that humans are asked now, and nothing else.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Inbox {
-  /** Waits for an answer. For `HumanParticipant.make`. */
+  /** Waits for an answer. Used by `HumanParticipant.make`. */
   readonly ask: (invitation: GroupParticipant.Invitation) => Effect.Effect<string | undefined>
-  /** Answers the oldest question that waits. False: nobody was asked, or no more; an answer is not kept for later. */
+  /** Answers the oldest pending question. False: no question is pending; the answer is not stored for later. */
   readonly answer: (target: Target, text: string) => Effect.Effect<boolean>
-  /** Says that there is nothing to say. */
+  /** Declines to answer. */
   readonly pass: (target: Target) => Effect.Effect<boolean>
   /**
-   * The questions that wait, the oldest first: those of a user, or of nobody; without a user everybody's for the
-   * system.
+   * The pending questions, oldest first: those of a user, or those without an owner; all of them for the system without
+   * a user.
    */
   readonly waiting: (of?: Pick<Target, "userId"> | undefined) => Effect.Effect<ReadonlyArray<Question>>
 }

@@ -31,19 +31,20 @@ import * as TurnManager from "./TurnManager.js"
  * @category models
  */
 export interface Options {
-  /** Which role of the `ModelRouter` decides; `planning` unless set. */
+  /** The role of the `ModelRouter` that decides; default `planning`. */
   readonly role?: ModelRouter.Role | undefined
-  /** Win over those of the role, which win over temperature 0 and 200 tokens at most. */
+  /** Override the settings of the role, which override temperature 0 and at most 200 tokens. */
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** Of the whole call; 30 seconds unless set. */
+  /** The timeout of the whole call; default 30 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** How many of the newest turns it sees; 20 unless set. */
+  /** How many of the newest turns the model sees; default 20. */
   readonly maxTurns?: number | undefined
   /**
-   * Characters of each turn and of each description, half from the beginning and half from the end; 1,000 unless set.
+   * The maximum number of characters of each turn and each description, half from the beginning and half from the end;
+   * default 1,000.
    */
   readonly maxChars?: number | undefined
-  /** As whom it sees the conversation; unless set, name and role are `moderator`. */
+  /** The viewer whose turns the model sees; by default, name and role are `moderator`. */
   readonly viewer?: RoleIsolation.Viewer | undefined
 }
 
@@ -61,7 +62,7 @@ const ends = (text: string, most: number): string => {
   return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
 }
 
-/** The name it decided for, empty for nobody; none when it cannot be read. */
+/** The chosen name, empty for nobody; none when the reply cannot be read. */
 const read = (response: LlmClient.LlmResponse): Option.Option<string> =>
   Option.flatMap(Either.getRight(JsonText.read(LlmClient.text(response))), (json) =>
     Option.map(decode(json), ({ next }) => next.trim())
@@ -88,8 +89,8 @@ const unknown: ErrorInfo = {
 }
 
 /**
- * When the model cannot be asked, answers something else or names nobody of the group, the next in turn is asked, and
- * an event tells of it. An empty name ends the group.
+ * When the model call fails, or its reply is invalid or names nobody of the group, the next member in order is asked,
+ * and an event reports it. An empty name ends the group.
  *
  * @since 0.1.0
  * @category constructors
@@ -127,7 +128,7 @@ export const make = (
     )
   })
 
-  /** Says why the model had no say. */
+  /** Reports why the model's choice was not used. */
   const passedOver = (error: ErrorInfo): Effect.Effect<undefined> =>
     Effect.as(Run.emit({ _tag: "Degraded", stage: "turn-manager", error }), undefined)
 

@@ -7,7 +7,7 @@ import * as TurnManager from "./TurnManager.js"
 import * as TurnNames from "./TurnNames.js"
 
 /**
- * Priorities by name; without one it is 0. Those of equal priority stay in the order of the group.
+ * Priorities by name; the default is 0. Members of equal priority keep the order of the group.
  *
  * @since 0.1.0
  * @category constructors

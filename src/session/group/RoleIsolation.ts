@@ -10,7 +10,7 @@
 import type { SessionTurn } from "../turn/Session.js"
 
 /**
- * Who looks.
+ * The viewer of a turn.
  *
  * @since 0.1.0
  * @category models
@@ -21,7 +21,7 @@ export interface Viewer {
 }
 
 /**
- * What decides of a turn.
+ * The fields of a turn that decide its visibility.
  *
  * @since 0.1.0
  * @category models
@@ -29,16 +29,16 @@ export interface Viewer {
 export type Said = Pick<SessionTurn, "role" | "metadata">
 
 /**
- * What one role sees. Entries are names and roles of those who speak; the user is `user`. What a participant said
- * itself is not concerned.
+ * What one role sees. Entries are names and roles of authors; the user is `user`. A participant always sees its own
+ * turns.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Rule {
-  /** Only turns of these. */
+  /** Only turns of these authors. */
   readonly only?: ReadonlyArray<string> | undefined
-  /** No turns of these. */
+  /** No turns of these authors. */
   readonly except?: ReadonlyArray<string> | undefined
 }
 
@@ -51,8 +51,8 @@ export interface RoleIsolation {
 }
 
 /**
- * Who said a turn: the name and role of a participant, or the role of the turn for both (`user`, `system`, `tool`, and
- * `assistant` for an answer that no group wrote).
+ * The author of a turn: the name and role of a participant, or the role of the turn for both (`user`, `system`, `tool`,
+ * and `assistant` for an answer outside any group).
  *
  * @since 0.1.0
  * @category getters
@@ -64,7 +64,7 @@ export const authorOf = (turn: Said): Viewer => {
   return { name: typeof name === "string" ? name : "assistant", role: typeof role === "string" ? role : "assistant" }
 }
 
-/** What everybody has by inheritance says nothing about a turn. */
+/** Inherited properties say nothing about a turn. */
 const own = (turn: Said, key: string): unknown => (Object.hasOwn(turn.metadata, key) ? turn.metadata[key] : undefined)
 
 /** `undefined`: no list is given. */
@@ -102,7 +102,7 @@ const allowedByRule = (turn: Said, viewer: Viewer, rule: Rule): boolean => {
  */
 export const make = (
   options: {
-    /** By the role of whoever looks. A role without a rule sees what turns allow. */
+    /** Rules by the role of the viewer. A role without a rule sees what turns allow. */
     readonly roles?: { readonly [role: string]: Rule } | undefined
   } = {}
 ): RoleIsolation => {
@@ -117,7 +117,7 @@ export const make = (
 }
 
 /**
- * What turns say of themselves, and nothing else.
+ * Applies only the metadata of turns.
  *
  * @since 0.1.0
  * @category constructors
@@ -125,7 +125,7 @@ export const make = (
 export const standard: RoleIsolation = make()
 
 /**
- * The turns that somebody sees, in their order.
+ * The turns that a viewer sees, in their order.
  *
  * @since 0.1.0
  * @category combinators
@@ -137,7 +137,7 @@ export const filter = <T extends Said>(
 ): ReadonlyArray<T> => turns.filter((turn) => isolation.isVisible(turn, viewer))
 
 /**
- * Lists as a turn carries them. Whoever says something for some sees it too.
+ * The lists as a turn carries them. The author sees its own turn too.
  *
  * @since 0.1.0
  * @category constructors

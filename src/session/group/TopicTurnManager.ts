@@ -11,7 +11,7 @@ import * as TurnManager from "./TurnManager.js"
 import * as TurnNames from "./TurnNames.js"
 
 /**
- * Who was asked about what was said last: `answers` tells when something else was said.
+ * Who was asked about the newest turn; `answers` detects a new answer.
  *
  * @since 0.1.0
  * @category models
@@ -20,20 +20,20 @@ export interface Asked extends TurnManager.Cycle {
   readonly answers: number
 }
 
-/** Words one after another, a blank around each: a keyword is found as whole words only. */
+/** Words separated by single blanks, so that a keyword matches whole words only. */
 const wordsOf = (text: string): string => ` ${(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).join(" ")} `
 
 /**
- * Keywords and who is responsible for them, looked through in their order: the first one that stands in the newest turn
- * its member sees, as whole words whatever the case, decides. Nobody is asked about what it said itself, nor twice
- * about the same; then the next one is, then the `fallback`, then the group ends.
+ * Keywords with the responsible member, in order. The first keyword in the newest turn that its member sees decides; it
+ * matches whole words, ignoring case. No member is asked about its own turn, nor twice about the same one. If no
+ * keyword applies, the `fallback` is asked; then the group ends.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const make = (options: {
   readonly topics: { readonly [keyword: string]: string }
-  /** Whom to ask when no keyword decides. */
+  /** The member to ask when no keyword decides. */
   readonly fallback?: string | undefined
 }): TurnManager.TurnManager<Asked> => {
   const topics = Object.entries(options.topics).map(([keyword, name]) => ({ keyword, words: wordsOf(keyword), name }))
@@ -54,7 +54,7 @@ export const make = (options: {
         const texts = new Map<SessionTurn, string>()
         const members = new Map(view.members.map((member) => [member.name, member] as const))
         const newest = new Map<Member, SessionTurn | undefined>()
-        /** The turn somebody could be asked about. */
+        /** The turn to ask the member about. */
         const askable = (name: string): SessionTurn | undefined => {
           const member = members.get(name)
           if (member === undefined || asked.includes(name)) return undefined

@@ -10,7 +10,7 @@ import type { Member } from "./GroupParticipant.js"
 import type { Viewer } from "./RoleIsolation.js"
 
 /**
- * `Nobody` ends the group.
+ * The choice of a turn manager. `Nobody` ends the group.
  *
  * @since 0.1.0
  * @category models
@@ -18,19 +18,19 @@ import type { Viewer } from "./RoleIsolation.js"
 export type Selection = { readonly _tag: "Speak"; readonly name: string } | { readonly _tag: "Nobody" }
 
 /**
- * A group as it stands when somebody is to be chosen.
+ * The state of a group when the next speaker is chosen.
  *
  * @since 0.1.0
  * @category models
  */
 export interface View {
-  /** Who may be chosen, in the order of the group: those who were excluded are left out. Never empty. */
+  /** The members to choose from, in the order of the group, without excluded ones. Never empty. */
   readonly members: ReadonlyArray<Member>
-  /** The round, from 1: in a round as many are chosen as there were members when it began. */
+  /** The round, from 1. A round has as many choices as there were members when it began. */
   readonly round: number
-  /** How many answers were written. */
+  /** The number of answers. */
   readonly answers: number
-  /** The newest turns that somebody sees, oldest first. */
+  /** The newest turns that a viewer sees, oldest first. */
   readonly visibleTo: (viewer: Viewer) => ReadonlyArray<SessionTurn>
 }
 
@@ -40,14 +40,14 @@ export interface View {
  */
 export interface TurnManager<in out State, out E = never, out R = never> {
   readonly name: string
-  /** What a run begins with: plain data. */
+  /** The initial state of a run: plain data. */
   readonly initial: (members: ReadonlyArray<Member>) => State
   /**
-   * Whom to ask, and the state from here on. A name that is not among the members is passed over, and so counts as
-   * somebody who said nothing. A failure fails the run of the group.
+   * The next speaker and the next state. A name that is not among the members is skipped and counts as silence. A
+   * failure fails the run of the group.
    */
   readonly next: (state: State, view: View) => Effect.Effect<readonly [Selection, State], E, R>
-  /** What is wrong with it for a group of these members, if anything. */
+  /** What is invalid for a group of these members, if anything. */
   readonly problem?: ((members: ReadonlyArray<Member>) => string | undefined) | undefined
 }
 
@@ -101,7 +101,7 @@ export interface Cycle {
 export const emptyCycle: Cycle = { asked: [] }
 
 /**
- * The same cycle when somebody else chose who speaks.
+ * The same cycle after another manager chose the speaker.
  *
  * @since 0.1.0
  * @category combinators
@@ -110,7 +110,7 @@ export const asked = (cycle: Cycle, name: string): Cycle =>
   cycle.asked.includes(name) ? cycle : { asked: [...cycle.asked, name] }
 
 /**
- * The first of these whose turn it is in the cycle; when all had theirs, another cycle begins.
+ * The first of these that was not asked in this cycle; when all were asked, a new cycle begins.
  *
  * @since 0.1.0
  * @category combinators
@@ -123,7 +123,7 @@ export const inTurn = (cycle: Cycle, order: ReadonlyArray<Member>): readonly [Se
 }
 
 /**
- * A manager that goes through the members in an order, cycle by cycle.
+ * A manager that asks the members in an order, cycle by cycle.
  *
  * @since 0.1.0
  * @category constructors

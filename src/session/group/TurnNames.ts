@@ -1,5 +1,5 @@
 /**
- * Checks the names of participants that turn managers are given.
+ * Checks the participant names in the options of turn managers.
  *
  * @private
  * @since 0.1.0
@@ -7,10 +7,10 @@
 import { nearest } from "../../internal/text/Nearest.js"
 import type { Member } from "./GroupParticipant.js"
 
-/** For messages. */
+/** The description for messages. */
 export const shown = (name: string): string => JSON.stringify(name.slice(0, 64))
 
-/** The first of the names that nobody has, in words. */
+/** Describes the first name that no member has. */
 export const unknown = (names: ReadonlyArray<string>, members: ReadonlyArray<Member>): string | undefined => {
   const known = members.map((member) => member.name)
   const name = names.find((one) => !known.includes(one))

@@ -1,5 +1,5 @@
 /**
- * Shows the newest turns of a session as they were said, and a summary of what was said before (`HistoryCompactor`).
+ * Shows the newest turns of a session verbatim, after a summary of the earlier ones (`HistoryCompactor`).
  *
  * @since 0.1.0
  */
@@ -23,21 +23,19 @@ import * as SessionToolCalls from "./SessionToolCalls.js"
  */
 export interface Options {
   /**
-   * Turns that are read at most, the newest ones: those that a first summary is made of. Never fewer than are to be
-   * shown. Where a summary is remembered, only what is newer is read. Default 200.
+   * The maximum number of newest turns to read; the first summary is made of them. Never fewer than are shown. When a
+   * summary is remembered, only newer turns are read. Default 200.
    */
   readonly window?: number | undefined
-  /** Tokens of the messages at most, the summary with them, unless the reader says otherwise. Default 4096. */
+  /** The maximum number of tokens of the messages, including the summary, unless the reader sets one. Default 4096. */
   readonly tokenBudget?: number | undefined
 }
 
-/**
- * A message of a turn. Calls of tools are put in where all else is chosen, so that there is nothing to keep together.
- */
+/** A message of a turn. Tool calls are added after the selection, so nothing has to stay together here. */
 interface Item extends HistoryCompactor.Item {
   readonly turn: SessionTurn
   readonly message: Message
-  /** It is what the turn says, and no note about it. */
+  /** It is the turn itself, not a note about it. */
   readonly isTurn: boolean
 }
 
@@ -71,20 +69,19 @@ const historyOf = (
   }))
 }
 
-/** The items of the newest turns, so many of them; undefined where there are no more. */
+/** The items of the newest turns; undefined when there are fewer. */
 const newest = (items: ReadonlyArray<Item>, turns: number): ReadonlyArray<Item> | undefined => {
   const places = items.flatMap(({ isTurn }, index) => (isTurn ? [index] : []))
   return places.length <= turns ? undefined : items.slice(places.at(-turns))
 }
 
 /**
- * History is summarized when there are more turns or tokens than may be shown. As many turns stay as
- * `DefaultHistoryCompactor.layer` says (`keepFraction`, about half of them), so that the next ones need no new summary.
- * If there are too many turns, the messages have no more tokens than the newest turns that are kept, including the
- * summary.
+ * History is summarized when there are more turns or tokens than may be shown. `DefaultHistoryCompactor.layer` sets how
+ * many turns stay (`keepFraction`, about half), so that the next turns need no new summary. If there are too many
+ * turns, the messages and the summary together have no more tokens than the newest turns that stay.
  *
  * The compactor remembers the summary by user and session, and lets it grow with the conversation; nothing is written.
- * A process that begins anew summarises the window once, and a branch has a summary of its own.
+ * A new process summarizes the window once, and a branch has its own summary.
  *
  * @since 0.1.0
  * @category constructors
@@ -117,13 +114,13 @@ export const make = (
     > {
       const most = Count.count(turns, 0, 0)
       if (most === 0) return SessionHistory.empty
-      // Whoever else compacts what the user says in the session has other items, and a summary of its own.
+      // Another compaction of the same session has other items and its own summary.
       const scope = { ownerId: `turns of ${session.userId ?? ""}`, sessionId: session.id }
       const limit = Math.max(widest, most)
       const page = Math.min(limit, 2 * most + 2)
       const latest = yield* sessions.turns(session.id, { last: page, ...access })
       let items = latest.flatMap(itemsOf)
-      // Without a limit nothing is summarised: this is what is remembered, and what came after.
+      // Without a limit nothing is summarized: the result is the remembered summary and the turns after it.
       let whole = yield* compactor.compact({ scope, items, tokenBudget: Number.POSITIVE_INFINITY })
       const [first] = latest
       if (whole.summary === undefined && first !== undefined && latest.length === page && page < limit) {
@@ -137,7 +134,7 @@ export const make = (
       if (enough === undefined && whole.tokens <= budget) {
         return yield* historyOf(whole, { tokenBudget: budget, toolCalls })
       }
-      // No more turns have room than those whose room it is.
+      // The summary never makes room for more turns than the limit.
       const room = enough === undefined ? budget : Math.min(budget, tokensOf(enough))
       const compacted = yield* compactor.compact({ scope, items, tokenBudget: room })
       return yield* historyOf(compacted, { tokenBudget: budget, toolCalls })

@@ -9,7 +9,7 @@ import { Embedder, type Vector } from "../../llm/embedding/Embedder.js"
 import type { TokenCounter } from "../../llm/model/TokenCounter.js"
 import * as HistoryPruner from "./HistoryPruner.js"
 
-/** Vectors have the length 1. What is opposite is no more related than what has nothing in common. */
+/** Vectors have length 1. An opposite vector is no more related than an orthogonal one. */
 const similarity = (a: Vector, b: Vector): number => {
   let sum = 0
   for (let index = 0; index < a.length; index++) sum += (a[index] as number) * (b[index] ?? 0)
@@ -17,9 +17,9 @@ const similarity = (a: Vector, b: Vector): number => {
 }
 
 /**
- * A turn is worth the cosine of its vector and the query's, and `recencyWeight · i / (n − 1)` for the i-th of n turns,
- * counted from 0. The texts of all turns go to the embedder in one call, where something has to go and there is a
- * query; `EmbedderCache` remembers what was asked before. When the embedder fails, a warning is logged and the newest
+ * The score of the i-th of n turns is the cosine of its vector and the query's, plus `recencyWeight · i / (n − 1)`,
+ * counted from 0. The embedder receives the texts of all turns in one call, and only when something must be dropped and
+ * there is a query; `EmbedderCache` reuses earlier vectors. When the embedder fails, a warning is logged and the newest
  * turns stay.
  *
  * @since 0.1.0

@@ -19,11 +19,11 @@ import * as TurnPairs from "./TurnPairs.js"
  * @category models
  */
 export interface PruneOptions {
-  /** What the turns are wanted for. Default nothing: the newest are the best. */
+  /** The query that turns are ranked by. Default none: the newest turns rank first. */
   readonly query?: string | undefined
-  /** At most so many turns, those of the system not counted. Default any number. */
+  /** The maximum number of turns, not counting system turns. Default no limit. */
   readonly maxTurns?: number | undefined
-  /** At most so many tokens, of all that stays as messages. Default any number. */
+  /** The maximum number of tokens of all messages that stay. Default no limit. */
   readonly maxTokens?: number | undefined
 }
 
@@ -32,11 +32,11 @@ export interface PruneOptions {
  * @category models
  */
 export interface Pruned {
-  /** In the order in which they were said. */
+  /** In conversation order. */
   readonly kept: ReadonlyArray<SessionTurn>
-  /** How many are not kept. */
+  /** How many turns are dropped. */
   readonly dropped: number
-  /** Of the kept ones as messages (`SessionMessages.tokens`). */
+  /** Tokens of the kept turns as messages (`SessionMessages.tokens`). */
   readonly tokens: number
 }
 
@@ -46,11 +46,11 @@ export interface Pruned {
  */
 export interface Service {
   /**
-   * The best turns that fit together; the same ones for the same turns and query, in whatever order they are given.
-   * Turns of the system and the newest turn stay always: `SessionCapacityError` when these alone are more tokens than
-   * allowed. A call of a tool and its results stay or go together (`ToolPairs`; a call whose turn holds it needs no
-   * turn of its result), the newest turn with what belongs to it, even where that is more turns than allowed; one
-   * without the other goes, unless it is the newest. No turn is cut.
+   * Selects the best turns that fit together; the result depends only on the turns and the query, not on the order
+   * given. System turns and the newest turn always stay: `SessionCapacityError` when these alone exceed the token
+   * limit. A tool call and its results stay or go together (`ToolPairs`; a call whose turn holds its result needs no
+   * result turn). What belongs to the newest turn stays with it, even beyond the turn limit; an incomplete pair is
+   * dropped unless it is the newest. No turn is cut.
    */
   readonly prune: (
     turns: ReadonlyArray<SessionTurn>,
@@ -70,11 +70,11 @@ export class HistoryPruner extends Context.Tag("effect-lexigram/session/HistoryP
  */
 export interface Weights {
   /**
-   * What it counts to be new, against a relevance of 0 to 1: all of it for the newest turn, nothing for the oldest.
-   * Default 0.3.
+   * The weight of recency against a relevance of 0 to 1: all of it for the newest turn, nothing for the oldest. Default
+   * 0.3.
    */
   readonly recencyWeight?: number | undefined
-  /** So many of the newest turns come before all others, if they fit. Default 2. */
+  /** This many of the newest turns rank before all others, if they fit. Default 2. */
   readonly keepRecent?: number | undefined
 }
 
@@ -84,13 +84,13 @@ export interface Weights {
  */
 export interface Options extends Weights {
   /**
-   * What each turn has to do with the query, in their order: 0 for nothing, 1 for as much as can be. What is no number
-   * is 0. Asked only where something has to go, and there is a query.
+   * The relevance of each turn to the query, in order, from 0 to 1. A value that is not a number counts as 0. Called
+   * only when something must be dropped and there is a query.
    */
   readonly relevance: (query: string, turns: ReadonlyArray<SessionTurn>) => Effect.Effect<ReadonlyArray<number>>
 }
 
-/** In the order of the conversation. */
+/** In conversation order. */
 const order = (a: SessionTurn, b: SessionTurn): number =>
   a.depth - b.depth || a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
@@ -100,9 +100,9 @@ interface Sorted {
   readonly inOrder: ReadonlyArray<SessionTurn>
   readonly system: ReadonlyArray<SessionTurn>
   readonly others: ReadonlyArray<SessionTurn>
-  /** With the newest turn; undefined where there are no turns but those of the system. */
+  /** The unit of the newest turn; undefined when there are only system turns. */
   readonly newest: Unit | undefined
-  /** What may stay besides. */
+  /** The other units, which may stay. */
   readonly candidates: ReadonlyArray<Unit>
 }
 
@@ -119,11 +119,11 @@ const sort = (turns: ReadonlyArray<SessionTurn>): Sorted => {
 interface Ranked extends Unit {
   readonly isRecent: boolean
   readonly score: number
-  /** Of its newest turn. */
+  /** The position of its newest turn. */
   readonly place: number
 }
 
-/** The best first; those of the newest turns before all others, the newest first. */
+/** Best first; the units of the newest turns come before all others, newest first. */
 const rank = (
   { candidates, others }: Sorted,
   relevance: ReadonlyArray<number>,
@@ -149,8 +149,7 @@ const rank = (
 }
 
 /**
- * A pruner by a measure of relevance: the turn that has most to do with the query and is newest comes first. One that
- * does not fit is passed over.
+ * Makes a pruner from a relevance measure: turns rank by relevance and recency. A turn that does not fit is skipped.
  *
  * @since 0.1.0
  * @category constructors
@@ -215,7 +214,8 @@ export const make = (options: Options): Effect.Effect<Service, never, TokenCount
       const relevance = query === undefined || query.trim() === "" ? [] : yield* options.relevance(query, sorted.others)
       taken = take(rank(sorted, relevance, weights))
       pruned = result(taken)
-      // A counter may find more in all of them than in each: half as many fit at some point, the newest alone at last.
+      // A counter may count more tokens for all of them together than for each: the number is halved until they fit,
+      // down to the newest alone.
       while (!fits(pruned) && taken.length > 1) {
         taken = taken.slice(0, Math.max(1, Math.floor(taken.length / 2)))
         pruned = result(taken)

@@ -16,9 +16,9 @@ import * as SessionToolCalls from "./SessionToolCalls.js"
  * @category models
  */
 export interface Options {
-  /** Turns that are read, the newest ones; never fewer than are to be shown. Default 200. */
+  /** How many of the newest turns to read; never fewer than are shown. Default 200. */
   readonly window?: number | undefined
-  /** Tokens of the messages at most, unless the reader says otherwise. Default 4096. */
+  /** The maximum number of tokens of the messages, unless the reader sets one. Default 4096. */
   readonly tokenBudget?: number | undefined
 }
 

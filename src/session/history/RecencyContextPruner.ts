@@ -1,5 +1,5 @@
 /**
- * Keeps the newest turns, whatever the query.
+ * Keeps the newest turns and ignores the query.
  *
  * @since 0.1.0
  */

@@ -10,8 +10,8 @@ import * as TextRelevance from "../../memory/search/TextRelevance.js"
 import * as HistoryPruner from "./HistoryPruner.js"
 
 /**
- * A turn is worth its relevance, as a part of the best turn's, and `recencyWeight · i / (n − 1)` for the i-th of n
- * turns, counted from 0.
+ * The score of the i-th of n turns is its relevance relative to the best turn, plus `recencyWeight · i / (n − 1)`,
+ * counted from 0.
  *
  * @since 0.1.0
  * @category constructors

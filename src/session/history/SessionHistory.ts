@@ -19,17 +19,17 @@ import * as SessionMessages from "./SessionMessages.js"
  */
 export interface ReadOptions {
   readonly session: Pick<Session, "id" | "userId">
-  /** The message it is read for. */
+  /** The message that the history precedes. */
   readonly query: string
-  /** Who asks. */
+  /** The caller. */
   readonly access?: SessionManager.Access | undefined
-  /** Turns at most that are shown as they were said. */
+  /** The maximum number of turns shown verbatim. */
   readonly turns: number
-  /** Tokens of the messages at most. Default that of the layer. */
+  /** The maximum number of tokens of the messages. Default: that of the layer. */
   readonly tokenBudget?: number | undefined
   /**
-   * Whether calls of tools are shown with their results: as many of the newest as have room in a quarter of the budget
-   * (of 16,384 tokens where there is none) and in what the texts leave of it. Default true.
+   * Whether tool calls are shown with their results: as many of the newest as fit into a quarter of the budget (of
+   * 16,384 tokens without one) and into what the texts leave of it. Default true.
    */
   readonly toolCalls?: boolean | undefined
 }
@@ -39,14 +39,11 @@ export interface ReadOptions {
  * @category models
  */
 export interface History {
-  /**
-   * Oldest first. What stands for turns that are not shown themselves comes before them, as data in a message of the
-   * user.
-   */
+  /** Oldest first. A summary of turns that are not shown comes first, as data in a user message. */
   readonly messages: ReadonlyArray<Message>
-  /** The turns that are shown as they were said. */
+  /** The turns shown verbatim. */
   readonly shown: ReadonlySet<TurnId>
-  /** How many turns are told of in a summary. */
+  /** How many turns the summary covers. */
   readonly summarized: number
 }
 
@@ -56,9 +53,9 @@ export interface History {
  */
 export interface Service {
   /**
-   * The part of a session that is worth showing, without the turns of the system and of tools
-   * (`SessionMessages.fromTurns`). Never more tokens than asked for: nothing where the newest turn alone is more. What
-   * is read does not grow with the session. Whatever fails but the session itself makes less to show, with a warning.
+   * The part of a session to show, without system and tool turns (`SessionMessages.fromTurns`). Never exceeds the token
+   * limit: nothing is shown when the newest turn alone exceeds it. The amount read does not grow with the session. Any
+   * failure except one of the session shows less, with a warning.
    */
   readonly read: (options: ReadOptions) => Effect.Effect<History, SessionNotFoundError | SessionStorageError>
 }
@@ -78,7 +75,7 @@ export class SessionHistory extends Context.Tag("effect-lexigram/session/Session
 export const empty: History = { messages: [], shown: new Set(), summarized: 0 }
 
 /**
- * Turns as they were said, with their calls of tools where they are given.
+ * Turns verbatim, with their tool calls where given.
  *
  * @since 0.1.0
  * @category constructors
@@ -90,7 +87,7 @@ export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: SessionMess
 })
 
 /**
- * Nothing to show, and a warning: the newest turn alone is more than the budget.
+ * Shows nothing, with a warning: the newest turn alone exceeds the budget.
  *
  * @since 0.1.0
  * @category constructors
@@ -104,7 +101,7 @@ export const overBudget = (module: string): Effect.Effect<History> =>
   )
 
 /**
- * Shows nothing: what runs know of their conversation is what memory recalls.
+ * Shows nothing: runs know of their conversation only what memory recalls.
  *
  * @since 0.1.0
  * @category layers

@@ -7,17 +7,15 @@ import type { Message } from "../../llm/model/LlmClient.js"
 import type * as TokenCounter from "../../llm/model/TokenCounter.js"
 import type { SessionTurn } from "../turn/Session.js"
 
-/**
- * Turns that were never answered are told apart, so that the model does not take an old question for the present one.
- */
+/** Unanswered turns are marked, so that the model does not mistake an old question for the present one. */
 const withMark = ({ role, unanswered }: SessionTurn, message: Message): ReadonlyArray<Message> =>
   role === "user" && unanswered !== undefined
     ? [message, { role: "assistant", content: `(no answer: ${unanswered})` }]
     : [message]
 
 /**
- * What a turn is shown as: its text, and behind a question that was never answered a message that says so. Turns of the
- * system and of tools are not shown, nor is one without a word, which providers refuse.
+ * The messages of a turn: its text, and after an unanswered question a message that says so. System and tool turns are
+ * not shown, nor is a blank turn, which providers reject.
  *
  * @since 0.1.0
  * @category conversions
@@ -27,11 +25,11 @@ export const fromTurn = (turn: SessionTurn): ReadonlyArray<Message> => {
   return (role === "user" || role === "assistant") && content !== "" ? withMark(turn, { role, content }) : []
 }
 
-/** Messages that stand before what a turn says: its calls of tools, with their results. */
+/** Messages that precede the text of a turn: its tool calls with their results. */
 export type Calls = ReadonlyMap<SessionTurn, ReadonlyArray<Message>>
 
 /**
- * What turns are shown as, in their order; each behind its calls of tools, where they are given.
+ * The messages of turns in order, each after its tool calls, where given.
  *
  * @since 0.1.0
  * @category conversions
@@ -40,8 +38,8 @@ export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: Calls): Rea
   turns.flatMap((turn) => [...(calls?.get(turn) ?? []), ...fromTurn(turn)])
 
 /**
- * What turns add to a prompt as messages of their own, those of the system and of tools with them: never less than
- * `fromTurns` adds.
+ * The tokens that turns add to a prompt as separate messages, including system and tool turns: never less than those of
+ * `fromTurns`.
  *
  * @since 0.1.0
  * @category getters

@@ -48,7 +48,7 @@ const select = (
     for (let index = turn.toolCalls.length - 1; index >= 0 && !isFull; index--) {
       const made = turn.toolCalls[index] as TurnToolCall
       if (made.result === undefined) continue
-      // About four characters are a token.
+      // A token has about four characters.
       const call = toRecalled(made, index, Math.max(quarter, 1))
       const cost = counter.countMessages(RecalledCalls.messages(turn.depth, [call])) - opening
       isFull = cost > room

@@ -11,9 +11,9 @@ import type { SessionTurn, TurnToolCall } from "../turn/Session.js"
  * @category models
  */
 export interface Unit {
-  /** In their order. */
+  /** In order. */
   readonly turns: ReadonlyArray<SessionTurn>
-  /** A call without some result, or a result without its call. */
+  /** A call that lacks a result, or a result that lacks its call. */
   readonly broken: boolean
 }
 
@@ -21,13 +21,13 @@ const hasResult = ({ isFailure, result }: TurnToolCall): boolean => result !== u
 
 interface Item extends ToolPairs.Item {
   readonly turn: SessionTurn
-  /** Calls that some other turn has to answer. */
+  /** Calls that another turn must answer. */
   readonly asks: ReadonlySet<string>
 }
 
 /**
- * The convention of `ToolPairs`, and the calls a turn holds itself: they need no turn of their result, and go with it
- * where there is one. All turns are of one conversation, whichever sessions wrote them.
+ * Reads calls as `ToolPairs` does, and those a turn holds itself: they need no result turn, and stay with one if it
+ * exists. All turns belong to one conversation, whichever sessions wrote them.
  */
 const itemOf = (turn: SessionTurn): Item => {
   const held = turn.role === "assistant" ? turn.toolCalls : []
@@ -56,7 +56,7 @@ const isBroken = ([first, ...others]: ReadonlyArray<Item>): boolean => {
 }
 
 /**
- * Turns, oldest first, as units in the order in which their first turns stand. Linear in the turns.
+ * Groups turns, oldest first, into units in the order of their first turns. Linear in the turns.
  *
  * @category combinators
  */

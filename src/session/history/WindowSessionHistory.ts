@@ -1,5 +1,5 @@
 /**
- * Shows the newest turns of a session as they were said.
+ * Shows the newest turns of a session verbatim.
  *
  * @since 0.1.0
  */

@@ -23,22 +23,22 @@ export interface Access {
   readonly values: KeyValueValues.Values
   readonly reader: KeyValueReader.Reader
   readonly sweep: KeyValueSweep.Sweep
-  /** One at a time. What breaks off while it writes leaves it open what is kept: it is looked at anew. */
+  /** Runs one effect at a time. An interrupted write leaves the stored state unknown, so it is read again. */
   readonly alone: <A, E>(
     effect: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
   /**
-   * Beside those who write. What they took away meanwhile, or have half written (files are not replaced in one step),
-   * is read again when they are done.
+   * Runs concurrently with a writer. A read that finds missing or partly written values (files are not replaced in one
+   * step) is repeated after the writer.
    */
   readonly beside: <A, E>(
     read: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
-  /** Read once. To be used alone. */
+  /** Read once. Use it inside `alone` only. */
   readonly catalog: Effect.Effect<Catalog, SessionStorageError>
-  /** The catalog is to be read again. */
+  /** Makes the next use read the catalog again. */
   readonly forget: () => void
-  /** With the last value it is written; what is left to be removed then may also be removed by the next write. */
+  /** The last value makes the write visible; the next write may finish removals that remain. */
   readonly commit: (entries: Entries, record: Records.Record) => Effect.Effect<void, SessionStorageError>
 }
 

@@ -20,15 +20,15 @@ const chunkSize = 64
 export class Catalog {
   private readonly entries = new Map<SessionId, Entry<Records.Standing>>()
   readonly index = new SessionIndex<Records.Standing>((id) => this.entries.get(id))
-  /** Deleted, and needed by branches or not yet removed. */
+  /** Deleted sessions that branches need or that are not yet removed. */
   readonly deleted = new Set<SessionId>()
-  /** Sessions that have open exchanges. */
+  /** Sessions with open exchanges. */
   readonly exchanges = new Map<SessionId, NonNullable<Records.Record["open"]>>()
   private readonly bases = new Map<SessionId, Records.Place>()
   private readonly forks = new Map<SessionId, Map<SessionId, Records.Place>>()
   private readonly chunks: Array<Set<SessionId>> = []
   private readonly chunkOf = new Map<SessionId, number>()
-  /** Chunks that have room. */
+  /** Chunks with room for more ids. */
   private readonly open = new Set<number>()
 
   constructor(
@@ -36,7 +36,7 @@ export class Catalog {
     private readonly keys: Records.Keys
   ) {}
 
-  /** What the record of a session says now. */
+  /** Takes over the current record of a session. */
   put(record: Records.Record): void {
     const { base, deleted, session } = record
     const entry = this.entries.get(session.id)
@@ -63,7 +63,7 @@ export class Catalog {
     forks.set(session.id, base)
   }
 
-  /** It needs no turn of another session any more. */
+  /** The session no longer needs a turn of another session. */
   release(id: SessionId): void {
     const base = this.bases.get(id)
     if (base === undefined) return
@@ -77,7 +77,7 @@ export class Catalog {
     return this.forks.get(id)?.values() ?? []
   }
 
-  /** Writes the id down, so that the session is found; before it is there itself. */
+  /** Stores the id before the session itself, so that the session can be found. */
   list(id: SessionId): Effect.Effect<void, SessionStorageError> {
     return Effect.suspend(() => {
       if (this.chunkOf.has(id)) return Effect.void
@@ -93,7 +93,7 @@ export class Catalog {
     })
   }
 
-  /** Of a session that is not there any more. */
+  /** Removes the id of a session that no longer exists. */
   unlist(id: SessionId): Effect.Effect<void, SessionStorageError> {
     return Effect.suspend(() => {
       this.deleted.delete(id)
@@ -106,7 +106,7 @@ export class Catalog {
     })
   }
 
-  /** Ids that nothing is kept under are left out; the next that writes the chunk drops them. */
+  /** Ids without a record are skipped; the next write of the chunk drops them. */
   static readonly load = (
     values: Values,
     keys: Records.Keys,

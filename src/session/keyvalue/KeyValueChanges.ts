@@ -21,7 +21,7 @@ import * as KeyValueWriter from "./KeyValueWriter.js"
 type Write<A, E = never> = Effect.Effect<A, E | SessionStorageError | KeyValueReader.Torn>
 
 /**
- * As the methods of the port that write; each is to be run alone.
+ * The write methods of the port; run each inside `alone`.
  *
  * @category models
  */
@@ -58,14 +58,14 @@ const withinLimits = Effect.fnUntraced(function* ({ catalog }: Parts, session: S
   if (refusal !== undefined) return yield* refusal
 })
 
-/** The record that counts what is there and nothing else. */
+/** The record of a session that has no turns or checkpoints yet. */
 const swept = Effect.fnUntraced(function* ({ sweep }: Parts, record: Records.Record) {
   if (record.checkpoints.dead.length === 0) return record
   yield* sweep.checkpoints(record.session.id, record.checkpoints.dead)
   return { ...record, checkpoints: { ...record.checkpoints, dead: [] } }
 })
 
-/** The record a session was made from. */
+/** The record that a session was read from. */
 const goneOnFrom = Effect.fnUntraced(function* (parts: Parts, session: Session) {
   const { reader } = parts
   const found = yield* reader.record(session.id)

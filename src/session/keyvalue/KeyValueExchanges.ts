@@ -19,7 +19,7 @@ import * as Records from "./KeyValueRecords.js"
 type Done<A, E = never> = Effect.Effect<A, E | SessionStorageError | Torn>
 
 /**
- * As the methods of the port; each is to be run alone.
+ * The exchange methods of the port; run each inside `alone`.
  *
  * @category models
  */
@@ -66,7 +66,7 @@ export const make = ({ catalog, commit, keys, reader, values }: Access): Exchang
       const text = yield* SessionCodec.exchange.encode(exchange)
       if (owner !== undefined) {
         const known = yield* leases
-        // One that never had a lease has none that lasts.
+        // An owner that never had a lease has no valid one.
         if (!known.has(owner)) yield* setLeases(known.set(owner, 0))
       }
       const rest = without(record, runId)

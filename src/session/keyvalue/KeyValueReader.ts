@@ -16,7 +16,7 @@ import * as Records from "./KeyValueRecords.js"
 import type { Values } from "./KeyValueValues.js"
 
 /**
- * What is counted is not there: it was written or deleted while it was read, or it is lost.
+ * A counted value is missing: it was written or deleted during the read, or it is lost.
  *
  * @category errors
  */
@@ -63,7 +63,7 @@ export interface Reader {
     id: SessionId,
     options: Parameters<SessionStore.Service["checkpoints"]>[1]
   ) => Effect.Effect<ReadonlyArray<SessionCheckpoint>, SessionStorageError>
-  /** The number of the newest merge of these two that the record counts, whether or not its checkpoint is deleted. */
+  /** The number of the newest merge of these two in the record, even if its checkpoint is deleted. */
   readonly mergeNumber: (
     record: Records.Record,
     from: SessionId
@@ -108,7 +108,7 @@ export const make = (values: Values, keys: Records.Keys): Reader => {
     if (of === undefined || !isCounted(of, pointer.number)) return undefined
     const found = yield* slot(ref.sessionId, pointer.number)
     if (found === undefined) return yield* new Torn({ key: keys.turn(ref.sessionId, pointer.number) })
-    // A turn that was to be written and was not may have left its id to what has its number now.
+    // An interrupted write may have left a turn id that points to the number of another turn.
     if (found.turn.id !== ref.turnId || found.turn.sessionId !== ref.sessionId) return undefined
     return { place: { session: ref.sessionId, number: pointer.number, run: found.run }, slot: found }
   })
@@ -135,8 +135,7 @@ export const make = (values: Values, keys: Records.Keys): Reader => {
   })
 
   /**
-   * The first number whose checkpoint has this revision or a higher one. Numbers whose checkpoint is gone are passed
-   * over.
+   * The first number whose checkpoint has this revision or a higher one. Numbers of deleted checkpoints are skipped.
    */
   const firstSince = Effect.fnUntraced(function* (
     id: SessionId,
@@ -162,7 +161,7 @@ export const make = (values: Values, keys: Records.Keys): Reader => {
     const of = yield* live(id)
     if (of === undefined || limit <= 0) return found
     const heads: Array<{ readonly kind: Kind; at: number; value: SessionCheckpoint }> = []
-    /** The newest that is there, below a number. */
+    /** The newest existing checkpoint below a number. */
     const below = Effect.fnUntraced(function* (kind: Kind, number: number) {
       const [low] = of.checkpoints[kind]
       for (let at = number - 1; at >= low; at--) {

@@ -1,9 +1,9 @@
 /**
- * What sessions are made of in a key-value store, and under which keys it lies.
+ * The values that make up sessions in a key-value store, and their keys.
  *
- * The record of a session is what counts: turns and checkpoints have numbers, and those it does not count yet are not
- * there, whatever lies under their keys. Ids are found by way of their number, and hold only if what has that number
- * has that id.
+ * The record of a session decides: turns and checkpoints are numbered, and those beyond its counts do not exist,
+ * whatever is stored under their keys. An id is looked up through its number, and is valid only if the value with that
+ * number has that id.
  *
  * @private
  * @since 0.1.0
@@ -16,12 +16,12 @@ import { CheckpointId, type Session, SessionCheckpoint } from "../turn/Session.j
 import * as SessionCodec from "../turn/SessionCodec.js"
 
 /**
- * Of code units: what is not normalised, or no text at all, stays apart. Lower case, for file systems that know no
- * other.
+ * Hashes code units: texts that are not normalized or not well-formed stay distinct. Lower case, for file systems that
+ * ignore case.
  */
 const hash = (...parts: ReadonlyArray<string>): string => {
   const sum = Sha256.make()
-  // The length keeps parts apart.
+  // The length separates the parts.
   for (const part of parts) sum.add(`${part.length}:`).add(Sha256.utf16(part))
   return sum.hex()
 }
@@ -35,7 +35,7 @@ export interface Keys {
   readonly catalog: string
   readonly chunk: (number: number) => string
   readonly record: (id: SessionId) => string
-  /** The large part, of which the one of two is written that the record does not name. */
+  /** The large part of a session. A write uses the one of two slots that the record does not name. */
   readonly rest: (id: SessionId, slot: number) => string
   readonly turn: (id: SessionId, number: number) => string
   readonly turnId: (id: SessionId, turnId: TurnId) => string
@@ -64,7 +64,7 @@ export const keys = (prefix: string): Keys => ({
 })
 
 /**
- * What the large part must be for the record to be true.
+ * The digest that the large part must match.
  *
  * @category getters
  */
@@ -73,8 +73,8 @@ export const digest = (text: string): string => Sha256.hex(text).slice(0, 32)
 const Count = Schema.NonNegativeInt
 
 /**
- * Where a turn lies: who wrote it, as the how manieth, and where the run of turns begins that were written one behind
- * the other up to it.
+ * The place of a turn: the session that wrote it, its number there, and the first number of the unbroken run of turns
+ * that ends with it.
  *
  * @category schemas
  */
@@ -85,7 +85,7 @@ export const Place = Schema.Struct({ session: SessionId, number: Count, run: Cou
 export interface Place extends Schema.Schema.Type<typeof Place> {}
 
 /**
- * From and to, both with it.
+ * From and to, both inclusive.
  *
  * @category schemas
  */
@@ -95,7 +95,7 @@ export const Interval = Schema.Tuple(Count, Count)
  */
 export type Interval = typeof Interval.Type
 
-/** The lowest number that may be there, and the next one. */
+/** The lowest number that may exist, and the next free one. */
 const Range = Schema.Tuple(Count, Count)
 
 /**
@@ -106,9 +106,9 @@ export const Checkpoints = Schema.Struct({
   auto: Range,
   fork: Range,
   merge: Range,
-  /** Of the kinds that may have to make room. */
+  /** The number of checkpoints of the kinds that may be dropped. */
   live: Count,
-  /** Deleted, and perhaps still lying there. */
+  /** Deleted checkpoints whose values may still exist. */
   dead: Schema.Array(Schema.Tuple(SessionCheckpoint.fields.kind, Count))
 })
 /**
@@ -187,17 +187,17 @@ export const standingOf = (session: Session): Standing => ({
  */
 export const Record = Schema.Struct({
   session: Standing,
-  /** The slot of the rest, and its digest. */
+  /** The slot of the large part, and its digest. */
   rest: Schema.Struct({ slot: Count, digest: Schema.String }),
-  /** How many turns were written. */
+  /** The number of turns this session wrote. */
   turns: Count,
   head: Schema.optional(Place),
-  /** The turn of another session that this one begins with. */
+  /** The turn of another session that this one was forked at. */
   base: Schema.optional(Place),
   checkpoints: Checkpoints,
-  /** The runs whose exchanges are open, and their owners. */
+  /** The runs with open exchanges, and their owners. */
   open: Schema.optional(Schema.Array(Schema.Struct({ run: RunId, owner: Schema.optional(Schema.String) }))),
-  /** Of a deleted session: the turns that branches need, and those that are still to be removed. */
+  /** Of a deleted session: the turns that branches need, and those still to be removed. */
   deleted: Schema.optional(Schema.Struct({ kept: Schema.Array(Interval), swept: Schema.Array(Interval) }))
 })
 /**
@@ -217,7 +217,7 @@ const Slot = Schema.Struct({
  */
 export interface Slot extends Schema.Schema.Type<typeof Slot> {}
 
-/** A merge knows the merge of the same session before it, also when it is deleted itself. */
+/** A merge names the previous merge of the same session, which may be deleted. */
 const CheckpointSlot = Schema.Struct({
   checkpoint: Schema.optional(SessionCodec.Checkpoint),
   from: Schema.optional(SessionId),
@@ -241,7 +241,7 @@ const MergePointer = Schema.Struct({
   into: SessionId,
   from: SessionId,
   number: Count,
-  /** What holds if that number is not counted. */
+  /** The checkpoint that is valid if the record does not count that number. */
   before: Schema.optional(Count)
 })
 
@@ -284,7 +284,7 @@ export const catalog: SessionCodec.Codec<{ readonly chunks: number }> = SessionC
  */
 export const chunk: SessionCodec.Codec<ReadonlyArray<SessionId>> = SessionCodec.of(Schema.Array(SessionId))
 /**
- * Owners, and until when they are there.
+ * Owners, and the time until which each is alive.
  *
  * @category constants
  */

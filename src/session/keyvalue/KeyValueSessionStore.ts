@@ -1,14 +1,13 @@
 /**
- * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
- * there is one for.
+ * Stores sessions in a `KeyValueStore` of `@effect/platform`: in files, in browser storage, or in any other
+ * implementation.
  *
  * **One process at a time.** A key-value store can neither compare and set nor write two values in one step. The layer
- * writes one call after the other, and the record of a session last: what breaks off before that is not there. Two
- * processes, or two of these layers, on the same keys overwrite each other.
+ * serializes its writes and writes the record of a session last, so an interrupted write is not visible. Two processes,
+ * or two of these layers, on the same keys overwrite each other.
  *
- * A turn is a value of its own, so that what is written for it does not grow with the conversation. The first call that
- * creates, lists, expires or deletes reads the record of every session once; what sessions are listed by stays in
- * memory.
+ * Each turn is a value of its own, so the size of a write does not grow with the conversation. The first call that
+ * creates, lists, expires or deletes reads the record of every session once; the list fields stay in memory.
  *
  * @since 0.1.0
  */
@@ -30,12 +29,12 @@ import type * as Records from "./KeyValueRecords.js"
  * @category models
  */
 export interface Options {
-  /** What all keys begin with, so that others can use the same key-value store; `lexigram-sessions-` unless set. */
+  /** The prefix of all keys, so that others can use the same key-value store; default `lexigram-sessions-`. */
   readonly prefix?: string | undefined
 }
 
 /**
- * `expire` writes one session after the other: when a write fails, those before it are expired, and are given.
+ * `expire` writes one session after the other. When a write fails, the sessions before it are expired and returned.
  *
  * @since 0.1.0
  * @category constructors

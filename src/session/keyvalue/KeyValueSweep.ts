@@ -38,7 +38,7 @@ const isEmpty = (checkpoints: Records.Checkpoints): boolean => kinds.every((kind
 const isSame = (a: ReadonlyArray<Records.Interval>, b: ReadonlyArray<Records.Interval>): boolean =>
   a.length === b.length && a.every(([from, to], at) => b[at]?.[0] === from && b[at]?.[1] === to)
 
-/** A turn that is not kept never comes back. */
+/** A turn that was dropped never comes back. */
 const within = (
   wanted: ReadonlyArray<Records.Interval>,
   kept: ReadonlyArray<Records.Interval>
@@ -57,13 +57,13 @@ const holds = (intervals: ReadonlyArray<Records.Interval>, number: number): bool
  * @category models
  */
 export interface Sweep {
-  /** The turns of a session that lie on the way to a branch. */
+  /** The turns of a session on the path to a branch. */
   readonly needed: (catalog: Catalog, id: SessionId) => Write<ReadonlyArray<Records.Interval>>
-  /** Removes what a deleted session need not keep any more, and what it alone needed. */
+  /** Removes the values that a deleted session no longer needs, and the ancestors that only it needed. */
   readonly tidy: (catalog: Catalog, id: SessionId) => Write<void>
-  /** Goes on with all that broke off. */
+  /** Continues all interrupted removals. */
   readonly resume: (catalog: Catalog) => Write<void>
-  /** Removes checkpoints that the record does not count any more. */
+  /** Removes checkpoints that the record no longer counts. */
   readonly checkpoints: (
     id: SessionId,
     dead: Iterable<readonly [Kind, number]>,
@@ -76,7 +76,7 @@ export interface Sweep {
  */
 export const make = (values: Values, keys: Records.Keys, reader: Reader): Sweep => {
   const needed: Sweep["needed"] = Effect.fnUntraced(function* (catalog, id) {
-    /** By where a run begins, how far it is needed. */
+    /** The last needed number of each run, by its first number. */
     const runs = new Map<number, number>()
     for (const fork of catalog.forksOf(id)) {
       let place: Records.Place | undefined = fork
@@ -123,7 +123,7 @@ export const make = (values: Values, keys: Records.Keys, reader: Reader): Sweep 
     kept: ReadonlyArray<Records.Interval>
   ) {
     for (const [from, to] of swept) {
-      // The last first: what is left of it when it breaks off still has its parents.
+      // The last turn first: an interrupted removal leaves only turns whose parents exist.
       for (let number = to; number >= from; number--) if (!holds(kept, number)) yield* turn(id, number)
     }
   })
@@ -133,7 +133,7 @@ export const make = (values: Values, keys: Records.Keys, reader: Reader): Sweep 
     yield* values.remove(keys.rest(id, 1))
     for (const kind of kinds) {
       const [, next] = counted[kind]
-      // One more than is counted may have been written.
+      // An interrupted write may have stored one more than the record counts.
       for (let number = 0; number <= next; number++) yield* checkpoints(id, [[kind, number]], { forGood: true })
     }
   })
@@ -160,7 +160,7 @@ export const make = (values: Values, keys: Records.Keys, reader: Reader): Sweep 
         deleted: { kept, swept: [] }
       })
     }
-    // What was written for turns that were never counted.
+    // Turns that the record never counted.
     for (let number = record.turns; yield* turn(id, number); number++);
     catalog.release(id)
     if (record.base !== undefined) yield* tidy(catalog, record.base.session)

@@ -19,13 +19,13 @@ export interface Values {
   readonly get: <A>(codec: SessionCodec.Codec<A>, key: string) => Effect.Effect<A | undefined, SessionStorageError>
   readonly set: <A>(codec: SessionCodec.Codec<A>, key: string, value: A) => Effect.Effect<void, SessionStorageError>
   readonly write: (key: string, text: string) => Effect.Effect<void, SessionStorageError>
-  /** A key that is not there is no failure. */
+  /** A missing key is not a failure. */
   readonly remove: (key: string) => Effect.Effect<void, SessionStorageError>
 }
 
 const reasonOf = (error: PlatformError): string => (error._tag === "SystemError" ? error.reason : error._tag)
 
-/** What the error of the platform says in its own words may show a part of the value. */
+/** The platform's own error text may contain a part of the value. */
 const failed = (what: string, key: string) => (error: PlatformError) =>
   new SessionStorageError({
     message: `The value under ${key} could not be ${what} (${reasonOf(error)})`,
@@ -35,7 +35,7 @@ const failed = (what: string, key: string) => (error: PlatformError) =>
 const isGone = (error: PlatformError): boolean => error._tag === "SystemError" && error.reason === "NotFound"
 
 /**
- * `onWrite` is told before anything is changed.
+ * `onWrite` is called before each change.
  *
  * @category constructors
  */

@@ -13,7 +13,7 @@ import * as Records from "./KeyValueRecords.js"
 type Kind = SessionCheckpoint["kind"]
 
 /**
- * Texts under their keys, in the order they are written.
+ * Texts by key, in the order they are written.
  *
  * @category models
  */
@@ -23,12 +23,12 @@ export type Entries = ReadonlyArray<readonly [key: string, text: string]>
  * @category models
  */
 export interface Writer {
-  /** Turns behind the head of a session, and the record that counts them. */
+  /** Turns after the head of a session, and the record that counts them. */
   readonly turns: (
     record: Records.Record,
     turns: ReadonlyArray<SessionTurn>
   ) => Effect.Effect<{ readonly entries: Entries; readonly record: Records.Record }, SessionStorageError>
-  /** A checkpoint, and the record that counts it and no longer counts those that make room. */
+  /** A checkpoint, and the record that counts it and drops the oldest ones. */
   readonly checkpoint: (
     record: Records.Record,
     checkpoint: SessionCheckpoint | undefined,
@@ -46,7 +46,7 @@ const mayGo = (kind: Kind): kind is "manual" | "auto" => kind === "manual" || ki
  * @category constructors
  */
 export const make = (keys: Records.Keys, reader: Reader): Writer => {
-  /** The oldest of a kind that is there, from its lowest number on; the one that is being written is there too. */
+  /** The oldest existing checkpoints of a kind, including the one being written. */
   const oldest = Effect.fnUntraced(function* (
     record: Records.Record,
     kind: "manual" | "auto",
@@ -73,7 +73,7 @@ export const make = (keys: Records.Keys, reader: Reader): Writer => {
       const [manual, auto] = [yield* oldest(record, "manual", written), yield* oldest(record, "auto", written)]
       const kind = auto === undefined || (manual !== undefined && manual.revision < auto.revision) ? "manual" : "auto"
       const gone = kind === "manual" ? manual : auto
-      // Nothing is there that was counted: it was lost.
+      // The counted value is lost.
       if (gone === undefined) return { ...record, checkpoints: { ...record.checkpoints, live: 0 } }
       const { checkpoints } = record
       record = {

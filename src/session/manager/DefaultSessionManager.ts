@@ -36,29 +36,30 @@ import * as SessionWriter from "./SessionWriter.js"
  * @category models
  */
 export interface Options {
-  /** For sessions that are created without one. Default none. */
+  /** The system prompt of sessions created without one. Default none. */
   readonly defaultSystemPrompt?: string | null | undefined
   /**
-   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by; until then it
-   * is only read with the status it had. 0: sessions never expire. Default 24 hours.
+   * The time to live of an idle session, whether or not `expireIdle` has run; until then, reads return its old status.
+   * 0: sessions never expire. Default 24 hours.
    */
   readonly sessionTtl?: Duration.DurationInput | undefined
-  /** On the way from the first turn to the newest one. A question needs room for its answer too. Default 1000. */
+  /** The maximum number of turns on the path to the head. An exchange needs room for its answer too. Default 1000. */
   readonly maxTurnsPerSession?: number | undefined
   /**
-   * Of one turn: its text, tool calls, results and metadata in UTF-8. A larger one is a `SessionInputError`; the answer
-   * of a run is cut instead, with a note. Default 4 MiB.
+   * The maximum bytes of one turn: its text, tool calls, results and metadata in UTF-8. A larger turn fails with
+   * `SessionInputError`; the answer of a run is cut instead, with a note. Default 4 MiB.
    */
   readonly maxTurnBytes?: number | undefined
-  /** Active and suspended ones. Default 100. */
+  /** Counts active and suspended sessions. Default 100. */
   readonly maxSessionsPerUser?: number | undefined
-  /** A checkpoint with every so manyth turn, in the same write. `null`: none. Default 10. */
+  /** Creates a checkpoint every N turns, in the same write. `null`: none. Default 10. */
   readonly autoCheckpointInterval?: number | null | undefined
-  /** Of those made by callers and after so many turns; the oldest go. Default 50. */
+  /** The maximum number of manual and automatic checkpoints; the oldest are deleted. Default 50. */
   readonly maxCheckpointsPerSession?: number | undefined
   /**
-   * How long other processes leave alone what this process has open after its last renewal; it renews three times as
-   * often. At least a second, and longer than the clocks of the machines differ. Default 1 minute.
+   * The lease of this process: how long after its last renewal other processes leave its open exchanges alone. It is
+   * renewed three times as often. At least a second, and longer than the clock difference between machines. Default 1
+   * minute.
    */
   readonly exchangeLease?: Duration.DurationInput | undefined
   /** Whether memory is flushed and consolidated when a session is closed or expires. Default true. */
@@ -70,7 +71,7 @@ type Service = SessionManager.Service
 
 const observed = SessionTelemetry.observed
 
-/** Infinity is no limit. */
+/** Infinity means no limit. */
 const limit = (given: number | undefined, otherwise: number): number | undefined => {
   const count = Count.count(given, otherwise, 1)
   return Number.isFinite(count) ? count : undefined
@@ -90,7 +91,7 @@ const settingsOf = (options: Options | undefined): SessionChange.Settings => {
   }
 }
 
-/** Exchanges that are marked at once. */
+/** The number of exchanges marked at once. */
 const recoverSize = 100
 
 const taken = (sessionId: SessionId, hint: string): SessionNotFoundError =>
@@ -165,7 +166,7 @@ const claim =
     }
     const claimed = Effect.zipRight(
       Effect.suspend(() => SessionChecks.ids(id, userId)),
-      // Whose it is, the decision looks at.
+      // The decision checks the owner.
       SessionChange.opening(parts, SystemAccess.grant(parts.writer.modify(id, undefined, decide)))
     )
     return observed("claim", id, claimed)
@@ -239,7 +240,7 @@ const remove =
       "delete",
       id,
       SessionChange.unlimited(
-        // Not between the reading and the writing of somebody else.
+        // Keeps other writers out between the read and the write.
         writer.modify(id, options, () =>
           Effect.map(writer.store.delete(id), (value) => ({ _tag: "Keep", value }) as const)
         )
@@ -256,8 +257,7 @@ const list =
     const limit = Math.min(Number.MAX_SAFE_INTEGER - 1, Count.count(options?.limit, 100, 0))
     if (limit === 0) return observed("list", undefined, Effect.succeed({ sessions: [] }))
     const found = Effect.map(
-      // One more than asked for tells whether there is another page.
-      // A user who is left out by force is nobody, not everybody.
+      // One more than requested shows whether there is another page. An absent user means no owner, not every owner.
       store.list({
         userId: userId ?? null,
         statuses: options?.statuses,
@@ -275,7 +275,7 @@ const list =
     return observed("list", undefined, found)
   }
 
-/** Work on the sessions of everybody. */
+/** Handles sessions of all owners. */
 const forSystem = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | SessionInputError> =>
   Effect.if(SystemAccess.isGranted, {
     onTrue: () => SystemAccess.drop(work),
@@ -346,9 +346,9 @@ export const make = (
   })
 
 /**
- * Sessions over a store. What is said is also added to working memory, and memory is consolidated when a session ends;
- * neither ever fails an operation: what memory could not do, or not within 5 seconds, is logged, counted and passed
- * over. Consolidation goes on behind; when the layer ends it has 5 seconds left.
+ * Manages sessions on a store. Turns are also added to working memory, and memory is consolidated when a session ends.
+ * Neither ever fails an operation: what memory rejects, or does not finish within 5 seconds, is logged, counted and
+ * skipped. Consolidation runs in the background; when the layer closes, it has 5 more seconds.
  *
  * @since 0.1.0
  * @category layers

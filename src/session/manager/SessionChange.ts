@@ -21,7 +21,7 @@ import type * as SessionEffects from "./SessionEffects.js"
 import type * as SessionWriter from "./SessionWriter.js"
 
 /**
- * The options of the manager, with their defaults.
+ * The options of the manager, with defaults applied.
  *
  * @category models
  */
@@ -64,7 +64,7 @@ export const expired = (sessionId: SessionId): SessionExpiredError =>
   })
 
 /**
- * Why a session takes part no more, if it does not.
+ * Why a session is no longer live, if it is not.
  *
  * @category errors
  */
@@ -81,7 +81,7 @@ export const refusal = ({ id, status }: Session): SessionClosedError | SessionEx
 }
 
 /**
- * Whether a session has been idle for too long, though nobody has made it expired yet.
+ * Whether a live session has exceeded its TTL.
  *
  * @category predicates
  */
@@ -89,7 +89,7 @@ export const isOverdue = ({ settings }: Parts, session: Session, now: number): b
   isLive(session) && session.updatedAt <= now - settings.ttl
 
 /**
- * What came of a decision: a value, or a session that is found expired.
+ * The result of a decision: a value, or a session found expired.
  *
  * @category models
  */
@@ -98,7 +98,7 @@ export type Outcome<A> =
   | { readonly _tag: "Expired"; readonly session: Session }
 
 /**
- * The session as it goes from one revision to the next.
+ * The next revision of the session.
  *
  * @category constructors
  */
@@ -134,7 +134,7 @@ export const expire = (session: Session, now: number): SessionWriter.Decision<Ou
 }
 
 /**
- * Makes idle sessions expired: at most `limit`, those idle the longest.
+ * Expires idle sessions: at most `limit`, longest idle first.
  *
  * @category combinators
  */
@@ -146,7 +146,7 @@ export const sweep = (
     ? Effect.flatMap(Clock.currentTimeMillis, (at) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.tap(restore(store.expire({ since: at - options.idle, at, limit: options.limit })), (sessions) =>
-            // Nobody else is given them: a caller that leaves at the first leaves the others ended too.
+            // These sessions are returned to this caller alone, so an interruption must not skip the rest.
             Effect.flatMap(
               Effect.forEach(sessions, (session) => Effect.exit(effects.ended(session, restore))),
               (exits) => exits.find(Exit.isFailure) ?? Exit.void
@@ -159,7 +159,7 @@ export const sweep = (
 const sweepSize = 100
 
 /**
- * For what opens a session: those that are only waiting for somebody to make them expired take no room.
+ * For operations that open a session: sessions waiting to be expired take no room.
  *
  * @category combinators
  */
@@ -177,7 +177,7 @@ export const opening = <A, E, R>(
   )
 
 /**
- * For what opens no session: only an opening is refused for a limit.
+ * For operations that open no session: only an opening can reach a limit.
  *
  * @category combinators
  */
@@ -191,9 +191,8 @@ export const unlimited = <A, E, R>(
   ) as Effect.Effect<A, Exclude<E, SessionCapacityError>, R>
 
 /**
- * Decides and writes as `SessionWriter.modify`. `after` follows what was written however the caller is interrupted
- * meanwhile; only what it puts into `restore` is not done then. A session that is found expired has its end first, then
- * `refuse` says how it is refused.
+ * Decides and writes as `SessionWriter.modify`. `after` follows a write even if the caller is interrupted; only the
+ * part inside `restore` is skipped then. A session found expired is ended first; then `refuse` makes the error.
  *
  * @category combinators
  */

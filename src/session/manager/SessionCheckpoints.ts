@@ -17,7 +17,7 @@ import * as SessionChange from "./SessionChange.js"
 import type * as SessionManager from "./SessionManager.js"
 
 /**
- * The checkpoint of a session as it is written with it.
+ * The checkpoint of a session, as it is written with it.
  *
  * @category constructors
  */
@@ -53,7 +53,7 @@ export const checkpoint =
       yield* SessionChecks.name(options?.name)
       const metadata = yield* SessionChecks.attributes("The checkpoint", "metadata", options?.metadata)
       const decide = Effect.fnUntraced(function* (session: Session, now: number) {
-        // Nothing happens in the session: it does not live longer for being looked at.
+        // A checkpoint is not activity: it does not extend the life of the session.
         const looked = SessionChange.next(session, session.updatedAt, {})
         const made = yield* of(looked, {
           kind: "manual",
@@ -105,8 +105,8 @@ const notFound = (checkpointId: CheckpointId): CheckpointNotFoundError =>
   })
 
 /**
- * When the turn was said that the session goes back to; 0, before anything it said itself, when that is none of its
- * own.
+ * The time of the turn that the session returns to; 0, before all of its own turns, when the session did not write that
+ * turn.
  */
 const saidAt = (
   store: SessionStore.Service,
@@ -126,12 +126,12 @@ const saidAt = (
       )
 
 /**
- * Turns of one run and copies of a merge stand a millisecond apart; further ahead of the clock they have times of their
+ * Turns of one run and copies of a merge are a millisecond apart; a time further ahead of the clock is a time of its
  * own.
  */
 const ahead = 10_000
 
-/** When what is left behind has ended. */
+/** The end of the cut. */
 const until = (
   store: SessionStore.Service,
   { head }: Session,
@@ -143,15 +143,15 @@ const until = (
         Option.isSome(turn) && turn.value.timestamp < now + ahead ? Math.max(now, turn.value.timestamp + 1) : now
       )
 
-/** What a session left behind that now leaves behind everything after a time. */
+/** The cuts of a session after it drops everything after a time. */
 const cutsWith = (cuts: ReadonlyArray<Cut>, { after, before: end }: Cut): ReadonlyArray<Cut> => {
   const before = cuts.reduce((latest, cut) => (cut.after === after ? Math.max(latest, cut.before) : latest), end)
   return bounded([...cuts.filter((cut) => cut.after < after || cut.before > before), { after, before }])
 }
 
 /**
- * Every write carries them all. Beyond so many the oldest two become one, and what was said between them is not
- * recalled any more.
+ * Every write carries all cuts. Beyond the maximum, the oldest two become one, and the turns between them are no longer
+ * recalled.
  */
 const maxCuts = 256
 
@@ -162,10 +162,7 @@ const bounded = (cuts: ReadonlyArray<Cut>): ReadonlyArray<Cut> => {
     : [{ after: Math.min(first.after, second.after), before: Math.max(first.before, second.before) }, ...others]
 }
 
-/**
- * The session with the state of the checkpoint; its status, its own place in the tree and its times are no part of
- * that.
- */
+/** The session with the state of the checkpoint; its status, its place in the tree and its times stay. */
 const restored = (
   { checkpointId: _checkpointId, head: _head, systemPrompt: _systemPrompt, ...session }: Session,
   { id, state }: SessionCheckpoint,
@@ -209,7 +206,7 @@ export const restore =
     return SessionTelemetry.observed(
       "restore",
       undefined,
-      // A session that is not the asker's has no checkpoints for them.
+      // A session of another owner has no checkpoints for the caller.
       Effect.catchTag(SessionChange.opening(parts, done), "SessionNotFoundError", () =>
         Effect.fail(notFound(checkpointId))
       )

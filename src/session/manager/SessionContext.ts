@@ -20,18 +20,15 @@ import {
 import * as SessionManager from "./SessionManager.js"
 
 /**
- * What is bound around a piece of work.
+ * A binding.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Binding {
-  /** As it was when it was bound; none outside, and in `isolated` work until `getOrCreate` has made one. */
+  /** The session when it was bound; none outside, and in `isolated` work until `getOrCreate` has created one. */
   readonly session: () => Session | undefined
-  /**
-   * The bound session of a user, or else the one that was made here for the user before; one after the other for a
-   * user.
-   */
+  /** The bound session of a user, or the one created here for that user earlier; serialized per user. */
   readonly getOrCreate: <E, R>(
     userId: UserId,
     how: {
@@ -77,8 +74,7 @@ const binding = (given: Session | undefined): Binding => {
 }
 
 /**
- * Binds a session while the effect runs. Within another binding this one holds until the effect ends, then the other
- * one again.
+ * Binds a session while the effect runs. Inside another binding, this one holds until the effect ends.
  *
  * @since 0.1.0
  * @category combinators
@@ -100,8 +96,8 @@ export const bind =
     Effect.suspend(() => Effect.provideService(effect, SessionContext, binding(session)))
 
 /**
- * Runs the effect without what is bound around it. The first session that `getOrCreate` makes within is bound from then
- * on, for all of the effect: what a request does that has no session yet.
+ * Runs the effect without the surrounding binding. The first session that `getOrCreate` creates inside is bound from
+ * then on, for all of the effect. For requests that have no session yet.
  *
  * @since 0.1.0
  * @category combinators
@@ -110,7 +106,7 @@ export const isolated = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect
   Effect.suspend(() => Effect.provideService(effect, SessionContext, binding(undefined)))
 
 /**
- * The bound session as it was when it was bound, if there is one.
+ * The bound session when it was bound, if there is one.
  *
  * @since 0.1.0
  * @category accessors
@@ -125,7 +121,7 @@ const unbound = new SessionUnboundError({
 })
 
 /**
- * The bound session as it was when it was bound.
+ * The bound session when it was bound.
  *
  * @since 0.1.0
  * @category accessors
@@ -149,8 +145,8 @@ export const sessionId: Effect.Effect<SessionId, SessionUnboundError> = Effect.m
 const accessOf = ({ userId }: Session): SessionManager.Access => (userId === undefined ? {} : { userId })
 
 /**
- * The bound session as it is kept now, in whatever status; `SessionNotFoundError` when it was deleted meanwhile. What
- * is bound stays as it is.
+ * The bound session as it is stored now, in any status; `SessionNotFoundError` when it was deleted in the meantime. The
+ * binding does not change.
  *
  * @since 0.1.0
  * @category accessors
@@ -171,12 +167,13 @@ export const current: Effect.Effect<
 })
 
 /**
- * A session of the user: the bound one, as it is kept now, if it is the user's and active or suspended; else a new one,
- * made with the given options. A binding remembers what was made in it, so that repeated and concurrent calls for a
- * user within it make one session. Where nothing is bound each call makes another one: wrap the work in `isolated`.
+ * A session of the user: the bound one, as it is stored now, if it belongs to the user and is active or suspended;
+ * otherwise a new one with the given options. A binding remembers the sessions created in it, so that repeated and
+ * concurrent calls for a user create one session. Without a binding each call creates another one: wrap the work in
+ * `isolated`.
  *
- * What is bound stays bound, also when it has ended or is somebody else's; in `isolated` work the first session that is
- * made is bound.
+ * A bound session stays bound, even when it has ended or belongs to another user; in `isolated` work the first session
+ * that is created is bound.
  *
  * @since 0.1.0
  * @category accessors

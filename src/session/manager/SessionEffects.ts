@@ -27,7 +27,7 @@ import * as SessionTelemetry from "../turn/SessionTelemetry.js"
 import * as SessionMemory from "./SessionMemory.js"
 
 /**
- * Memory has the turns when this ends, or did not take them in time.
+ * Ends when memory has the turns, or did not take them in time.
  *
  * @category models
  */
@@ -42,21 +42,21 @@ export type Feed = (
  */
 export interface Effects {
   readonly telemetry: SessionTelemetry.SessionTelemetry
-  /** Memory has the turns when this ends, or did not take them in time. */
+  /** Ends when memory has the turns, or did not take them in time. */
   readonly turnsAdded: (
     turns: ReadonlyArray<SessionTurn>,
     session: Session,
     checkpoint: SessionCheckpoint | undefined,
     restore: SessionTelemetry.Restore
   ) => Effect.Effect<void>
-  /** Consolidation goes on behind. */
+  /** Consolidation runs in the background. */
   readonly ended: (session: Session, restore: SessionTelemetry.Restore) => Effect.Effect<void>
 }
 
-/** Milliseconds: for memory to take a turn, and for what goes on behind to end when the layer does. */
+/** Milliseconds that memory has to take a turn, and that background work has when the layer closes. */
 const patience = 5000
 
-/** Flushes and consolidations: many sessions may expire together, and models are asked for each. */
+/** Flushes and consolidations: many sessions may expire together, and each calls models. */
 const maxAtOnce = 4
 
 const warn = (message: string, annotations?: Record<string, string>): Effect.Effect<void> =>
@@ -69,7 +69,7 @@ const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string }
 }
 
 /**
- * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ * Keeps the name and message of a failure; of a defect, only that there was one, since its message may show content.
  */
 const errorOf = (
   task: SessionTaskError.Task,
@@ -94,7 +94,7 @@ const errorOf = (
     : new SessionTaskError.TaskError({ ...given(reason), hint: "See whether the store of the memory can be reached" })
 }
 
-/** Work for memory, which may fail as it likes: the failure is counted, logged and published, and fails nobody. */
+/** Work for memory: a failure is counted, logged and published, and never propagates. */
 const passedOver = (
   telemetry: SessionTelemetry.SessionTelemetry,
   task: SessionTaskError.Task,
@@ -113,7 +113,7 @@ const passedOver = (
     })
   )
 
-/** When the scope closes, what goes on behind has 5 seconds to end and is interrupted then. */
+/** When the scope closes, background work has 5 seconds to end and is then interrupted. */
 const makeFibers: Effect.Effect<FiberSet.FiberSet<void>, never, Scope.Scope> = Effect.tap(
   FiberSet.make<void>(),
   (fibers) =>
@@ -136,7 +136,7 @@ const added = (
   return first !== undefined && entries.length === 1 ? memory.add(first) : memory.addAll(entries)
 }
 
-/** In a fiber of its own: what is kept is remembered, even if nobody waits for it any more. */
+/** In a fiber of its own, so that memory receives the turns even if the caller is interrupted. */
 const feeding =
   (
     fibers: FiberSet.FiberSet<void>,
@@ -183,7 +183,7 @@ export const make = (options: {
     const memory = yield* WorkingMemory.WorkingMemory
     const consolidator = yield* MemoryConsolidator.MemoryConsolidator
     const telemetry = yield* SessionTelemetry.make
-    // The span of whoever builds the layer, or ends a session, has ended by then.
+    // By then, the span of the caller has ended.
     const captured = yield* CapturedContext.context<never>()
     const fibers = yield* makeFibers
     const fork = yield* Effect.mapInputContext(
@@ -195,7 +195,7 @@ export const make = (options: {
       options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
 
     const atOnce = yield* Effect.makeSemaphore(maxAtOnce)
-    // Sessions that have still to be flushed, by owner: the last of them is consolidated for, and that does for all.
+    // Sessions still to be flushed, by owner: the last one consolidates for all.
     const unflushed = new Map<string, number>()
     const count = (ownerId: string, by: 1 | -1): number => {
       const left = (unflushed.get(ownerId) ?? 0) + by

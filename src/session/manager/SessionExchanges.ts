@@ -22,7 +22,7 @@ import type * as SessionManager from "./SessionManager.js"
 import * as SessionTurns from "./SessionTurns.js"
 import type * as SessionWriter from "./SessionWriter.js"
 
-/** Two turns of one id in one exchange would be one. */
+/** Two turns with one id in an exchange would become one. */
 const checkedAll = (
   { settings }: SessionChange.Parts,
   turns: ReadonlyArray<NewTurn>
@@ -56,14 +56,14 @@ export const begin =
       if (SessionChange.isOverdue(parts, session, yield* Clock.currentTimeMillis)) {
         return yield* SessionChange.expired(id)
       }
-      // The answer needs its place too.
+      // The answer needs room too.
       const refused = SessionTurns.refusal(parts, session, turns.length + 1)
       if (refused !== undefined) return yield* refused
       if (durable === true) return yield* store.open({ sessionId: id, runId, turns })
       yield* lease.sweep
       yield* Effect.uninterruptible(
         Effect.flatMap(lease.hold(key), (owner) =>
-          // A failed write may have been done all the same.
+          // A failed write may still have taken effect.
           Effect.onError(store.open({ sessionId: id, runId, owner, turns }), () =>
             lease.leave(key, store.withdraw({ sessionId: id, runId }))
           )
@@ -86,7 +86,7 @@ type Closed =
 type Closing = SessionWriter.Decision<Closed, SessionConflictError | SessionStorageError>
 
 /**
- * Turns that the session has already: all of them when the exchange has ended before, some when its question was
+ * Turns that the session already has: all of them when the exchange has ended before, some when its question was
  * marked.
  */
 const known = (
@@ -112,7 +112,8 @@ const known = (
 }
 
 /**
- * Appends to the head, whatever the status of the session: what was asked while it took turns is kept with its answer.
+ * Appends to the head in any status of the session: a question asked while the session took turns is stored with its
+ * answer.
  */
 const closing = Effect.fnUntraced(function* (
   parts: SessionChange.Parts,
@@ -181,7 +182,7 @@ const close = (
       return first.turns
     }
     const { known } = first.value
-    // The marked question stays as it is. It is repeated, so that the answer follows it.
+    // The marked question stays. It is repeated, so that the answer follows it.
     const again = turns.map((turn) => (known.has(turn.id) ? { ...turn, id: TurnId.make(`${turn.id}:late`) } : turn))
     const late = yield* write(again)
     yield* store.withdraw(ref)
@@ -192,8 +193,8 @@ const close = (
 const isStorage = (error: unknown): error is SessionStorageError => error instanceof SessionStorageError
 
 /**
- * A write that fails with the store, or is cut off, is tried again in the background, as long as this process keeps the
- * exchange open. When the answer cannot be kept for another reason, the question is kept without it.
+ * A write that fails in the store, or is interrupted, is retried in the background while this process keeps the
+ * exchange open. When the answer cannot be stored for another reason, the question is stored without it.
  *
  * @category constructors
  */
@@ -231,7 +232,7 @@ export const end =
     return SessionTelemetry.observed("end_exchange", id, ended)
   }
 
-/** Keeps the question without an answer, marked. The session does not live longer for it. */
+/** Stores the question without an answer, marked. This does not extend the life of the session. */
 const giveUp = (
   parts: SessionChange.Parts,
   { runId, sessionId, turns }: Exchange,
@@ -268,7 +269,7 @@ const giveUp = (
 }
 
 /**
- * One that cannot be marked does not keep the others from it.
+ * A failure for one exchange does not stop the others.
  *
  * @category constructors
  */

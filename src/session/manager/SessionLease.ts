@@ -15,21 +15,24 @@ import type * as SessionStore from "../turn/SessionStore.js"
  * @category models
  */
 export interface Lease {
-  /** Marks what others left open, unless that was done a third of a lease ago or later. What fails is logged. */
+  /**
+   * Marks exchanges that other processes left open, unless that was done less than a third of a lease ago. Failures are
+   * logged.
+   */
   readonly sweep: Effect.Effect<void>
-  /** The name of this process, with a lease that lasts; renewed in the background as long as something is open. */
+  /** The name of this process, with a valid lease; renewed in the background while anything is open. */
   readonly hold: (key: string) => Effect.Effect<string, SessionStorageError>
-  /** Nothing is open under this key any more. A key that is not held: does nothing. */
+  /** Closes the key. Does nothing for a key that is not held. */
   readonly letGo: (key: string) => Effect.Effect<void>
-  /** Lets go of the key, and does `rest` in the background until it succeeds. A key that is not held: does nothing. */
+  /** Releases the key, and runs `rest` in the background until it succeeds. Does nothing for a key that is not held. */
   readonly leave: (key: string, rest: Effect.Effect<unknown, SessionStorageError>) => Effect.Effect<void>
 }
 
 const shortest = 1000
 
 /**
- * `sweep` marks what others left open: once when the layer is built, and from then on with every renewal. A process
- * that has nothing open does nothing. What fails is logged and tried again a third of a lease later. When the scope
+ * `sweep` marks exchanges that other processes left open: once when the layer is built, and then with every renewal. A
+ * process with nothing open does nothing. Failures are logged and retried a third of a lease later. When the scope
  * closes, the lease is given up.
  *
  * @category constructors
@@ -84,7 +87,7 @@ export const make = (
           Effect.zipRight(sweepWhenDue)
         )
       }
-      // In one step with the look: what is held after it opens the latch again.
+      // Atomic with the check: a key held later opens the latch again.
       used.unsafeClose()
       return Effect.void
     })

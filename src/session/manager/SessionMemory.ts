@@ -9,19 +9,19 @@ import { type MemoryEntry, maxContent } from "../../memory/entry/MemoryEntry.js"
 import * as Selection from "../../memory/entry/Selection.js"
 import type { Cut, NewTurn, Session, SessionTurn } from "../turn/Session.js"
 
-/** Owners are no longer. */
+/** The maximum length of an owner. */
 const maxOwner = 256
 
-/** A hash stands for what is too long, behind a character that no id has. */
+/** Ids that are too long are hashed, after a character that no id contains. */
 const bounded = (prefix: string, id: string): string =>
   prefix.length + id.length <= maxOwner ? prefix + id : `${prefix}\u001f${CanonicalJson.hash(id)}`
 
 const ofTree = (sessionId: SessionId): string => bounded("session:", sessionId)
 
 /**
- * Whose memory is used: the user's, under its id, else the session's, under a name of its own (`session:…`), so that
- * nobody recalls what belongs to the other: a user who is called like a session has `user:` before its id. Nobody has
- * none: strangers share nothing.
+ * The owner of a session's memory: the user, under its id, or else the session, under `session:…`, so that neither can
+ * recall the other's data; a user id that looks like a session's gets the prefix `user:`. Without either there is no
+ * owner: strangers share nothing.
  *
  * @since 0.1.0
  * @category getters
@@ -35,7 +35,7 @@ export const ownerOf = (of: {
 }
 
 /**
- * The first session of the tree a session belongs to; a session that was not forked is its own.
+ * The first session of the tree; a session that was not forked is its own root.
  *
  * @since 0.1.0
  * @category getters
@@ -43,8 +43,8 @@ export const ownerOf = (of: {
 export const treeOf = (session: Pick<Session, "id" | "rootSessionId">): SessionId => session.rootSessionId ?? session.id
 
 /**
- * As `ownerOf`: the session's user, else the first session of its tree, so that a branch of a session of nobody
- * remembers where it comes from.
+ * As `ownerOf`: the session's user, or else the first session of its tree, so that a branch of a session without a user
+ * recalls what its ancestors said.
  *
  * @since 0.1.0
  * @category getters
@@ -53,14 +53,14 @@ export const ownerOfSession = (session: Pick<Session, "id" | "userId" | "rootSes
   ownerOf({ userId: session.userId }) ?? ofTree(treeOf(session))
 
 /**
- * What of a session says where a turn belongs to.
+ * The fields of a session that place its turns in memory.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Place extends Pick<Session, "id" | "rootSessionId">, Partial<Pick<Session, "cuts">> {}
 
-/** Since when a session has gone on from where it was taken back to. */
+/** The time since which a restored session has continued. */
 const stretchOf = ({ cuts = [] }: Place, at: number): number | undefined =>
   cuts.reduce<number | undefined>(
     (newest, { before }) => (before > at ? newest : Math.max(before, newest ?? before)),
@@ -78,11 +78,11 @@ const contentOf = (content: string): string => {
 }
 
 /**
- * What is remembered of a turn. Its id comes from the ids of the session that wrote it and of the turn, so that a turn
- * that is fed twice, by whomever, is remembered once, and turns of different sessions that have the same id are two.
- * Outside of any session the id of the turn is taken. The metadata has the `type` `turn`, why it has no answer, and
- * under `Selection.treeKey` the tree of sessions it belongs to; of a session that was restored also, under
- * `Selection.stretchKey`, since when it has gone on from where it was taken back to.
+ * The memory entry of a turn. Its id derives from the ids of the turn and of the session that wrote it, so that a turn
+ * added twice is remembered once, and equal turn ids of different sessions stay distinct. Outside any session, the id
+ * of the turn is used. The metadata has the `type` `turn`, the reason for a missing answer, and under
+ * `Selection.treeKey` the session tree; for a restored session also, under `Selection.stretchKey`, the time since which
+ * it has continued.
  *
  * @since 0.1.0
  * @category conversions
@@ -118,7 +118,7 @@ export const toEntry = (
 }
 
 /**
- * What is remembered of a turn of a session, under the owner of the session: `toEntry` with `ownerOfSession`.
+ * The memory entry of a session's turn, under the owner of the session: `toEntry` with `ownerOfSession`.
  *
  * @since 0.1.0
  * @category conversions
@@ -127,14 +127,14 @@ export const entryOf = (turn: NewTurn | SessionTurn, session: Place & Pick<Sessi
   toEntry(turn, { ownerId: ownerOfSession(session), session })
 
 /**
- * Stretches of a lineage at most: of a way of more the oldest are not recalled. Every question carries them all.
+ * The maximum number of stretches of a lineage; beyond it the oldest are not recalled. Every query carries them all.
  *
  * @since 0.1.0
  * @category constants
  */
 export const maxStretches = 256
 
-/** What lies between the cuts, oldest first. */
+/** The intervals between the cuts, oldest first. */
 const stretches = (
   sessionId: SessionId,
   cuts: ReadonlyArray<Cut>,
@@ -151,7 +151,7 @@ const stretches = (
     })
   }
   for (const { after, before } of cuts.toSorted((a, b) => a.after - b.after)) {
-    // Behind no turn at all: nothing lies before.
+    // Before the first turn: nothing precedes it.
     if (after > 0) add(until === undefined ? after : Math.min(after, until))
     from = Math.max(before, from ?? before)
   }
@@ -160,10 +160,9 @@ const stretches = (
 }
 
 /**
- * What a session may recall of its tree: of the sessions it comes from what was said before it left them, of itself
- * everything, each without what a restore left behind. Goes into a query or a selection as it is; other trees of
- * sessions and what belongs to none are not restricted. It goes by the times of turns: they have to rise from turn to
- * turn.
+ * Selects what a session may recall of its tree: of its ancestors, the turns before it was forked; of itself,
+ * everything; each without the cuts of restores. It can be merged into a query or a selection; other session trees and
+ * entries outside any tree are not restricted. It compares the times of turns, which must increase from turn to turn.
  *
  * @since 0.1.0
  * @category getters

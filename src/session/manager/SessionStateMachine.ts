@@ -9,7 +9,7 @@ import type { SessionStatus } from "../turn/Session.js"
 import { SessionTransitionError } from "../turn/SessionError.js"
 
 /**
- * What may follow each status. A status never follows itself; closed and expired are final.
+ * The statuses that may follow each status. A status never follows itself; closed and expired are final.
  *
  * @since 0.1.0
  * @category constants
@@ -28,7 +28,7 @@ export const transitions: { readonly [From in SessionStatus]: ReadonlySet<Sessio
 export const canTransition = (from: SessionStatus, to: SessionStatus): boolean => transitions[from].has(to)
 
 /**
- * Whether nothing follows any more.
+ * Whether the status is final.
  *
  * @since 0.1.0
  * @category predicates
@@ -43,7 +43,7 @@ const hintOf = (from: SessionStatus, to: SessionStatus): string => {
 }
 
 /**
- * Says that a session cannot go from one status to the other, and what can be done instead.
+ * The error for a transition that is not allowed, with a hint what to do instead.
  *
  * @since 0.1.0
  * @category errors
@@ -58,7 +58,7 @@ export const refusal = (sessionId: SessionId, from: SessionStatus, to: SessionSt
   })
 
 /**
- * Fails when a session cannot go from one status to the other.
+ * Fails when the transition is not allowed.
  *
  * @since 0.1.0
  * @category combinators

@@ -33,14 +33,14 @@ const nameOf = (head: TurnRef | null | undefined): string =>
 
 const pageSize = 200
 
-/** Whether a turn lies on the way that ends with `end`, which has this depth. */
+/** Whether a turn is on the path that ends with `end`, which has this depth. */
 const isOnTheWay = (
   store: SessionStore.Service,
   end: TurnRef,
   depth: number,
   turn: SessionTurn
 ): Effect.Effect<boolean, SessionStorageError> => {
-  // Most that do not lie on it are deeper than its end: they were said afterwards.
+  // Most turns off the path are deeper than its end, because they were added later.
   if (turn.depth >= depth) return Effect.succeed(isSame(end, { sessionId: turn.sessionId, turnId: turn.id }))
   return Effect.flatMap(store.turns(end, { limit: Math.min(pageSize, depth - turn.depth + 1) }), ([first]) => {
     if (first === undefined) return Effect.succeed(false)
@@ -51,7 +51,7 @@ const isOnTheWay = (
   })
 }
 
-/** The turn of this id that a branch has from where it comes. */
+/** The turn with this id that a branch inherited. */
 const inherited = Effect.fnUntraced(function* (store: SessionStore.Service, session: Session, turnId: TurnId) {
   for (const { depth, sessionId, turnId: end } of session.lineage.toReversed()) {
     const found = yield* store.turn({ sessionId, turnId })
@@ -69,7 +69,7 @@ const known = (
     Option.isSome(own) || session.lineage.length === 0 ? Effect.succeed(own) : inherited(store, session, turnId)
   )
 
-/** What a turn says: when, by which model and at what price it was said is no part of it. */
+/** The content of a turn: time, model and price are not part of it. */
 const saidIn = ({ content, role, skillResults, toolCalls }: NewTurn): string =>
   CanonicalJson.stringify([role, content, toolCalls, skillResults])
 
@@ -83,7 +83,7 @@ const conflict = (session: Session, given: NewTurn, message: string, actual: str
   })
 
 /**
- * Refuses a turn whose kept one says something else.
+ * Rejects a turn whose stored version has different content.
  *
  * @category checks
  */
@@ -102,8 +102,8 @@ export const saidBefore = (
       )
 
 /**
- * The kept turn of an id in place of the given one: only where both say the same, unless the first one shall stand, and
- * the kept one lies on the way to the head. A session that was never taken back has left none of its turns behind.
+ * Replaces a given turn by the stored one with its id. Both must have the same content, unless the first one wins, and
+ * the stored one must be on the path to the head. A session that was never restored has all of its turns there.
  *
  * @category checks
  */
@@ -131,7 +131,7 @@ export const settled = (
 }
 
 /**
- * Of these turns those that a branch has from where it comes.
+ * The given turns that a branch inherited.
  *
  * @category accessors
  */
@@ -187,15 +187,14 @@ const unexpected = (session: Session, expected: TurnRef | null | undefined): Ses
 
 interface Added {
   readonly turn: SessionTurn
-  /** Absent when the turn was there already. */
+  /** Absent when the turn already existed. */
   readonly written?: { readonly session: Session; readonly checkpoint: SessionCheckpoint | undefined }
 }
 
 type Decision = SessionWriter.Decision<SessionChange.Outcome<Added>, SessionConflictError | SessionStorageError>
 
 /**
- * Turns behind the head of a session, with a checkpoint where as many turns as asked for have come since the one
- * before.
+ * Appends turns to the head, with a checkpoint when enough turns have been added since the last one.
  *
  * @category constructors
  */
@@ -272,7 +271,7 @@ export const addTurn =
         decide: Effect.fnUntraced(function* (session: Session, now: number) {
           const refused = refusal(parts, session) ?? unexpected(session, options?.expectedHead)
           const overdue = SessionChange.isOverdue(parts, session, now)
-          // A turn the session itself has already is found by the store when it is to be written.
+          // The store detects a turn that the session itself already has when it writes.
           const first =
             refused === undefined && !overdue
               ? session.lineage.length === 0
@@ -296,7 +295,7 @@ export const addTurn =
     return SessionTelemetry.observed("add_turn", id, written)
   }
 
-/** Where the page before a turn ends; none when the session does not know that turn. */
+/** The head of the page before a turn; none when the session does not have that turn. */
 const endBefore = (
   store: SessionStore.Service,
   session: Session,

@@ -31,8 +31,8 @@ export interface Access {
 }
 
 /**
- * What is made of a session: a value, and what to write for it. Nothing to write: the value is the answer. What is
- * appended may be there already: then the answer is made of that, or refused.
+ * The result of a decision: a value, and what to write. Without a write, the value is the result. If appended turns
+ * already exist, the result is made from them, or an error.
  *
  * @category models
  */
@@ -51,14 +51,15 @@ export type Decision<A, E = never> =
  */
 export interface Service {
   readonly store: SessionStore.Service
-  /** The session, if there is one for whoever asks, by the rule of `SystemAccess`. */
+  /** The session, if it is visible to the caller by the rule of `SystemAccess`. */
   readonly find: (
     id: SessionId,
     access: Access | undefined
   ) => Effect.Effect<Session, SessionNotFoundError | SessionStorageError>
   /**
-   * Decides on what is kept now, and writes. When somebody else has written in between it decides again. In this
-   * process one at a time for a session. A write that has begun is waited for; `written` is told the value with it.
+   * Decides on the stored state and writes. When another writer was faster, it decides again. Within this process, the
+   * calls for a session are serialized. A write that has begun is uninterruptible; `written` receives the value with
+   * it.
    */
   readonly modify: <A, E>(
     id: SessionId,
@@ -73,7 +74,7 @@ export interface Service {
  */
 export class SessionWriter extends Context.Tag("effect-lexigram/session/SessionWriter")<SessionWriter, Service>() {}
 
-/** Every lost race means that another writer has won; so many in a row are no accident. */
+/** Every lost race means that another writer won; this many in a row are not a coincidence. */
 const maxAttempts = 200
 const longestPause = 250
 
@@ -89,7 +90,7 @@ const busy = new SessionStorageError({
   hint: "Try again later; many processes write to one session"
 })
 
-/** The first times at once, then ever later, at random, so that those who race do not meet again. */
+/** The first retries are immediate, later ones delayed with jitter, so that racing writers spread out. */
 const pause = (attempt: number): Effect.Effect<void> =>
   attempt < 3
     ? Effect.yieldNow()
@@ -119,7 +120,7 @@ export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Ef
               mayUse ? Effect.succeed(found.value) : Effect.fail(notFound(id))
             )
       )
-    /** None: somebody else has written in between. */
+    /** None: another writer was faster. */
     const write = <A, E>(
       decision: Decision<A, E>
     ): Effect.Effect<Option.Option<A>, E | SessionCapacityError | SessionStorageError> => {

@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 
-/** So deep no conversation is; beyond it a cycle is as likely. */
+/** No conversation is this deep; beyond it a cycle is more likely. */
 const maxDepth = 1000
 
 const isPlain = (value: object): boolean => {
@@ -20,7 +20,7 @@ const any = (value: unknown, depth: number): unknown => {
     case "boolean":
       return value
     case "number":
-      // JSON knows no negative zero.
+      // JSON has no negative zero.
       return Number.isFinite(value) ? value + 0 : null
     case "object":
       if (value === null) return null
@@ -56,7 +56,7 @@ const record = (value: object, depth: number): unknown => {
 }
 
 /**
- * Throws where `JSON.stringify` would: on cycles and big integers; and on what is deeper than 1,000 levels.
+ * Throws where `JSON.stringify` would, on cycles and big integers, and on data deeper than 1,000 levels.
  *
  * @category constructors
  */

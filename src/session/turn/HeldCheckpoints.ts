@@ -45,7 +45,7 @@ export class HeldCheckpoints {
     if (checkpoint.merge !== undefined) drop(this.bySource, checkpoint.merge.sessionId, checkpoint)
   }
 
-  /** Removes the oldest of those that may go, and gives them. */
+  /** Removes the oldest droppable checkpoints and returns them. */
   prune(keep: number): ReadonlyArray<CheckpointId> {
     const gone: Array<CheckpointId> = []
     for (;;) {

@@ -62,7 +62,7 @@ export class HeldExchanges {
     return found
   }
 
-  /** One that never had a lease has none that lasts. */
+  /** An owner that never had a lease has no valid one. */
   private ownerOf(name: string): Owner {
     let owner = this.owners.get(name)
     if (owner === undefined) {

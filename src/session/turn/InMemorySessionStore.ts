@@ -185,9 +185,9 @@ class Store {
   }
 }
 
-/** What is kept of a session behind which turns are put: all but where it stands is what it was. */
+/** The stored session after turns are appended: only the fields that turns change differ. */
 const moved = (kept: Session, session: Session): Session => {
-  // A plain copy first: a literal that goes on behind a spread is thirty times as slow.
+  // A plain copy first: an object literal that continues after a spread is thirty times slower.
   const next: Mutable<Session> = { ...kept }
   if (session.head !== undefined) next.head = FrozenJson.copy(session.head)
   if (session.checkpointId !== undefined) next.checkpointId = session.checkpointId
@@ -199,7 +199,7 @@ const moved = (kept: Session, session: Session): Session => {
   return Object.freeze(next)
 }
 
-/** Copied before anything is written: what cannot be kept changes nothing. */
+/** Copied before the write, so that values that cannot be stored change nothing. */
 const copied = <A>(copy: () => A): Effect.Effect<A, SessionStorageError> =>
   Effect.try({ try: copy, catch: () => Refusals.notJson })
 

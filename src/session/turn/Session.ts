@@ -17,7 +17,7 @@ const count = Schema.optionalWith(Schema.NonNegativeInt, { default: () => 0 })
 const cost = Schema.optionalWith(Schema.NonNegative, { default: () => 0 })
 
 /**
- * Active and suspended sessions change into each other and end as closed or expired; those two are final.
+ * Active and suspended sessions can change into each other, and end as closed or expired. Those two are final.
  *
  * @since 0.1.0
  * @category schemas
@@ -30,7 +30,7 @@ export const SessionStatus = Schema.Literal("active", "suspended", "closed", "ex
 export type SessionStatus = typeof SessionStatus.Type
 
 /**
- * One checkpoint.
+ * The id of a checkpoint.
  *
  * @since 0.1.0
  * @category schemas
@@ -48,8 +48,8 @@ export const CheckpointId = Schema.String.pipe(
 export type CheckpointId = typeof CheckpointId.Type
 
 /**
- * A turn by the session that wrote it: ids of turns are unique within a session, and branches of one conversation may
- * use the same ones.
+ * A turn by the session that wrote it: turn ids are unique within a session, and branches of one conversation may use
+ * the same ones.
  *
  * @since 0.1.0
  * @category schemas
@@ -64,8 +64,8 @@ export const TurnRef = Schema.Struct({ sessionId: SessionId, turnId: TurnId }).a
 export interface TurnRef extends Schema.Schema.Type<typeof TurnRef> {}
 
 /**
- * What a restore left behind: turns of the session that were said after `after` and before `before` (times) are no
- * longer on the way to its head.
+ * A cut made by a restore: turns of the session said after `after` and before `before` (times) are no longer on the
+ * path to its head.
  *
  * @since 0.1.0
  * @category schemas
@@ -83,18 +83,18 @@ export interface Cut extends Schema.Schema.Type<typeof Cut> {}
 const cuts = Schema.optionalWith(Schema.Array(Cut), { default: () => [] })
 
 /**
- * A session that wrote some of the turns on the way to a branch, and the last of them on that way.
+ * A session that wrote some of the turns on the path to a branch, and the last of them on that path.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Ancestor = Schema.Struct({
   ...TurnRef.fields,
-  /** Of that turn. */
+  /** The depth of that turn. */
   depth: Schema.Int.pipe(Schema.positive()),
-  /** When it was said. */
+  /** The time of that turn. */
   until: Schema.Finite,
-  /** What that session had left behind by then. */
+  /** The cuts of that session at that point. */
   cuts
 }).annotations({ identifier: `${NAME}/Ancestor` })
 /**
@@ -104,7 +104,7 @@ export const Ancestor = Schema.Struct({
 export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
 
 /**
- * A tool call made in a turn, and what came of it.
+ * A tool call made in a turn, and its result.
  *
  * @since 0.1.0
  * @category schemas
@@ -136,7 +136,7 @@ const turnFields = {
   provider: Schema.optional(Schema.String),
   /** The run that wrote it. */
   runId: Schema.optional(RunId),
-  /** Why a user's turn has no answer: the answer was blocked, the run failed or was interrupted. */
+  /** Why a user's turn has no answer: it was blocked, or the run failed or was interrupted. */
   unanswered: Schema.optional(Schema.Literal("blocked", "failed", "interrupted"))
 }
 
@@ -154,8 +154,8 @@ export const NewTurn = Schema.Struct(turnFields).annotations({ identifier: `${NA
 export interface NewTurn extends Schema.Schema.Type<typeof NewTurn> {}
 
 /**
- * What a run was asked in a session and has not answered yet: the turns that are kept with the answer, or marked where
- * there is none. It is no part of the conversation.
+ * The input of a run that has not answered yet: turns that are stored with the answer, or marked if there is none. It
+ * is not yet part of the conversation.
  *
  * @since 0.1.0
  * @category schemas
@@ -163,7 +163,7 @@ export interface NewTurn extends Schema.Schema.Type<typeof NewTurn> {}
 export const Exchange = Schema.Struct({
   sessionId: SessionId,
   runId: RunId,
-  /** Who answers: a process, as long as it renews its lease. Absent: nobody gives it up. */
+  /** The answering process, which renews a lease. Absent: the exchange is never given up. */
   owner: Schema.optional(Schema.NonEmptyString),
   turns: Schema.Array(NewTurn)
 }).annotations({ identifier: `${NAME}/Exchange` })
@@ -174,7 +174,7 @@ export const Exchange = Schema.Struct({
 export interface Exchange extends Schema.Schema.Type<typeof Exchange> {}
 
 /**
- * A turn in its place. Never changes.
+ * A turn in its place. Immutable.
  *
  * @since 0.1.0
  * @category schemas
@@ -187,7 +187,7 @@ export const SessionTurn = Schema.Struct({
   parent: Schema.optional(TurnRef),
   /** 1 for the first turn, else one more than its parent's. */
   depth: Schema.Int.pipe(Schema.positive()),
-  /** What it is a copy of, taken over by a merge: the turn that was said first, and when. */
+  /** The turn that a merge copied: its first version and its time. */
   origin: Schema.optional(Schema.Struct({ ...TurnRef.fields, timestamp: Schema.Finite }))
 }).annotations({ identifier: `${NAME}/SessionTurn` })
 /**
@@ -205,16 +205,16 @@ const state = {
   variables: attributes,
   /** The newest turn; absent while there is none. */
   head: Schema.optional(TurnRef),
-  /** How many turns lie on the way from the first to the head. */
+  /** The number of turns on the path from the first turn to the head. */
   depth: count,
-  /** Of the turns on that way. */
+  /** Of the turns on that path. */
   totalTokens: count,
   totalCost: cost,
   cuts
 }
 
 /**
- * The small state of a session: all that a checkpoint keeps.
+ * The small state of a session: everything that a checkpoint stores besides the head.
  *
  * @since 0.1.0
  * @category schemas
@@ -234,23 +234,21 @@ export interface SessionState extends Schema.Schema.Type<typeof SessionState> {}
  */
 export const Session = Schema.Struct({
   id: SessionId,
-  /** Absent: the session belongs to nobody and is found only by calls that name no user. */
+  /** Absent: the session has no owner, and only calls without a user find it. */
   userId: Schema.optional(UserId),
   ...state,
   createdAt: Schema.Finite,
   updatedAt: Schema.Finite,
-  /** How often it was written: each write goes from one revision to the next, so that no writer passes over another. */
+  /** The number of writes. Each write increments it, so that concurrent writers do not overwrite each other. */
   revision: count,
   /** The newest checkpoint, or the one last restored. */
   checkpointId: Schema.optional(CheckpointId),
   /** The session it was forked from. */
   parentSessionId: Schema.optional(SessionId),
-  /** The first session of the tree it belongs to; absent for that one itself. */
+  /** The first session of its tree; absent for that session itself. */
   rootSessionId: Schema.optional(SessionId),
   branchName: Schema.optional(Schema.String),
-  /**
-   * The sessions that wrote the turns a branch begins with, the first one first; empty for a session that is no branch.
-   */
+  /** The sessions that wrote the turns a branch begins with, in order; empty for a session that is not a branch. */
   lineage: Schema.optionalWith(Schema.Array(Ancestor), { default: () => [] })
 }).annotations({ identifier: `${NAME}/Session` })
 /**
@@ -260,7 +258,7 @@ export const Session = Schema.Struct({
 export interface Session extends Schema.Schema.Type<typeof Session> {}
 
 /**
- * Where two sessions came together: what a merge took over from another session, and the two turns it has for parents.
+ * A merge of two sessions: the session merged in, and the two heads that are its parents.
  *
  * @since 0.1.0
  * @category schemas
@@ -272,7 +270,7 @@ export const MergeRecord = Schema.Struct({
   /** The head before the merge, and the head of the session that was merged in; absent where there was no turn yet. */
   ours: Schema.optional(TurnRef),
   theirs: Schema.optional(TurnRef),
-  /** The state of the session that was merged in: where the next merge of the two begins. */
+  /** The state of the session that was merged in, from which the next merge of the two starts. */
   state: SessionState
 }).annotations({ identifier: `${NAME}/MergeRecord` })
 /**
@@ -282,7 +280,7 @@ export const MergeRecord = Schema.Struct({
 export interface MergeRecord extends Schema.Schema.Type<typeof MergeRecord> {}
 
 /**
- * A session as it stood: its head and its small state, no turns.
+ * A session at a point in time: its head and its small state, without turns.
  *
  * @since 0.1.0
  * @category schemas
@@ -292,19 +290,18 @@ export const SessionCheckpoint = Schema.Struct({
   sessionId: SessionId,
   name: Schema.optional(Schema.String),
   /**
-   * Made by a caller (`manual`), after every so many turns (`auto`), as the beginning of a branch (`fork`) or behind a
-   * merge (`merge`). The last two are kept as long as their session; of the others the oldest go when there are too
-   * many.
+   * Made by a caller (`manual`), every N turns (`auto`), at the beginning of a branch (`fork`) or after a merge
+   * (`merge`). The last two are kept as long as their session; of the others, the oldest are deleted beyond the limit.
    */
   kind: Schema.Literal("manual", "auto", "fork", "merge"),
   state: SessionState,
   createdAt: Schema.Finite,
   /** The revision of the session it was written with: later checkpoints of a session have higher ones. */
   revision: count,
-  /** The checkpoint the session stood on before. It may be gone. */
+  /** The checkpoint the session was on before. It may be deleted. */
   parentCheckpointId: Schema.optional(CheckpointId),
   metadata: attributes,
-  /** Of the kind `merge`. */
+  /** Only for kind `merge`. */
   merge: Schema.optional(MergeRecord)
 }).annotations({ identifier: `${NAME}/SessionCheckpoint` })
 /**
@@ -314,7 +311,7 @@ export const SessionCheckpoint = Schema.Struct({
 export interface SessionCheckpoint extends Schema.Schema.Type<typeof SessionCheckpoint> {}
 
 /**
- * The small state of a session, as a checkpoint keeps it.
+ * The small state of a session, as a checkpoint stores it.
  *
  * @since 0.1.0
  * @category getters
@@ -334,7 +331,7 @@ export const stateOf = (session: SessionState): SessionState => ({
 })
 
 /**
- * Whether a session still takes part: active or suspended ones count against limits and may expire.
+ * Whether a session is active or suspended: it then counts against limits and may expire.
  *
  * @since 0.1.0
  * @category getters
@@ -343,7 +340,7 @@ export const isLive = (session: Pick<Session, "status">): boolean =>
   session.status === "active" || session.status === "suspended"
 
 /**
- * An active session in which nothing was said yet.
+ * An active session without turns.
  *
  * @since 0.1.0
  * @category constructors

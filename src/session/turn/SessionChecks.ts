@@ -1,6 +1,6 @@
 /**
- * Checks the input of sessions once, at the border, and copies it, so that every store receives plain data that nobody
- * else can change.
+ * Checks the input of sessions once, at the boundary, and copies it, so that every store receives plain data that the
+ * caller can no longer change.
  *
  * @private
  * @since 0.1.0
@@ -19,7 +19,7 @@ import * as TurnBytes from "./TurnBytes.js"
 type Checked<A> = Either.Either<A, SessionInputError>
 
 const { metadata: _metadata, skillResults: _skillResults, toolCalls: _toolCalls, ...flatFields } = NewTurn.fields
-// Those that can be long or deep are copied by hand.
+// The fields that can be long or deep are copied by hand.
 const Flat = Schema.typeSchema(Schema.Struct({ ...flatFields, cost: Schema.NonNegative.pipe(Schema.finite()) }))
 const Call = Schema.Struct({
   id: Schema.String,
@@ -42,7 +42,7 @@ const refused = (what: string, fields: string, hint: string): Checked<never> =>
     })
   )
 
-/** What tools take and give may be deeper than what is remembered. */
+/** Parameters and results of tools may be deeper than remembered data. */
 const bounds = { maxDepth: 256, maxValues: 250_000 }
 const copyOf = (value: unknown) => JsonCopy.copy(value, bounds)
 
@@ -57,7 +57,7 @@ const fieldsOf = (value: unknown): string => {
   return Array.from(new Set(names.filter((name) => name !== ""))).join(", ")
 }
 
-/** A value of any kind as plain data; none when it is something else. */
+/** Any value as plain data; none if it is not plain data. */
 const data = (value: unknown): { readonly value: unknown } | undefined => {
   const copied = copyOf({ value })
   return copied === undefined ? undefined : { value: copied["value"] }
@@ -100,7 +100,7 @@ const skillResultsOf = (results: NewTurn["skillResults"]): NewTurn["skillResults
 }
 
 /**
- * A turn as it is kept, without fields that are no part of one, of at most `maxBytes`.
+ * A turn as it is stored, without unknown fields, of at most `maxBytes`.
  *
  * @category checks
  */
@@ -144,7 +144,7 @@ const copied = (given: NewTurn): Checked<NewTurn> => {
 }
 
 /**
- * Attributes as they are kept; left out, none.
+ * Attributes as they are stored; none by default.
  *
  * @category checks
  */
@@ -169,7 +169,7 @@ export interface Given {
 }
 
 /**
- * What a caller may say of the small state of a session.
+ * The fields of the small state that a caller may set.
  *
  * @category models
  */
@@ -178,7 +178,7 @@ export type Settings = Partial<
 >
 
 /**
- * The fields that are given, as they are kept.
+ * The given fields, as they are stored.
  *
  * @category checks
  */
@@ -204,7 +204,7 @@ export const settings = (given: Given): Checked<Settings> => {
 }
 
 /**
- * Ids under which something may be kept.
+ * Valid ids.
  *
  * @category checks
  */

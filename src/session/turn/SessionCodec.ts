@@ -18,7 +18,7 @@ import * as Refusals from "./SessionRefusals.js"
  */
 export interface Codec<A> {
   readonly encode: (value: A) => Effect.Effect<string, SessionStorageError>
-  /** `key` is what a failure names; it says nothing of the content. */
+  /** `key` is the name in failures; it contains no content. */
   readonly decode: (key: string, text: string) => Effect.Effect<A, SessionStorageError>
 }
 
@@ -38,20 +38,18 @@ export const of = <A, I>(schema: Schema.Schema<A, I>): Codec<A> => {
   const decode = Schema.decodeUnknownEither(Schema.parseJson(schema))
   const encode = Schema.encodeSync(schema)
   return {
-    // Checked, so that nothing is written that could not be read again.
+    // Validates, so that everything written can be read again.
     encode: (value) => Effect.try({ try: () => JSON.stringify(encode(value)), catch: () => Refusals.notJson }),
     decode: (key, text) => Either.mapLeft(decode(text), () => unreadable(key))
   }
 }
 
-/**
- * As it stands in the text: a schema of records copies them field by field, and loses one that is named `__proto__`.
- */
+/** Passes values through: a record schema copies them field by field and loses a field named `__proto__`. */
 const Data = Schema.declare(Predicate.isReadonlyRecord)
 const data = Schema.optionalWith(Data, { default: () => ({}) })
 
 /**
- * The fields of a session as they are kept.
+ * The fields of a session as they are stored.
  *
  * @category schemas
  */
@@ -102,8 +100,8 @@ export const checkpoint: Codec<Session.SessionCheckpoint> = of(Checkpoint)
 export const exchange: Codec<Session.Exchange> = of(Exchange)
 
 /**
- * Open exchanges that a store shows to be marked: one that cannot be read is left out, with a warning, and does not
- * keep the others from it.
+ * Open exchanges that a store returns to be marked. One that cannot be read is skipped with a warning, so that the
+ * others are still marked.
  *
  * @category conversions
  */

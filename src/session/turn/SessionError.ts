@@ -18,7 +18,7 @@ export class SessionNotFoundError extends ErrorCode.TaggedError<SessionNotFoundE
 )("SessionNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_007"), sessionId: Schema.String }) {}
 
 /**
- * The session is closed for good.
+ * The session is closed, which is final.
  *
  * @since 0.1.0
  * @category errors
@@ -28,7 +28,7 @@ export class SessionClosedError extends ErrorCode.TaggedError<SessionClosedError
 )("SessionClosedError", { ...ErrorCode.fields("LEX_ERR_SES_008"), sessionId: Schema.String }) {}
 
 /**
- * Nothing happened in the session for longer than it may live.
+ * The session was idle longer than its TTL.
  *
  * @since 0.1.0
  * @category errors
@@ -38,7 +38,7 @@ export class SessionExpiredError extends ErrorCode.TaggedError<SessionExpiredErr
 )("SessionExpiredError", { ...ErrorCode.fields("LEX_ERR_SES_009"), sessionId: Schema.String }) {}
 
 /**
- * There is no such checkpoint for whoever asks.
+ * The caller has no such checkpoint.
  *
  * @since 0.1.0
  * @category errors
@@ -48,8 +48,7 @@ export class CheckpointNotFoundError extends ErrorCode.TaggedError<CheckpointNot
 )("CheckpointNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_010"), checkpointId: Schema.String }) {}
 
 /**
- * The session cannot go from one status to the other: closed and expired ones stay so, and a suspended one takes no
- * turns.
+ * The transition is not allowed: closed and expired sessions stay so, and a suspended session takes no turns.
  *
  * @since 0.1.0
  * @category errors
@@ -74,8 +73,8 @@ export class SessionCapacityError extends ErrorCode.TaggedError<SessionCapacityE
 )("SessionCapacityError", { ...ErrorCode.fields("LEX_ERR_SES_012"), detail: Schema.String }) {}
 
 /**
- * Somebody else has written in between: the session is no longer what the caller took it for. Reading it again and
- * deciding anew helps. `expected` and `actual` are revisions, or heads where the caller asked for one.
+ * Another writer was faster: the session is no longer in the state that the caller expected. Read it again and decide
+ * on the new state. `expected` and `actual` are revisions, or heads if the caller expected a head.
  *
  * @since 0.1.0
  * @category errors
@@ -90,8 +89,8 @@ export class SessionConflictError extends ErrorCode.TaggedError<SessionConflictE
 }) {}
 
 /**
- * Two sessions cannot be brought together: they have no turn in common, or both changed the same in different ways and
- * the strategy does not decide between them.
+ * Two sessions cannot be merged: they have no turn in common, or both changed a value differently and the strategy does
+ * not decide which wins.
  *
  * @since 0.1.0
  * @category errors
@@ -108,8 +107,8 @@ export class SessionMergeError extends ErrorCode.TaggedError<SessionMergeError>(
 }) {}
 
 /**
- * What was handed in cannot be kept as it is: a field is out of bounds, or no plain data. The message names the field
- * and never shows it.
+ * The input cannot be stored as it is: a field is out of bounds or not plain data. The message names the field and
+ * never shows its value.
  *
  * @since 0.1.0
  * @category errors
@@ -119,7 +118,7 @@ export class SessionInputError extends ErrorCode.TaggedError<SessionInputError>(
 )("SessionInputError", ErrorCode.fields("LEX_ERR_SES_106")) {}
 
 /**
- * Sessions are not configured as they must be.
+ * The configuration of sessions is invalid.
  *
  * @since 0.1.0
  * @category errors
@@ -129,7 +128,7 @@ export class SessionConfigurationError extends ErrorCode.TaggedError<SessionConf
 )("SessionConfigurationError", ErrorCode.fields("LEX_ERR_SES_103")) {}
 
 /**
- * No session is bound where one was asked for.
+ * No session is bound to the fiber.
  *
  * @since 0.1.0
  * @category errors

@@ -9,7 +9,7 @@ import * as DomainEvent from "../../observability/DomainEvent.js"
 const NAME = { aggregateType: "Session" } as const
 
 /**
- * A session was created, by itself or as a branch of another one.
+ * A session was created, by a caller or as a fork.
  *
  * @since 0.1.0
  * @category events
@@ -24,7 +24,7 @@ export const SessionCreatedEvent = DomainEvent.define("SessionCreatedEvent", {
 })
 
 /**
- * A session has come to its end. The duration goes from its creation to then, in seconds.
+ * A session has ended. The duration is from its creation until then, in seconds.
  *
  * @since 0.1.0
  * @category events
@@ -35,7 +35,7 @@ export const SessionClosedEvent = DomainEvent.define("SessionClosedEvent", {
 })
 
 /**
- * A session was suspended, resumed, taken back to a checkpoint, or another one was merged into it.
+ * A session was suspended, resumed, restored from a checkpoint, or another one was merged into it.
  *
  * @since 0.1.0
  * @category events
@@ -50,7 +50,7 @@ export const SessionChangedEvent = DomainEvent.define("SessionChangedEvent", {
 })
 
 /**
- * Work for memory that followed a write of the session failed (`SessionTaskError`). What was written stays.
+ * Work for memory after a write of the session failed (`SessionTaskError`). The write stays.
  *
  * @since 0.1.0
  * @category events

@@ -8,7 +8,7 @@ import * as Hooks from "../../observability/Hooks.js"
 import type { CheckpointId } from "./Session.js"
 
 /**
- * A session was created, by itself or as a branch.
+ * A session was created, by a caller or as a fork.
  *
  * @since 0.1.0
  * @category hooks
@@ -16,12 +16,12 @@ import type { CheckpointId } from "./Session.js"
 export const SessionStartedHook: Hooks.Action<{
   readonly sessionId: SessionId
   readonly userId: UserId | undefined
-  /** The session it is a branch of. */
+  /** The session it was forked from. */
   readonly parentSessionId: SessionId | undefined
 }> = Hooks.action("SessionStartedHook")
 
 /**
- * A checkpoint was made, by a caller, after so many turns, or behind a merge.
+ * A checkpoint was created: by a caller, after N turns, or after a merge.
  *
  * @since 0.1.0
  * @category hooks
@@ -33,7 +33,7 @@ export const SessionCheckpointCreatedHook: Hooks.Action<{
 }> = Hooks.action("SessionCheckpointCreatedHook")
 
 /**
- * A session has come to its end: closed, or expired after nothing happened in it for too long. Called once a session.
+ * A session has ended: it was closed, or expired when idle for too long. Called once per session.
  *
  * @since 0.1.0
  * @category hooks

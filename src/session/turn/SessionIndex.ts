@@ -11,7 +11,7 @@ import type { Session, SessionStatus } from "./Session.js"
 import type { Cursor, ListOptions } from "./SessionStore.js"
 
 /**
- * What sessions are listed by.
+ * The fields that sessions are listed by.
  *
  * @category models
  */
@@ -21,7 +21,7 @@ export type Listed = Pick<
 >
 
 /**
- * A session as it is now; what is indexed under one value is removed before it takes the next.
+ * A session as it is now; it is removed from the index before it changes.
  *
  * @category models
  */
@@ -54,7 +54,7 @@ interface Ranked<E> {
   readonly updated: OrderedList<E>
 }
 
-/** Of one user, parent or root. */
+/** The index of one user, parent or root. */
 class Scope<E extends Entry> {
   private readonly ranked = new Map<SessionStatus, Ranked<E>>()
 
@@ -108,7 +108,7 @@ const scopeOf = <K, E extends Entry>(scopes: Map<K, Scope<E>>, key: K): Scope<E>
   return scope
 }
 
-/** What several ordered lists give, as one list. */
+/** Merges several ordered lists into one. */
 function* merged<A>(lists: ReadonlyArray<Generator<A, void>>, compare: (a: A, b: A) => number): Generator<A, void> {
   const heads = lists.flatMap((list) => {
     const first = list.next()
@@ -128,7 +128,7 @@ function* merged<A>(lists: ReadonlyArray<Generator<A, void>>, compare: (a: A, b:
 }
 
 /**
- * The newest of several lists first, from `passed` on downwards.
+ * Merges several lists newest first, from `passed` downwards.
  *
  * @category getters
  */
@@ -149,7 +149,7 @@ export class SessionIndex<S extends Listed, E extends Entry<S> = Entry<S>> {
   private readonly all = new Scope<E>()
   private readonly users = new Map<UserId | null, Scope<E>>()
   private readonly parents = new Map<SessionId, Scope<E>>()
-  /** Without the first sessions of the trees: most trees have no other. */
+  /** Without the first sessions of trees: most trees have no other session. */
   private readonly roots = new Map<SessionId, Scope<E>>()
 
   constructor(private readonly find: (id: SessionId) => E | undefined) {}
@@ -176,7 +176,7 @@ export class SessionIndex<S extends Listed, E extends Entry<S> = Entry<S>> {
     from(this.roots, rootSessionId)
   }
 
-  /** Where only the time of the last change differs. */
+  /** Only the time of the last change differs. */
   moveTo(entry: E, session: S): void {
     const scopes = this.scopesOf(entry.session)
     for (const scope of scopes) scope.leaveTime(entry)
@@ -230,7 +230,7 @@ export class SessionIndex<S extends Listed, E extends Entry<S> = Entry<S>> {
     return scopes
   }
 
-  /** A tree is of one user as a rule, so that little of it is passed over. */
+  /** A tree usually belongs to one user, so few sessions are skipped. */
   private narrowest(
     { parentSessionId, rootSessionId, userId }: ListOptions,
     wanted: ReadonlyArray<SessionStatus>,
@@ -259,7 +259,7 @@ export class SessionIndex<S extends Listed, E extends Entry<S> = Entry<S>> {
 }
 
 /**
- * The first ones that fit.
+ * The first sessions that match.
  *
  * @category getters
  */

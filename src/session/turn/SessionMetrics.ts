@@ -9,8 +9,8 @@ import * as Observed from "../../observability/Observed.js"
 import type { SessionCheckpoint } from "./Session.js"
 
 /**
- * Spans are called `session.<operation>`, as `session.add_turn`. They carry the id of the session
- * (`gen_ai.conversation.id`), never a user or a content.
+ * Spans are named `session.<operation>`, such as `session.add_turn`. They carry the id of the session
+ * (`gen_ai.conversation.id`), never a user or content.
  *
  * @since 0.1.0
  * @category constants
@@ -32,28 +32,28 @@ export const METRIC_SESSION_OPERATIONS_TOTAL = "session.operations.total"
  */
 export const METRIC_SESSION_OPERATION_DURATION_MS = "session.operation.duration_ms"
 /**
- * Turns that were added; those that a session had already are not counted.
+ * Added turns, without those that the session already had.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SESSION_TURNS_TOTAL = "session.turns.total"
 /**
- * Checkpoints that were made, by `kind`.
+ * Created checkpoints, by `kind`.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SESSION_CHECKPOINTS_TOTAL = "session.checkpoints.total"
 /**
- * Sessions that came to their end, by `status`: `closed` or `expired`.
+ * Ended sessions, by `status`: `closed` or `expired`.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_SESSION_ENDED_TOTAL = "session.ended.total"
 /**
- * What memory could not do for a session and was passed over, by `operation`: `add`, `flush` or `consolidate`.
+ * Failed work for memory, by `operation`: `add`, `flush` or `consolidate`.
  *
  * @since 0.1.0
  * @category constants

@@ -83,7 +83,8 @@ export const notJson: SessionStorageError = new SessionStorageError({
 })
 
 /**
- * The limits of a write: those of a session that becomes live, and those of the user whom a live one is given to.
+ * The limits that apply to a write: all of them for a session that becomes live, the user's for a live session that
+ * changes its user.
  *
  * @category accessors
  */
@@ -96,8 +97,7 @@ export const limitsOf = (
 }
 
 /**
- * The limit that a session which shall be live would go beyond. `count` gives how many live sessions there are besides
- * it.
+ * The error for the limit that a live session would exceed, if any. `count` returns the number of other live sessions.
  *
  * @category constructors
  */

@@ -1,8 +1,7 @@
 /**
- * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is
- * consolidated.
+ * Failures of the work that follows a session write: adding turns to memory, flushing it, and consolidating it.
  *
- * None of them fails what a caller asked for, which is written by then. They are logged, counted and published as
+ * They do not fail the caller's operation, which is already written. They are logged, counted and published as
  * `SessionTaskFailedEvent`.
  *
  * @since 0.1.0
@@ -11,9 +10,9 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * - `add`: memory takes the turns of a session
- * - `flush`: what it held of an ended session is handed over
- * - `consolidate`: the memory of its owner is consolidated
+ * - `add`: adds the turns of a session to memory
+ * - `flush`: flushes working memory of an ended session
+ * - `consolidate`: consolidates the memory of its owner
  *
  * @since 0.1.0
  * @category schemas
@@ -28,7 +27,7 @@ export type Task = typeof Task.Type
 const fields = { sessionId: Schema.String, task: Task }
 
 /**
- * The task was interrupted: the layer of sessions closed before it ended.
+ * The task was interrupted: the session layer closed first.
  *
  * @since 0.1.0
  * @category errors
@@ -38,7 +37,7 @@ export class TaskCancelledError extends ErrorCode.TaggedError<TaskCancelledError
 )("TaskCancelledError", { ...ErrorCode.fields("LEX_ERR_SES_002"), ...fields }) {}
 
 /**
- * The task failed: a store could not be written, a model could not be asked, or there is a defect.
+ * The task failed: a store or a model failed, or there is a defect.
  *
  * @since 0.1.0
  * @category errors
@@ -49,7 +48,7 @@ export class TaskError extends ErrorCode.TaggedError<TaskError>("effect-lexigram
 ) {}
 
 /**
- * The task did not end within its time. What it does may still have happened.
+ * The task did not end within its time. It may still take effect.
  *
  * @since 0.1.0
  * @category errors
@@ -59,7 +58,7 @@ export class TaskTimeoutError extends ErrorCode.TaggedError<TaskTimeoutError>(
 )("TaskTimeoutError", { ...ErrorCode.fields("LEX_ERR_SES_004"), ...fields, timeoutMs: Schema.Number }) {}
 
 /**
- * What the task was given cannot be taken: it is more than memory holds.
+ * Memory rejected the input of the task: it exceeds a limit of memory.
  *
  * @since 0.1.0
  * @category errors

@@ -25,21 +25,21 @@ import * as SessionMetrics from "./SessionMetrics.js"
 import type { SessionTaskError } from "./SessionTaskError.js"
 
 /**
- * How the waiting for handlers is made interruptible where what comes before must not be.
+ * Makes the wait for handlers interruptible inside an uninterruptible region.
  *
  * @category models
  */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
- * Tells what is written, in the same step in which nothing can be interrupted.
+ * Receives the written value, in the same uninterruptible step.
  *
  * @category models
  */
 export type Written<A> = (value: A) => void
 
 /**
- * A write that, once begun, is waited for, so that what it has written is known.
+ * A write that is uninterruptible once it has begun, so that its result is known.
  *
  * @category combinators
  */
@@ -47,8 +47,8 @@ export const telling = <A, E, R>(write: Effect.Effect<A, E, R>, written: Written
   Effect.uninterruptible(Effect.tap(write, (value) => Effect.sync(() => written(value))))
 
 /**
- * Does `after` when something was written, even if the operation is interrupted behind that; only what it puts into
- * `restore` is not done then.
+ * Runs `after` when something was written, even if the operation is interrupted afterwards; only the part inside
+ * `restore` is skipped then.
  *
  * @category combinators
  */
@@ -71,16 +71,16 @@ export const followed = <A, E, R, B, E2, R2>(
   )
 
 /**
- * The event is announced at once; `restore` is put around the handlers only.
+ * The event is published at once; `restore` wraps only the handlers.
  *
  * @category models
  */
 export interface SessionTelemetry {
   readonly started: (session: Session, restore?: Restore) => Effect.Effect<void>
   readonly checkpointed: (checkpoint: SessionCheckpoint, restore?: Restore) => Effect.Effect<void>
-  /** Suspended, resumed, restored or merged: `updatedAt` is when. */
+  /** Suspended, resumed, restored or merged; `updatedAt` is the time. */
   readonly changed: (change: "suspended" | "resumed" | "restored" | "merged", session: Session) => Effect.Effect<void>
-  /** Closed or expired: `updatedAt` is when. */
+  /** Closed or expired; `updatedAt` is the time. */
   readonly ended: (session: Session, restore?: Restore) => Effect.Effect<void>
   /** Work for memory failed after a write. */
   readonly taskFailed: (error: SessionTaskError) => Effect.Effect<void>
@@ -89,7 +89,7 @@ export interface SessionTelemetry {
 const asItIs: Restore = (effect) => effect
 
 /**
- * Within a run hooks and bus are those of the run, else those that are in context here.
+ * Within a run, hooks and bus are those of the run; otherwise those in context here.
  *
  * @category constructors
  */
@@ -154,7 +154,7 @@ export const make: Effect.Effect<SessionTelemetry> = Effect.gen(function* () {
 })
 
 /**
- * An operation of sessions with its span and its metrics. The session, where one is known, is named by the span.
+ * Runs a session operation with its span and metrics. The span carries the id of the session, if known.
  *
  * @category combinators
  */

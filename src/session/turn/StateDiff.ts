@@ -10,7 +10,7 @@ import * as StateValues from "./StateValues.js"
 const NAME = "effect-lexigram/session/StateDiff"
 
 /**
- * Keys that were set, to what, and keys that were removed. A list, so that no key means more than any other.
+ * Keys that were set, with their values, and keys that were removed. A list, so that no key has a special meaning.
  *
  * @since 0.1.0
  * @category schemas
@@ -26,7 +26,7 @@ export const KeysChange = Schema.Struct({
 export interface KeysChange extends Schema.Schema.Type<typeof KeysChange> {}
 
 /**
- * Names that went, and names that came behind the others. `order`: all of them, where that does not give the list.
+ * Names that were removed, and names that were appended. `order`: the whole list, when these two do not produce it.
  *
  * @since 0.1.0
  * @category schemas
@@ -47,15 +47,15 @@ const maybe = <A, I>(value: Schema.Schema<A, I>) =>
   Schema.Struct({ from: Schema.optional(value), to: Schema.optional(value) })
 
 /**
- * Only what differs is there; two states that are the same have an empty one.
+ * Only fields that differ are present; the diff of equal states is empty.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const StateDiff = Schema.Struct({
-  /** Turns that lie on one of the two ways only, behind the last common one: by their references, and whole. */
+  /** The turns after the last common turn on either path: references on one side, whole turns on the other. */
   turns: Schema.optional(Schema.Struct({ removed: Schema.Array(TurnRef), added: Schema.Array(SessionTurn) })),
-  /** The newest turn; absent where there was none. */
+  /** The newest turn; absent if there was none. */
   head: Schema.optional(maybe(TurnRef)),
   status: Schema.optional(fromTo(SessionStatus)),
   systemPrompt: Schema.optional(maybe(Schema.String)),
@@ -63,7 +63,7 @@ export const StateDiff = Schema.Struct({
   metadata: Schema.optional(KeysChange),
   activeTools: Schema.optional(NamesChange),
   activeSkills: Schema.optional(NamesChange),
-  /** Of the turns on the way to the head. */
+  /** Of the turns on the path to the head. */
   metrics: Schema.optional(
     Schema.Struct({
       depth: Schema.optional(fromTo(Schema.Number)),
@@ -111,15 +111,15 @@ const maybeChanged = <A>(
 ): { readonly from?: A | undefined; readonly to?: A | undefined } | undefined =>
   StateValues.equal(from, to) ? undefined : { ...given("from", from), ...given("to", to) }
 
-/** Without the fields that are `undefined`, and nothing when none is left. */
+/** Drops fields that are `undefined`, and returns nothing when none is left. */
 const present = <A extends object>(fields: A): A | undefined => {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as A)
 }
 
 /**
- * What leads from one state to the other. The turns that lie between them are no part of states; whoever has read them
- * gives them.
+ * Computes the difference from one state to the other. Turns are not part of states; the caller passes those it has
+ * read.
  *
  * @since 0.1.0
  * @category constructors
@@ -147,7 +147,7 @@ export const compute = (
   }) ?? {}
 
 /**
- * Whether the two states are the same.
+ * Whether two states are equal.
  *
  * @since 0.1.0
  * @category predicates
@@ -172,8 +172,8 @@ const withNames = (names: ReadonlyArray<string>, change: NamesChange | undefined
 }
 
 /**
- * Puts a diff onto a state: onto the one it was computed from, that gives the other one; onto any other, what differs
- * between the two comes out the same way, and all else stays.
+ * Applies a diff to a state. Applied to the state it was computed from, it gives the other one; applied to any other
+ * state, it changes the same fields and keeps the rest.
  *
  * @since 0.1.0
  * @category combinators

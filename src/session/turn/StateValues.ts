@@ -15,11 +15,11 @@ export interface Attributes {
   readonly [key: string]: unknown
 }
 
-/** More than a session can hold; what is compared longer than this is cyclic. */
+/** More than a session can hold; a longer comparison means a cycle. */
 const maxComparisons = 1_000_000
 
 /**
- * Whether two values are the same as plain data, whatever the order of keys and however deep they are.
+ * Whether two values are equal as plain data, ignoring the order of keys, at any depth.
  *
  * @category comparisons
  */
@@ -66,7 +66,7 @@ export const fromEntries = (entries: Iterable<readonly [string, unknown]>): Attr
   Object.fromEntries(entries)
 
 /**
- * All keys of several, each once, those of the first ones first.
+ * All keys of several records, each once, in order of first occurrence.
  *
  * @category getters
  */
@@ -74,8 +74,8 @@ export const keysOf = (...all: ReadonlyArray<Attributes>): ReadonlyArray<string>
   Array.from(new Set(all.flatMap((attributes) => Object.keys(attributes))))
 
 /**
- * What one side took away from a list of names since the base goes, what it added comes behind; all else stays as the
- * other side has it.
+ * Applies the changes of one side to the other side's list of names: names it removed since the base go, names it added
+ * are appended.
  *
  * @category combinators
  */
@@ -94,7 +94,7 @@ export const mergeNames = (
 }
 
 /**
- * Where both sides changed a key, and not to the same.
+ * Keys that both sides changed differently.
  *
  * @category models
  */
@@ -106,7 +106,7 @@ export interface Clash {
 }
 
 /**
- * What one side alone changed, or both alike, is settled; the rest are clashes.
+ * A change by one side alone, or the same change by both, is settled; the rest are clashes.
  *
  * @category combinators
  */
@@ -120,7 +120,7 @@ export const threeWay = (
 }
 
 /**
- * Key by key. `settled` has the keys in order, without those that clash.
+ * Combines by key. `settled` has the keys in order, without those that clash.
  *
  * @category combinators
  */

@@ -7,19 +7,19 @@
 import type { NewTurn, TurnToolCall } from "./Session.js"
 
 /**
- * The bytes that a turn may have by default: 4 MiB.
+ * The default maximum bytes of a turn: 4 MiB.
  *
  * @category constants
  */
 export const most = 4 * 1024 * 1024
 
-/** Of numbers, booleans and nulls. */
+/** The size of numbers, booleans and nulls. */
 const scalar = 8
 
-/** Deeper data is refused where turns are checked. */
+/** The check of turns rejects deeper data. */
 const deepest = 300
 
-/** Of plain data: texts in UTF-8, and a little for all else. */
+/** The bytes of plain data: texts in UTF-8, and a small constant for everything else. */
 const bytesOf = (value: unknown, depth = 0): number => {
   if (typeof value === "string") return Buffer.byteLength(value)
   if (typeof value !== "object" || value === null || depth > deepest) return scalar
@@ -46,7 +46,7 @@ const sumOf = (calls: ReadonlyArray<TurnToolCall>): number => calls.reduce((sum,
 export const of = ({ content, metadata, skillResults, toolCalls }: Sized): number =>
   Buffer.byteLength(content) + sumOf(toolCalls) + bytesOf(skillResults) + bytesOf(metadata)
 
-/** The beginning of a text, of at most so many bytes. */
+/** The beginning of a text, of at most this many bytes. */
 const beginning = (text: string, bytes: number): string => {
   if (bytes <= 0) return ""
   const cut = Buffer.from(text.slice(0, bytes)).subarray(0, bytes)
@@ -60,8 +60,8 @@ const beginning = (text: string, bytes: number): string => {
 }
 
 /**
- * A turn of at most `most` bytes. One that is larger loses its oldest tool calls, then the end of its text, and says so
- * at the end of the text.
+ * Cuts a turn to at most `most` bytes: it loses its oldest tool calls, then the end of its text, and a note is appended
+ * to the text.
  *
  * @category combinators
  */

@@ -31,7 +31,7 @@ interface Writer {
 export class TurnTree {
   private readonly writers = new Map<SessionId, Writer>()
 
-  /** Deleted sessions whose turns are still needed are not free. */
+  /** Ids of deleted sessions whose turns are still needed are not free. */
   isFree(id: SessionId): boolean {
     return !this.writers.has(id)
   }
@@ -40,7 +40,7 @@ export class TurnTree {
     return this.node(ref)?.turn
   }
 
-  /** A head that is not there is none. */
+  /** A missing head is none. */
   open(id: SessionId, head: TurnRef | undefined): void {
     const base = head === undefined ? undefined : this.node(head)
     if (base !== undefined) base.needs++

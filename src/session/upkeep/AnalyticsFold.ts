@@ -15,8 +15,8 @@ const NAME = "effect-lexigram/session/AnalyticsFold"
 const names = Schema.Array(Schema.String)
 
 /**
- * Lists of names are sorted by code unit, without doubles, at most `maxNames` of them, each at most `maxNameLength`
- * characters long.
+ * Lists of names are sorted by code unit, without duplicates, with at most `maxNames` names of at most `maxNameLength`
+ * characters.
  *
  * @since 0.1.0
  * @category schemas
@@ -26,21 +26,21 @@ export const Figures = Schema.Struct({
   totalTokens: Schema.NonNegativeInt,
   /** US dollars, to a billionth. */
   totalCost: Schema.NonNegative,
-  /** From the first turn to the last one; of several conversations, the sum. */
+  /** From the first turn to the last one; the sum for several conversations. */
   durationSeconds: Schema.NonNegative,
   /** From `agent` in the metadata of turns and of skill results. */
   agentsUsed: names,
   toolsInvoked: names,
-  /** Of the same tools in the same order. */
+  /** The models of the same list, in the same order. */
   toolCalls: Schema.Array(
     Schema.Struct({ name: Schema.String, calls: Schema.NonNegativeInt, failures: Schema.NonNegativeInt })
   ),
   skillsInvoked: names,
-  /** The mean time between what a user said and the first answer to it; 0 when nothing was answered. */
+  /** The mean time between a user's turn and the first answer to it; 0 without answers. */
   averageResponseTimeMs: Schema.NonNegative,
-  /** How many answers that is the mean of. */
+  /** The number of answers in that mean. */
   answeredTurns: Schema.NonNegativeInt,
-  /** Turns of users that are marked as unanswered: blocked, failed, interrupted. */
+  /** User turns marked as unanswered: blocked, failed, interrupted. */
   unansweredTurns: Schema.NonNegativeInt,
   modelsUsed: names,
   providersUsed: names,
@@ -54,7 +54,7 @@ export const Figures = Schema.Struct({
 export interface Figures extends Schema.Schema.Type<typeof Figures> {}
 
 /**
- * Of each list of a report. Names come from models and callers; those that sort first stay.
+ * The bounds of each list of a report. Names come from models and callers; those that sort first are kept.
  *
  * @since 0.1.0
  * @category constants
@@ -79,7 +79,7 @@ interface Named {
 }
 
 /**
- * What is known of some turns of a conversation, or of several conversations that are over.
+ * The figures of some turns of a conversation, or of several closed conversations.
  *
  * @since 0.1.0
  * @category models
@@ -90,18 +90,18 @@ export interface Fold {
   readonly cost: number
   readonly unanswered: number
   readonly answered: number
-  /** Milliseconds that users waited for those answers. */
+  /** The total milliseconds that users waited for those answers. */
   readonly waited: number
-  /** Conversations that are over, and how many milliseconds they lasted. */
+  /** Closed conversations, and their total duration in milliseconds. */
   readonly conversations: number
   readonly lasted: number
-  /** Of the conversation that goes on. */
+  /** The conversation that is still open. */
   readonly span: { readonly first: number; readonly last: number } | undefined
-  /** When the first answer was given that stands before all questions: it may answer one of the part before. */
+  /** The time of the first answer that precedes all questions: it may answer a question of the part before. */
   readonly opening: number | undefined
-  /** When the last question was asked, if no answer stands behind it. */
+  /** The time of the last question, if no answer follows it. */
   readonly pending: number | undefined
-  /** Whether anything stands here that parts answers behind it from questions before it. */
+  /** Whether this part contains anything that separates later answers from earlier questions. */
   readonly asked: boolean
   readonly agents: Named
   readonly tools: Named
@@ -152,7 +152,7 @@ const put = ({ more, uses }: Named, name: string, { calls, failures }: Uses): Na
   return { uses: Option.isSome(last) ? SortedMap.remove(after, last.value[0]) : after, more: true }
 }
 
-/** What sorts among the first of all does so in every part, so that no part has dropped a use of a name that stays. */
+/** A name that sorts first overall sorts first in every part, so no part has dropped a use of a kept name. */
 const union = (a: Named, b: Named): Named => {
   const [large, small] = SortedMap.size(a.uses) < SortedMap.size(b.uses) ? [b, a] : [a, b]
   if (SortedMap.size(small.uses) === 0) return large
@@ -186,7 +186,7 @@ const agentOf = (result: { readonly [key: string]: unknown }): unknown => {
 }
 
 /**
- * When it was said: a turn that a merge took over, when it was said first.
+ * The time of the turn; for a turn copied by a merge, the time of its first version.
  *
  * @since 0.1.0
  * @category getters
@@ -194,7 +194,7 @@ const agentOf = (result: { readonly [key: string]: unknown }): unknown => {
 export const saidAt = (turn: SessionTurn): number => turn.origin?.timestamp ?? turn.timestamp
 
 /**
- * One turn. An answer is what an assistant says; a turn that only calls tools is none yet.
+ * The figures of one turn. An answer is text of an assistant; a turn that only calls tools is not one yet.
  *
  * @since 0.1.0
  * @category constructors
@@ -228,8 +228,7 @@ const joined = (a: Fold["span"], b: Fold["span"]): Fold["span"] =>
   a === undefined ? b : b === undefined ? a : { first: Math.min(a.first, b.first), last: Math.max(a.last, b.last) }
 
 /**
- * A part and the part behind it. Associative, with `empty` on either side for nothing; of folds that are closed the
- * order does not matter.
+ * Combines a part and the part after it. Associative, with `empty` as neutral element; commutative for closed folds.
  *
  * @since 0.1.0
  * @category combining
@@ -242,7 +241,7 @@ export const combine = (a: Fold, b: Fold): Fold => {
     cost: a.cost + b.cost,
     unanswered: a.unanswered + b.unanswered,
     answered: a.answered + b.answered + (answers ? 1 : 0),
-    // Clocks of several machines differ.
+    // The clocks of machines may differ.
     waited: a.waited + b.waited + (answers ? Math.max(0, (b.opening as number) - (a.pending as number)) : 0),
     conversations: a.conversations + b.conversations,
     lasted: a.lasted + b.lasted,
@@ -259,7 +258,7 @@ export const combine = (a: Fold, b: Fold): Fold => {
 }
 
 /**
- * With one more turn, behind the others.
+ * Appends one turn.
  *
  * @since 0.1.0
  * @category combining
@@ -267,7 +266,7 @@ export const combine = (a: Fold, b: Fold): Fold => {
 export const add = (fold: Fold, turn: SessionTurn): Fold => combine(fold, of(turn))
 
 /**
- * Turns of one conversation, oldest first.
+ * Folds the turns of one conversation, oldest first.
  *
  * @since 0.1.0
  * @category constructors
@@ -279,8 +278,7 @@ export const fromTurns = (turns: Iterable<SessionTurn>): Fold => {
 }
 
 /**
- * The fold of a turn whose answer is known to have been given at `answeredAt`: what other turns say changes nothing
- * about it any more.
+ * The fold of a turn whose answer is known to be at `answeredAt`; other turns no longer affect it.
  *
  * @since 0.1.0
  * @category combining
@@ -293,7 +291,7 @@ export const settle = (fold: Fold, answeredAt: number | undefined): Fold => ({
 })
 
 /**
- * The conversation is over: nothing behind it answers a question of it, and it lasted as long as it did.
+ * Closes the conversation: later turns answer none of its questions, and its duration is final.
  *
  * @since 0.1.0
  * @category combining
@@ -312,7 +310,7 @@ export const close = (fold: Fold): Fold =>
       }
 
 /**
- * How many conversations there were.
+ * The number of conversations.
  *
  * @since 0.1.0
  * @category getters
@@ -322,7 +320,7 @@ export const conversations = (fold: Fold): number => fold.conversations + (fold.
 const NANO = 1e9
 
 /**
- * What a report says.
+ * The figures of a fold, as a report gives them.
  *
  * @since 0.1.0
  * @category getters

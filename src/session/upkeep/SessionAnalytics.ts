@@ -20,8 +20,8 @@ import * as AnalyticsFold from "./AnalyticsFold.js"
 const NAME = "effect-lexigram/session/SessionAnalytics"
 
 /**
- * Of one session: of all turns on the way to its head, those that a branch begins with included. What a restore left
- * behind is not on the way, and not counted.
+ * Figures of one session: of all turns on the path to its head, including those that a branch begins with. Turns that a
+ * restore removed from the path are not counted.
  *
  * @since 0.1.0
  * @category schemas
@@ -47,7 +47,7 @@ const sessions = Schema.NonNegativeInt
 export const Bucket = Schema.Struct({
   /** Milliseconds since the epoch. */
   start: Schema.Finite,
-  /** In which something was said. */
+  /** Sessions with turns in the bucket. */
   sessions,
   ...AnalyticsFold.Figures.fields
 }).annotations({ identifier: `${NAME}/Bucket` })
@@ -58,22 +58,22 @@ export const Bucket = Schema.Struct({
 export interface Bucket extends Schema.Schema.Type<typeof Bucket> {}
 
 /**
- * Of all sessions of a user. A turn counts for the session that wrote it, so that branches of a conversation do not
- * count it again; what a merge took over counts where it was said first as long as that session is kept, then where it
- * was taken over. What a restore left behind, and what was deleted, does not count: a report says what was talked
- * about, not what was spent.
+ * Figures of all sessions of a user. A turn counts for the session that wrote it, so that branches do not count it
+ * again. A turn copied by a merge counts in the session of its first version while that session exists, then where it
+ * was copied. Turns that were deleted or removed from the path by a restore do not count: a report covers the
+ * conversation, not the spending.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const UserReport = Schema.Struct({
   userId: Schema.NullOr(UserId),
-  /** In which something was said in the period. */
+  /** Sessions with turns in the period. */
   sessions,
   ...AnalyticsFold.Figures.fields,
-  /** Oldest first; only those in which something was said. Empty unless asked for. */
+  /** Oldest first; only buckets with turns. Empty unless requested. */
   buckets: Schema.Array(Bucket),
-  /** There were older buckets than are listed. What was said then is in the figures of the whole. */
+  /** There were older buckets than are listed. Their turns are in the overall figures. */
   moreBuckets: Schema.Boolean
 }).annotations({ identifier: `${NAME}/UserReport` })
 /**
@@ -87,18 +87,17 @@ export interface UserReport extends Schema.Schema.Type<typeof UserReport> {}
  * @category models
  */
 export interface UserOptions {
-  /** Only what was said then or later, in milliseconds since the epoch. */
+  /** Counts only turns at or after this time, in milliseconds since the epoch. */
   readonly from?: number | undefined
-  /** Only what was said before. */
+  /** Counts only turns before this time. */
   readonly to?: number | undefined
   /**
-   * Who asks. Of anybody else, and of a user for whom nobody asks, nothing is found, unless the system does
-   * (`SystemAccess`).
+   * The caller. Sessions of other users are not found; without a caller, only the system (`SystemAccess`) finds any.
    */
   readonly access?: SessionManager.Access | undefined
-  /** Figures of each day, week (from Monday on) or month as well. */
+  /** Adds figures of each day, week (from Monday) or month. */
   readonly by?: "day" | "week" | "month" | undefined
-  /** Whose days those are; UTC unless set. */
+  /** The time zone of the days; default UTC. */
   readonly timeZone?: DateTime.TimeZone | undefined
 }
 
@@ -107,14 +106,14 @@ export interface UserOptions {
  * @category models
  */
 export interface Service {
-  /** A session without turns: zeros. */
+  /** The figures of one session; zeros without turns. */
   readonly ofSession: (
     id: SessionId,
     access?: SessionManager.Access | undefined
   ) => Effect.Effect<SessionReport, SessionNotFoundError | SessionStorageError>
   /**
-   * All sessions of a user, `null` for those of nobody, in whatever status; none: zeros. An answer belongs to the time
-   * of its question. A session that is deleted while it is read may be counted in part.
+   * The figures of all sessions of a user in any status, `null` for those without an owner; zeros if there are none. An
+   * answer belongs to the time of its question. A session that is deleted during the read may be counted in part.
    */
   readonly ofUser: (userId: UserId | null, options?: UserOptions) => Effect.Effect<UserReport, SessionStorageError>
 }
@@ -130,9 +129,9 @@ export class SessionAnalytics extends Context.Tag(NAME)<SessionAnalytics, Servic
  * @category models
  */
 export interface Options {
-  /** How many turns are read at once; 256 unless set. */
+  /** The page size of reads in turns; default 256. */
   readonly pageSize?: number | undefined
-  /** How many buckets a report has at most, the newest; 1000 unless set. */
+  /** The maximum number of buckets of a report, newest first; default 1000. */
   readonly maxBuckets?: number | undefined
 }
 
@@ -140,17 +139,14 @@ const refOf = (turn: SessionTurn): TurnRef => ({ sessionId: turn.sessionId, turn
 
 const accessOf = ({ userId }: Session): SessionManager.Access => (userId === undefined ? {} : { userId })
 
-/** A day: whoever adds a turn says when it was said. */
+/** A day: callers set the time of a turn themselves. */
 const clocksDiffer = 86_400_000
 
-/** From 0001 to 9999: beyond that no calendar is sure. */
+/** From 0001 to 9999: calendars are unreliable beyond. */
 const earliest = -62_135_596_800_000
 const latest = 253_402_300_799_999
 
-/**
- * When the day, week or month began. Turns come in the order of time, so that the last one asked for is most often the
- * next.
- */
+/** The beginning of the day, week or month. Turns come in order of time, so the last result is most often the next. */
 const calendar = (by: "day" | "week" | "month", timeZone: DateTime.TimeZone | undefined): ((at: number) => number) => {
   const startOf = DateTime.startOf(by, { weekStartsOn: 1 })
   const unit = { day: { days: 1 }, week: { weeks: 1 }, month: { months: 1 } }[by]
@@ -167,7 +163,7 @@ const calendar = (by: "day" | "week" | "month", timeZone: DateTime.TimeZone | un
   }
 }
 
-/** The folds of a user's time, for all of it and for each bucket. */
+/** The folds of a user's turns, overall and by bucket. */
 interface Periods {
   whole: AnalyticsFold.Fold
   readonly buckets: Map<number, AnalyticsFold.Fold>
@@ -197,10 +193,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const pageSize = Count.count(options?.pageSize, 256, 1)
     const maxBuckets = Count.count(options?.maxBuckets, 1000, 1)
 
-    /**
-     * Hands over the turns of a session by pages, the newest page first, until there are no more or nobody asks for
-     * more.
-     */
+    /** Reads the turns of a session page by page, newest first, until there are no more or the consumer stops. */
     const pages = <E, R>(
       id: SessionId,
       access: SessionManager.Access,
@@ -222,7 +215,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
       return from(undefined)
     }
 
-    /** Adds what a session wrote itself. */
+    /** Adds the turns that a session wrote itself. */
     const collect = (
       session: Session,
       all: Periods,
@@ -285,13 +278,13 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         let after: SessionManager.ListOptions["after"]
         let isLast = !(yield* SystemAccess.permits(userOptions.access?.userId, userId))
         while (!isLast) {
-          // A list by the time of creation misses none that is written to meanwhile.
+          // A list by time of creation misses no session that is written during the read.
           const page: SessionManager.Page = yield* manager.list(userId, {
             order: "created",
             ...(after === undefined ? {} : { after })
           })
           for (const session of page.sessions) {
-            // Nothing was said in it after it was last written to, however much the clocks of those who said it differ.
+            // It has no turn later than its last write, up to the clock difference between machines.
             if (userOptions.from !== undefined && session.updatedAt < userOptions.from - clocksDiffer) continue
             moreBuckets = (yield* collect(session, all, userOptions, startOf)) || moreBuckets
           }

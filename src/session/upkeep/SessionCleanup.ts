@@ -18,13 +18,13 @@ import * as SessionManager from "../manager/SessionManager.js"
 import type { SessionStorageError } from "../turn/SessionError.js"
 
 /**
- * What one pass did.
+ * The result of one pass.
  *
  * @since 0.1.0
  * @category models
  */
 export interface CleanupReport {
-  /** Sessions that this pass made expired. Those that another machine made so at the same time are in its report. */
+  /** Sessions that this pass expired. Sessions that another machine expired at the same time are in its report. */
   readonly expired: number
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -37,13 +37,13 @@ export interface CleanupReport {
  */
 export interface Status {
   readonly running: boolean
-  /** Sessions made expired since the layer was built, also by passes that failed later on. */
+  /** Sessions expired since the layer was built, including those of passes that failed later. */
   readonly expired: number
-  /** Passes that failed since the layer was built. */
+  /** Failed passes since the layer was built. */
   readonly failed: number
-  /** What the last pass did that did not fail. */
+  /** The result of the last successful pass. */
   readonly lastReport: Option.Option<CleanupReport>
-  /** When the next pass is due; nothing where none is planned. */
+  /** The time of the next pass; none if no pass is scheduled. */
   readonly nextRunAt: Option.Option<number>
 }
 
@@ -53,8 +53,8 @@ export interface Status {
  */
 export interface Service {
   /**
-   * Makes idle sessions expired, page by page until there is none left; while another pass is under way it waits for
-   * that one first. Where the store fails, what was done before stays done.
+   * Expires idle sessions page by page until none is left; waits for a pass in progress first. When the store fails,
+   * the sessions expired before stay so.
    */
   readonly runOnce: Effect.Effect<CleanupReport, SessionStorageError>
   readonly status: Effect.Effect<Status>
@@ -71,22 +71,19 @@ export class SessionCleanup extends Context.Tag("effect-lexigram/session/Session
  * @category models
  */
 export interface Options {
-  /** Sessions in which nothing happened for so long. Unless set, the manager's own time to live. */
+  /** The idle time after which sessions expire. Default: the TTL of the manager. */
   readonly idle?: Duration.DurationInput | undefined
-  /** From the end of one pass to the beginning of the next; 10 minutes unless set, at least a second. */
+  /** From the end of one pass to the beginning of the next; default 10 minutes, at least a second. */
   readonly interval?: Duration.DurationInput | undefined
-  /** The same after a pass that failed; 1 minute unless set, at least a second and never more than `interval`. */
+  /** The same after a failed pass; default 1 minute, at least a second and never more than `interval`. */
   readonly retryAfter?: Duration.DurationInput | undefined
-  /**
-   * The share of these times by which a pass may come sooner or later, so that many machines do not come at once; 0.1
-   * unless set.
-   */
+  /** The jitter of these times as a share of them, so that many machines do not run at once; default 0.1. */
   readonly jitter?: number | undefined
-  /** At most so many sessions in one step of the store; 100 unless set. */
+  /** The maximum number of sessions per store call; default 100. */
   readonly pageSize?: number | undefined
   /**
-   * Begins when the layer is built. Default false: one interval later, so that machines that start together do not come
-   * together. True is for processes that live shorter than the interval.
+   * Runs the first pass when the layer is built. Default false: one interval later, so that machines that start
+   * together do not run together. Set it for processes that live shorter than the interval.
    */
   readonly runOnStart?: boolean | undefined
 }
@@ -94,7 +91,7 @@ export interface Options {
 const shortest = 1000
 
 /**
- * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ * Keeps the name and message of a failure; of a defect, only that there was one, since its message may show content.
  */
 const reasonOf = (cause: Cause.Cause<SessionStorageError>): string =>
   Option.match(Cause.failureOption(cause), {
@@ -131,7 +128,7 @@ const makeRunner = (
     const pass = Effect.gen(function* () {
       const startedAt = yield* Clock.currentTimeMillis
       let expired = 0
-      // A page that is not full says nothing: what is missing may have gone to another machine.
+      // A short page does not mean the end: another machine may have taken some.
       for (let done = yield* page; done.length > 0; done = yield* page) {
         const count = done.length
         expired += count
@@ -161,7 +158,7 @@ const makeRunner = (
 
 const millis = (duration: Duration.DurationInput): number => Math.max(shortest, Duration.toMillis(duration))
 
-/** From one pass to the next, for ever. */
+/** Runs pass after pass, forever. */
 const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options | undefined) {
   const interval = millis(options?.interval ?? "10 minutes")
   const retryAfter = Math.min(interval, millis(options?.retryAfter ?? "1 minute"))
@@ -186,9 +183,9 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
 })
 
 /**
- * Runs while the layer is there, and stops with it: a pass that is under way is interrupted, and the next one goes on
- * from there. One that fails is logged and counted. Any number of machines may run it over one store: each session is
- * made expired by one of them.
+ * Runs while the layer exists. When it closes, a pass in progress is interrupted; the next start continues from there.
+ * A failed pass is logged and counted. Any number of machines may run it on one store: each session is expired by one
+ * of them.
  *
  * @since 0.1.0
  * @category layers
@@ -206,7 +203,7 @@ export const layer = (
   )
 
 /**
- * Runs only when it is told to.
+ * Runs only on request.
  *
  * @since 0.1.0
  * @category layers
