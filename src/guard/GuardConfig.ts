@@ -1,5 +1,5 @@
 /**
- * Which guards an application has, from code or from the environment.
+ * Guard settings of an application, given in code or read from the environment.
  *
  * @since 0.1.0
  */
@@ -30,50 +30,50 @@ const Action = Schema.Literal("block", "redact", "warn")
  * @category schemas
  */
 export const GuardConfig = Schema.Struct({
-  /** Off: no guards at all. */
+  /** False: no guards run. */
   enabled: Schema.Boolean,
-  /** Heuristics against instructions in messages and in what tools give back. */
+  /** Detects prompt injections in messages and tool results. */
   injectionDetection: Schema.Boolean,
   injectionAction: Action,
-  /** Personal data in messages and in what tools give back. */
+  /** Detects personal data in messages and tool results. */
   piiDetection: Schema.Boolean,
   piiAction: Action,
-  /** Names of `PiiEntities.types`; empty: all but the secrets, which are `secretDetection`'s. */
+  /** Names of `PiiEntities.types`. Empty: all except the secrets, which `secretDetection` covers. */
   piiEntities: Schema.Array(
     Schema.String.pipe(
       Schema.filter((type) => PiiEntities.types.includes(type) || `must be one of ${PiiEntities.types.join(", ")}`)
     )
   ),
-  /** With `piiDetection`, personal data is taken out of answers too. */
+  /** With `piiDetection`, redacts personal data in answers too. */
   piiRedactionOutput: Schema.Boolean,
   /** Longest message, in UTF-16 code units; 0 sets no limit. */
   maxInputChars: Limit,
   /** Longest answer, in UTF-16 code units; 0 sets no limit. */
   maxOutputChars: Limit,
   lengthAction: Action,
-  /** Words and phrases that messages and answers must not hold, see `TopicGuard`. */
+  /** Words and phrases that messages and answers must not contain, see `TopicGuard`. */
   restrictedTopics: Words,
   topicAction: Action,
-  /** Judges of injections and jailbreaks by a model, behind all others. */
+  /** Adds model-based judges of injections and jailbreaks after all other guards. */
   enableLlmGuards: Schema.Boolean,
-  /** Which model judges; `undefined`: the one that the router has for the role `guard`. */
+  /** Model of the judges; `undefined`: the router's model for the role `guard`. */
   guardModel: Schema.UndefinedOr(Schema.String.pipe(Schema.minLength(1))),
-  /** From which score on a judge blocks. */
+  /** Lowest score at which a judge blocks. */
   llmGuardThreshold: Schema.Number.pipe(Schema.between(0, 1)),
-  /** What cannot be judged goes on, with a warning. Off: it is held back. */
+  /** True: text that cannot be judged passes, with a warning. False: it is withheld. */
   llmGuardFailOpen: Schema.Boolean,
-  /** How little it takes for heuristics to find something. */
+  /** How readily the heuristics report a finding. */
   sensitivityLevel: Schema.Literal("low", "medium", "high"),
-  /** All guards of a stage at once, see `GuardPipeline.Options`. */
+  /** Runs all guards of a stage at once, see `GuardPipeline.Options`. */
   parallelExecution: Schema.Boolean,
-  /** Invisible and misleading characters are taken out of messages and of what tools give back. */
+  /** Removes invisible and misleading characters from messages and tool results. */
   unicodeDetection: Schema.Boolean,
-  /** Keys, tokens and passwords in messages, answers and what tools give back. */
+  /** Detects keys, tokens and passwords in messages, answers and tool results. */
   secretDetection: Schema.Boolean,
   secretAction: Action,
-  /** Guards look at what tools give back. */
+  /** Checks tool results. */
   toolOutputs: Schema.Boolean,
-  /** What a run does when that is blocked, see `GuardPipeline.BlockedObservations`. */
+  /** What a run does when a tool result is blocked, see `GuardPipeline.BlockedObservations`. */
   blockedObservations: Schema.Literal("withhold", "fail")
 }).annotations({ identifier: "effect-lexigram/guard/GuardConfig" })
 /**
@@ -129,8 +129,8 @@ const check = (options: Options | undefined) => {
 }
 
 /**
- * The defaults with some fields replaced; `Left` names every field that is out of bounds. A field that is `undefined`
- * keeps its default, but for `guardModel`.
+ * Returns the defaults with some fields replaced; `Left` names every field that is out of bounds. A field that is
+ * `undefined` keeps its default, except `guardModel`.
  *
  * @since 0.1.0
  * @category constructors
@@ -182,8 +182,8 @@ const fields = {
 } satisfies { [K in keyof GuardConfig]: Config.Config<GuardConfig[K]> }
 
 /**
- * The configuration from variables such as `LEX_AI_GUARD__PII_ACTION`; what is unset keeps its default, lists are
- * separated by commas, `GUARD_MODEL=none` takes the model of the router. A value that cannot be read or is out of
+ * Reads the configuration from variables such as `LEX_AI_GUARD__PII_ACTION`. Unset variables keep their defaults, lists
+ * are separated by commas, and `GUARD_MODEL=none` selects the router's model. A value that cannot be read or is out of
  * bounds is a `ConfigError` that names it.
  *
  * @since 0.1.0

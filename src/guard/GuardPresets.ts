@@ -1,5 +1,5 @@
 /**
- * The pipeline of the guards that come with the library, as a configuration wants them.
+ * Builds the pipeline of built-in guards for a configuration.
  *
  * @since 0.1.0
  */
@@ -59,7 +59,7 @@ const local = (config: GuardConfig.GuardConfig): Effect.Effect<Array<Guard.Guard
         )
       }
     }
-    // Behind what takes places out: a limit on what is shown.
+    // Runs after redaction: limits the text that is shown.
     if (config.maxOutputChars > 0) {
       guards.push(
         LengthGuard.make({
@@ -73,7 +73,7 @@ const local = (config: GuardConfig.GuardConfig): Effect.Effect<Array<Guard.Guard
     return guards
   })
 
-/** They see what the others left, and cost a call only where those found nothing to block. */
+/** Judges see the text the other guards left, and cost a call only if those blocked nothing. */
 const judges = (config: GuardConfig.GuardConfig): Array<Guard.Guard<LlmError, ModelRouter.ModelRouter>> => {
   const options = {
     threshold: config.llmGuardThreshold,
@@ -91,8 +91,8 @@ const judges = (config: GuardConfig.GuardConfig): Array<Guard.Guard<LlmError, Mo
 }
 
 /**
- * The guards of a configuration, in the order in which they are asked: invisible characters, length, topics,
- * injections, secrets, personal data, the length of answers, judges.
+ * The guards of a configuration in the order they run: invisible characters, length, topics, injections, secrets,
+ * personal data, answer length, judges.
  *
  * @since 0.1.0
  * @category constructors
@@ -114,8 +114,8 @@ const pipeline = (config: GuardConfig.GuardConfig) =>
   )
 
 /**
- * The defaults of `GuardConfig` with some fields replaced. A bad field fails the layer by name. Judges alone need
- * models.
+ * Builds the pipeline from the defaults of `GuardConfig` with some fields replaced. The layer fails and names any
+ * invalid field. Only judges require models.
  *
  * @since 0.1.0
  * @category layers
@@ -128,7 +128,7 @@ export const layer: {
     options: GuardConfig.Options
   ): Layer.Layer<GuardPipeline.GuardPipeline, GuardConfigurationError, ModelRouter.ModelRouter>
 } = (options?: GuardConfig.Options | undefined) =>
-  // Without judges no guard asks for the router.
+  // Without judges, no guard requires the router.
   Layer.unwrapEffect(
     Effect.flatMap(
       Effect.suspend(() => GuardConfig.make(options)),
@@ -137,7 +137,7 @@ export const layer: {
   ) as Layer.Layer<GuardPipeline.GuardPipeline, GuardConfigurationError>
 
 /**
- * The guards that the environment asks for, see `GuardConfig.config`.
+ * Builds the pipeline from the environment, see `GuardConfig.config`.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Texts that have to be JSON of a certain shape.
+ * Guard that requires a text to be JSON of a given shape.
  *
  * @since 0.1.0
  */
@@ -15,17 +15,14 @@ import * as Guard from "./pipeline/Guard.js"
  * @category models
  */
 export interface Options {
-  /**
-   * What the value must be: a Schema whose encoded side it fits, or a function that says whether it does. Default: any
-   * JSON.
-   */
+  /** Schema whose encoded side the value must match, or a predicate. Default: any JSON. */
   readonly shape?: Schema.Schema<any, any, never> | ((value: unknown) => boolean) | undefined
   /**
-   * Default true: what is nearly JSON (in a code fence, with single quotes, cut short, …) is repaired, and the repaired
-   * text goes on in its place. False: it is no JSON.
+   * True (default): malformed JSON (in a code fence, with single quotes, cut short, …) is repaired, and the repaired
+   * text replaces it. False: it counts as invalid.
    */
   readonly repair?: boolean | undefined
-  /** What is done about a text that is no JSON or does not fit. Default `block`. */
+  /** Action for a text that is not JSON or does not match. Default `block`. */
   readonly action?: "block" | "warn" | undefined
   /** Default `output`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
@@ -34,10 +31,7 @@ export interface Options {
 }
 
 /**
- * Needs the whole text: an answer is shown when it is complete.
- *
- * @since 0.1.0
- * @category constructors
+ * Needs the whole text: an answer is shown only when it is complete.
  *
  * @example
  * ```ts
@@ -46,6 +40,9 @@ export interface Options {
  *
  * const verdict = JsonShapeGuard.make({ shape: Schema.Struct({ score: Schema.Number }) })
  * ```
+ *
+ * @since 0.1.0
+ * @category constructors
  */
 export const make = (options?: Options | undefined): Guard.Guard => {
   const name = options?.name ?? "json_shape"

@@ -1,9 +1,8 @@
 /**
- * A model judges a text: what heuristics cannot know, at the price of a call.
+ * Guard that asks a model to judge a text. It finds what heuristics cannot, at the cost of a call.
  *
- * The judged text is data: it reaches the judge as a JSON string whose quotes it cannot close, in the message of the
- * user, never in the system prompt. What the judge says of it is read as a number and names of categories, nothing
- * else.
+ * The judged text is data: it reaches the judge as a JSON string in the user message, never in the system prompt, and
+ * cannot close the string's quotes. Only a score and category names are read from the judge's reply.
  *
  * @since 0.1.0
  */
@@ -24,7 +23,7 @@ import * as InjectionDetector from "./injection/InjectionDetector.js"
 import * as Guard from "./pipeline/Guard.js"
 
 /**
- * What may be judged, and by which categories.
+ * Kinds of judgment and their categories.
  *
  * @since 0.1.0
  * @category constants
@@ -55,7 +54,7 @@ export const categories = {
 export type Kind = keyof typeof categories
 
 /**
- * What a judge answers. The explanation makes it think; it may quote the text and is kept nowhere.
+ * A judge's answer. The explanation makes the model reason; it may quote the text and is never stored.
  *
  * @since 0.1.0
  * @category schemas
@@ -81,24 +80,24 @@ export interface Options {
   readonly name?: string | undefined
   /** Default: `injection` at `input` and `toolOutput`, `jailbreak` at `input`, `toxicity` at `input` and `output`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
-  /** Which role of the router judges. Default `guard`. */
+  /** Role of the router that judges. Default `guard`. */
   readonly role?: ModelRouter.Role | undefined
-  /** Win over those of the role, which win over temperature 0 and 200 tokens at most. */
+  /** Override those of the role, which override temperature 0 and 200 tokens at most. */
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** From which score on, from 0 to 1. Default 0.7. */
+  /** Lowest score that triggers the action, from 0 to 1. Default 0.7. */
   readonly threshold?: number | undefined
   /** Default `block`. */
   readonly action?: "block" | "warn" | undefined
-  /** For each call. Default 10 seconds. */
+  /** Per call. Default 10 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * What happens when there is no verdict, because the model failed, took too long, or answered twice what cannot be
-   * read. Default false: the guard fails and the text is held back. True: a warning, and the text goes on.
+   * Applies when there is no verdict: the model failed, timed out, or twice gave an unreadable answer. False (default):
+   * the guard fails and the text is withheld. True: a warning, and the text passes.
    */
   readonly failOpen?: boolean | undefined
-  /** How many characters of the text the judge sees, and how many of the messages before. Default 4000. */
+  /** Characters of the text that the judge sees, and of the earlier messages. Default 4000. */
   readonly maxChars?: number | undefined
-  /** How many messages before it. Default 6. */
+  /** Number of earlier messages the judge sees. Default 6. */
   readonly history?: number | undefined
 }
 
@@ -169,7 +168,10 @@ const ends = (text: string, most: number): string => {
 
 const detector = InjectionDetector.make()
 
-/** Head, tail, and what heuristics find most suspicious between them: padding must not push an attack out of sight. */
+/**
+ * Returns the head, the tail, and the part between them that heuristics find most suspicious: padding must not push an
+ * attack out of sight.
+ */
 const excerpt = (text: string, most: number, kind: Kind): string => {
   if (text.length <= most) return text
   const part = Math.floor(most * 0.35)
@@ -265,7 +267,7 @@ const guard = <R>(
     name,
     stages: options.stages ?? stagesOf[options.kind],
     check: (content, context) => {
-      // Nothing to judge is nothing to pay for.
+      // Empty text costs no call.
       if (content.trim() === "") return Effect.succeed(Guard.pass(name))
       const judged = judge(content, context)
       return options.failOpen === true
@@ -278,10 +280,7 @@ const guard = <R>(
 }
 
 /**
- * A judge by the model that the router has for its role.
- *
- * @since 0.1.0
- * @category constructors
+ * Makes a judge that uses the router's model for its role.
  *
  * @example
  * ```ts
@@ -294,12 +293,15 @@ const guard = <R>(
  *   JudgeGuard.make({ kind: "toxicity", stages: ["output"], threshold: 0.8 })
  * ])
  * ```
+ *
+ * @since 0.1.0
+ * @category constructors
  */
 export const make = (options: Options): Guard.Guard<LlmError, ModelRouter.ModelRouter> =>
   guard(options, ModelRouter.resolve(options.role ?? "guard"))
 
 /**
- * A judge by this client, whatever the router has; `role` has no effect.
+ * Makes a judge that uses this client instead of the router; `role` has no effect.
  *
  * @since 0.1.0
  * @category constructors

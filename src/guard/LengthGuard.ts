@@ -1,5 +1,5 @@
 /**
- * No text longer than a limit.
+ * Guard that limits the length of a text.
  *
  * @since 0.1.0
  */
@@ -11,11 +11,10 @@ import * as WindowGuard from "./pipeline/WindowGuard.js"
  * @category models
  */
 export interface Options {
-  /** Longest text, in UTF-16 code units, as `length` of a string counts. */
+  /** Longest text, in UTF-16 code units (`length` of a string). */
   readonly maxChars: number
   /**
-   * Default `block`. `redact` cuts a longer text at the limit, or one unit before it where that would tear a character
-   * in two.
+   * Default `block`. `redact` cuts a longer text at the limit, or one unit before it to keep a surrogate pair whole.
    */
   readonly action?: "block" | "redact" | "warn" | undefined
   /** Default `input` and `output`. */
@@ -25,7 +24,7 @@ export interface Options {
 }
 
 /**
- * Nothing before the limit waits for what comes after it: a streamed answer is shown up to there.
+ * Text before the limit does not wait for the rest: a streamed answer is shown up to the limit.
  *
  * @since 0.1.0
  * @category constructors
@@ -42,7 +41,7 @@ export const make = (options: Options): Guard.Guard => {
     name: options.name ?? "length",
     stages: options.stages ?? ["input", "output"],
     window: {
-      // A character of two units is torn or not by what stands on both sides of the limit.
+      // Whether a surrogate pair is split depends on both sides of the limit.
       reach: 2,
       find: (text, from) => {
         const limit = maxChars - from

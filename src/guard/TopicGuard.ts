@@ -1,5 +1,5 @@
 /**
- * Words and phrases that must not be talked of.
+ * Guard that keeps given words and phrases out of a text.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import * as WindowGuard from "./pipeline/WindowGuard.js"
  * @category models
  */
 export interface Options {
-  /** Words or phrases of any language; blank ones are left out. */
+  /** Words or phrases of any language; blank ones are ignored. */
   readonly topics: ReadonlyArray<string>
   /** Default `block`. */
   readonly action?: "block" | "redact" | "warn" | undefined
@@ -21,13 +21,13 @@ export interface Options {
   readonly name?: string | undefined
 }
 
-/** Written without spaces, or with endings set directly behind the word: each letter is a word of its own. */
+/** Scripts written without spaces, or with endings attached to the word: each letter counts as a word. */
 const JOINED =
   "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Bopo}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}"
 const joinedLetter = new RegExp(`(?=[\\p{L}\\p{N}])[${JOINED}]\\p{M}*`, "uy")
 const restOfWord = new RegExp(`(?:(?![${JOINED}])[\\p{L}\\p{N}]|\\p{M})*`, "uy")
 
-/** What may stand between the words of a phrase, in place of what stands there in the topic. */
+/** Characters allowed between the words of a phrase, in place of those in the topic. */
 const looseGap = /^[\s\p{Pd}\p{Pc}'’\u00ad\u200b-\u200d]*$/u
 const MAX_GAP = 8
 
@@ -39,7 +39,7 @@ const endAt = (pattern: RegExp, text: string, at: number): number => {
   return pattern.test(text) ? pattern.lastIndex : at
 }
 
-/** Starts and ends of the words of a text, one after the other. */
+/** Returns the starts and ends of the words of a text, alternating. */
 const wordsOf = (text: string): ReadonlyArray<number> => {
   const places: Array<number> = []
   let at = 0
@@ -51,13 +51,13 @@ const wordsOf = (text: string): ReadonlyArray<number> => {
       if (at === start || isAsciiWord(text.charCodeAt(start))) at = endAt(restOfWord, text, at)
     }
     if (at > start) places.push(start, at)
-    // By whole characters: a pattern looks at the one that a place is in.
+    // Advances by whole characters: a pattern matches the character that contains the index.
     else at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1
   }
   return places
 }
 
-/** Equal for texts that differ in case, width or composition only. */
+/** Returns the same string for texts that differ only in case, width or composition. */
 const folded = (text: string): string =>
   isAscii.test(text) ? text.toLowerCase() : text.normalize("NFKC").toUpperCase().toLowerCase()
 
@@ -66,7 +66,10 @@ const isAscii = /^[0-9A-Za-z]*$/
 interface Topic {
   readonly reason: string
   readonly words: ReadonlyArray<string>
-  /** What stands before, between and behind the words where that matters: `undefined` in "self-harm", `++` in "c++". */
+  /**
+   * Significant text before, between and after the words, `undefined` where any gap is allowed: `undefined` in
+   * "self-harm", `++` in "c++".
+   */
   readonly around: ReadonlyArray<string | undefined>
 }
 
@@ -89,7 +92,7 @@ const topicOf = (topic: string): Topic => {
   return { reason: `the topic "${text}" is restricted`, words, around }
 }
 
-/** Composed and decomposed forms of a letter differ in length, by this at most for the languages there are. */
+/** Largest difference in length between composed and decomposed forms of a letter in existing languages. */
 const FORMS = 4
 
 const reachOf = (topic: Topic): number =>
@@ -102,7 +105,7 @@ interface Match {
   readonly end: number
 }
 
-/** Where a topic with words stands, if it begins with this word of the text. */
+/** Returns the place of a topic that begins with this word of the text. */
 const matchAt = (
   topic: Topic,
   text: string,
@@ -130,10 +133,10 @@ const matchAt = (
 }
 
 /**
- * A topic is found as whole words, whatever their case, width or composition, with spaces, hyphens or apostrophes
- * between the words of a phrase. Words end where letters and digits do. Chinese, Japanese, Korean, Thai, Lao, Khmer and
- * Burmese set no spaces between words, or endings right behind them: there a topic is found wherever its letters stand.
- * Symbols in a topic (`C++`, an emoji) are taken as they are.
+ * Makes the guard. It finds a topic as whole words, regardless of case, width and composition, with spaces, hyphens or
+ * apostrophes between the words of a phrase. A word ends where letters and digits end. Chinese, Japanese, Korean, Thai,
+ * Lao, Khmer and Burmese set no spaces between words, or attach endings to them: there a topic matches anywhere.
+ * Symbols in a topic (`C++`, an emoji) match literally.
  *
  * @since 0.1.0
  * @category constructors
@@ -141,7 +144,7 @@ const matchAt = (
 export const make = (options: Options): Guard.Guard => {
   const action = options.action ?? "block"
   const topics = options.topics.filter((topic) => topic.trim() !== "").map(topicOf)
-  // By the first word, then by the second: many topics may begin alike.
+  // Indexed by the first word, then by the second: many topics may begin alike.
   const byWord = new Map<string, Map<string | undefined, Array<Topic>>>()
   const symbols: Array<Topic> = []
   let longestWord = 0
@@ -203,7 +206,7 @@ export const make = (options: Options): Guard.Guard => {
   })
 }
 
-/** Of topics that overlap the one that begins first is named, and all of them are covered. */
+/** Merges overlapping topics: the span covers all of them, and the first one names it. */
 const apart = (findings: Array<Guard.Finding>): ReadonlyArray<Guard.Finding> => {
   const out: Array<Guard.Finding> = []
   for (const finding of findings.sort((a, b) => a.start - b.start || b.end - a.end)) {

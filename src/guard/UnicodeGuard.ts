@@ -1,7 +1,7 @@
 /**
- * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji
- * sequences, Persian and Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte
- * for byte.
+ * Guard against invisible characters: zero-width, control, hidden or stacked ones. It leaves them byte for byte where a
+ * script needs them (emoji sequences, Persian and Indic joiners, marks of Arabic and Hebrew, word breaks of Thai,
+ * flags).
  *
  * @since 0.1.0
  */
@@ -9,19 +9,18 @@ import type * as Guard from "./pipeline/Guard.js"
 import * as WindowGuard from "./pipeline/WindowGuard.js"
 
 /**
- * What is looked for, and the labels of what is found.
+ * Kinds of characters, also the labels of findings.
  *
  * - `zero_width`: zero-width spaces and joiners, soft hyphens, fillers and other characters without a shape, where no
  *   script needs them
- * - `bidi_control`: overrides of the writing direction anywhere, other marks of direction far from any text that runs
- *   from right to left
- * - `hidden_text`: letters of the tag block (U+E0000), which models read and people do not
+ * - `bidi_control`: direction overrides anywhere, other direction marks far from any right-to-left text
+ * - `hidden_text`: letters of the tag block (U+E0000), which models read and people do not see
  * - `tag_characters`: the rest of that block
- * - `variation_selectors`: more than one for a character, or behind one that has no variants
- * - `control`: C0 and C1 but for tab, line feed and carriage return; noncharacters
+ * - `variation_selectors`: more than one per character, or one after a character without variants
+ * - `control`: C0 and C1 except tab, line feed and carriage return; noncharacters
  * - `private_use`: characters without an agreed meaning
- * - `surrogate`: halves of a pair
- * - `combining_marks`: marks piled up on one letter, those above the limit
+ * - `surrogate`: unpaired surrogates
+ * - `combining_marks`: marks on one letter beyond the limit
  *
  * @since 0.1.0
  * @category constants
@@ -45,7 +44,7 @@ export const kinds = [
 export type Kind = (typeof kinds)[number]
 
 /**
- * `strip` takes the characters out and lets the rest go on.
+ * `strip` removes the characters and passes the rest.
  *
  * @since 0.1.0
  * @category models
@@ -63,14 +62,11 @@ export interface Options {
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
   /** Default `strip`. */
   readonly action?: Action | undefined
-  /** What is done instead about single kinds. Default: `hidden_text` is blocked. */
+  /** Actions for single kinds. Default: `hidden_text` is blocked. */
   readonly actions?: { readonly [K in Kind]?: Action | undefined } | undefined
-  /** Kinds that are not looked for. Default none. */
+  /** Kinds to ignore. Default none. */
   readonly allow?: ReadonlyArray<Kind> | undefined
-  /**
-   * How many combining marks one letter may carry. Default 4; marks that belong to one script alone (Tibetan, Hebrew):
-   * twice that.
-   */
+  /** Combining marks allowed on one letter. Default 4; twice that for marks of a single script (Tibetan, Hebrew). */
   readonly maxMarks?: number | undefined
 }
 
@@ -79,7 +75,7 @@ const candidates =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: single characters are meant
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u2800\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|\p{Cs}|\p{Co}|\p{Noncharacter_Code_Point}|(?<=\p{M})\p{M}/gu
 
-// Scripts whose spelling needs joiners.
+// Scripts whose spelling requires joiners.
 const joining =
   /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Mandaic}\p{Script=Thaana}\p{Script=Adlam}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Javanese}\p{Script=Balinese}\p{Script=Phags_Pa}\p{Script=Meetei_Mayek}]/u
 // Scripts without spaces between words.
@@ -94,10 +90,10 @@ const hasVariants =
 const letter = /^\p{L}/u
 const ofOneScript = /^[^\p{Script=Inherited}\p{Script=Common}]/u
 
-/** How far a mark of direction may stand from the text it directs. */
+/** Largest distance of a direction mark from the text it directs. */
 const nearby = 64
 
-/** Runs are cut at multiples of this, so that what is found at a place depends on its surroundings alone. */
+/** Runs are split at multiples of this, so that a finding depends only on its surroundings. */
 const cut = 64
 
 const codeBefore = (text: string, index: number): string => {
@@ -112,7 +108,7 @@ const codeAt = (text: string, index: number): string => {
   return code === undefined ? "" : String.fromCodePoint(code)
 }
 
-/** Whether text that runs from right to left is near; asked from left to right. */
+/** Tells whether right-to-left text is near an index; call with increasing indices. */
 const nearRightToLeft = (text: string): ((index: number) => boolean) => {
   const search = new RegExp(rightToLeft.source, "gu")
   let last = Number.NEGATIVE_INFINITY
@@ -128,7 +124,7 @@ const nearRightToLeft = (text: string): ((index: number) => boolean) => {
   }
 }
 
-// A black flag, two letters of a country, up to three more of its part, the end of the tags.
+// A black flag, two letters of a country, up to three more of a region, the end tag.
 const flag = /^\u{1F3F4}[\u{E0061}-\u{E007A}]{2}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{1,3}\u{E007F}/u
 const longestFlag = 14
 
@@ -250,7 +246,7 @@ const kindOf = (place: Place, code: number): Kind | undefined => {
   return "zero_width"
 }
 
-/** What is said about each kind. */
+/** Reason reported for each kind. */
 const reasons: { readonly [K in Kind]: string } = {
   zero_width: "characters without a shape",
   bidi_control: "control of the writing direction",
@@ -264,8 +260,8 @@ const reasons: { readonly [K in Kind]: string } = {
 }
 
 /**
- * How such characters are looked for; each decision needs no more than the surroundings, so a text can be judged while
- * it is written.
+ * Builds the window that finds these characters. Each decision needs only the surroundings, so a text can be judged
+ * while it is written.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,47 +1,47 @@
 /**
- * Tokens, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
+ * Recognizes tokens, private keys, credentials in URLs and headers, and values assigned to secret names.
  *
  * @since 0.1.0
  */
 export * as CredentialEntities from "./entity/CredentialEntities.js"
 
 /**
- * Asks guards in order or all at once, and opens windows on texts being written.
+ * Runs guards in order or in parallel, and opens windows on texts being written.
  *
  * @since 0.1.0
  */
 export * as DefaultGuardPipeline from "./pipeline/DefaultGuardPipeline.js"
 
 /**
- * Recognizes email addresses, and decides which labels end a domain name.
+ * Recognizes email addresses and the labels that can end a domain name.
  *
  * @since 0.1.0
  */
 export * as EmailEntity from "./entity/EmailEntity.js"
 
 /**
- * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
+ * The guard port: a guard checks text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
  */
 export * as Guard from "./pipeline/Guard.js"
 
 /**
- * Which guards an application has, from code or from the environment.
+ * Guard settings of an application, given in code or read from the environment.
  *
  * @since 0.1.0
  */
 export * as GuardConfig from "./GuardConfig.js"
 
 /**
- * How guards stop a run.
+ * Errors of guards.
  *
  * @since 0.1.0
  */
 export * as GuardError from "./pipeline/GuardError.js"
 
 /**
- * Where guards can be watched: places for hooks, and what is told on the event bus. Nothing here holds checked text.
+ * Hook points and bus events of guards. They contain no checked text.
  *
  * @since 0.1.0
  */
@@ -55,30 +55,29 @@ export * as GuardEvents from "./pipeline/GuardEvents.js"
 export * as GuardMetrics from "./pipeline/GuardMetrics.js"
 
 /**
- * All guards of an application or an agent as one: what the executor and the tool runner ask.
+ * The guard pipeline port: all guards of an application or an agent as one service, used by the executor and the tool
+ * runner.
  *
  * @since 0.1.0
  */
 export * as GuardPipeline from "./pipeline/GuardPipeline.js"
 
 /**
- * The pipeline of the guards that come with the library, as a configuration wants them.
+ * Builds the pipeline of built-in guards for a configuration.
  *
  * @since 0.1.0
  */
 export * as GuardPresets from "./GuardPresets.js"
 
 /**
- * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing
- * leaves the process.
+ * Detects prompt injections by documented heuristics: it asks no model, and nothing leaves the process.
  *
  * @since 0.1.0
  */
 export * as InjectionDetector from "./injection/InjectionDetector.js"
 
 /**
- * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a
- * model.
+ * Guard against prompt injections. It uses heuristics and asks no model.
  *
  * @since 0.1.0
  */
@@ -93,29 +92,29 @@ export * as InjectionGuard from "./injection/InjectionGuard.js"
 export * as InjectionRules from "./injection/InjectionRules.js"
 
 /**
- * Texts that have to be JSON of a certain shape.
+ * Guard that requires a text to be JSON of a given shape.
  *
  * @since 0.1.0
  */
 export * as JsonShapeGuard from "./JsonShapeGuard.js"
 
 /**
- * A model judges a text: what heuristics cannot know, at the price of a call.
+ * Guard that asks a model to judge a text. It finds what heuristics cannot, at the cost of a call.
  *
  * @since 0.1.0
  */
 export * as JudgeGuard from "./JudgeGuard.js"
 
 /**
- * No text longer than a limit.
+ * Guard that limits the length of a text.
  *
  * @since 0.1.0
  */
 export * as LengthGuard from "./LengthGuard.js"
 
 /**
- * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by
- * themselves: addresses of the web and dates.
+ * Recognizes national identifiers of people, companies and cars, and two kinds of text that are not secret by
+ * themselves: web addresses and dates.
  *
  * @since 0.1.0
  */
@@ -129,29 +128,28 @@ export * as NationalEntities from "./entity/NationalEntities.js"
 export * as NetworkEntities from "./entity/NetworkEntities.js"
 
 /**
- * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
+ * Recognizes payment card numbers, bank accounts and cryptocurrency wallets.
  *
  * @since 0.1.0
  */
 export * as PaymentEntities from "./entity/PaymentEntities.js"
 
 /**
- * Recognizes addresses of people and their machines, and the social security number of the United States.
+ * Recognizes email, IP and hardware addresses, and US social security numbers.
  *
  * @since 0.1.0
  */
 export * as PersonalEntities from "./entity/PersonalEntities.js"
 
 /**
- * Telephone numbers: international ones of every country, and those written as people of some countries write them at
- * home.
+ * Recognizes telephone numbers: international ones of every country, and national forms of some countries.
  *
  * @since 0.1.0
  */
 export * as PhoneEntity from "./entity/PhoneEntity.js"
 
 /**
- * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
+ * Detects personal data and secrets: runs many recognizers at once, weighs their candidates and merges them into places
  * that do not overlap.
  *
  * @since 0.1.0
@@ -166,51 +164,51 @@ export * as PiiDetector from "./pii/PiiDetector.js"
 export * as PiiEntities from "./pii/PiiEntities.js"
 
 /**
- * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
+ * Recognizer of one kind of personal data or secret, by its shape, a checksum and the words around it.
  *
  * @since 0.1.0
  */
 export * as PiiEntity from "./entity/PiiEntity.js"
 
 /**
- * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
+ * Guard that finds personal data and secrets and redacts, blocks or warns.
  *
  * @since 0.1.0
  */
 export * as PiiGuard from "./pii/PiiGuard.js"
 
 /**
- * A guard that finds keys, tokens and passwords and takes them out, or blocks, or warns.
+ * Guard that finds keys, tokens and passwords and redacts, blocks or warns.
  *
  * @since 0.1.0
  */
 export * as SecretGuard from "./pii/SecretGuard.js"
 
 /**
- * Words and phrases that must not be talked of.
+ * Guard that keeps given words and phrases out of a text.
  *
  * @since 0.1.0
  */
 export * as TopicGuard from "./TopicGuard.js"
 
 /**
- * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji
- * sequences, Persian and Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte
- * for byte.
+ * Guard against invisible characters: zero-width, control, hidden or stacked ones. It leaves them byte for byte where a
+ * script needs them (emoji sequences, Persian and Indic joiners, marks of Arabic and Hebrew, word breaks of Thai,
+ * flags).
  *
  * @since 0.1.0
  */
 export * as UnicodeGuard from "./UnicodeGuard.js"
 
 /**
- * Keys and tokens of the common vendors, known by their prefixes.
+ * Recognizes keys and tokens of common vendors by their prefixes.
  *
  * @since 0.1.0
  */
 export * as VendorEntities from "./entity/VendorEntities.js"
 
 /**
- * Guards that find things at places of a text, and the result that findings come to.
+ * Makes guards from windows, and a guard result from findings.
  *
  * @since 0.1.0
  */

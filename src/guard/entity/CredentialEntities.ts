@@ -1,5 +1,5 @@
 /**
- * Tokens, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
+ * Recognizes tokens, private keys, credentials in URLs and headers, and values assigned to secret names.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,7 @@ import * as RandomText from "../../internal/text/RandomText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**
- * Longer tokens and keys are found up to here.
+ * Longer tokens and keys are found up to this length.
  *
  * @since 0.1.0
  * @category constants
@@ -44,14 +44,14 @@ export const jwt: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
 const keyHeader = PiiEntity.matches(
   /-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nr]){1,4}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash): [^\r\n\\"]{1,80}){0,4}/
 )
-// A sign that joins two literals stands before a space or a quotation mark; else it is a character of the key.
+// A `+` that joins two literals is followed by a space or a quotation mark; otherwise it belongs to the key.
 const keyBody =
   /(?:\s|\\[nr]|["']|\+(?=[\s"'])){0,40}(?:[A-Za-z0-9+/=]{32,}|[A-Za-z0-9+/=]{1,31}(?=(?:\s|\\[nr]|["']|\+(?=[\s"'])){0,12}(?:=[A-Za-z0-9+/]{4}(?:\s|\\[nr]){1,4})?-----END))/y
 const keyEnd = /(?:\s|\\[nr]|["']|\+(?=[\s"'])|=[A-Za-z0-9+/]{4}){0,40}-----END [A-Z0-9 ]{1,40}-----/y
 
 /**
- * Private keys in text (PEM, OpenSSH, PGP), lines apart or escaped, complete or cut off. Certificates and public keys
- * are none.
+ * Private keys in text (PEM, OpenSSH, PGP), multi-line or escaped, complete or cut off. Certificates and public keys do
+ * not count.
  *
  * @since 0.1.0
  * @category entities
@@ -170,7 +170,7 @@ const isOpaque = (value: string): boolean =>
   RandomText.entropyOf(value) >= 3
 
 /**
- * What is assigned to a name of a password (`password=`) and is none of the words that stand for one.
+ * Values assigned to a password name (`password=`), except placeholder words.
  *
  * @since 0.1.0
  * @category entities
@@ -193,7 +193,7 @@ export const password: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
 })
 
 /**
- * What is assigned to a name of a key or token (`"api_key": "…"`) and looks random.
+ * Values assigned to a key or token name (`"api_key": "…"`) that look random.
  *
  * @since 0.1.0
  * @category entities

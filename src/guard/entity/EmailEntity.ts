@@ -1,5 +1,5 @@
 /**
- * Recognizes email addresses, and decides which labels end a domain name.
+ * Recognizes email addresses and the labels that can end a domain name.
  *
  * @since 0.1.0
  */
@@ -27,13 +27,13 @@ const generic =
   "bike auto car cars taxi express delivery supply parts shopping sale market marketing expert guru engineer engineering science llc ltd " +
   "gmbh inc ngo ong one plus zone link click help support technology computer codes data ai hosting domains cloud google"
 
-// Names that RFC 2606 and 6761 keep for examples and networks at home count too: people write them, and are meant by
-// them.
+// Includes the names that RFC 2606 and 6761 reserve for examples and home networks: people write them in real
+// addresses.
 const reserved = "test example invalid local localhost internal lan home corp intranet"
 
 const known = new Set([...generic.split(" "), ...reserved.split(" ")])
 
-// Two letters are a country, unless they are what files of programs end in and no country's.
+// Two letters are a country code, except common file extensions that are no country's.
 const noCountry = new Set([
   "js",
   "ts",
@@ -54,8 +54,8 @@ const noCountry = new Set([
 ])
 
 /**
- * Whether a name can end in this label: a country, a top-level domain in wide use, or one that is reserved for examples
- * and for home.
+ * True for a label that can end a domain name: a country code, a widely used top-level domain, or a name reserved for
+ * examples and home networks.
  *
  * @since 0.1.0
  * @category predicates
@@ -81,7 +81,7 @@ const domainAt = (text: string, from: number): { readonly end: number; readonly 
     .slice(from, end)
     .replace(/-{1,2}$/, "")
     .split(".")
-  // "…@example.com.Then": a sentence goes on without a space.
+  // "…@example.com.Then": a sentence continues without a space.
   if (labels.length > 2 && !isTopLevel(labels[labels.length - 1]!) && /^\p{Lu}/u.test(labels[labels.length - 1]!)) {
     labels.pop()
   }
@@ -109,8 +109,8 @@ const localBefore = (text: string, at: number): number | undefined => {
 }
 
 /**
- * E-mail addresses (RFC 5321 lengths, quoted and international ones). What ends in no known top-level domain is found
- * at `high` only. User names of URLs, handles of social networks and paths of `scp` are none.
+ * Email addresses (RFC 5321 lengths, quoted and international ones). An address without a known top-level domain is
+ * found only at `high`. User names in URLs, social network handles and `scp` paths do not count.
  *
  * @since 0.1.0
  * @category entities

@@ -1,6 +1,6 @@
 /**
- * Text as a reader sees it, for detectors: digits of every script are ASCII digits, full-width forms, hyphens, spaces
- * and quotes are their plain relatives, and invisible characters between others are gone. Places lead back to the
+ * Text as a reader sees it, for detectors: digits of every script become ASCII digits; full-width forms, hyphens,
+ * spaces and quotes become plain ones; invisible characters between others are dropped. Offsets map back to the
  * original.
  *
  * @private
@@ -13,15 +13,15 @@
  */
 export interface FoldedText {
   readonly text: string
-  /** The place in the original of a character of the folded text. */
+  /** Offset in the original of a character of the folded text. */
   readonly origin: (index: number) => number
-  /** The first character of the folded text that does not stand before a place of the original. */
+  /** Index of the first folded character at or after an offset of the original. */
   readonly locate: (origin: number) => number
 }
 
 /**
- * As many invisible characters in a row are dropped; a longer run stays, and separates. So a place of the folded text
- * is at most `maxInvisible + 1` times as far from another as it is in the folded text.
+ * Longest run of invisible characters that is dropped; a longer run stays, and separates. So a distance in the original
+ * is at most `maxInvisible + 1` times that in the folded text.
  *
  * @since 0.1.0
  * @category constants
@@ -36,7 +36,7 @@ const special =
 const isDigit = /^\p{Nd}$/u
 const digits = new Map<number, string>()
 
-/** Decimal digits stand in runs of ten; only the mathematical ones follow each other without a gap. */
+/** Decimal digits come in blocks of ten; only the mathematical ones are adjacent without a gap. */
 const digitOf = (code: number): string => {
   const known = digits.get(code)
   if (known !== undefined) return known
@@ -71,13 +71,13 @@ const plain = (character: string): string => {
     }
     default: {
       if (!isDigit.test(character)) return " "
-      // Two code units stay two: the first is one that no detector reads.
+      // Keeps two code units: the first is a character that no detector reads.
       return character.length === 1 ? digitOf(code) : `\u200b${digitOf(code)}`
     }
   }
 }
 
-// Asked for again and again, as texts in another script are.
+// Cached: texts in other scripts repeat the same characters.
 const plains = new Map<string, string>()
 
 const plainOf = (run: string): string => {
@@ -95,15 +95,15 @@ const plainOf = (run: string): string => {
 
 const wide = /[\u0100-\u{10ffff}]/gu
 const isLetter = /[\p{L}\p{N}]/u
-/** Two characters that fold to letters of ASCII. */
+/** Two characters that fold to ASCII letters. */
 const asciiForms: { readonly [character: string]: string } = { "\u017f": "s", "\u212a": "k" }
 
 const narrowed = (character: string): string =>
   asciiForms[character] ?? (isLetter.test(character) ? "\u00aa" : "\u0080").repeat(character.length)
 
 /**
- * The same text in one byte a character, which expressions read many times as fast: letters and digits beyond Latin-1
- * become one letter, everything else one character that is none.
+ * Returns the same text with one byte per character, which regular expressions read many times faster: letters and
+ * digits beyond Latin-1 become one letter, everything else one non-letter.
  *
  * @since 0.1.0
  * @category conversions
@@ -113,7 +113,7 @@ export const narrow = (text: string): string => Buffer.from(text.replace(wide, n
 const same = (index: number): number => index
 
 /**
- * Linear in the length of the text; ASCII text costs a look at it.
+ * Folds a text in linear time; ASCII text costs one scan.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Addresses of the web and dates, which are no country's.
+ * Recognizes web addresses and dates, which belong to no country.
  *
  * @private
  * @since 0.1.0
@@ -18,7 +18,7 @@ const end = "(?![\\p{L}\\p{N}_@-]|\\.[\\p{L}\\p{N}])"
 const port = "(?::\\d{1,5})?"
 const path = `${port}(?:\\/|[?#](?=[\\p{L}\\p{N}%_/!]))`
 const whole = `${port}${end}(?![/]|[?#][\\p{L}\\p{N}%_/!])`
-// What closes a sentence closes the address too, unless it goes on.
+// Punctuation that ends a sentence ends the address, unless the address continues.
 const more =
   /[A-Za-z0-9\u00c0-\u1fff\u2c00-\ud7ff/_~=&%#@+*$-]|[.,;:!?()](?=[A-Za-z0-9\u00c0-\u1fff\u2c00-\ud7ff/_~=&%#@+*$-])/
 

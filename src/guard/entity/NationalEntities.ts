@@ -1,13 +1,13 @@
 /**
- * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by
- * themselves: addresses of the web and dates.
+ * Recognizes national identifiers of people, companies and cars, and two kinds of text that are not secret by
+ * themselves: web addresses and dates.
  *
- * None of them is looked for unless it is named: many are nine or ten digits, so that every long number would be one of
- * somewhere. Name those whose documents you expect. Where a number has a check digit it is honoured. A shape of an
- * identifier is found by itself when fewer than one in a hundred random texts of that shape pass: other digits for its
- * digits, other letters for its letters. What says less, such as nine digits of which every tenth or eleventh passes
- * the check, or a number without one, counts only beside a word that announces it (`US_SSN`, `UK_NINO`, `IN_PAN` and
- * `ES_NIF` too), or at the sensitivity `high`.
+ * None of them is searched for unless named: many are nine or ten digits, so every long number would match some
+ * country. Name the countries whose documents you expect. Check digits are verified where they exist. A shape counts by
+ * itself if fewer than one in a hundred random texts of that shape pass (digits and letters replaced by random ones). A
+ * weaker shape, such as nine digits of which every tenth or eleventh passes the check, or a number without a check
+ * digit, counts only beside a word that announces it (this includes `US_SSN`, `UK_NINO`, `IN_PAN` and `ES_NIF`), or at
+ * sensitivity `high`.
  *
  * @since 0.1.0
  */
@@ -20,7 +20,7 @@ import * as Germany from "./NationalIdsGermany.js"
 import type * as PiiEntity from "./PiiEntity.js"
 
 /**
- * Two letters of ISO 3166, and `UK`.
+ * Two-letter ISO 3166 codes, and `UK`.
  *
  * @since 0.1.0
  * @category models
@@ -45,10 +45,7 @@ export type Country =
   | "US"
 
 /**
- * The identifiers of each country; their types begin with its letters: `DE_TAX_ID`, `UK_NHS`.
- *
- * @since 0.1.0
- * @category entities
+ * Identifiers by country. Their types begin with the country code: `DE_TAX_ID`, `UK_NHS`.
  *
  * @example
  * ```ts
@@ -58,6 +55,9 @@ export type Country =
  * const patients = PiiGuard.make({ entities: ["EMAIL", "UK_NHS", "UK_NINO"] })
  * const germans = PiiGuard.make({ entities: ["EMAIL", "IBAN", ...NationalEntities.byCountry.DE] })
  * ```
+ *
+ * @since 0.1.0
+ * @category entities
  */
 export const byCountry: { readonly [C in Country]: ReadonlyArray<PiiEntity.PiiEntity> } = {
   AU: AsiaPacific.australia,
@@ -94,7 +94,7 @@ export const general: ReadonlyArray<PiiEntity.PiiEntity> = GeneralIds.general
 export const all: ReadonlyArray<PiiEntity.PiiEntity> = [...Object.values(byCountry).flat(), ...general]
 
 /**
- * The names of all.
+ * All type names.
  *
  * @since 0.1.0
  * @category constants

@@ -1,5 +1,5 @@
 /**
- * What recognisers of identifiers share: whole words only, check digits of the common kinds, dates that exist.
+ * Building blocks of national identifier recognizers: whole-word matching, common check digits, date validation.
  *
  * @private
  * @since 0.1.0
@@ -12,14 +12,14 @@ import * as PiiEntity from "./PiiEntity.js"
  * @category models
  */
 export interface Shape {
-  /** Bounded, without borders: it matches whole words only, in capitals or not unless `exact`. */
+  /** Bounded, without borders: it matches whole words only, case-insensitively unless `exact`. */
   readonly pattern: RegExp
   readonly confidence: number
-  /** Default: 0.95 where there is a `check`, else 0.85. */
+  /** Default: 0.95 with a `check`, otherwise 0.85. */
   readonly inContext?: number | undefined
-  /** Given the value in capitals without separators. */
+  /** Receives the value in capitals without separators. */
   readonly check?: ((value: string) => boolean) | undefined
-  /** Capitals and small letters differ. */
+  /** Case-sensitive. */
   readonly exact?: boolean | undefined
 }
 
@@ -29,19 +29,19 @@ export interface Shape {
  */
 export interface Options {
   readonly type: string
-  /** Of what is seen. */
+  /** In visible characters. */
   readonly maxLength: number
   readonly needs?: PiiEntity.Needs | undefined
   readonly context: ReadonlyArray<string>
   readonly shapes: ReadonlyArray<Shape>
 }
 
-// Room for characters that nobody sees between those that count.
+// Allowance for invisible characters between the visible ones.
 const invisible = 8
 
 const isBare = /^[0-9A-Z]*$/
 
-/** Letters and digits alone, in capitals. */
+/** Returns only the letters and digits, in capitals. */
 const bare = (value: string): string => {
   if (isBare.test(value)) return value
   let result = ""
@@ -54,11 +54,11 @@ const bare = (value: string): string => {
   return result.toUpperCase()
 }
 
-// All recognisers read one text after the other.
+// Caches the last text: all recognizers read the same text one after another.
 let lastText = ""
 let lastNarrow = ""
 
-/** The shapes have no character beyond Latin-1. */
+/** The shapes contain no character beyond Latin-1. */
 const narrowing =
   (find: PiiEntity.Find): PiiEntity.Find =>
   (text) => {
@@ -95,7 +95,7 @@ export const make = (options: Options): PiiEntity.PiiEntity => {
 }
 
 /**
- * `0000000000` satisfies most checks and is nobody's.
+ * `0000000000` passes most checks and is never issued.
  *
  * @since 0.1.0
  * @category predicates
@@ -108,7 +108,7 @@ export const isVaried = (digits: string): boolean => {
 }
 
 /**
- * The sum of digits, each times the weight at its place; as many digits as weights.
+ * Weighted sum of the digits, with one weight per digit.
  *
  * @since 0.1.0
  * @category checks
@@ -120,7 +120,7 @@ export const weighted = (digits: string, weights: ReadonlyArray<number>): number
 }
 
 /**
- * The sum of the digits of the products, as the Luhn check has it with the weights 1 and 2.
+ * Sum of the digits of the products; with the weights 1 and 2 this is the Luhn sum.
  *
  * @since 0.1.0
  * @category checks
@@ -135,7 +135,7 @@ export const crossSum = (digits: string, weights: ReadonlyArray<number>): number
 }
 
 /**
- * A letter as two digits, `A` as `01`.
+ * Replaces a letter by two digits, `A` by `01`.
  *
  * @since 0.1.0
  * @category checks
@@ -160,14 +160,14 @@ export const isMod11And10 = (digits: string): boolean => {
 
 const verhoeffStep = "1576283094"
 
-// Products in the dihedral group of ten elements: 0 to 4 turn, 5 to 9 mirror.
+// Multiplies in the dihedral group of ten elements: 0 to 4 rotate, 5 to 9 reflect.
 const dihedral = (a: number, b: number): number => {
   if (a < 5) return b < 5 ? (a + b) % 5 : 5 + ((a + b - 5) % 5)
   return b < 5 ? 5 + ((a - b + 5) % 5) : (a - b + 5) % 5
 }
 
 /**
- * Verhoeff's check digit, the last one.
+ * Verifies a Verhoeff check digit, the last one.
  *
  * @since 0.1.0
  * @category predicates
@@ -183,7 +183,7 @@ export const isVerhoeff = (digits: string): boolean => {
 }
 
 /**
- * Whether a month has this day; the 29th of February counts where the year is not given.
+ * True if the month has this day; February 29 counts when the year is unknown.
  *
  * @since 0.1.0
  * @category predicates

@@ -18,7 +18,7 @@ const isRegistrant = (value: string): boolean => {
 
 const isProvider = (digits: string): boolean => NationalId.isVaried(digits) && isLuhn(`80840${digits}`)
 
-// Printed in advertisements and manuals, and therefore nobody's.
+// Printed in advertisements and manuals, and therefore invalid.
 const unissued = new Set(["078051120", "219099999", "457555462", "123456789", "987654320"])
 
 const isSocialSecurity = (digits: string): boolean =>
@@ -55,7 +55,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 19,
     context: license,
     shapes: [
-      // What the states print: a letter or two and digits, digits and letters, or Washington's spelled names.
+      // State formats: one or two letters and digits, digits and letters, or Washington's name-based form.
       {
         pattern:
           /[A-Z]\d{3,14}|[A-Z]\d{18}|[A-Z]{2}\d{2,7}|\d{2}[A-Z]{3}\d{5,6}|[A-Z]\d{6}R|\d{9}[A-Z]|[A-Z]{2}\d{6}[A-Z]|\d{8}[A-Z]{2}|\d{3}[A-Z]{2}\d{4}|\d{7,8}[A-Z]|[A-Z]\d[A-Z]\d[A-Z]/,
@@ -104,7 +104,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 7 },
     context: ["dea*", "medical licen*", "certificate", "prescriber", "registration", "medical"],
     shapes: [
-      // In the place of the first letter of a name, businesses have a nine.
+      // Businesses have a nine in place of the first letter of a name.
       { pattern: /[A-HJ-MPR-UX]9\d{7}/, confidence: 0.6, check: isRegistrant },
       { pattern: /[A-HJ-MPR-UX][A-Z]\d{7}/, confidence: 0.5, check: isRegistrant }
     ]

@@ -58,7 +58,7 @@ export const australia: ReadonlyArray<PiiEntity.PiiEntity> = [
 const isAadhaar = (digits: string): boolean =>
   digits !== [...digits].reverse().join("") && NationalId.isVaried(digits) && NationalId.isVerhoeff(digits)
 
-/** Characters count as in base 36, every second one twice, by the sum of the digits in that base. */
+/** Base 36: every second character is doubled, and the base-36 digits of each product are summed. */
 const isGstin = (value: string): boolean => {
   let sum = 0
   for (let index = 0; index < 14; index++) {
@@ -118,7 +118,7 @@ export const india: ReadonlyArray<PiiEntity.PiiEntity> = [
           /(?:A[NPRS]|BR|C[GH]|D[DLN]|G[AJ]|H[PR]|J[HK]|K[AL]|L[AD]|M[HLNPZ]|NL|O[DR]|P[BY]|RJ|SK|T[GNRS]|U[AKP]|WB)[ -]?\d{1,2}[ -]?[A-Z]{0,3}[ -]?(?!0000)\d{4}/,
         confidence: 0.5
       },
-      // Plates that are good in all states: the year first.
+      // Plates valid in all states: the year first.
       { pattern: /[2-9]\d[ -]?BH[ -]?(?!0000)\d{4}[ -]?[A-HJ-NP-Z]{1,2}/, confidence: 0.6 }
     ]
   }),
@@ -156,7 +156,7 @@ export const korea: ReadonlyArray<PiiEntity.PiiEntity> = [
     context: ["rrn", "resident registration", "주민등록번호", "주민번호", "korean rrn"],
     shapes: [
       { pattern: /\d{6}-?[1-4]\d{6}/, confidence: 0.8, check: (digits) => koreanCheck(digits, 11) },
-      // Since October 2020 the digits behind the first are chosen at random.
+      // Since October 2020 the digits after the first one are random.
       { pattern: /\d{6}-?[1-4]\d{6}/, confidence: 0.4, check: isKoreanBirth }
     ]
   }),
@@ -237,7 +237,7 @@ export const philippines: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 10 },
     context: ["mobile*", "phone*", "cell*", "cp", "text", "call", "contact*", "globe", "smart"],
     shapes: [
-      // The beginnings that are given to mobile networks.
+      // Prefixes of mobile networks.
       {
         pattern: /(?<!\+)09(?:0[5-9]|1[0-24-9]|[235-7]\d|4[2-9]|8[135-9]|9[1-9])[ -]?\d{3}[ -]?\d{4}/,
         confidence: 0.6
@@ -321,7 +321,7 @@ export const thailand: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 13 },
     context: ["thai id", "national id", "tnin", "citizen id", "บัตรประชาชน", "เลขประจำตัวประชาชน", "บัตรประจำตัวประชาชน"],
     shapes: [
-      // The office of the second to fifth digit begins with a province, from 10 on.
+      // The office (digits two to five) begins with a province, from 10 upward.
       { pattern: /[1-8]([ -]?)[1-9]\d{3}\1\d{5}\1\d{2}\1\d/, confidence: 0.55, check: isThai }
     ]
   })

@@ -12,8 +12,8 @@ const isHealthService = (digits: string): boolean =>
   (11 - (NationalId.weighted(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 11 === Number(digits[9])
 
 /**
- * `MORGA657054SM9IJ`: five of the name, the decade, the month (women's from 51), the day, the year, initials, three to
- * tell apart.
+ * `MORGA657054SM9IJ`: five letters of the name, decade, month (women: from 51), day, year, initials, three characters
+ * to disambiguate.
  */
 const isDriver = (value: string): boolean => {
   const month = Number(value.slice(6, 8))
@@ -76,7 +76,7 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 18,
     context: ["driving licen*", "driver licen*", "drivers licen*", "licence*", "dvla"],
     shapes: [
-      // Filled up with nines: a short name, or fewer than two initials.
+      // Padded with nines: a short name, or fewer than two initials.
       {
         pattern:
           /(?:[A-Z]{4}9|[A-Z]{3}9{2}|[A-Z]{2}9{3}|[A-Z]9{4})\d[0156]\d[0-3]\d{2}(?:[A-Z]{2}|[A-Z]9|99)[A-Z0-9][A-Z]{2}|[A-Z]{5}\d[0156]\d[0-3]\d{2}(?:[A-Z]9|99)[A-Z0-9][A-Z]{2}/,

@@ -86,7 +86,7 @@ export const finland: ReadonlyArray<PiiEntity.PiiEntity> = [
   })
 ]
 
-// What a character counts for at odd places; at even ones its own value.
+// Values of characters at odd positions; at even positions a character has its own value.
 const italianOdd = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23]
 
 const italianDigit = (character: string): number => {
@@ -95,7 +95,7 @@ const italianDigit = (character: string): number => {
 }
 
 const isFiscalCode = (value: string): boolean => {
-  // Digits are replaced by letters where two people would have the same code.
+  // Letters replace digits where two people would share a code.
   const day = italianDigit(value[9]!) * 10 + italianDigit(value[10]!)
   if (!NationalId.isDay("ABCDEHLMPRST".indexOf(value[8]!) + 1, day > 40 ? day - 40 : day)) return false
   let sum = 0
@@ -194,7 +194,7 @@ export const poland: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 11 },
     context: ["pesel*", "numer ewidencyjny", "ewidencyjny"],
     shapes: [
-      // Born from 1900 to 2099; other centuries have other months.
+      // Birth dates from 1900 to 2099; other centuries encode the month differently.
       { pattern: /\d{2}[0-3]\d{8}/, confidence: 0.6, check: isPesel },
       { pattern: /\d{11}/, confidence: 0.4, check: isPesel }
     ]

@@ -7,7 +7,7 @@
 import * as NationalId from "./NationalId.js"
 import type * as PiiEntity from "./PiiEntity.js"
 
-/** Of the first ten digits one alone stands there twice or three times, and not three times in a row (§ 139b AO). */
+/** Exactly one of the first ten digits repeats, two or three times, but not three times in a row (§ 139b AO). */
 const repeatsOne = (digits: string): boolean => {
   const counts = new Map<string, number>()
   for (const digit of digits) counts.set(digit, (counts.get(digit) ?? 0) + 1)
@@ -19,7 +19,7 @@ const isTaxId = (digits: string): boolean => repeatsOne(digits.slice(0, 10)) && 
 
 const cardWeights = [7, 3, 1, 7, 3, 1, 7, 3, 1]
 
-/** ICAO 9303: digits count as themselves, letters from 10 on, weighted 7, 3, 1. */
+/** ICAO 9303: digits have their own value, letters count from 10, weighted 7, 3, 1. */
 const isDocument = (value: string): boolean => {
   let sum = 0
   for (let index = 0; index < 9; index++) sum += Number.parseInt(value[index]!, 36) * cardWeights[index]!
@@ -63,7 +63,7 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 8 },
     context: ["*steuernummer*", "steuernr", "st nr", "st.-nr", "stnr", "finanzamt", "tax number"],
     shapes: [
-      // The beginnings that the states have in the form of the federation.
+      // Prefixes of the states in the federal format.
       { pattern: /(?:1[01]|2[1-46-8]|3[0-2]|4[01]|5\d|9\d)\d{2}0\d{8}/, confidence: 0.4 },
       { pattern: /\d{2,3}\/\d{3}\/\d{5}|\d{3}\/\d{4}\/\d{4}|\d{5}\/\d{5}/, confidence: 0.5 },
       { pattern: /0?\d{2} \d{3} \d{5}|\d{3} \d{4} \d{4}/, confidence: 0.2 }
@@ -87,7 +87,7 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 11,
     context: ["*ausweis*", "identity card", "id card", "perso"],
     shapes: [
-      // The more letters of these, the fewer others pass.
+      // The more of these letters are required, the fewer other words pass.
       {
         pattern: /[LMNPRTVWXY](?=(?:[0-9]{0,4}[A-Z]){4})[0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/,
         confidence: 0.6,
@@ -117,7 +117,7 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
     context: ["*führerschein*", "*fuehrerschein*", "fahrerlaubnis*", "driving licen*", "driver licen*"],
     shapes: [
       { pattern: /[A-Z]{2}\d{8}[A-Z0-9]/, confidence: 0.35 },
-      // Authority, running number, check digit, how often it was replaced.
+      // Authority, serial number, check digit, number of replacements.
       { pattern: /[A-Z]\d{2}[A-Z0-9](?=\d{0,4}[A-Z])[A-Z0-9]{5}[0-9X][A-Z0-9]/, confidence: 0.3 }
     ]
   }),

@@ -20,7 +20,7 @@ const isIpv4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`)
 const colon = 58
 const isDigitCode = (code: number): boolean => code >= 48 && code <= 57
 
-/** The groups of an address of version 6: how many, the longest, and whether `::` stands for some. */
+/** Groups of an IPv6 address: their number, the longest, and whether `::` abbreviates some. */
 interface Groups {
   readonly count: number
   readonly longest: number
@@ -29,7 +29,7 @@ interface Groups {
   readonly hasDigit: boolean
 }
 
-/** Reads the groups of `address` in one pass. Undefined for an empty group or a second `::`. */
+/** Reads the groups of `address` in one pass. Returns `undefined` for an empty group or a second `::`. */
 const readGroups = (address: string): Groups | undefined => {
   let count = 0
   let longest = 0
@@ -76,7 +76,7 @@ const ipv6Confidence = (value: string): number => {
   if (embedded !== undefined) return 0.95
   if (!groups.isCompressed) return groups.allOfTwo ? 0.4 : 0.95
   if (address === "::1") return 0.75
-  // `a[1::2]`, `dead::beef`: slices and names of code.
+  // `a[1::2]`, `dead::beef`: slices and names in code.
   if (groups.count === 0) return 0
   if (!groups.hasDigit) return /(?:^|:)f[cd]/i.test(address) ? 0.5 : 0.3
   return slash >= 0 || groups.count >= 3 || groups.longest >= 3 ? 0.9 : 0.4
@@ -90,7 +90,7 @@ const ipv4Confidence = (value: string): number => {
     return 0.9
   if (first === 172 && second >= 16 && second <= 31) return 0.9
   if (prefix !== undefined) return 0.9
-  // Versions and numbers of sections count up from small numbers.
+  // Version and section numbers are made of small numbers.
   const large = [first, second, third, last].filter((part) => part > 31).length
   if (large >= 2) return 0.85
   if (/^(?:8\.8\.8\.8|8\.8\.4\.4|1\.1\.1\.1|1\.0\.0\.1|9\.9\.9\.9)$/.test(address)) return 0.75
@@ -98,9 +98,8 @@ const ipv4Confidence = (value: string): number => {
 }
 
 /**
- * Addresses of version 4 (also with the length of a network) and of version 6 in all its forms (shortened, with version
- * 4 inside, with a zone, with the length of a network). Four small numbers with dots are found where the words around
- * them speak of addresses.
+ * IPv4 addresses (also in CIDR notation) and IPv6 addresses in all forms (shortened, with embedded IPv4, with a zone,
+ * in CIDR notation). Four small numbers with dots count only where nearby words announce an address.
  *
  * @since 0.1.0
  * @category entities
@@ -218,7 +217,7 @@ export const ipAddress: PiiEntity.PiiEntity = {
 const isVariedMac = (value: string): boolean => new Set(value.toLowerCase().replace(/[^0-9a-f]/g, "")).size > 1
 
 /**
- * Hardware addresses: pairs with colons or hyphens, fours with dots, and twelve digits in one piece beside a word that
+ * Hardware addresses: pairs with colons or hyphens, groups of four with dots, or twelve digits beside a word that
  * announces them.
  *
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
+ * Recognizes payment card numbers, bank accounts and cryptocurrency wallets.
  *
  * @since 0.1.0
  */
@@ -9,8 +9,8 @@ import * as Sha256 from "../../internal/text/Sha256.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**
- * The check digit of cards and of many national numbers: doubled from the right, digits summed, a multiple of ten. For
- * ASCII digits.
+ * Verifies the Luhn check digit of cards and many national numbers: every second digit from the right doubled, digits
+ * summed, a multiple of ten. ASCII digits only.
  *
  * @since 0.1.0
  * @category predicates
@@ -24,7 +24,7 @@ export const isLuhn = (digits: string): boolean => {
   return sum % 10 === 0
 }
 
-// Prefix from, prefix to, lengths: ISO/IEC 7812 ranges as the networks publish them.
+// First prefix, last prefix, lengths: ISO/IEC 7812 ranges as published by the networks.
 const issuers: ReadonlyArray<readonly [from: number, to: number, ...lengths: ReadonlyArray<number>]> = [
   [1, 1, 15],
   [4, 4, 13, 16, 19],
@@ -55,7 +55,7 @@ const issuers: ReadonlyArray<readonly [from: number, to: number, ...lengths: Rea
   [9792, 9792, 16]
 ]
 
-/** By the first four digits: a bit for each length. */
+/** Indexed by the first four digits, one bit per length. */
 const issued = ((): Uint32Array => {
   const lengthsOf = new Uint32Array(10_000)
   for (const [from, to, ...lengths] of issuers) {
@@ -69,7 +69,7 @@ const issued = ((): Uint32Array => {
 
 const isIssued = (digits: string): boolean => (issued[Number(digits.slice(0, 4))]! & (1 << digits.length)) !== 0
 
-/** `4242424242424242`: made of few digits, but a known test card; `4444444444444448` is filler. */
+/** `4242424242424242` has few distinct digits but is a known test card; `4444444444444448` is filler. */
 const isVaried = (digits: string): boolean => {
   for (let index = 1; index < digits.length - 1; index++) if (digits[index] !== digits[0]) return true
   return false
@@ -81,7 +81,8 @@ const isCard = (value: string): boolean => {
 }
 
 /**
- * Payment cards: an issuer's range, its lengths, and the check digit; in one piece or in the groups printed on cards.
+ * Payment cards: an issuer's range, one of its lengths and the check digit, in one piece or in the groups printed on
+ * cards.
  *
  * @since 0.1.0
  * @category entities
@@ -156,7 +157,7 @@ export const creditCard: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
       outOfContext: 0.5,
       validate: isCard
     },
-    // Several in a row: any four groups of it may be one by chance.
+    // Several in a row: any four of these groups may match by chance.
     {
       pattern:
         /(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-/])\d{4}([ .-])\d{4}\1\d{4}\1\d{4}(?![A-Za-z0-9_])(?![-/][A-Za-z0-9])/,
@@ -176,7 +177,7 @@ export const creditCard: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
   ]
 })
 
-// Countries of the registry of ISO 13616 and the length of their numbers.
+// Countries in the ISO 13616 registry and the length of their numbers.
 const ibanLengths: ReadonlyMap<string, number> = new Map(
   (
     "NO15 BE16 BI27 DJ27 DK18 FI18 FK18 FO18 GL18 NL18 SD18 MK19 SI19 AT20 BA20 EE20 KZ20 LT20 LU20 XK20 MN20 CH21 CR22 HR21 LI21 LV21 " +
@@ -202,8 +203,7 @@ const ibanStart = PiiEntity.matches(/(?<![A-Za-z0-9_])[A-Za-z]{2}[0-9]{2}(?=[ -]
 const ibanRest = /[A-Za-z0-9]/
 
 /**
- * Bank accounts (ISO 13616): a country, its length, and the remainder by 97; in one piece or in groups, in capitals or
- * not.
+ * Bank accounts (ISO 13616): country, length and remainder modulo 97; in one piece or in groups, in any case.
  *
  * @since 0.1.0
  * @category entities
@@ -235,7 +235,7 @@ export const iban: PiiEntity.PiiEntity = {
       }
       if (value.length !== length || /[A-Za-z0-9_]/.test(text[end] ?? "")) continue
       if (!isIbanChecked(value.toUpperCase())) continue
-      // A remainder is right by chance once in 97: capitals, or small letters throughout.
+      // The remainder matches by chance once in 97, so mixed case does not count.
       const uniform = value === value.toUpperCase() || value === value.toLowerCase()
       candidates.push({ start: start.index, end, confidence: uniform ? 0.98 : 0.5, validated: true })
     }
@@ -245,7 +245,7 @@ export const iban: PiiEntity.PiiEntity = {
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-/** The bytes of an address without its checksum, or undefined when the checksum is wrong. */
+/** Returns the bytes of an address without its checksum, or `undefined` if the checksum is wrong. */
 const base58Payload = (value: string): Uint8Array | undefined => {
   const bytes = new Uint8Array(25)
   for (let index = 0; index < value.length; index++) {
@@ -286,7 +286,7 @@ const isBech32Address = (value: string): boolean => {
     if (digit < 0) return false
     step(digit)
   }
-  // Version 0 ends in the constant of BIP 173, later versions in that of BIP 350.
+  // Version 0 uses the constant of BIP 173, later versions that of BIP 350.
   return check >>> 0 === (address[3] === "q" ? 1 : 0x2bc830a3)
 }
 
@@ -305,8 +305,8 @@ const isEthereumAddress = (value: string): boolean => {
 }
 
 /**
- * Bitcoin addresses (base58check, bech32 and bech32m with their checksums) and Ethereum addresses (with the checksum of
- * EIP-55 where capitals and small letters are mixed).
+ * Bitcoin addresses (base58check, bech32 and bech32m with their checksums) and Ethereum addresses (with the EIP-55
+ * checksum if the case is mixed).
  *
  * @since 0.1.0
  * @category entities

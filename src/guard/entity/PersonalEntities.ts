@@ -1,5 +1,5 @@
 /**
- * Recognizes addresses of people and their machines, and the social security number of the United States.
+ * Recognizes email, IP and hardware addresses, and US social security numbers.
  *
  * @since 0.1.0
  */
@@ -10,13 +10,12 @@ import * as PiiEntity from "./PiiEntity.js"
 const isSocialSecurity = (value: string): boolean => {
   const digits = value.replace(/[^0-9]/g, "")
   if (new Set(digits).size === 1) return false
-  // Printed in advertisements and therefore never anyone's.
+  // Printed in advertisements and therefore invalid.
   return digits !== "078051120" && digits !== "219099999" && digits !== "457555462"
 }
 
 /**
- * Social security numbers of the United States: no area 000, 666 or 9xx, no group 00, no serial 0000, none of those
- * known to be invalid.
+ * US social security numbers: no area 000, 666 or 9xx, no group 00, no serial 0000, none of those known to be invalid.
  *
  * @since 0.1.0
  * @category entities

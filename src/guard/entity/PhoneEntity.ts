@@ -1,6 +1,5 @@
 /**
- * Telephone numbers: international ones of every country, and those written as people of some countries write them at
- * home.
+ * Recognizes telephone numbers: international ones of every country, and national forms of some countries.
  *
  * @since 0.1.0
  */
@@ -10,18 +9,18 @@ import * as PhonePlans from "./PhonePlans.js"
 import * as PhoneRows from "./PhoneRows.js"
 import type * as PiiEntity from "./PiiEntity.js"
 
-// What only looks like a number of North America, and is meant as one where a word says so.
+// Resembles a North American number; counts as one beside a word that announces it.
 const isLooselyNorthAmerican = /^(?:(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|[2-9]\d{2}[.-]\d{4})$/
 
 const extension = /^,?\s{0,2}(?:x|ext\.?|extension|#|poste|Durchwahl|DW)\s?\.?:?\s?\d{1,6}(?![A-Za-z0-9_])/i
 
-/** The beginning of a longer row of digits may be a number by itself only where a space ends it. */
+/** The start of a longer row of digits counts as a number only if a space ends it. */
 const isWhole = (text: string, row: PhoneRows.Row, end: number): boolean => end === row.end || text[end] === " "
 
-/** And the digit that must not follow it. */
+/** Includes the digit that must not follow it. */
 const longestDate = 11
 
-/** How much of a row a date takes at its beginning; 0 for none. */
+/** Returns the length of a date at the start of a row; 0 for none. */
 const dateIn = (row: string): number =>
   /^(?:\d{4}([-./ ])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|(?:0?[1-9]|[12]\d|3[01])([-./ ])(?:0?[1-9]|[12]\d|3[01])\2(?:19|20)\d\d)(?!\d)/.exec(
     row
@@ -38,7 +37,7 @@ const hasThreeDigits = (digits: string): boolean => {
   return false
 }
 
-/** No shape has a digit by itself in its middle, or two gaps of more than one character. */
+/** No shape has a single digit in its middle, or two gaps of more than one character. */
 const isShapeless = /[ ./-]\d[ ./-]|[ ./-]{2}[\s\S]*[ ./-]{2}/
 
 interface Shape {
@@ -47,8 +46,7 @@ interface Shape {
   readonly confidence: number
 }
 
-// How numbers are grouped where they are dialled. What has no shape of its own here counts only beside a word that
-// announces it.
+// Customary groupings of national numbers. Other groupings count only beside a word that announces a number.
 const shapes: ReadonlyArray<Shape> = [
   {
     countries: ["US", "CA"],
@@ -87,7 +85,7 @@ const shapes: ReadonlyArray<Shape> = [
 ]
 
 /**
- * The countries whose national forms are looked for when none are given.
+ * Countries whose national forms are found by default.
  *
  * @since 0.1.0
  * @category constants
@@ -251,13 +249,13 @@ const maxLength = 48
  * @category models
  */
 export interface Options {
-  /** ISO 3166 codes of two letters; default `PhoneEntity.countries`. */
+  /** Two-letter ISO 3166 codes; default `PhoneEntity.countries`. */
   readonly countries?: ReadonlyArray<string> | undefined
   /** Loads `libphonenumber-js/metadata.min.json`; default: imports it. */
   readonly metadata?: PhonePlans.LoadMetadata | undefined
 }
 
-/** Matches the digits of international numbers, without their prefix. */
+/** Builds the matcher for digits of international numbers, without their prefix. */
 const makeInternational = (all: ReadonlyArray<PhonePlans.NumberingPlan>): ((digits: string) => boolean) => {
   const sharing = new Map<string, Array<PhonePlans.NumberingPlan>>()
   for (const plan of all) {
@@ -289,7 +287,7 @@ const makeInternational = (all: ReadonlyArray<PhonePlans.NumberingPlan>): ((digi
   }
 }
 
-/** The confidence that a text without an international prefix is a number of one of these plans; 0 for none. */
+/** Confidence that a text without an international prefix is a number of one of these plans; 0 for none. */
 type ConfidenceOf = (value: string, digits: string) => number
 
 const makeConfidence = (home: ReadonlyArray<PhonePlans.NumberingPlan>): ConfidenceOf => {
@@ -344,9 +342,9 @@ const findAtHome = (text: string, confidenceOf: ConfidenceOf): ReadonlyArray<Pii
   })
 
 /**
- * Finds numbers with `+` or `00` and a calling code for every country, and national forms of the given countries
- * where the grouping is customary or a word beside it announces a number. Fails when `libphonenumber-js` is not
- * installed.
+ * Builds the recognizer. It finds numbers with `+` or `00` and a calling code of any country, and national forms of the
+ * given countries where the grouping is customary or a word beside it announces a number. Fails when
+ * `libphonenumber-js` is not installed.
  *
  * @since 0.1.0
  * @category constructors

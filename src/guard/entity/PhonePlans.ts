@@ -1,5 +1,5 @@
 /**
- * Loads the numbering plans of countries, and tells which digits can be a telephone number.
+ * Loads national numbering plans and tells which digits can be a telephone number.
  *
  * @private
  * @since 0.1.0
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { GuardConfigurationError } from "../pipeline/GuardError.js"
 
 /**
- * The part of a numbering plan that says whether a number can exist.
+ * The part of a numbering plan that decides whether a number can exist.
  *
  * @since 0.1.0
  * @category models
@@ -16,9 +16,9 @@ import { GuardConfigurationError } from "../pipeline/GuardError.js"
 export interface NumberingPlan {
   readonly country: string
   readonly callingCode: string
-  /** What stands before the area code inside the country: `0`, `1`, or nothing. */
+  /** Prefix of the area code within the country: `0`, `1`, or empty. */
   readonly trunk: string
-  /** How many digits a number has without trunk prefix and calling code. */
+  /** Valid lengths in digits, without trunk prefix and calling code. */
   readonly lengths: ReadonlyArray<number>
   /** Matches a number of one of these lengths, without trunk prefix and calling code. */
   readonly number: string
@@ -65,15 +65,16 @@ export const load = (
       })
   }).pipe(Effect.map(({ default: { countries } }) => Object.entries(countries).map(toPlan)))
 
-// No area code is 555: it stands in invented numbers, which people take for numbers all the same.
+// No area code is 555, but invented numbers use it and readers take them for real ones.
 const northAmerican = "(?=(?:[2-9](?!11|9)\\d{2}[2-9](?!11)\\d{6}|555\\d{7})$)"
 
-/** Any of the numbers of one calling code. */
+/** Alternatives for the numbers of one calling code. */
 export const ofCode = (callingCode: string, numbers: ReadonlyArray<string>): ReadonlyArray<string> =>
   numbers.length === 0 ? [] : [`${callingCode === "1" ? northAmerican : ""}(?:${numbers.join("|")})`]
 
 /**
- * One expression for numbers of a length by all plans that they may follow: it is tried once, however many these are.
+ * Builds one expression per length for all plans that may apply, so each text is tested once, however many plans there
+ * are.
  */
 export const byLength = (numbers: (length: number) => ReadonlyArray<string>): ((digits: string) => boolean) => {
   const known = new Map<number, RegExp | undefined>()
@@ -89,10 +90,10 @@ export const byLength = (numbers: (length: number) => ReadonlyArray<string>): ((
   }
 }
 
-// The prefix is left out at home too.
+// Countries that omit the prefix nationally too.
 const withoutTrunk = new Set(["IT", "BR", "IN", "CN"])
 
-/** How a number of so many digits is written inside its country. */
+/** Patterns of a number of this length as written within its country. */
 export const atHome = (plan: NumberingPlan, length: number): ReadonlyArray<string> => {
   const { callingCode, country, lengths, trunk } = plan
   const number = ofCode(callingCode, [plan.number]).join()

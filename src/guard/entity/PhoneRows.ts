@@ -1,11 +1,12 @@
 /**
- * Rows of digits that may be telephone numbers: groups of digits with a few separators and parentheses between them.
+ * Finds rows of digits that may be telephone numbers: groups of digits with a few separators and parentheses between
+ * them.
  *
  * @private
  * @since 0.1.0
  */
 
-/** The beginning of a row, up to the end of one of its groups. */
+/** A prefix of a row that ends with one of its groups. */
 export interface Piece {
   readonly end: number
   readonly digits: string
@@ -14,28 +15,28 @@ export interface Piece {
 
 export interface Row {
   readonly start: number
-  /** The end of its last group; none where it goes on further than a number does. */
+  /** End of the last group; absent if the row continues beyond the length of a number. */
   readonly end: number
-  /** The longest first. */
+  /** Longest first. */
   readonly pieces: ReadonlyArray<Piece>
 }
 
 interface Options {
-  /** How many digits a row has at most. */
+  /** Most digits of a row. */
   readonly most: number
-  /** How many digits a piece has at least. */
+  /** Fewest digits of a piece. */
   readonly least: number
-  /** How many separators stand between two digits at most. */
+  /** Most separators between two digits. */
   readonly widest: number
-  /** Whether a row may end at a place, given what stands there. */
+  /** Tells whether a row may end at an index of the text. */
   readonly isEnd: (text: string, at: number) => boolean
 }
 
 const fewest = 7
 
 /**
- * How many gaps of a number may have a parenthesis or several characters. A number at home begins only behind such a
- * gap, so this bounds in how many rows a digit stands.
+ * Most gaps of a number that have a parenthesis or several characters. A national number begins only after such a gap,
+ * so this bounds the number of rows that contain a digit.
  */
 const mostWideGaps = 3
 
@@ -64,7 +65,7 @@ class Reader {
     private readonly options: Options
   ) {}
 
-  /** A parenthesis, or a digit, at `from`. */
+  /** Reads the row that starts with a parenthesis or a digit at `from`. */
   read(from: number): Row | undefined {
     const { options, text } = this
     let at = from
@@ -101,7 +102,7 @@ class Reader {
     }
   }
 
-  /** Where the next group begins; -1 where there is none. */
+  /** Start of the next group; -1 if there is none. */
   private gap(from: number): number {
     const { text } = this
     const { widest } = this.options
@@ -136,7 +137,7 @@ const international: Options = {
 /** Two of the digits are the prefix. */
 const internationalByZeros: Options = { ...international, least: fewest - 2 }
 
-/** Rows behind `+` or `00`; the digits are those behind it. */
+/** Returns the rows after `+` or `00`, with the digits after the prefix. */
 export const internationalIn = (text: string): ReadonlyArray<Row> => {
   const rows: Array<Row> = []
   prefix.lastIndex = 0
@@ -162,7 +163,7 @@ const isHomeEnd = (text: string, at: number): boolean => {
   if (at >= text.length) return true
   if (isAlphanumeric(code) || notBehind.includes(text[at] as string)) return false
   if (isAlphanumeric(text.charCodeAt(at + 1))) {
-    // `./:+-` or, before one or two digits, a comma.
+    // `./:+-` or a comma before one or two digits.
     if ((code >= 45 && code <= 47) || code === 58 || code === 43) return false
     if (code === 44 && isDigit(text.charCodeAt(at + 1))) {
       return isDigit(text.charCodeAt(at + 2)) && isDigit(text.charCodeAt(at + 3))
@@ -185,7 +186,7 @@ const isHomeStart = (text: string, at: number): boolean => {
 
 const home: Options = { most: 14, least: fewest, widest: 4, isEnd: isHomeEnd }
 
-/** Rows without a prefix. Those that begin within others are among them. */
+/** Returns the rows without a prefix, including those that begin within others. */
 export const homeIn = (text: string): ReadonlyArray<Row> => {
   const rows: Array<Row> = []
   for (let at = 0; at < text.length; at++) {

@@ -1,11 +1,11 @@
 /**
- * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
+ * Recognizer of one kind of personal data or secret, by its shape, a checksum and the words around it.
  *
  * @since 0.1.0
  */
 
 /**
- * A place that may be one, in the text that `find` was given.
+ * A possible finding in the text that `find` received.
  *
  * @since 0.1.0
  * @category models
@@ -13,22 +13,19 @@
 export interface Candidate {
   readonly start: number
   readonly end: number
-  /** From 0 to 1, without a look at the words around it. */
+  /** From 0 to 1, regardless of the words around it. */
   readonly confidence: number
-  /**
-   * Instead of `confidence` when one of the words of `context` stands near; default: `confidence` and half of what it
-   * lacks.
-   */
+  /** Replaces `confidence` when a word of `context` is near; default: halfway from `confidence` to 1. */
   readonly inContext?: number | undefined
-  /** Instead of `confidence` when one of the words of `against` stands nearer; default: at most 0.3. */
+  /** Replaces `confidence` when a word of `against` is nearer; default: at most 0.3. */
   readonly outOfContext?: number | undefined
-  /** A checksum, an issuer's own prefix or a numbering plan says that it is one. */
+  /** Confirmed by a checksum, an issuer's prefix or a numbering plan. */
   readonly validated?: boolean | undefined
 }
 
 /**
- * What a text must have for `find` to be asked: `digits` that follow each other with nothing but separators between
- * them, or one of these strings, as they are written. It saves time and decides nothing.
+ * What a text must contain before `find` is called: a number of `digits` in sequence with only separators between them,
+ * or one of these strings, case-sensitive. An optimization: it never changes the result.
  *
  * @since 0.1.0
  * @category models
@@ -43,40 +40,41 @@ export interface Needs {
  * @category models
  */
 export interface PiiEntity {
-  /** What findings are called: `EMAIL`, `AWS_KEY`. */
+  /** Label of findings: `EMAIL`, `AWS_KEY`. */
   readonly type: string
   readonly category: "personal" | "secret"
-  /** No finding is longer. */
+  /** Longest finding. */
   readonly maxLength: number
   /**
-   * For findings of open length: so many characters from their beginning decide that there is one, and what comes after
-   * only how far it goes. Longer ones than `maxLength` are cut there. Default: `maxLength`, and longer ones are none.
+   * For findings of open length: this many characters from the start decide that there is a finding; the rest only
+   * decides its end. Findings longer than `maxLength` are cut there. Default: `maxLength`, and longer ones do not
+   * count.
    */
   readonly decidedBy?: number | undefined
-  /** How many characters before and after a finding `find` looks at. */
+  /** Characters before and after a finding that `find` reads. */
   readonly around: number
   readonly needs?: Needs | undefined
   /**
-   * Whole words that make it likelier up to `contextBefore` characters before and `contextAfter` behind; `tele*` stands
-   * for all words that begin so, `*nummer` for all that end so.
+   * Whole words that raise the confidence, up to `contextBefore` characters before and `contextAfter` after; `tele*`
+   * matches words with that prefix, `*nummer` words with that suffix.
    */
   readonly context?: ReadonlyArray<string> | undefined
-  /** Words before it that speak against it. The nearer word counts. */
+  /** Words before it that lower the confidence. The nearer word counts. */
   readonly against?: ReadonlyArray<string> | undefined
-  /** How far before and behind a finding the words of `context` count; default 48 and 24. */
+  /** Distance before and after a finding in which words of `context` count; default 48 and 24. */
   readonly contextBefore?: number | undefined
   readonly contextAfter?: number | undefined
-  /** A word of `against` must end at most so far before a finding; default `contextBefore`. */
+  /** Largest distance between a word of `against` and a finding; default `contextBefore`. */
   readonly againstBefore?: number | undefined
   /**
-   * Every place of a folded text (ASCII digits, plain spaces and hyphens) that may be one. Whether a place is a
-   * candidate depends only on its own characters and `around` of them on both sides, never on other candidates: these
-   * may overlap. Time linear in the text.
+   * Returns all candidates in a folded text (ASCII digits, plain spaces and hyphens). Whether a place is a candidate
+   * depends only on its own characters and `around` characters on both sides, never on other candidates, which may
+   * overlap. Takes time linear in the text.
    */
   readonly find: Find
   /**
-   * What `find` is made of, where its candidates differ in confidence: what is not certain enough by itself is looked
-   * for only beside words of `context`. It saves time and decides nothing. Default: `find`, everywhere.
+   * Parts of `find` whose candidates differ in confidence: candidates too uncertain by themselves are searched for only
+   * beside words of `context`. An optimization: it never changes the result. Default: `find`, everywhere.
    */
   readonly finders?: ReadonlyArray<Finder> | undefined
 }
@@ -88,8 +86,8 @@ export interface PiiEntity {
 export type Find = (text: string) => ReadonlyArray<Candidate>
 
 /**
- * Some of the candidates of a recogniser: none has a higher confidence than these, without a word beside it and with
- * one.
+ * Finds some of the candidates of a recognizer. None has a higher confidence than these, without and with a word beside
+ * it.
  *
  * @since 0.1.0
  * @category models
@@ -107,24 +105,24 @@ export interface Finder {
  */
 export interface Pattern {
   /**
-   * Tried at every place of the text. It begins with what must not stand before a finding and ends with what must not
-   * stand behind it, as lookarounds no longer than `around`; every repetition is bounded. With a group named `value`,
-   * the finding is that group, which must end the match.
+   * Tried at every index of the text. It begins with a lookbehind for what must not precede a finding and ends with a
+   * lookahead for what must not follow it, both no longer than `around`; every repetition is bounded. With a group
+   * named `value`, the finding is that group, which must end the match.
    */
   readonly pattern: RegExp
   readonly confidence: number
   readonly inContext?: number | undefined
   readonly outOfContext?: number | undefined
-  /** A finding goes on with as many of these characters as follow, up to `maxLength`; give `decidedBy`. */
+  /** A finding continues with any of these characters, up to `maxLength`; requires `decidedBy`. */
   readonly more?: RegExp | undefined
-  /** False: it is none after all. */
+  /** False rejects the candidate. */
   readonly validate?: ((value: string) => boolean) | undefined
-  /** The shape alone is proof; default true where there is a `validate`. */
+  /** The shape alone is proof; default true with a `validate`. */
   readonly validated?: boolean | undefined
 }
 
 /**
- * How many characters of the text around a place decide whether something is found there.
+ * Characters around a place that decide whether it is a finding.
  *
  * @since 0.1.0
  * @category constants
@@ -134,7 +132,7 @@ export const defaults = { around: 12, contextBefore: 48, contextAfter: 24 } as c
 const everywhere = (pattern: RegExp): RegExp => new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, "")}g`)
 
 /**
- * Every match of a pattern, overlapping ones too: what is found at a place does not depend on where the text begins.
+ * Returns every match of a pattern, including overlapping ones: a match does not depend on where the text begins.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,12 +1,12 @@
 /**
- * Keys and tokens of the common vendors, known by their prefixes.
+ * Recognizes keys and tokens of common vendors by their prefixes.
  *
  * @since 0.1.0
  */
 import * as RandomText from "../../internal/text/RandomText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
-// Longer ones are found up to here.
+// Longer tokens are found up to this length.
 const maxLength = 4096
 
 const url = /[A-Za-z0-9_-]/
@@ -22,7 +22,7 @@ interface Token {
 
 const isVariedTail = (value: string): boolean => RandomText.isVaried(value.slice(Math.min(8, value.length - 8)))
 
-/** A vendor's token: its prefix is proof unless what follows is filler. */
+/** A vendor's token: its prefix is proof unless filler follows. */
 const token = (options: {
   readonly type: string
   readonly decidedBy: number
@@ -49,7 +49,7 @@ const token = (options: {
   })
 
 /**
- * Access key ids, and secret access keys where they are named.
+ * Access key ids, and secret access keys beside their names.
  *
  * @since 0.1.0
  * @category entities
@@ -94,7 +94,7 @@ export const google: PiiEntity.PiiEntity = token({
 })
 
 /**
- * Keys of storage accounts and of buses, signatures of shared access, client secrets of applications.
+ * Storage account and service bus keys, shared access signatures, client secrets.
  *
  * @since 0.1.0
  * @category entities
@@ -176,7 +176,7 @@ export const anthropic: PiiEntity.PiiEntity = token({
 })
 
 /**
- * Tokens of bots, users and applications, and addresses of incoming webhooks.
+ * Bot, user and app tokens, and incoming webhook URLs.
  *
  * @since 0.1.0
  * @category entities
@@ -198,7 +198,7 @@ export const slack: PiiEntity.PiiEntity = token({
 })
 
 /**
- * Secret and restricted keys and secrets of webhooks; publishable keys are meant to be seen and found at `high` only.
+ * Secret keys, restricted keys and webhook secrets. Publishable keys are public and found only at `high`.
  *
  * @since 0.1.0
  * @category entities
@@ -215,7 +215,7 @@ export const stripe: PiiEntity.PiiEntity = token({
 })
 
 /**
- * Keys of the API, and tokens of accounts where they are named; ids of accounts are found at `high` only.
+ * API keys, and account tokens beside their names; account ids are found only at `high`.
  *
  * @since 0.1.0
  * @category entities
@@ -282,12 +282,12 @@ export const huggingFace: PiiEntity.PiiEntity = token({
   ]
 })
 
-/** The first part of a bot's token is the id of its account in base64. */
+/** The first part of a bot token is the account id in base64. */
 const isSnowflake = (value: string): boolean =>
   /^\d{17,20}$/.test(RandomText.decoded(value.slice(0, value.indexOf("."))) ?? "")
 
 /**
- * Tokens of bots, and addresses of webhooks.
+ * Bot tokens and webhook URLs.
  *
  * @since 0.1.0
  * @category entities

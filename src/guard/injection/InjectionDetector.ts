@@ -1,10 +1,9 @@
 /**
- * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing
- * leaves the process.
+ * Detects prompt injections by documented heuristics: it asks no model, and nothing leaves the process.
  *
- * The text is read without its disguise (case, accents, width, look-alikes, digits for letters, invisible characters,
- * letters set apart), what is encoded in it is decoded once, and the rules that fit are added up to a score. Heuristics
- * see what is known: they are the first line of defence, not the last.
+ * It removes disguises from the text (case, accents, width, look-alikes, digits for letters, invisible characters,
+ * spaced letters), decodes encoded parts once, and adds the matching rules up to a score. Heuristics find known
+ * attacks: they are the first line of defense, not the last.
  *
  * @since 0.1.0
  */
@@ -20,7 +19,7 @@ import * as InjectionWords from "./InjectionWords.js"
 import * as RecordText from "./RecordText.js"
 
 /**
- * How much has to come together.
+ * How much evidence is needed.
  *
  * @since 0.1.0
  * @category models
@@ -28,7 +27,7 @@ import * as RecordText from "./RecordText.js"
 export type Sensitivity = "low" | "medium" | "high"
 
 /**
- * From which score on a text counts as an injection.
+ * Lowest score that counts as an injection.
  *
  * @since 0.1.0
  * @category constants
@@ -40,14 +39,14 @@ export const thresholds: { readonly [S in Sensitivity]: number } = { low: 0.75, 
  * @category models
  */
 export interface Options {
-  /** Rules of one's own, besides those of the library; one with the id of another takes its place. */
+  /** Custom rules besides the built-in ones; a rule with the id of a built-in one replaces it. */
   readonly rules?: ReadonlyArray<InjectionRules.Rule> | undefined
-  /** Ids of rules, or whole categories, that are left out. */
+  /** Ids of rules or categories to disable. */
   readonly disabled?: ReadonlyArray<string> | undefined
 }
 
 /**
- * A rule that fits at a place of the text, in UTF-16 code units of the text as it was given.
+ * A match of a rule, in UTF-16 code units of the original text.
  *
  * @since 0.1.0
  * @category models
@@ -57,11 +56,11 @@ export interface Match {
   readonly category: InjectionRules.Category
   readonly start: number
   readonly end: number
-  /** What it counts here: the weight of the rule, less where the text only talks about injections. */
+  /** Weight of the rule, reduced where the text only talks about injections. */
   readonly weight: number
   /**
-   * Absent where it stands in plain sight; else how it was hidden: `base64`, `hex`, `escaped`, `rot13`, `reversed`,
-   * `spelled`, `tags`.
+   * Absent for plain text; otherwise how it was hidden: `base64`, `hex`, `escaped`, `rot13`, `reversed`, `spelled`,
+   * `tags`.
    */
   readonly hidden?: string | undefined
 }
@@ -73,7 +72,7 @@ export interface Match {
 export interface Report {
   /** From 0 to 1. */
   readonly score: number
-  /** By start; at most one a rule and place, and 64 in all. */
+  /** Ordered by start; at most one per rule and place, 64 in total. */
   readonly matches: ReadonlyArray<Match>
 }
 
@@ -84,13 +83,13 @@ export interface Report {
 export interface Detector {
   /** Takes time linear in the length of the text. */
   readonly detect: (text: string) => Report
-  /** The same, paused at each value: what detects in a long text may do other work between. */
+  /** Like `detect`, in steps: a caller can do other work between the steps of a long text. */
   readonly detectInSteps: (text: string) => Steps.Steps<Report>
 }
 
 const mostMatches = 64
 
-/** How many places of one text are looked at for being talked about; those behind count in full. */
+/** Most matches of one text that are tested for being mentions; later ones count in full. */
 const mostLooks = 400
 
 const turn = /^[ \t>*#"-]{0,6}(?:user|human|assistant|ai|bot|chatbot|q|a|question|answer|model)[ \t*"]{0,3}:/gim
@@ -136,7 +135,7 @@ const extra = {
 } as const
 
 /**
- * Rules that are no pattern of a text but of how it is written.
+ * Rules about how the text is written, without a pattern.
  *
  * @since 0.1.0
  * @category constants
@@ -152,10 +151,10 @@ const foldedPlace = (folded: InjectionText.Folded, source: string, start: number
   return { start: from, end: Math.max(from, Math.min(source.length, last + width)) }
 }
 
-/** Turns places of a folded text into those of the original one. */
+/** Maps places of a folded text to the original. */
 type PlaceOf = (start: number, end: number) => { readonly start: number; readonly end: number }
 
-/** Everything found in one text, payloads included where `isOuter`. */
+/** Finds all matches in one text, including payloads if `isOuter`. */
 function* scan(
   rules: InjectionSearch.Compiled,
   off: ReadonlySet<string>,
@@ -163,7 +162,7 @@ function* scan(
   isOuter: boolean
 ): Steps.Steps<ReadonlyArray<Match>> {
   const matches: Array<Match> = []
-  // Names of fields are no words of a sentence.
+  // Field names are not words of a sentence.
   const record = yield* RecordText.makeInSteps(source)
   yield
   const folded = yield* InjectionText.foldInSteps(record.text)
@@ -183,7 +182,7 @@ function* scan(
     const { category, id } = hit.rule
     const known = best.get(id)
     if (known !== undefined && known.weight >= hit.weight) return known.weight
-    // What is only quoted must not hide what comes after it, nor may looking at each quotation take for ever.
+    // A quotation must not hide what follows it, and testing every quotation must not take forever.
     const weight = looks-- > 0 ? hit.weight * damped(within, from, to) : hit.weight
     if (known === undefined || weight > known.weight) {
       const { end, start } = within === source ? { start: from, end: to } : RecordText.placeOf(record, source, from, to)
@@ -262,7 +261,7 @@ function* findHidden(
   }
 }
 
-/** Rules that see the same thing count as one: the strongest at a place for each category, and each rule once. */
+/** Rules that match the same thing count once: the strongest per place and category, and each rule once. */
 const scoreOf = (matches: ReadonlyArray<Match>): number => {
   const strongest = matches.toSorted((a, b) => b.weight - a.weight)
   const counted: Array<Match> = []
@@ -284,7 +283,7 @@ const scoreOf = (matches: ReadonlyArray<Match>): number => {
 }
 
 /**
- * Compiles the rules once; what comes back may be used for any number of texts.
+ * Compiles the rules once; the detector serves any number of texts.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,5 @@
 /**
- * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a
- * model.
+ * Guard against prompt injections. It uses heuristics and asks no model.
  *
  * @since 0.1.0
  */
@@ -20,17 +19,17 @@ export interface Options extends InjectionDetector.Options {
   /** Default `input` and `toolOutput`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
   /**
-   * Default `block`. `redact` takes out the places that were found, which is less than a block: what an attacker wrote
-   * around them goes on.
+   * Default `block`. `redact` removes only the findings and is weaker than a block: the attacker's text around them
+   * passes.
    */
   readonly action?: "block" | "warn" | "redact" | undefined
   /** Default `medium`. */
   readonly sensitivity?: InjectionDetector.Sensitivity | undefined
-  /** From which score on, from 0 to 1, instead of that of the sensitivity. */
+  /** Lowest score, from 0 to 1; overrides that of the sensitivity. */
   readonly threshold?: number | undefined
 }
 
-/** Places by start, those that overlap as one. */
+/** Sorts matches by start and merges those that overlap. */
 const merged = (matches: ReadonlyArray<InjectionDetector.Match>): ReadonlyArray<InjectionDetector.Match> => {
   const result: Array<InjectionDetector.Match> = []
   for (const match of matches) {
@@ -45,11 +44,8 @@ const merged = (matches: ReadonlyArray<InjectionDetector.Match>): ReadonlyArray<
 }
 
 /**
- * `details` name the `score`, the `threshold`, the `categories` and the `rules` that were found, the strongest first;
- * the spans are places of the text as it was given.
- *
- * @since 0.1.0
- * @category constructors
+ * Makes the guard. `details` contain the `score`, the `threshold`, the `categories` and the `rules` that matched,
+ * strongest first; the spans refer to the original text.
  *
  * @example
  * ```ts
@@ -69,6 +65,9 @@ const merged = (matches: ReadonlyArray<InjectionDetector.Match>): ReadonlyArray<
  *   ]
  * })
  * ```
+ *
+ * @since 0.1.0
+ * @category constructors
  */
 export const make = (options?: Options | undefined): Guard.Guard => {
   const name = options?.name ?? "injection"

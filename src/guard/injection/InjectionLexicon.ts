@@ -1,6 +1,6 @@
 /**
- * The words that injections are made of, by what they mean, in several languages. `word*` stands for all words that
- * begin like this; accents and case do not matter.
+ * Words of injections by meaning, in several languages. `word*` matches all words with that prefix; accents and case do
+ * not matter.
  *
  * @since 0.1.0
  * @private
@@ -8,7 +8,7 @@
 import { Lexicon } from "./InjectionWords.js"
 
 const meanings = {
-  /** To set something aside; `overrideLast` where the verb may stand at the end of the sentence. */
+  /** Verbs that set something aside; `overrideLast` for those that may end the sentence. */
   override:
     "ignore|ignoring|disregard*|forget|forgetting|override|overrule|bypass|discard|dismiss|neglect|overlook|abandon|nullify|void|erase|drop|scrap|set aside|put aside|throw away|toss out|pay no attention to|pay no heed to|take no notice of|do not follow|don't follow|dont follow|do not obey|don't obey|stop following|stop obeying|no longer follow|no longer obey|are no longer bound by|not bound by|do not listen to|don't listen to|skip over|wipe|unlearn|clear your memory of|" +
     "ignoriere*|vergiss|vergesst|missachte*|ubergehe|uberschreibe|verwirf|beachte nicht|befolge nicht|folge nicht mehr|umgehe|" +
@@ -132,14 +132,14 @@ const meanings = {
 } as const
 
 /**
- * What words can mean.
+ * Meanings of words.
  *
  * @since 0.1.0
  * @category models
  */
 export type Meaning = keyof typeof meanings
 
-/** Each meaning is one bit. */
+/** One bit per meaning. */
 export const bits: { readonly [M in Meaning]: number } = Object.fromEntries(
   Object.keys(meanings).map((meaning, index) => [meaning, 1 << index])
 ) as { [M in Meaning]: number }
@@ -154,7 +154,7 @@ const build = (): Lexicon => {
 
 let built: Lexicon | undefined
 
-/** Built when it is first asked for. */
+/** Built on first use. */
 export const lexicon = (): Lexicon => {
   built ??= build()
   return built

@@ -1,5 +1,5 @@
 /**
- * Whether a text carries out an injection or only talks about one.
+ * Decides whether a text carries out an injection or only mentions one.
  *
  * @since 0.1.0
  * @private
@@ -26,13 +26,13 @@ const closing: { readonly [open: string]: string } = {
 
 const isWordChar = /[\p{L}\p{N}]/u
 
-/** Whether quotation marks stand around a place of a text, within a line and not far. */
+/** True if quotation marks enclose the place closely, within a line. */
 const isQuoted = (text: string, start: number, end: number): boolean => {
   for (let i = start - 1; i >= 0 && i >= start - 100; i--) {
     const char = text[i] as string
     if (char === "\n") return false
     if (!opening.includes(char)) continue
-    // An apostrophe stands between letters.
+    // An apostrophe is between letters.
     if (i > 0 && isWordChar.test(text[i - 1] as string) && isWordChar.test(text[i + 1] as string)) continue
     const ends = closing[char] as string
     for (let j = end; j < text.length && j < end + 160; j++) {
@@ -46,20 +46,17 @@ const isQuoted = (text: string, start: number, end: number): boolean => {
   return false
 }
 
-/** How many characters around a match tell whether it is talked about. */
+/** Characters around a match that decide whether it is a mention. */
 const surroundings = 240
 
-/** A host may be called `security`, a mailbox `attacker`. */
+/** A host may be named `security`, a mailbox `attacker`. */
 const withoutAddress = (token: string): string => {
   if (token.includes("@")) return " "
   const start = token.search(/https?:/)
   return start < 0 ? token : `${token.slice(0, start)} `
 }
 
-/**
- * Talking about injections is not doing it: what is quoted where attacks, examples or meanings are the subject counts
- * little.
- */
+/** Reduces the weight of mentions: quotations count little where attacks, examples or meanings are the subject. */
 export const damped = (text: string, start: number, end: number): number => {
   const around =
     `${text.slice(Math.max(0, start - surroundings), start)} | ${text.slice(end, end + surroundings)}`.replace(

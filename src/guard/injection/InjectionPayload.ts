@@ -1,5 +1,5 @@
 /**
- * Text that hides in a text: encoded, escaped, rotated, written backwards. Decoded once, within bounds.
+ * Decodes text hidden in a text: encoded, escaped, rotated or reversed. Decodes once, within bounds.
  *
  * @since 0.1.0
  * @private
@@ -10,7 +10,7 @@ import { bits } from "./InjectionLexicon.js"
 import type { Folded } from "./InjectionText.js"
 import type { Lexicon, Word } from "./InjectionWords.js"
 
-/** Text that was made from a part of another, whose places are all that part. */
+/** Text decoded from a part of another; all its places map to that part. */
 export interface Payload {
   readonly text: string
   readonly start: number
@@ -18,7 +18,7 @@ export interface Payload {
   readonly kind: string
 }
 
-/** How many encoded pieces of a text are looked at, how long each may be, and all of them together. */
+/** Most encoded pieces per text, the longest piece, and their total length. */
 const most = 64
 const longest = 32_768
 const total = 131_072
@@ -30,7 +30,7 @@ const escaped = /(?:%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,6};|\\u\{?[0-9a-fA-F]{4,6}
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what no text holds
 const unprintable = /[\u0000-\u0008\u000e-\u001f\u007f\ufffd]/
 
-/** Whether bytes are words: an identifier or a picture decodes to noise. */
+/** True if decoded bytes are words: identifiers and images decode to noise. */
 const isText = (text: string): boolean => text.length >= 8 && !unprintable.test(text) && / |[\u3040-\u9fff]/.test(text)
 
 const utf8 = new TextDecoder()
@@ -44,7 +44,7 @@ const fromHex = (source: string): string => {
 
 const fromBase64 = (source: string): string => {
   const plain = source.replaceAll("=", "")
-  // A remainder of one is no whole byte.
+  // A remainder of one is not a whole byte.
   const whole = plain.length % 4 === 1 ? plain.slice(0, -1) : plain
   return Either.getOrElse(
     Either.map(Encoding.decodeBase64Url(whole.replaceAll("+", "-").replaceAll("/", "_")), (bytes) =>
@@ -69,10 +69,7 @@ const unescaped = (source: string): string =>
 const rotate = (text: string): string =>
   text.replace(/[a-z]/g, (char) => String.fromCharCode(((char.charCodeAt(0) - 97 + 13) % 26) + 97))
 
-/**
- * From the first to the last word that means this, with some of what surrounds them; `undefined` when there are fewer
- * than two.
- */
+/** Spans the first to the last word of this meaning, with some surroundings; `undefined` for fewer than two. */
 const around = (words: ReadonlyArray<Word>, text: string, mask: number) => {
   const found = words.filter((word) => (word.mask & mask) !== 0)
   if (found.length < 2) return undefined
@@ -80,7 +77,7 @@ const around = (words: ReadonlyArray<Word>, text: string, mask: number) => {
   return { start, end: Math.min(text.length, (found.at(-1) as Word).end + 200, start + longest) }
 }
 
-/** What is hidden in the text as it stands. Places are those of the source. */
+/** Finds text hidden in the source as written. Places refer to the source. */
 export const inSource = (source: string): ReadonlyArray<Payload> => {
   const payloads: Array<Payload> = []
   let left = total
@@ -117,7 +114,7 @@ export const inSource = (source: string): ReadonlyArray<Payload> => {
   return payloads
 }
 
-/** What is hidden in the words. Places are those of the folded text. */
+/** Finds text hidden in the words. Places refer to the folded text. */
 export const inWords = ({ text }: Folded, words: ReadonlyArray<Word>): ReadonlyArray<Payload> => {
   const payloads: Array<Payload> = []
   const rotated = around(words, text, bits.rotated)
@@ -134,10 +131,10 @@ export const inWords = ({ text }: Folded, words: ReadonlyArray<Word>): ReadonlyA
 
 const single = /(?<![\p{L}\p{N}])[\p{L}\p{N}](?:[ ._*\-|/·]{1,3}[\p{L}\p{N}]){7,}(?![\p{L}\p{N}])/gu
 
-/** How much of a text is read letter by letter. */
+/** Length of text that is read letter by letter. */
 const longestSpelled = 16_384
 
-/** Words whose letters stand apart from each other: `i g n o r e`. */
+/** Finds words with spaced letters: `i g n o r e`. */
 export const spelled = (text: string, lexicon: Lexicon): ReadonlyArray<Payload> => {
   const payloads: Array<Payload> = []
   let left = longestSpelled
@@ -156,7 +153,7 @@ export const spelled = (text: string, lexicon: Lexicon): ReadonlyArray<Payload> 
   return payloads
 }
 
-/** Spaces between the known words of a text that has none. */
+/** Inserts spaces between the known words of a text without spaces. */
 const segmented = (text: string, lexicon: Lexicon): string => {
   let result = ""
   for (let at = 0; at < text.length; ) {

@@ -9,15 +9,15 @@ import type { Meaning } from "./InjectionLexicon.js"
 export type { Meaning }
 
 /**
- * - `instruction_override`: instructions given before are to be set aside, new ones take their place
- * - `roleplay_jailbreak`: a role, mode or story in which no rules hold
- * - `prompt_exfiltration`: the system prompt is to be shown
- * - `delimiter_spoofing`: the text plays another speaker or the end of its own frame
- * - `tool_spoofing`: the text plays calls and results of tools
- * - `indirect_injection`: data that speaks to the model behind the back of the user
- * - `data_exfiltration`: what is confidential is to be sent somewhere
- * - `encoding_bypass`: instructions that are hidden from readers and filters
- * - `many_shot`: a long made-up dialogue as an example to follow
+ * - `instruction_override`: sets earlier instructions aside or replaces them
+ * - `roleplay_jailbreak`: a role, mode or story in which no rules apply
+ * - `prompt_exfiltration`: asks for the system prompt
+ * - `delimiter_spoofing`: imitates another speaker or the end of its own frame
+ * - `tool_spoofing`: imitates tool calls and results
+ * - `indirect_injection`: data that addresses the model without the user's knowledge
+ * - `data_exfiltration`: asks to send confidential data somewhere
+ * - `encoding_bypass`: instructions hidden from readers and filters
+ * - `many_shot`: a long invented dialogue as an example to follow
  *
  * @since 0.1.0
  * @category constants
@@ -35,7 +35,7 @@ export const categories = [
 ] as const
 
 /**
- * One of `categories`, or a name of one's own.
+ * One of `categories`, or a custom name.
  *
  * @since 0.1.0
  * @category models
@@ -45,29 +45,29 @@ export type Category = (typeof categories)[number] | (string & {})
 type Meanings = Meaning | ReadonlyArray<Meaning>
 
 /**
- * Words of certain meanings, in any of the languages the lexicon knows, close to each other in one sentence.
+ * Words of given meanings, in any language of the lexicon, close to each other in one sentence.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Sentence {
   readonly say: Meanings
-  /** Each of these (one of each list) stands near it. */
+  /** One word of each list must be near it. */
   readonly with: ReadonlyArray<Meanings>
-  /** How many words may follow, at most 16. */
+  /** Number of words after it to search, at most 16. */
   readonly after: number
-  /** How many words may come before, at most 16. Default none. */
+  /** Number of words before it to search, at most 16. Default none. */
   readonly before?: number | undefined
-  /** Counts less where one of these is near: people may ask to ignore what they wrote themselves. */
+  /** Lowers the weight if one of these is near: people may ask to ignore their own text. */
   readonly weakenedBy?: Meanings | undefined
-  /** What stands right behind. */
+  /** Must follow directly. */
   readonly followedBy?: RegExp | undefined
-  /** What stands somewhere in it, or in the 160 characters behind. */
+  /** Must occur within it, or in the 160 characters after it. */
   readonly leadsTo?: RegExp | undefined
 }
 
 /**
- * A pattern in the text as it stands, or (`folded`) in lower case without accents and disguise. It must take linear
+ * A pattern over the text as written, or (`folded`) in lower case without accents and disguise. It must take linear
  * time.
  *
  * @since 0.1.0
@@ -76,9 +76,9 @@ export interface Sentence {
 export interface Pattern {
   readonly pattern: RegExp
   readonly folded?: boolean | undefined
-  /** What the match has to hold besides. */
+  /** Must also match within the match. */
   readonly holds?: RegExp | undefined
-  /** How often it has to be there. Default 1. */
+  /** Required number of matches. Default 1. */
   readonly times?: number | undefined
 }
 
@@ -87,12 +87,12 @@ export interface Pattern {
  * @category models
  */
 export interface Rule {
-  /** Unique; `category.name` by custom. */
+  /** Unique; by convention `category.name`. */
   readonly id: string
   readonly category: Category
-  /** From 0 to 1: how sure one is when nothing but this is found. */
+  /** From 0 to 1: the certainty when only this rule matches. */
   readonly weight: number
-  /** One sentence for those who tune the rules. */
+  /** One sentence for those who adjust the rules. */
   readonly doc: string
   /** Phrases are compared word by word, without case, accents and disguise. */
   readonly match: Sentence | Pattern | ReadonlyArray<string>

@@ -18,8 +18,8 @@ export {
 } from "./InjectionRule.js"
 
 /**
- * Every rule of the library, in ten languages and more: English, German, French, Spanish, Italian, Portuguese, Dutch,
- * Russian, Chinese, Japanese; the core of them in Korean, Arabic, Polish, Czech and Turkish too.
+ * All built-in rules. Full coverage: English, German, French, Spanish, Italian, Portuguese, Dutch, Russian, Chinese,
+ * Japanese; core rules also in Korean, Arabic, Polish, Czech and Turkish.
  *
  * @since 0.1.0
  * @category constants

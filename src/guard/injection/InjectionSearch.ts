@@ -1,5 +1,5 @@
 /**
- * Finds the places of a text where rules fit: words that are near each other, and patterns.
+ * Finds the places of a text where rules match: words near each other, and patterns.
  *
  * @private
  * @since 0.1.0
@@ -12,10 +12,10 @@ import type * as InjectionRules from "./InjectionRules.js"
 import * as InjectionText from "./InjectionText.js"
 import type * as InjectionWords from "./InjectionWords.js"
 
-/** Further away than this nothing is looked for. */
+/** Largest distance that is searched, in words. */
 const furthest = 16
 
-/** So many known words are looked at in a step. */
+/** Known words examined per step. */
 const wordsPerStep = 500
 
 const maskOf = (meanings: Meaning | ReadonlyArray<Meaning>): number =>
@@ -104,7 +104,7 @@ export const compile = (rules: ReadonlyArray<InjectionRules.Rule>): Compiled => 
   return { sentences, patterns, anchors: sentences.reduce((mask, { say }) => mask | say, 0) }
 }
 
-/** What a rule found, by places of the folded or the original text. */
+/** A match of a rule, by places of the folded or original text. */
 export interface Hit {
   readonly rule: InjectionRules.Rule
   readonly start: number
@@ -118,7 +118,7 @@ export type Words = ReadonlyArray<InjectionWords.Word>
 const isNear = (word: InjectionWords.Word, other: InjectionWords.Word | undefined, most: number): boolean =>
   other !== undefined && other.sentence === word.sentence && Math.abs(other.index - word.index) <= most
 
-/** Everything that is meant near a word. */
+/** Union of the meanings near a word. */
 const meantNear = (words: Words, at: number, before: number, after: number): number => {
   const word = words[at]!
   let mask = 0
@@ -130,7 +130,7 @@ const meantNear = (words: Words, at: number, before: number, after: number): num
 const isNegated = (words: Words, at: number, text: string): boolean => {
   const word = words[at]!
   for (let i = at - 1; isNear(word, words[i], 2); i--) {
-    // What was denied before a comma is another thing.
+    // A negation before a comma refers to something else.
     if ((words[i]!.mask & bits.not) !== 0) return !/[,;:()\u2013\u2014]/.test(text.slice(words[i]!.end, word.start))
   }
   return false
@@ -159,7 +159,7 @@ const sentenceAt = (one: SentenceRule, words: Words, at: number, text: string): 
   return { rule: one.rule, start, end, weight: isWeak ? one.rule.weight * 0.4 : one.rule.weight, isDisguised }
 }
 
-/** The strongest hit of each rule: what counts here is told by `judge`. */
+/** Weight of a hit; the strongest hit of each rule is kept. */
 export type Judge = (hit: Hit) => number
 
 export function* findSentences(
@@ -176,7 +176,7 @@ export function* findSentences(
     if (at % wordsPerStep === wordsPerStep - 1) yield
     const { mask } = words[at]!
     if ((mask & anchors) === 0) continue
-    // First roughly, then exactly: most words that may begin something begin nothing.
+    // Tests coarsely, then exactly: most words that may begin a match do not.
     const block = at >> 4
     const roughly = (blocks[block - 1] ?? 0) | blocks[block]! | (blocks[block + 1] ?? 0)
     if (!sentences.some((one) => (mask & one.say) !== 0 && isIn(one, roughly))) continue

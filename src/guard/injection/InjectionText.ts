@@ -1,5 +1,5 @@
 /**
- * Folds text for the injection detector: removes case, accents, width and disguise, and keeps for each character its
+ * Folds text for the injection detector: removes case, accents, width and disguise, and maps each character to its
  * place in the source.
  *
  * @since 0.1.0
@@ -8,18 +8,18 @@
 
 import * as Steps from "../pipeline/Steps.js"
 
-/** A text that was made from another. */
+/** A text derived from another. */
 export interface Folded {
   readonly text: string
-  /** Where each character stood; absent where nothing moved. */
+  /** Source place of each character; absent where nothing moved. */
   readonly map: ReadonlyArray<number> | undefined
-  /** Characters were dropped or replaced that only serve to disguise: by place in `text`. */
+  /** Places in `text` where characters that only serve as disguise were dropped or replaced. */
   readonly disguised: ReadonlySet<number>
-  /** What is written in tag characters. */
+  /** Text written in tag characters. */
   readonly hidden: { readonly text: string; readonly start: number; readonly end: number } | undefined
 }
 
-// Letters of other scripts that look like Latin ones; they count as such only in words that have Latin letters too.
+// Letters of other scripts that resemble Latin ones; they count as Latin only in words that also have Latin letters.
 const lookalikes = new Map<string, string>(
   Object.entries({
     а: "a",
@@ -67,7 +67,7 @@ const lookalikes = new Map<string, string>(
   })
 )
 
-// Letters that are Latin whatever stands beside them, but that no decomposition leads back.
+// Letters that are always Latin but have no decomposition.
 const variants = new Map<string, string>(
   Object.entries({
     ı: "i",
@@ -114,7 +114,7 @@ const variants = new Map<string, string>(
   })
 )
 
-/** Everything a reader does not see, in pairs of first and last. */
+/** Invisible characters, as pairs of first and last. */
 const invisible = [
   0xad, 0xad, 0x34f, 0x34f, 0x61c, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180f, 0x200b, 0x200f, 0x202a,
   0x202e, 0x2060, 0x206f, 0x3164, 0x3164, 0xfe00, 0xfe0f, 0xfeff, 0xfeff, 0xffa0, 0xffa0, 0xe0000, 0xe0fff
@@ -129,7 +129,7 @@ const isInvisible = (code: number): boolean => {
 
 const isCombining = (code: number): boolean => code >= 0x300 && code <= 0x36f
 
-/** Characters above this are read as they stand, but for those that only differ in width or style. */
+/** Characters above this are read as they are, except variants of width or style. */
 const hasForms = (code: number): boolean =>
   code < 0x2e80 ||
   (code >= 0xa720 && code <= 0xa7ff) ||
@@ -138,21 +138,21 @@ const hasForms = (code: number): boolean =>
 
 const longestForm = 4
 
-/** A character without case, accent, width and style; empty for an accent. */
+/** Returns a character without case, accent, width and style; empty for an accent. */
 const formOf = (code: number): string => {
   const lower = String.fromCodePoint(code)
     .normalize(code < 0x2e80 ? "NFKD" : "NFKC")
     .toLowerCase()
   let form = ""
   for (const one of lower) if (!isCombining(one.codePointAt(0) as number)) form += variants.get(one) ?? one
-  // One character may be written out as a sentence of eighteen.
+  // Some characters decompose to a sentence of eighteen.
   return form.length > longestForm ? String.fromCodePoint(code) : form
 }
 
-/** Forms of the alphabets, which are few and asked for often. */
+/** Forms of alphabets are few and requested often. */
 const cached = 0x2e80
 const forms: Array<string | undefined> = []
-/** Those of other characters that have one, of which there are some thousands. */
+/** Forms of the remaining characters, some thousands. */
 const otherForms = new Map<number, string>()
 
 const otherFormOf = (code: number): string => {
@@ -169,7 +169,7 @@ const ascii = /^[\u0000-\u007f]*$/
 
 const none: ReadonlySet<number> = new Set()
 
-/** Lower case, no accents, no width, no style, nothing invisible. */
+/** Returns the text in lower case, without accents, width, style and invisible characters. */
 export const fold = (source: string): Folded => Steps.finish(foldInSteps(source))
 
 export function* foldInSteps(source: string): Steps.Steps<Folded> {
@@ -228,7 +228,7 @@ export function* foldInSteps(source: string): Steps.Steps<Folded> {
 
 const foreign = /[\u0370-\u058f]/
 
-/** Words of two alphabets are of one. */
+/** Rewrites words of two alphabets in one. */
 const latinised = (text: string, disguised: Set<number>): string => {
   if (!foreign.test(text)) return text
   return text.replace(/[a-z\u0370-\u058f]+/g, (word: string, at: number) => {

@@ -25,30 +25,30 @@ const leet: { readonly [char: string]: string } = {
 export interface Word {
   readonly start: number
   readonly end: number
-  /** What is meant by it; never 0. */
+  /** Meanings; never 0. */
   readonly mask: number
-  /** How many words and phrases stand before it, unknown ones included. */
+  /** Number of words and phrases before it, including unknown ones. */
   readonly index: number
-  /** In which sentence or paragraph it stands. */
+  /** Sentence or paragraph it belongs to. */
   readonly sentence: number
   readonly isDisguised: boolean
 }
 
 interface Node {
   next: Map<number, Node>
-  /** Of what ends here. */
+  /** Meanings of the entry that ends here. */
   exact: number
-  /** Of what begins like this. */
+  /** Meanings of entries with this prefix. */
   stem: number
 }
 
 const node = (): Node => ({ next: new Map(), exact: 0, stem: 0 })
 
-/** Known words and phrases, and what they mean. */
+/** Known words and phrases and their meanings. */
 export class Lexicon {
   private readonly root = node()
 
-  /** `word*` stands for everything that begins like this. The same word may be given several times. */
+  /** Adds an entry. `word*` matches everything with this prefix. A word may be added several times. */
   add(entry: string, mask: number): void {
     const isStem = entry.endsWith("*")
     let at = this.root
@@ -67,7 +67,7 @@ export class Lexicon {
     else at.exact |= mask
   }
 
-  /** How long the longest entry is that stands at a place, whatever comes behind it; 0 for none. */
+  /** Length of the longest entry at an index, whatever follows it; 0 for none. */
   prefix(text: string, from: number): number {
     let at = this.root
     let length = 0
@@ -80,7 +80,7 @@ export class Lexicon {
     return length
   }
 
-  /** The longest entry at a place: where it ends, and what it means. */
+  /** Longest entry at an index: its end and its meanings. */
   longest(text: string, from: number): { readonly end: number; readonly mask: number } | undefined {
     let at = this.root
     let found: { end: number; mask: number } | undefined
@@ -89,7 +89,7 @@ export class Lexicon {
     for (;;) {
       let code = text.charCodeAt(index)
       let to = index + 1
-      // Any space is one space, and so is a hyphen or an underscore between words.
+      // Spaces, hyphens and underscores between words all count as one space.
       if (isSpace(code) || code === 0x2d || code === 0x5f) {
         if (index === from) break
         while (to < index + 8 && isSpace(text.charCodeAt(to))) to++
@@ -114,7 +114,7 @@ export class Lexicon {
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
-/** Scripts that put no spaces between words. */
+/** Scripts without spaces between words. */
 const isWide = (code: number): boolean =>
   (code >= 0x3040 && code <= 0x30ff) || (code >= 0x3400 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7af)
 
@@ -143,14 +143,14 @@ const wordEnd = (text: string, from: number): number => {
 
 const isLeet = (code: number): boolean => code === 0x40 || code === 0x24 || code === 0x21
 
-/** A word with digits read as the letters they look like. */
+/** Replaces digits of a word by the letters they resemble. */
 const unleet = (word: string): string => {
   let result = ""
   for (const char of word) result += leet[char] ?? char
   return result
 }
 
-/** The known words of a folded text. Takes time linear in the length of the text. */
+/** Finds the known words of a folded text, in linear time. */
 export const words = (folded: Folded, lexicon: Lexicon): ReadonlyArray<Word> =>
   Steps.finish(wordsInSteps(folded, lexicon))
 

@@ -1,5 +1,5 @@
 /**
- * Objects and lists in braces and brackets, as JSON, Python and YAML write them, anywhere in a text.
+ * Finds objects and lists in braces and brackets, as in JSON, Python and YAML, anywhere in a text.
  *
  * @since 0.1.0
  * @private
@@ -8,7 +8,7 @@
 import * as Steps from "../pipeline/Steps.js"
 import { boundary, type Edit, isInstructive } from "./RecordLines.js"
 
-/** How much of a value is looked at to tell what a name without quotation marks means. */
+/** Length of a value that decides what a name without quotation marks means. */
 const ownValue = 200
 
 const deepest = 200
@@ -16,7 +16,7 @@ const deepest = 200
 interface Frame {
   readonly id: number
   readonly isObject: boolean
-  /** What comes next; `after` a value, a comma or the end. */
+  /** Token expected next; `after`: a value, a comma or the end. */
   next: "key" | "value" | "after"
   members: number
 }
@@ -36,14 +36,14 @@ const lengthOf = (sticky: RegExp, text: string, at: number): number => {
   return sticky.exec(text)?.[0].length ?? 0
 }
 
-/** What stands at a place, up to the end of the member. */
+/** Returns the text from an index to the end of the member. */
 const memberAt = (text: string, start: number, end: number): string => {
   const shown = text.slice(start, end)
   const length = shown.search(memberEnd)
   return length < 0 ? shown : shown.slice(0, length)
 }
 
-/** A name of several words may be a text itself. */
+/** A name of several words may itself be text. */
 const isText = (name: string): boolean => {
   const words = name.trim().split(/\s+/)
   return words.length > 3 || (words.length > 1 && isInstructive(name))
@@ -57,7 +57,7 @@ class Reader {
   readonly broken = new Set<number>()
   isNested = false
   private readonly frames: Array<Frame> = []
-  // From here on no string ends, by quotation mark: looked for once.
+  // Index from which no string ends, by quotation mark; searched for once.
   private readonly endless = new Map<string | undefined, number>()
   private ids = 0
   private at = 0
@@ -95,7 +95,7 @@ class Reader {
     } else this.breakOff(this.at)
   }
 
-  /** Ends every record that is open; one with two members or more counts as far as it goes. */
+  /** Closes all open records; one with two or more members counts up to here. */
   private breakOff(to: number): void {
     for (const frame of this.frames) if (frame.members < 2) this.broken.add(frame.id)
     this.frames.length = 0
@@ -106,7 +106,7 @@ class Reader {
     this.edits.push({ frame, start, end, text })
   }
 
-  /** Where a string ends, behind its quotation mark; -1 where it does not. */
+  /** Index after the closing quotation mark of a string; -1 if it is not closed. */
   private stringEnd(from: number): number {
     const { text } = this
     const quote = text[from]
@@ -179,7 +179,7 @@ class Reader {
       const end = this.stringEnd(at)
       if (end < 0 && first === "'") this.breakOff(at + 1)
       else {
-        // A string that does not end was cut off.
+        // An unclosed string was cut off.
         this.unescape(frame.id, at, end < 0 ? text.length + 1 : end)
         this.at = end < 0 ? text.length : end
       }
@@ -190,7 +190,7 @@ class Reader {
     }
   }
 
-  /** What a string says: what is escaped in it is read as what it stands for. */
+  /** Replaces the escapes of a string by the characters they represent. */
   private unescape(frame: number, start: number, end: number): void {
     const { text } = this
     let holdsQuotes = false
@@ -211,14 +211,15 @@ class Reader {
       }
     }
     if (holdsQuotes && holdsRecord) this.isNested = true
-    // They quote nothing.
+    // Blanks the quotation marks: they quote nothing.
     this.put(frame, start, start + 1, " ")
     this.put(frame, end - 1, end, " ")
   }
 }
 
 /**
- * What is read instead of their frame; `isNested` where a string may hold another one. Takes time linear in the text.
+ * Finds the edits that replace the frames of records; `isNested` if a string may contain another record. Takes time
+ * linear in the text.
  */
 export function* find(text: string): Steps.Steps<{ readonly edits: ReadonlyArray<Edit>; readonly isNested: boolean }> {
   const reader = new Reader(text)

@@ -1,6 +1,6 @@
 /**
- * Records that are written line by line: names and values of YAML and of headers, tables whose cells are set apart by
- * commas, semicolons, tabs or bars.
+ * Finds records written line by line: names and values of YAML and headers, and tables with cells separated by commas,
+ * semicolons, tabs or bars.
  *
  * @since 0.1.0
  * @private
@@ -11,14 +11,14 @@ import { bits, lexicon } from "./InjectionLexicon.js"
 import * as InjectionText from "./InjectionText.js"
 import * as InjectionWords from "./InjectionWords.js"
 
-/** A piece of a text and what is read instead of it. */
+/** A piece of a text and its replacement. */
 export interface Edit {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** Ends a sentence, and a line. */
+/** Ends a sentence and a line. */
 export const boundary = "\n\n"
 
 const instructive =
@@ -36,9 +36,8 @@ const instructive =
 const shortestOrder = 5
 
 /**
- * Whether a text speaks of what a model was told. Such a name and its value are read as they stand where nothing but a
- * colon says that the one is a name: `ignore: previous instructions` is an order on a line of its own, in a list of
- * settings too.
+ * True for text about a model's instructions. Such a name and its value are read literally where only a colon marks the
+ * name: `ignore: previous instructions` is an order on its own line, also within a list of settings.
  */
 export const isInstructive = (text: string): boolean =>
   text.length >= shortestOrder &&
@@ -56,7 +55,7 @@ function* linesOf(text: string, pace: Stepwise.Pace): Steps.Steps<ReadonlyArray<
     const found = text.indexOf("\n", start)
     const end = found < 0 ? text.length : found
     lines.push({ start, end, text: text.slice(start, end) })
-    // Cheaper than what is done with it.
+    // Scanning is cheaper than processing.
     if (pace.isDue((end - start) / 4 + 2)) yield
     start = end + 1
   }
@@ -66,15 +65,15 @@ function* linesOf(text: string, pace: Stepwise.Pace): Steps.Steps<ReadonlyArray<
 const keyed =
   /^(?<lead>[ \t"']{0,64}(?:- ){0,4})(?<key>["']?[\p{L}_$][\p{L}\p{N}_$./-]{0,47}(?: [\p{L}\p{N}_$./-]{1,47}){0,3}["']?[ \t]{0,8}:)(?=[ \t\r]|$)/u
 
-/** What may stand between two names: nothing, a comment, a border of documents, an item, or text that is set in. */
+/** Lines allowed between two names: empty, a comment, a document border, an item, or indented text. */
 const between = /^(?:[ \t\r]*$|[ \t]*#|---|\.\.\.|[ \t]*- |[ \t]{2})/
 
 const mostShown = 200
 
-/** What a line costs whatever its length, in characters. */
+/** Fixed cost of a line, in characters. */
 const perLine = 16
 
-/** Lines that begin with a name and a colon, two or more of them. */
+/** Finds two or more lines that begin with a name and a colon. */
 function* settings(
   lines: ReadonlyArray<Line>,
   from: number,
@@ -101,7 +100,7 @@ function* settings(
 
 const separators = [",", ";", "\t", "|"] as const
 
-/** The cells of a line: where each begins and ends. A separator in quotation marks is text. */
+/** Starts and ends of the cells of a line. A separator in quotation marks is text. */
 const cellsOf = (line: Line, separator: string): ReadonlyArray<Line> => {
   const cells: Array<Line> = []
   const { text } = line
@@ -122,9 +121,9 @@ const heading =
 const rule = /^[ \t|:-]{3,}\r?$/
 
 const isHeading = (cells: ReadonlyArray<Line>, separator: string): boolean => {
-  // Bars may stand around a line too.
+  // Bars may also enclose a line.
   const named = separator === "|" ? cells.filter(({ text }) => text.trim() !== "") : cells
-  // A sentence has spaces behind its commas.
+  // A sentence has spaces after its commas.
   const fewest = separator === "," && named.some(({ text }) => text.startsWith(" ")) ? 3 : 2
   return (
     named.length >= fewest &&
@@ -133,7 +132,7 @@ const isHeading = (cells: ReadonlyArray<Line>, separator: string): boolean => {
   )
 }
 
-/** A line of names and one or more lines of as many values. */
+/** Finds a line of names followed by lines with as many values. */
 function* table(
   lines: ReadonlyArray<Line>,
   from: number,
@@ -164,7 +163,7 @@ function* table(
   return from + 1
 }
 
-/** What is read instead of names and borders. Takes time linear in the text. */
+/** Finds the edits that replace names and borders. Takes time linear in the text. */
 export function* find(text: string): Steps.Steps<ReadonlyArray<Edit>> {
   const edits: Array<Edit> = []
   const pace = new Stepwise.Pace()

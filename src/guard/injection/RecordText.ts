@@ -1,6 +1,6 @@
 /**
- * Text with the frame of its records taken away: names of fields are no words of a sentence, values are texts of their
- * own, and what is escaped in a string is read as what it stands for. Everything outside of records stays as it is.
+ * Removes the structure of records from a text: field names do not join sentences, values are separate texts, and
+ * string escapes are decoded. Text outside of records stays as it is.
  *
  * @since 0.1.0
  * @private
@@ -10,10 +10,10 @@ import * as Steps from "../pipeline/Steps.js"
 import * as RecordContainers from "./RecordContainers.js"
 import * as RecordLines from "./RecordLines.js"
 
-/** A text that was made from another. */
+/** A text derived from another. */
 export interface RecordText {
   readonly text: string
-  /** Where each character stood; absent where nothing moved. */
+  /** Source place of each character; absent where nothing moved. */
   readonly map: ReadonlyArray<number> | undefined
 }
 
@@ -44,10 +44,10 @@ function* applied(given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): St
   return { text: pieces.join(""), map }
 }
 
-/** How deep records are looked for in strings of records. */
+/** Depth of records within strings of records. */
 const nestings = 4
 
-/** Takes time linear in the text; gives the text itself where there is no record in it. */
+/** Takes time linear in the text; returns the text itself if it has no record. */
 export const make = (source: string): RecordText => Steps.finish(makeInSteps(source))
 
 export function* makeInSteps(source: string): Steps.Steps<RecordText> {
@@ -60,7 +60,7 @@ export function* makeInSteps(source: string): Steps.Steps<RecordText> {
   return yield* applied(read, yield* RecordLines.find(read.text))
 }
 
-/** A place of the text that was made, in the one it was made from. */
+/** Maps a place of the derived text to its source. */
 export const placeOf = (
   { map }: RecordText,
   source: string,

@@ -11,7 +11,7 @@ const place = /https?:|ftp:|www\.|[\w.-]@[\w-]|webhook|\b\d{1,3}\.\d{1,3}\.\d{1,
 const placeholder =
   /[{}[\]<>$]|%7b|%3c|(?:secret|exfil|leak|stolen|history|prompt|conversation|password|token|payload|b64|base64)=/i
 
-/** Behind the name of the host of the first address. */
+/** After the host name of the first address. */
 const filled = new RegExp(`^(?:[^/]|/(?!/))*//[^/?#]*[/?#][^]*(?:${placeholder.source})`, "i")
 
 export const rules: ReadonlyArray<Rule> = [

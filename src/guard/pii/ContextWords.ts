@@ -1,6 +1,5 @@
 /**
- * Finds where the words stand that many recognisers look for around their findings: one scan of a text, whatever their
- * number.
+ * Finds the context words of all recognizers in one scan of a text, regardless of their number.
  *
  * @private
  * @since 0.1.0
@@ -9,7 +8,7 @@
 /** A start and an end. */
 export type Place = readonly [number, number]
 
-/** No word is longer in a text. */
+/** Longest word in a text. */
 const longest = 96
 
 const wordCharacter = /^[\p{L}\p{N}]$/u
@@ -19,7 +18,7 @@ const wideGap = /[\s_-]/
 const isAsciiWord = (code: number): boolean =>
   (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90)
 
-/** Whether a letter or a digit begins at a place. */
+/** True if a letter or digit begins at an index. */
 const isWordAt = (text: string, at: number): boolean => {
   const code = text.charCodeAt(at)
   return code < 128
@@ -34,7 +33,7 @@ const isWordBefore = (text: string, at: number): boolean => {
   return isWordAt(text, isLow && at > 1 ? at - 2 : at - 1)
 }
 
-/** A space of a word stands for up to two of these. */
+/** A space in a word matches up to two of these. */
 const isGap = (text: string, at: number): boolean => {
   const code = text.charCodeAt(at)
   return code < 128
@@ -45,7 +44,7 @@ const isGap = (text: string, at: number): boolean => {
 interface Node {
   readonly next: Map<number, Node>
   gap: Node | undefined
-  /** Whose words end here, where a word of the text must end, or where it may go on. */
+  /** Owners of the words that end here: where a word of the text must end, or where it may continue. */
   readonly whole: Array<number>
   readonly open: Array<number>
 }
@@ -68,7 +67,7 @@ const add = (root: Node, word: string, isOpen: boolean, owner: number): void => 
   if (!owners.includes(owner)) owners.push(owner)
 }
 
-/** The last place to end in a part of a text that it also begins in. */
+/** The last place that begins and ends within a part of a text. */
 export const last = (places: ReadonlyArray<Place>, from: number, to: number): Place | undefined => {
   let low = 0
   let high = places.length
@@ -88,12 +87,12 @@ export const last = (places: ReadonlyArray<Place>, from: number, to: number): Pl
 
 const none: ReadonlyArray<Place> = []
 
-/** What stands where, for each owner of words: by start. */
+/** Places of each owner's words, ordered by start. */
 export type Found = (owner: number) => ReadonlyArray<Place>
 
-/** Words by how they begin and end: `tele*`, `*nummer`; scripts without spaces have no boundaries to look for. */
+/** Words by prefix and suffix: `tele*`, `*nummer`. Scripts without spaces have no word boundaries. */
 export class ContextWords {
-  /** Of words that begin where a word of the text begins, and of those that may begin within one. */
+  /** Words that begin at the start of a word of the text, and words that may begin within one. */
   private readonly whole = node()
   private readonly within = node()
 
@@ -106,7 +105,7 @@ export class ContextWords {
     }
   }
 
-  /** The text is in lower case. Takes time linear in its length. */
+  /** Finds the words in a lower-case text. Takes time linear in its length. */
   find(text: string): Found {
     const found = new Map<number, Array<Place>>()
     let start = 0

@@ -1,10 +1,10 @@
 /**
- * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
+ * Detects personal data and secrets: runs many recognizers at once, weighs their candidates and merges them into places
  * that do not overlap.
  *
- * A text is read as people see it: digits of other scripts and full-width characters count as plain ones, up to four
- * invisible characters in a row (zero-width, soft hyphens, direction marks) count as none. Letters that look alike in
- * two scripts are not the same.
+ * A text is read as people see it: digits of other scripts and full-width characters count as plain ones, and up to
+ * four invisible characters in a row (zero-width, soft hyphens, direction marks) are ignored. Letters of two scripts
+ * that look alike differ.
  *
  * @since 0.1.0
  */
@@ -14,8 +14,8 @@ import * as PiiEntity from "../entity/PiiEntity.js"
 import * as ContextWords from "./ContextWords.js"
 
 /**
- * `low`: only what a checksum, an issuer's prefix or a word beside it confirms (confidence 0.85 and more). `medium`:
- * also shapes that are rarely anything else (0.6). `high`: every shape that can be one (0.3).
+ * `low`: only findings confirmed by a checksum, an issuer's prefix or a word beside them (confidence 0.85 or more).
+ * `medium`: also shapes that are rarely anything else (0.6). `high`: every possible shape (0.3).
  *
  * @since 0.1.0
  * @category models
@@ -23,7 +23,7 @@ import * as ContextWords from "./ContextWords.js"
 export type Sensitivity = "low" | "medium" | "high"
 
 /**
- * The confidence from which a finding is reported.
+ * Lowest confidence of a reported finding.
  *
  * @since 0.1.0
  * @category constants
@@ -47,13 +47,15 @@ export interface Detection {
  */
 export interface PiiDetector {
   /**
-   * How many characters around a place decide whether a finding begins there, or goes on there if it began no further
-   * away.
+   * Characters around a place that decide whether a finding begins there, or continues there if it began within them.
    */
   readonly reach: number
-  /** No finding is longer. What is longer than `reach` is found as soon as so much of it is there, and grows. */
+  /** Longest finding. One longer than `reach` is found as soon as `reach` characters of it are there, and grows. */
   readonly longest: number
-  /** Everything found, by start, not overlapping. Depends on nothing but the text; time linear in its length. */
+  /**
+   * Returns all findings, ordered by start, without overlaps. Depends only on the text; takes time linear in its
+   * length.
+   */
   readonly find: (text: string) => ReadonlyArray<Detection>
 }
 
@@ -65,7 +67,7 @@ interface Found extends Detection {
 interface Compiled {
   readonly entity: PiiEntity.PiiEntity
   readonly order: number
-  /** Certain enough without a word beside it, and what is only with one. */
+  /** Certain enough without a context word, and those that need one. */
   readonly alone: ReadonlyArray<PiiEntity.Find>
   readonly beside: ReadonlyArray<PiiEntity.Find>
   readonly before: number
@@ -97,10 +99,10 @@ const mark = /\[REDACTED:[A-Z0-9_]{1,40}\]/g
 const marksIn = (text: string): Places =>
   Array.from(text.matchAll(mark), ({ 0: { length }, index }) => [index, index + length] as const)
 
-// So much further back is looked, since a mark may be longer than what stood there.
+// Extra distance to search back, since a mark may be longer than the text it replaced.
 const marksBefore = 192
 
-/** The character before or behind a word decides whether it is one. */
+/** The character before or after a word decides whether it is a word. */
 const beside = 2
 
 const reachOf = ({ after, before, entity }: Compiled): number =>
@@ -112,18 +114,18 @@ const reachOf = ({ after, before, entity }: Compiled): number =>
 
 type Places = ReadonlyArray<ContextWords.Place>
 
-/** The words of an entity in one text. */
+/** The context words of an entity in one text. */
 interface Surroundings {
   readonly context: Places
   readonly against: Places
-  /** What was redacted. */
+  /** Redacted places. */
   readonly marks: Places
 }
 
-/** In lower case, each character in its place: of all capitals this one alone becomes two. */
+/** Converts to lower case and keeps every offset: only this one capital letter becomes two characters. */
 const lowerCase = (text: string): string => text.replaceAll("\u0130", "i").toLowerCase()
 
-/** The last word of `against` before a candidate, what was redacted between them left out, and how far from it. */
+/** Last word of `against` before a candidate and its distance, not counting redacted text between them. */
 const opposedBy = (
   against: Places,
   marks: Places,
@@ -145,8 +147,8 @@ const opposedBy = (
 }
 
 /**
- * A candidate and the words around it, weighed. In a text that was redacted before, nothing new speaks for a candidate,
- * and what spoke against it still does: so a second look finds nothing that the first did not.
+ * Weighs a candidate with the words around it. In a text that was redacted before, nothing new supports a candidate,
+ * and opposing words still count: so a second pass finds nothing that the first did not.
  */
 const weigh = (
   { after, before, opposing }: Compiled,
@@ -181,7 +183,7 @@ const isFollowed = (context: Places, marks: Places, text: string, from: number, 
   return ContextWords.last(context, from, marked < 0 ? to : from + marked) !== undefined
 }
 
-/** What is found beside words: the parts of a text around them are read, each once. */
+/** Finds candidates beside context words: reads the parts of the text around the words once each. */
 const findBeside = (
   { after, before, beside, entity }: Compiled,
   context: Places,
@@ -213,7 +215,7 @@ const findBeside = (
   return found
 }
 
-/** The most digits that follow each other with nothing but separators between them. */
+/** Largest number of digits in sequence with only separators between them. */
 const digitsOf = (text: string): number => {
   let most = 0
   let digits = 0
@@ -242,8 +244,8 @@ const isBetter = (one: Found, other: Found): boolean => {
 }
 
 /**
- * Every character belongs to the best finding that covers it, so nothing that was found is left uncovered, and what is
- * found at a place depends on its own surroundings alone.
+ * Assigns each character to the best finding that covers it: nothing found is left uncovered, and the result at a place
+ * depends only on its surroundings.
  */
 const resolve = (found: Array<Found>): ReadonlyArray<Detection> => {
   found.sort((a, b) => a.start - b.start || b.end - a.end)
@@ -280,9 +282,9 @@ export const make = (options: {
   readonly entities: ReadonlyArray<PiiEntity.PiiEntity>
   /** Default: `medium`. */
   readonly sensitivity?: Sensitivity | undefined
-  /** Instead of what the sensitivity says. */
+  /** Overrides that of the sensitivity. */
   readonly threshold?: number | undefined
-  /** Values that are never reported: exactly these, or those that a pattern matches somewhere. */
+  /** Values that are never reported: exact strings, or patterns that match within the value. */
   readonly allow?: ReadonlyArray<string | RegExp> | undefined
 }): PiiDetector => {
   const threshold = options.threshold ?? thresholds[options.sensitivity ?? "medium"]

@@ -13,7 +13,7 @@ import type * as PiiEntity from "../entity/PiiEntity.js"
 import * as VendorEntities from "../entity/VendorEntities.js"
 import type { GuardConfigurationError } from "../pipeline/GuardError.js"
 
-// Without telephone numbers, whose data must be loaded.
+// Without telephone numbers, whose data is loaded on demand.
 const ready: ReadonlyArray<PiiEntity.PiiEntity> = [
   ...PersonalEntities.all,
   ...PaymentEntities.all,
@@ -30,7 +30,7 @@ const ready: ReadonlyArray<PiiEntity.PiiEntity> = [
 export const secrets: ReadonlyArray<PiiEntity.PiiEntity> = ready.filter(({ category }) => category === "secret")
 
 /**
- * What `make` finds when nothing is named.
+ * Types that `make` finds by default.
  *
  * @since 0.1.0
  * @category constants
@@ -38,7 +38,7 @@ export const secrets: ReadonlyArray<PiiEntity.PiiEntity> = ready.filter(({ categ
 export const types: ReadonlyArray<string> = [...new Set(ready.map(({ type }) => type)), "PHONE"]
 
 /**
- * What `make` finds when it is named, beside `types`: the `NationalEntities`.
+ * Types that `make` finds only when named: the `NationalEntities`.
  *
  * @since 0.1.0
  * @category constants

@@ -1,5 +1,5 @@
 /**
- * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
+ * Guard that finds personal data and secrets and redacts, blocks or warns.
  *
  * @since 0.1.0
  */
@@ -12,18 +12,18 @@ import * as PiiDetector from "./PiiDetector.js"
 import * as PiiEntities from "./PiiEntities.js"
 
 /**
- * What is put in the place of a finding is made from this.
+ * A finding, from which its replacement is made.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Found extends PiiDetector.Detection {
-  /** The text found: never let it into events or logs. */
+  /** The matched text: never put it into events or logs. */
   readonly value: string
 }
 
 /**
- * What guards over a detector have in common.
+ * Options common to guards over a detector.
  *
  * @since 0.1.0
  * @category models
@@ -35,14 +35,14 @@ export interface DetectorOptions {
   /** Default: `redact`. */
   readonly action?: "redact" | "block" | "warn" | undefined
   /**
-   * What stands in the place of a finding; default `[REDACTED:TYPE]`. Must depend on nothing but the finding, since a
-   * text may be judged in pieces; and is itself text that may be judged again.
+   * Replacement of a finding; default `[REDACTED:TYPE]`. Must depend only on the finding, since a text may be judged in
+   * pieces; may itself be judged again.
    */
   readonly replacement?: ((found: Found) => string) | undefined
 }
 
 /**
- * A guard over a detector of one's own.
+ * Makes a guard over a custom detector.
  *
  * @since 0.1.0
  * @category constructors
@@ -81,20 +81,20 @@ export interface Options {
   /** Default: `input`, `output`, `toolOutput`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
   /**
-   * What to look for: types of `PiiEntities.types`, of `PiiEntities.optional` (national identifiers and such, which are
-   * never looked for unless they are named) and of `additional`, or recognisers themselves; default, and when empty:
-   * all of `PiiEntities.types` and `additional`.
+   * What to find: types of `PiiEntities.types`, of `PiiEntities.optional` (national identifiers and others that must be
+   * named) and of `additional`, or recognizers themselves. Default, and when empty: all of `PiiEntities.types` and
+   * `additional`.
    */
   readonly entities?: ReadonlyArray<string | PiiEntity.PiiEntity> | undefined
-  /** Recognisers beside the built-in ones. */
+  /** Recognizers besides the built-in ones. */
   readonly additional?: ReadonlyArray<PiiEntity.PiiEntity> | undefined
   /** Default: `redact`. */
   readonly action?: "redact" | "block" | "warn" | undefined
-  /** How certain a finding must be, see `PiiDetector.Sensitivity`; default `medium`. */
+  /** Required certainty of a finding, see `PiiDetector.Sensitivity`; default `medium`. */
   readonly sensitivity?: PiiDetector.Sensitivity | undefined
-  /** What stands in the place of a finding; default `[REDACTED:TYPE]`. Must depend on nothing but the finding. */
+  /** Replacement of a finding; default `[REDACTED:TYPE]`. Must depend only on the finding. */
   readonly replacement?: ((found: Found) => string) | undefined
-  /** Values that are never reported: exactly these, or those that a pattern matches somewhere. */
+  /** Values that are never reported: exact strings, or patterns that match within the value. */
   readonly allow?: ReadonlyArray<string | RegExp> | undefined
   /** Countries whose national telephone numbers are found; default `PhoneEntity.countries`. */
   readonly phoneCountries?: ReadonlyArray<string> | undefined

@@ -1,5 +1,5 @@
 /**
- * A guard that finds keys, tokens and passwords and takes them out, or blocks, or warns.
+ * Guard that finds keys, tokens and passwords and redacts, blocks or warns.
  *
  * @since 0.1.0
  */
@@ -17,17 +17,17 @@ import * as PiiGuard from "./PiiGuard.js"
 export interface Options {
   /** Default: `secrets`. */
   readonly name?: string | undefined
-  /** Default: `input`, `output`, `toolOutput`. With `toolInput`, tools never get a key that a model was given. */
+  /** Default: `input`, `output`, `toolOutput`. With `toolInput`, tools never receive a key that the model saw. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
-  /** Recognisers beside `PiiEntities.secrets`. */
+  /** Recognizers besides `PiiEntities.secrets`. */
   readonly additional?: ReadonlyArray<PiiEntity.PiiEntity> | undefined
   /** Default: `redact`. */
   readonly action?: "redact" | "block" | "warn" | undefined
-  /** How certain a finding must be, see `PiiDetector.Sensitivity`; default `medium`. */
+  /** Required certainty of a finding, see `PiiDetector.Sensitivity`; default `medium`. */
   readonly sensitivity?: PiiDetector.Sensitivity | undefined
-  /** What stands in the place of a finding; default `[REDACTED:TYPE]`. Must depend on nothing but the finding. */
+  /** Replacement of a finding; default `[REDACTED:TYPE]`. Must depend only on the finding. */
   readonly replacement?: ((found: PiiGuard.Found) => string) | undefined
-  /** Values that are never reported: exactly these, or those that a pattern matches somewhere. */
+  /** Values that are never reported: exact strings, or patterns that match within the value. */
   readonly allow?: ReadonlyArray<string | RegExp> | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * Asks guards in order or all at once, and opens windows on texts being written.
+ * Runs guards in order or in parallel, and opens windows on texts being written.
  *
  * @since 0.1.0
  */
@@ -12,20 +12,19 @@ import * as GuardReport from "./GuardReport.js"
 import * as GuardWindow from "./GuardWindow.js"
 
 /**
- * How the guards of a pipeline are asked.
+ * How a pipeline runs its guards.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options {
   /**
-   * Default false: one after another, each on the text that the one before it left, until one blocks. True: all at once
-   * on the text as it came, for guards that take their time; the first block stops those that are still at it. What
-   * several of them redact is redacted all together, at the spans they give; where a guard gives none, its text is
-   * taken and the others that redacted are asked again about it.
+   * False (default): one after another, each on the text the previous one left, until one blocks. True: all at once on
+   * the original text, for slow guards; the first block stops the others. Redactions of several guards are combined by
+   * their spans; if a guard gives no spans, its text is used and the other redacting guards check it again.
    */
   readonly parallel?: boolean | undefined
-  /** Default `withhold`. The executor's counts for the guards of its agents too. */
+  /** Default `withhold`. The executor's setting also applies to the guards of its agents. */
   readonly blockedObservations?: GuardPipeline.BlockedObservations | undefined
 }
 
@@ -54,8 +53,8 @@ const opener = (guards: ReadonlyArray<Guard.Any>, parallel: boolean): Pick<Guard
 }
 
 /**
- * Windows one behind the other: what one lets through, the next one judges, and a block of any stops them all. None let
- * everything through.
+ * Chains windows: each judges what the previous one released, and a block of any stops all. An empty chain passes
+ * everything.
  *
  * @since 0.1.0
  * @category combinators
@@ -64,8 +63,8 @@ export const chain: (windows: ReadonlyArray<GuardPipeline.OutputWindow>) => Guar
   GuardWindow.chain
 
 /**
- * Guards in their order, see `Options`; a guard that fails holds the text back. What the guards require is taken from
- * the context once, here; services that a check finds around it win over those.
+ * Makes a pipeline of guards in the given order, see `Options`; a guard that fails withholds the text. Takes the
+ * guards' requirements from the context once, here; services around a check override them.
  *
  * @since 0.1.0
  * @category constructors
@@ -99,7 +98,7 @@ export const fromGuards = <const G extends ReadonlyArray<Guard.Any>>(
   })
 
 /**
- * The pipeline of these guards.
+ * Layer of a pipeline of these guards.
  *
  * @since 0.1.0
  * @category layers
@@ -110,7 +109,7 @@ export const layer = <const G extends ReadonlyArray<Guard.Any>>(
   Layer.effect(GuardPipeline.GuardPipeline, fromGuards(options.guards, options))
 
 /**
- * The pipeline of these guards, one after another.
+ * Layer of a pipeline that runs these guards one after another.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Findings in a text, and the text they leave.
+ * Orders and merges findings, and applies edits to a text.
  *
  * @private
  * @since 0.1.0
@@ -7,9 +7,8 @@
 import type { Finding } from "./Guard.js"
 
 /**
- * The findings as they are promised: inside the text, by start, not overlapping. Of two that overlap the one that
- * begins first stays, and the other keeps what lies behind it, so that nothing found gets away because a window broke
- * its promise.
+ * Enforces the contract of findings: within the text, ordered by start, without overlaps. Of two that overlap, the
+ * first stays and the other keeps the rest, so nothing found escapes when a window breaks its contract.
  */
 export const ordered = (findings: ReadonlyArray<Finding>, length: number): ReadonlyArray<Finding> => {
   let last = 0
@@ -33,14 +32,14 @@ const repaired = (findings: ReadonlyArray<Finding>, length: number): ReadonlyArr
   return out
 }
 
-/** A piece of a text and what stands in its place. */
+/** A piece of a text and its replacement. */
 export interface Edit {
   readonly start: number
   readonly end: number
   readonly replacement: string
 }
 
-/** Edits by start; of those that overlap one is made, with the replacement of the one that begins first. */
+/** Orders edits by start and merges those that overlap, with the replacement of the first. */
 export const merged = (edits: ReadonlyArray<Edit>): ReadonlyArray<Edit> => {
   const out: Array<Edit> = []
   for (const edit of [...edits].sort((a, b) => a.start - b.start)) {
@@ -51,7 +50,7 @@ export const merged = (edits: ReadonlyArray<Edit>): ReadonlyArray<Edit> => {
   return out
 }
 
-/** The text with edits applied that stand by start and do not overlap. */
+/** Applies edits that are ordered by start and do not overlap. */
 export const applied = (text: string, edits: ReadonlyArray<Edit>): string => {
   let out = ""
   let at = 0
@@ -62,7 +61,7 @@ export const applied = (text: string, edits: ReadonlyArray<Edit>): string => {
   return out + text.slice(at)
 }
 
-/** How often each label was found. */
+/** Counts findings by label. */
 export const counts = (findings: ReadonlyArray<Finding>): { readonly [label: string]: number } => {
   const found = new Map<string, number>()
   for (const { label } of findings) found.set(label, (found.get(label) ?? 0) + 1)

@@ -1,5 +1,5 @@
 /**
- * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
+ * The guard port: a guard checks text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import type { Message } from "../../llm/model/LlmClient.js"
 const NAME = "effect-lexigram/guard/Guard"
 
 /**
- * Where a guard stands: the user's message, the agent's answer, the parameters of a tool call, what a tool gave back.
+ * Checked text: the user's message, the agent's answer, the parameters of a tool call, or a tool result.
  *
  * @since 0.1.0
  * @category schemas
@@ -35,7 +35,7 @@ export const GuardAction = Schema.Literal("pass", "warn", "redact", "block")
 export type GuardAction = typeof GuardAction.Type
 
 /**
- * Why, for people and logs. Holds no checked text: it may reach events and logs.
+ * Details for people and logs. Contains no checked text: it may reach events and logs.
  *
  * @since 0.1.0
  * @category schemas
@@ -51,7 +51,7 @@ export const GuardDetails = Schema.Struct(
 export interface GuardDetails extends Schema.Schema.Type<typeof GuardDetails> {}
 
 /**
- * A place in the text the guard was given: from `start` up to, not including, `end`, in UTF-16 code units.
+ * A place in the checked text: from `start` to `end` (exclusive), in UTF-16 code units.
  *
  * @since 0.1.0
  * @category schemas
@@ -59,9 +59,9 @@ export interface GuardDetails extends Schema.Schema.Type<typeof GuardDetails> {}
 export const GuardSpan = Schema.Struct({
   start: Schema.NonNegativeInt,
   end: Schema.NonNegativeInt,
-  /** What was found there: `EMAIL`, `instruction_override`, … */
+  /** What was found: `EMAIL`, `instruction_override`, … */
   label: Schema.optional(Schema.String),
-  /** What stands there now; only where it was redacted. */
+  /** Replacement; only where it was redacted. */
   replacement: Schema.optional(Schema.String)
 }).annotations({ identifier: `${NAME}/GuardSpan` })
 /**
@@ -83,7 +83,7 @@ interface Warned extends Schema.Schema.Type<typeof Warned> {}
 const Redacted = Schema.Struct({
   action: Schema.Literal("redact"),
   passed: Schema.Literal(true),
-  /** The whole text, to be used instead of the one checked. */
+  /** The whole text, replacing the checked one. */
   redactedContent: Schema.String,
   ...common
 })
@@ -92,7 +92,7 @@ const Blocked = Schema.Struct({ action: Schema.Literal("block"), passed: Schema.
 interface Blocked extends Schema.Schema.Type<typeof Blocked> {}
 
 /**
- * What one guard found. `passed` is false only for a block; only a redaction carries a text.
+ * Result of one guard. `passed` is false only for a block; only a redaction carries a text.
  *
  * @since 0.1.0
  * @category schemas
@@ -107,7 +107,7 @@ export const GuardResult = Schema.Union(Passed, Warned, Redacted, Blocked).annot
 export type GuardResult = Passed | Warned | Redacted | Blocked
 
 /**
- * What all guards together found.
+ * Combined result of all guards.
  *
  * @since 0.1.0
  * @category schemas
@@ -117,14 +117,14 @@ export const AggregateGuardResult = Schema.Struct({
   passed: Schema.Boolean,
   /** The most severe action: block, redact, warn, pass. */
   action: GuardAction,
-  /** In the order in which the guards ran; those behind a block are absent. */
+  /** In the order in which the guards ran; those after a block are absent. */
   results: Schema.Array(GuardResult),
-  /** The text to go on with; absent when blocked. */
+  /** The text to continue with; absent when blocked. */
   finalContent: Schema.optional(Schema.String),
   blocked: Schema.Boolean,
-  /** True when any guard redacted, whatever came after it. */
+  /** True if any guard redacted, whatever followed. */
   redacted: Schema.Boolean,
-  /** True when any guard warned, whatever came after it. */
+  /** True if any guard warned, whatever followed. */
   warned: Schema.Boolean,
   /** The first result that blocked. */
   blockingResult: Schema.optional(GuardResult)
@@ -136,7 +136,7 @@ export const AggregateGuardResult = Schema.Struct({
 export interface AggregateGuardResult extends Schema.Schema.Type<typeof AggregateGuardResult> {}
 
 /**
- * What is known around a check.
+ * Context of a check.
  *
  * @since 0.1.0
  * @category models
@@ -154,7 +154,7 @@ export interface CheckContext {
 }
 
 /**
- * What is known around a check of a tool call.
+ * Context of a check of a tool call.
  *
  * @since 0.1.0
  * @category models
@@ -181,17 +181,17 @@ export interface Guard<out E = never, out R = never> {
   readonly name: string
   /** How it judges a text that is still being written. Absent: it needs the whole text. */
   readonly window?: Window | undefined
-  /** Where it is asked; at other stages it is left out. */
+  /** Stages at which it runs; it is skipped at others. */
   readonly stages: ReadonlyArray<GuardStage>
   /**
    * Judges one text. A finding is a value, never a failure; a failure means that the guard could not judge, and the
-   * text is held back. The result must depend on nothing but the text and the context, since a check may be repeated.
+   * text is withheld. The result must depend only on the text and the context, since a check may be repeated.
    */
   readonly check: (content: string, context: GuardContext) => Effect.Effect<GuardResult, E, R>
 }
 
 /**
- * Something at a place of a text, and what is to be done about it.
+ * A finding at a place of a text, and the action to take.
  *
  * @since 0.1.0
  * @category models
@@ -199,37 +199,37 @@ export interface Guard<out E = never, out R = never> {
 export interface Finding {
   readonly start: number
   readonly end: number
-  /** What it is: `EMAIL`, `instruction_override`, … */
+  /** Kind of finding: `EMAIL`, `instruction_override`, … */
   readonly label: string
   readonly action: "warn" | "redact" | "block"
-  /** What stands in its place when it is redacted; default `[REDACTED:{label}]`. */
+  /** Replacement when it is redacted; default `[REDACTED:{label}]`. */
   readonly replacement?: string | undefined
-  /** For people and logs; never holds checked text. */
+  /** For people and logs; never contains checked text. */
   readonly reason?: string | undefined
-  /** From 0 to 1, where the guard knows. */
+  /** From 0 to 1, if the guard knows. */
   readonly confidence?: number | undefined
 }
 
 /**
- * How findings are looked for in a text of which only a part is there.
+ * Finds findings in a text that is only partly there.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Window {
   /**
-   * How many characters around a place decide whether something is found there. Text that is further than this from the
-   * end of what is written is settled, whatever comes after it.
+   * Characters around a place that decide whether it is a finding. Text further than this from the end of what is
+   * written is settled, whatever follows.
    */
   readonly reach: number
   /**
-   * A finding may grow beyond `reach` up to this length: it is reported as soon as so much of it is there, waits until
-   * it has ended, and is judged whole. Default: `reach`.
+   * Longest finding. One may grow beyond `reach` up to this length: it is reported as soon as `reach` characters are
+   * there, waits for its end, and is judged whole. Default: `reach`.
    */
   readonly longest?: number | undefined
   /**
-   * Everything found in a text, by start, not overlapping. `from` is how many characters stood before this text.
-   * Depends on nothing else; takes time linear in the length of the text, whatever the text is.
+   * Returns all findings in a text, ordered by start, without overlaps. `from` is the number of characters before this
+   * text. Depends on nothing else; takes time linear in the length of any text.
    */
   readonly find: (text: string, from: number) => ReadonlyArray<Finding>
 }

@@ -1,5 +1,5 @@
 /**
- * Asking the guards of one stage about a whole text.
+ * Runs the guards of one stage on a whole text.
  *
  * @private
  * @since 0.1.0
@@ -41,7 +41,7 @@ const ask = <R>(
   { clock, context, run }: Asking
 ): Effect.Effect<Guard.GuardResult, GuardPipelineError, R> =>
   Effect.suspend(() => {
-    // Only metrics want to know what it took.
+    // Only metrics need the duration.
     const since = run.metrics === undefined ? 0 : millis(clock)
     const took = () => (run.metrics === undefined ? 0 : millis(clock) - since)
     return Effect.matchEffect(guard.check(content, context), {
@@ -56,7 +56,7 @@ const ask = <R>(
     })
   })
 
-/** Each guard sees what the one before it left. */
+/** Each guard checks the text that the previous one left. */
 const inOrder = <R>(guards: Guards<R>, content: string, asking: Asking): Asked<R> => {
   const results: Array<Guard.GuardResult> = []
   const from = (index: number, current: string): Asked<R> => {
@@ -71,14 +71,14 @@ const inOrder = <R>(guards: Guards<R>, content: string, asking: Asking): Asked<R
   return from(0, content)
 }
 
-/** Ends the other guards; never seen outside. */
+/** Interrupts the other guards; internal to this module. */
 class Blocked {
   readonly _tag = "Blocked"
 }
 
 type Redaction = Extract<Guard.GuardResult, { readonly action: "redact" }>
 
-/** What a guard put where, if its spans say all that it changed. */
+/** Returns the edits of a guard if its spans cover all its changes. */
 const editsOf = (result: Redaction, content: string): ReadonlyArray<Findings.Edit> | undefined => {
   const edits: Array<Findings.Edit> = []
   for (const { end, replacement, start } of result.spans ?? []) {
@@ -114,8 +114,7 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
     else for (const edit of own) edits.push(edit)
   })
   if (opaque === undefined) return { ...total, finalContent: Findings.applied(content, Findings.merged(edits)) }
-  // Where a guard does not say what it changed, nothing else can be put into its text but by asking the others about
-  // it.
+  // Where a guard does not say what it changed, the others must check its text again to add their redactions.
   const [first, ...more] = redacting.sort((a, b) => Number(b.result === opaque) - Number(a.result === opaque))
   let current = first?.result.redactedContent ?? content
   for (const { guard } of more) {
@@ -131,7 +130,7 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
   return { ...total, finalContent: current }
 })
 
-/** Tells that the guards are through, where somebody wants to know. */
+/** Calls the completion hook if one is registered. */
 const completed = <R>(run: Run.Service, stage: Guard.GuardStage, asked: Asked<R>): Asked<R> =>
   run.hooks.has(GuardEvents.GuardPipelineCompleted)
     ? Effect.tapBoth(asked, {
@@ -140,7 +139,7 @@ const completed = <R>(run: Run.Service, stage: Guard.GuardStage, asked: Asked<R>
       })
     : asked
 
-/** A check by these guards, at least one; services around it win over those captured. */
+/** Makes a check from at least one guard; services around a check override those captured. */
 export const make = <R>(
   guards: Guards<R>,
   stage: Guard.GuardStage,

@@ -1,5 +1,5 @@
 /**
- * How guards stop a run.
+ * Errors of guards.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 import { GuardStage } from "./Guard.js"
 
 /**
- * A guard blocked what goes in: the user's message or the parameters of a tool call.
+ * A guard blocked an input: the user's message or the parameters of a tool call.
  *
  * @since 0.1.0
  * @category errors
@@ -22,7 +22,7 @@ export class InputGuardError extends ErrorCode.TaggedError<InputGuardError>(
 }) {}
 
 /**
- * A guard blocked what comes out: the agent's answer or what a tool gave back.
+ * A guard blocked an output: the agent's answer or a tool result.
  *
  * @since 0.1.0
  * @category errors
@@ -45,12 +45,12 @@ export class GuardConfigurationError extends ErrorCode.TaggedError<GuardConfigur
   "effect-lexigram/guard/GuardError/GuardConfigurationError"
 )("GuardConfigurationError", {
   ...ErrorCode.fields("LEX_ERR_GUARD_005"),
-  /** Absent when the configuration as a whole is wrong. */
+  /** Absent if the configuration as a whole is invalid. */
   guard: Schema.optional(Schema.String)
 }) {}
 
 /**
- * A guard could not judge: the text is held back.
+ * A guard could not judge a text, which is withheld.
  *
  * @since 0.1.0
  * @category errors
@@ -64,7 +64,7 @@ export class GuardPipelineError extends ErrorCode.TaggedError<GuardPipelineError
 }) {}
 
 /**
- * A guard blocked what a tool gave back; the model does not see it.
+ * A guard blocked a tool result; the model does not see it.
  *
  * @since 0.1.0
  * @category errors
@@ -74,7 +74,7 @@ export class ToolObservationBlockedError extends ErrorCode.TaggedError<ToolObser
 )("ToolObservationBlockedError", { ...ErrorCode.fields("LEX_ERR_GUARD_100"), toolName: Schema.String }) {}
 
 /**
- * What a tool gave back could not be judged; the model does not see it.
+ * A tool result could not be judged; the model does not see it.
  *
  * @since 0.1.0
  * @category errors
@@ -84,7 +84,7 @@ export class ToolObservationGuardError extends ErrorCode.TaggedError<ToolObserva
 )("ToolObservationGuardError", { ...ErrorCode.fields("LEX_ERR_GUARD_101"), toolName: Schema.String }) {}
 
 /**
- * Any failure of guarding (family code `LEX_ERR_GUARD_001`).
+ * Any guard failure (family code `LEX_ERR_GUARD_001`).
  *
  * @since 0.1.0
  * @category schemas

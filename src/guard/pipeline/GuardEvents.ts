@@ -1,5 +1,5 @@
 /**
- * Where guards can be watched: places for hooks, and what is told on the event bus. Nothing here holds checked text.
+ * Hook points and bus events of guards. They contain no checked text.
  *
  * @since 0.1.0
  */
@@ -10,8 +10,7 @@ import * as Hooks from "../../observability/Hooks.js"
 import { GuardAction, GuardStage } from "./Guard.js"
 
 /**
- * One guard judged a text. `stage` tells a message from the parameters of a tool call, and an answer from what a tool
- * gave back.
+ * One guard judged a text. `stage` distinguishes a message from tool parameters, and an answer from a tool result.
  *
  * @since 0.1.0
  * @category models
@@ -25,7 +24,7 @@ export interface GuardChecked {
 }
 
 /**
- * A guard judged what goes in.
+ * A guard judged an input.
  *
  * @since 0.1.0
  * @category hooks
@@ -33,7 +32,7 @@ export interface GuardChecked {
 export const GuardInputChecked: Hooks.Action<GuardChecked> = Hooks.action("GuardInputChecked")
 
 /**
- * A guard judged what comes out.
+ * A guard judged an output.
  *
  * @since 0.1.0
  * @category hooks
@@ -41,7 +40,7 @@ export const GuardInputChecked: Hooks.Action<GuardChecked> = Hooks.action("Guard
 export const GuardOutputChecked: Hooks.Action<GuardChecked> = Hooks.action("GuardOutputChecked")
 
 /**
- * The guards of a pipeline came to an end with a text. `blocked`: it does not go on, because a guard said so or, with
+ * The guards of a pipeline finished a text. `blocked`: the text does not pass, because a guard blocked it or, with
  * `failedGuard`, because one could not judge.
  *
  * @since 0.1.0
@@ -62,14 +61,14 @@ export const GuardPipelineCompleted: Hooks.Action<GuardPipelineDone> = Hooks.act
 
 const fields = {
   guardName: Schema.String,
-  /** Always true: a guard that lets a text pass is not told of. */
+  /** Always true: a guard that passes a text publishes no event. */
   triggered: Schema.Boolean,
   action: GuardAction,
   stage: GuardStage
 }
 
 /**
- * A guard found something in what goes in. About a run: its id is the aggregate's.
+ * A guard found something in an input. The run is the aggregate.
  *
  * @since 0.1.0
  * @category events
@@ -80,7 +79,7 @@ export const InputGuardTriggeredEvent = DomainEvent.define("InputGuardTriggeredE
 })
 
 /**
- * A guard found something in what comes out. About a run: its id is the aggregate's.
+ * A guard found something in an output. The run is the aggregate.
  *
  * @since 0.1.0
  * @category events

@@ -9,32 +9,32 @@ import * as Observed from "../../observability/Observed.js"
 import type { GuardAction, GuardStage } from "./Guard.js"
 
 /**
- * Texts that a guard judged.
+ * Counts texts judged by a guard.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_GUARD_CHECKS_TOTAL = "ai.guard.checks.total"
 /**
- * Times a guard did more than pass; of an answer judged while it was written, each piece in which something was found.
+ * Counts the times a guard did more than pass; for an answer judged while it is written, the pieces with findings.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_GUARD_VIOLATIONS_TOTAL = "ai.guard.violations.total"
 /**
- * What a check of a whole text took.
+ * Duration of a check of a whole text.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_GUARD_CHECK_DURATION_MS = "ai.guard.check.duration_ms"
 
-// From a hundredth of a millisecond for patterns to half a minute for models.
+// From 0.01 ms for patterns to half a minute for models.
 const milliseconds = MetricBoundaries.exponential({ start: 0.01, factor: 2, count: 22 })
 
 /**
- * What came of a check: the action, or `error` where the guard could not judge.
+ * Outcome of a check: the action, or `error` if the guard could not judge.
  *
  * @since 0.1.0
  * @category models
@@ -70,8 +70,8 @@ const make = (guard: string, stage: GuardStage): GuardMetrics => {
 const guards = new Map<string, Map<GuardStage, GuardMetrics>>()
 
 /**
- * The metrics of a guard, made once a name and stage. Names come from programs, never from models: the label sets stay
- * bounded.
+ * Returns the metrics of a guard, created once per name and stage. Names come from programs, never from models, so the
+ * label sets stay bounded.
  *
  * @since 0.1.0
  * @category constructors

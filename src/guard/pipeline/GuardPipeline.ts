@@ -1,5 +1,6 @@
 /**
- * All guards of an application or an agent as one: what the executor and the tool runner ask.
+ * The guard pipeline port: all guards of an application or an agent as one service, used by the executor and the tool
+ * runner.
  *
  * @since 0.1.0
  */
@@ -11,73 +12,73 @@ import * as Guard from "./Guard.js"
 import type { GuardPipelineError } from "./GuardError.js"
 
 /**
- * What may be shown of a text so far.
+ * Text released by a window.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Released {
-  /** Text that was judged and was not shown before; may be empty. */
+  /** Judged text that was not released before; may be empty. */
   readonly text: string
-  /** What was found in it, warnings included. */
+  /** Findings in it, including warnings. */
   readonly results: ReadonlyArray<Guard.GuardResult>
-  /** The text must not go on: nothing at or after the finding comes out, now or later. */
+  /** The text is blocked: nothing at or after the finding is released, now or later. */
   readonly blockingResult?: Guard.GuardResult | undefined
 }
 
 /**
- * Judges one text as it is written. Stateful: a window belongs to one text.
+ * Judges one text while it is written. Stateful: a window belongs to one text.
  *
  * @since 0.1.0
  * @category models
  */
 export interface OutputWindow {
   readonly push: (text: string) => Released
-  /** The text is whole: what was held back comes out. Nothing is taken or given after this. */
+  /** Ends the text and releases what was withheld. The window accepts and releases nothing afterwards. */
   readonly end: () => Released
   /**
-   * Calls the hooks of the check, once; to be run when the text has ended or was blocked. Before that, and a second
-   * time, it does nothing.
+   * Calls the hooks of the check once, after the text has ended or was blocked. Before that, and a second time, it does
+   * nothing.
    */
   readonly report: Effect.Effect<void>
 }
 
 /**
- * Every method gives what the guards of its stage found. A block is a value, never a failure; a failure means that the
- * text could not be judged and must be held back. Without guards everything passes unchanged. A check changes nothing
- * and may be repeated.
+ * Each check returns the results of the guards of its stage. A block is a value, never a failure; a failure means that
+ * the text could not be judged and must be withheld. Without guards everything passes unchanged. A check has no effects
+ * on state and may be repeated.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** The stages at which some guard looks: at the others nothing need be asked. */
+  /** Stages with at least one guard; checks at other stages can be skipped. */
   readonly stages: ReadonlySet<Guard.GuardStage>
-  /** What a run does when what a tool gave back is blocked, see `Options`; default `withhold`. */
+  /** What a run does when a tool result is blocked, see `Options`; default `withhold`. */
   readonly blockedObservations?: BlockedObservations | undefined
-  /** The user's message, before anything else reads it. */
+  /** Checks the user's message before anything else reads it. */
   readonly checkInput: (
     content: string,
     context: Guard.CheckContext
   ) => Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError>
-  /** The agent's answer, whole, before anybody reads it. */
+  /** Checks the agent's whole answer before anyone reads it. */
   readonly checkOutput: (
     content: string,
     context: Guard.CheckContext
   ) => Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError>
   /**
-   * The same while the answer is still being written. Absent when some guard of answers needs the whole text: then
-   * nothing may be shown before it was judged. What comes out of a window, put together, is what `checkOutput` makes of
-   * the whole text. Each guard holds back at most three times the reach of its window, beside a finding that has not
-   * ended. `run` is told what the guards do; without one, nobody is.
+   * Opens a window that checks an answer while it is written. Absent if some output guard needs the whole text: then
+   * nothing may be shown before it was judged. The released pieces together equal what `checkOutput` makes of the whole
+   * text. Each guard withholds at most three times the reach of its window, plus a finding that has not ended. The
+   * guards report to `run`, if given.
    */
   readonly openOutput?: ((context: Guard.CheckContext, run?: Run.Service | undefined) => OutputWindow) | undefined
-  /** The parameters of a tool call as JSON text, before the tool runs. */
+  /** Checks the parameters of a tool call as JSON text before the tool runs. */
   readonly checkToolInput: (
     content: string,
     context: Guard.ToolCheckContext
   ) => Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError>
-  /** What a tool gave back, before the model reads it. */
+  /** Checks a tool result before the model reads it. */
   readonly checkToolOutput: (
     content: string,
     context: Guard.ToolCheckContext
@@ -91,8 +92,8 @@ export interface Service {
 export class GuardPipeline extends Context.Tag("effect-lexigram/guard/GuardPipeline")<GuardPipeline, Service>() {}
 
 /**
- * `withhold`: the model is told that the tool ran, that its result is withheld and that the call must not be repeated,
- * and the run goes on. `fail`: the run fails with `ToolObservationBlockedError`.
+ * `withhold`: the model reads that the tool ran, that its result is withheld and that the call must not be repeated,
+ * and the run continues. `fail`: the run fails with `ToolObservationBlockedError`.
  *
  * @since 0.1.0
  * @category models
@@ -104,7 +105,7 @@ const passes = (content: string): Effect.Effect<Guard.AggregateGuardResult> =>
 
 const nothing: Released = { text: "", results: [] }
 
-/** Releases every text as it comes. */
+/** Releases every text unchanged. */
 const openWindow: OutputWindow = {
   push: (text) => (text.length === 0 ? nothing : { text, results: [] }),
   end: () => nothing,

@@ -1,5 +1,5 @@
 /**
- * Telling metrics, hooks and the event bus what guards did.
+ * Reports guard activity to metrics, hooks and the event bus.
  *
  * @private
  * @since 0.1.0
@@ -35,7 +35,7 @@ const hook = (
     : undefined
 }
 
-/** One guard judged a whole text; what the caller should wait for, if anything. */
+/** Reports that one guard judged a whole text; returns an effect to wait for, if any. */
 export const checked = (
   run: Run.Service,
   guardName: string,
@@ -53,7 +53,7 @@ export const checked = (
   return hook(run, guardName, stage, action)
 }
 
-/** One guard could not judge. */
+/** Reports that one guard could not judge. */
 export const failed = (run: Run.Service, guardName: string, stage: GuardStage, durationMs: number): void => {
   if (run.metrics === undefined) return
   const metrics = GuardMetrics.forGuard(guardName, stage)
@@ -61,7 +61,7 @@ export const failed = (run: Run.Service, guardName: string, stage: GuardStage, d
   metrics.took("error", durationMs)
 }
 
-/** A pipeline came to an end with a text. */
+/** Reports that a pipeline finished a text. */
 export const completed = (
   run: Run.Service,
   stage: GuardStage,
@@ -78,8 +78,8 @@ export const completed = (
     : Effect.void
 
 /**
- * A window that tells what its guards did: each finding batch counts as a violation, the bus hears of each guard and
- * action once, and the checks are counted when the text has come to its end.
+ * Wraps a window to report its guards: each batch of findings counts as a violation, the bus receives one event per
+ * guard and action, and checks are counted when the text has ended.
  */
 export const watched = (window: OutputWindow, guards: ReadonlyArray<string>, run: Run.Service): OutputWindow => {
   const stage = "output"

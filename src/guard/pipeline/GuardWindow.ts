@@ -1,5 +1,5 @@
 /**
- * Judging a text while it is being written.
+ * Judges a text while it is being written.
  *
  * @private
  * @since 0.1.0
@@ -10,7 +10,7 @@ import type * as Guard from "./Guard.js"
 import type { OutputWindow, Released } from "./GuardPipeline.js"
 import * as WindowGuard from "./WindowGuard.js"
 
-/** A guard that can judge a text of which only a part is there. */
+/** A guard that can judge a partial text. */
 export interface Windowed {
   readonly name: string
   readonly window: Guard.Window
@@ -18,7 +18,7 @@ export interface Windowed {
 
 const nothing: Released = { text: "", results: [] }
 
-/** Longest run of marks that is kept together at a border. */
+/** Longest run of marks kept together at a border. */
 const MAX_CLUSTER = 32
 
 let segmenter: Intl.Segmenter | undefined
@@ -26,14 +26,14 @@ let segmenter: Intl.Segmenter | undefined
 const isHighSurrogate = (code: number): boolean => (code & 0xfc00) === 0xd800
 
 /**
- * Where to cut a text between `least` and `at`, so that neither a character of two units nor what reads as one is torn
- * needlessly.
+ * Returns where to cut a text between `least` and `at`: a surrogate pair is never split, a visible character only if
+ * necessary.
  */
 const boundary = (text: string, least: number, at: number): number => {
   const before = text.charCodeAt(at - 1)
   if (at === text.length) return isHighSurrogate(before) ? at - 1 : at
   const after = text.charCodeAt(at)
-  // No combining mark or joiner below U+0300; what is left is CR LF.
+  // Below U+0300 there is no combining mark or joiner, only CR LF.
   if (before < 0x300 && after < 0x300) return before === 13 && after === 10 ? at - 1 : at
   segmenter ??= new Intl.Segmenter("und", { granularity: "grapheme" })
   const from = Math.max(0, at - MAX_CLUSTER)
@@ -46,13 +46,13 @@ const isWithin = (finding: { readonly start: number; readonly end: number }, pla
   finding.start < place && place < finding.end
 
 class Core implements OutputWindow {
-  /** What is not released yet, and before it as much as places in it may depend on. */
+  /** Unreleased text, preceded by the text that findings in it may depend on. */
   private text = ""
-  /** Where `text` begins in all that was written; the other places are counted in `text`. */
+  /** Offset of `text` in everything written; the other offsets are relative to `text`. */
   private base = 0
   private done = 0
   private scanned = 0
-  /** What was begun and replaced before `done` and goes on behind it: findings longer than they promised. */
+  /** Guards with a finding that was replaced before `done` and continues after it, longer than promised. */
   private openFor: ReadonlySet<Windowed> = new Set()
   private isOpen = false
   private blocked: Guard.GuardResult | undefined
@@ -70,7 +70,7 @@ class Core implements OutputWindow {
     if (this.ended || text.length === 0) return nothing
     this.text += text
     const { length } = this.text
-    // Looking again pays when about as much has come as is looked at twice.
+    // A new scan pays off when about as much text has arrived as is scanned again.
     const step = Math.max(this.reach, (this.scanned - this.done) / 2)
     return length - this.reach > this.done && length - this.scanned >= step ? this.scan(length - this.reach) : nothing
   }
@@ -110,7 +110,7 @@ class Core implements OutputWindow {
     return released.length === 0 && results.length === 0 ? nothing : { text: released, results }
   }
 
-  /** A finding that reaches over the border waits, unless it is longer than its window said. */
+  /** A finding across the border waits, unless it exceeds the length its window declared. */
   private cutAt(found: ReadonlyArray<ReadonlyArray<Guard.Finding>>, limit: number): number {
     const { done } = this
     let cut = limit
@@ -153,7 +153,10 @@ class Core implements OutputWindow {
     return { text: "", results: [result], blockingResult: result }
   }
 
-  /** Findings between `done` and `cut`, counted from `done`; what goes on from before has its replacement already. */
+  /**
+   * Returns findings between `done` and `cut`, relative to `done`; a finding continued from before already has its
+   * replacement.
+   */
   private clipped(guard: Windowed, findings: ReadonlyArray<Guard.Finding>, cut: number): ReadonlyArray<Guard.Finding> {
     const { done } = this
     const out: Array<Guard.Finding> = []
@@ -205,10 +208,10 @@ class Core implements OutputWindow {
   }
 }
 
-/** One window over guards that all see the same text. */
+/** Makes one window over guards that all see the same text. */
 export const beside = (guards: ReadonlyArray<Windowed>): OutputWindow => new Core(guards)
 
-/** Windows one behind the other: what one lets through, the next one judges. */
+/** Chains windows: each judges what the previous one released. */
 export const chain = (windows: ReadonlyArray<OutputWindow>): OutputWindow => {
   const [only] = windows
   if (only !== undefined && windows.length === 1) return only

@@ -1,6 +1,5 @@
 /**
- * The check of a text step by step: a long one is read in slices, so that the event loop turns in between and the check
- * can be interrupted.
+ * Checks long texts in slices, so that the event loop turns between them and the check can be interrupted.
  *
  * @private
  * @since 0.1.0
@@ -12,7 +11,7 @@ import type * as Guard from "./Guard.js"
 
 export { finish, perStep, type Steps } from "../../internal/fiber/Stepwise.js"
 
-/** The work on a text: at once where it is short, else the event loop turns between the steps. */
+/** Runs the work on a text: at once if it is short, otherwise the event loop turns between the steps. */
 export const run = <A>(text: string, work: (text: string) => Stepwise.Steps<A>): Effect.Effect<A> =>
   Effect.suspend(() =>
     text.length <= Stepwise.perStep ? Effect.succeed(Stepwise.finish(work(text))) : Stepwise.turning(work(text))
@@ -20,12 +19,12 @@ export const run = <A>(text: string, work: (text: string) => Stepwise.Steps<A>):
 
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
-/** A place that does not part the two halves of a character. */
+/** Moves an index that would split a surrogate pair. */
 const whole = (text: string, at: number): number => (isLowSurrogate(text.charCodeAt(at)) ? at - 1 : at)
 
 /**
- * What a window finds in a text, slice by slice. Each slice is read with `reach` characters on both sides of it, and
- * ends before a finding that goes on behind it: so what is found is what the window finds in the whole text.
+ * Finds what a window finds in a text, slice by slice. Each slice is read with `reach` characters on both sides and
+ * ends before a finding that continues after it, so the result equals that of the whole text.
  */
 export function* find(window: Guard.Window, text: string): Stepwise.Steps<ReadonlyArray<Guard.Finding>> {
   const { reach } = window

@@ -1,5 +1,5 @@
 /**
- * Guards that find things at places of a text, and the result that findings come to.
+ * Makes guards from windows, and a guard result from findings.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import * as Guard from "./Guard.js"
 import * as Steps from "./Steps.js"
 
 /**
- * What stands in the place of a finding that is redacted.
+ * Returns the replacement of a redacted finding.
  *
  * @since 0.1.0
  * @category getters
@@ -17,8 +17,8 @@ import * as Steps from "./Steps.js"
 export const replacementOf = (finding: Guard.Finding): string => finding.replacement ?? `[REDACTED:${finding.label}]`
 
 /**
- * A text with every finding that is redacted replaced; the others stay as they are. The findings are those of the whole
- * text, by start, not overlapping.
+ * Replaces every redacted finding of a text; the others stay. The findings are those of the whole text, ordered by
+ * start, without overlaps.
  *
  * @since 0.1.0
  * @category conversions
@@ -35,10 +35,10 @@ export const redactFindings = (content: string, findings: ReadonlyArray<Guard.Fi
 }
 
 /**
- * What findings in a text come to: a block if one of them blocks, else a redaction if one redacts, else a warning, else
- * a pass. The spans are those of all findings, the redacted ones with their replacement; the details count each label
- * in `counts` and hold the highest `confidence`. The reason is that of the findings that decided, or names their
- * labels. `offset` is where the text begins in the one that the spans refer to.
+ * Combines findings into a result: a block if one blocks, else a redaction if one redacts, else a warning, else a pass.
+ * The spans are those of all findings, redacted ones with their replacement; `counts` in the details counts each label
+ * and `confidence` is the highest. The reason comes from the deciding findings, or names their labels. `offset` is the
+ * start of the text in the one that the spans refer to.
  *
  * @since 0.1.0
  * @category constructors
@@ -83,11 +83,8 @@ export const fromFindings = (
 }
 
 /**
- * A guard that finds things at places of a text, and so can also judge a text that is still being written. A long text
- * is judged in slices, between which the event loop turns and the check can be interrupted.
- *
- * @since 0.1.0
- * @category constructors
+ * Makes a guard from a window, which can also judge a text that is still being written. A long text is judged in
+ * slices, between which the event loop turns and the check can be interrupted.
  *
  * @example
  * ```ts
@@ -108,6 +105,9 @@ export const fromFindings = (
  *   }
  * })
  * ```
+ *
+ * @since 0.1.0
+ * @category constructors
  */
 export const make = (options: {
   readonly name: string
