@@ -127,14 +127,14 @@ export * as ErrorCode from "./domain/ErrorCode.js"
 export * as EventBus from "./observability/EventBus.js"
 
 /**
- * How governance refuses or fails.
+ * Errors of governance.
  *
  * @since 0.1.0
  */
 export * as GovernanceError from "./governance/store/GovernanceError.js"
 
 /**
- * How guards stop a run.
+ * Errors of guards.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Layers of governance: limits, checks and the budget over replaceable collaborators.
+ * Layers of governance: limits, checks and budgets over replaceable collaborators.
  *
  * @since 0.1.0
  */
@@ -21,7 +21,7 @@ import * as MemoryCostLedger from "./store/MemoryCostLedger.js"
 import * as RateLimitStore from "./store/RateLimitStore.js"
 
 /**
- * A layer of each collaborator that can be replaced.
+ * Layers of the replaceable collaborators.
  *
  * @since 0.1.0
  * @category models
@@ -31,18 +31,18 @@ export interface Replaceable {
   readonly ledger?: Layer.Layer<CostLedger.CostLedger, any, any> | undefined
   /** Default in memory. */
   readonly rates?: Layer.Layer<RateLimitStore.RateLimitStore, any, any> | undefined
-  /** Default: nothing is written down. */
+  /** Default: records nothing. */
   readonly audit?: Layer.Layer<AuditLog.AuditLog, any, any> | undefined
   /** Default none. */
   readonly policies?: Layer.Layer<PolicyEngine.PolicyEngine, any, any> | undefined
-  /** Default: those of the configuration, `resourceUnits`, counted in `rates`. */
+  /** Default: the configured `resourceUnits`, counted in `rates`. */
   readonly quotas?: Layer.Layer<ResourceQuotas.ResourceQuotas, any, any> | undefined
 }
 
 type Given<L, Key extends keyof Replaceable> = Extract<L[Key & keyof L], Layer.Layer<any, any, any>>
 
 /**
- * What the given layers fail with.
+ * Failures of the given layers.
  *
  * @since 0.1.0
  * @category models
@@ -52,7 +52,7 @@ export type ErrorOf<L extends Replaceable> = [Given<L, keyof Replaceable>] exten
   : Layer.Layer.Error<Given<L, keyof Replaceable>>
 
 /**
- * What the given layers require.
+ * Requirements of the given layers.
  *
  * @since 0.1.0
  * @category models
@@ -62,7 +62,7 @@ export type ContextOf<L extends Replaceable> = [Given<L, keyof Replaceable>] ext
   : Layer.Layer.Context<Given<L, keyof Replaceable>>
 
 /**
- * What a configuration requires that limits money, in budgets or in quotas of `cost`: prices.
+ * Prices, which a configuration with money limits requires, in budgets or `cost` quotas.
  *
  * @since 0.1.0
  * @category models
@@ -73,7 +73,7 @@ export type PricesFor<C> =
 
 type KindsOf<C> = Extract<C["resourceUnits" & keyof C], ReadonlyArray<{ readonly kind: unknown }>>[number]["kind"]
 
-/** A name that is misspelt would be passed over in silence. */
+/** Rejects misspelled names, which would otherwise be ignored. */
 type NothingElse<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Replaceable | Known>]: never
 }
@@ -95,11 +95,9 @@ const compose = (
   )
 
 /**
- * Limits in this process: what is spent, taken and used of quotas is kept in memory, nothing is written down, and there
- * are no policies. Limits of money require prices, which those given to an executor beside it are.
+ * Governance within this process: spending, rates and quotas are kept in memory, nothing is recorded, and there are no
+ * policies. Money limits require prices, usually those given to the executor.
  *
- * @since 0.1.0
- * @category layers
  * @example
  * ```ts
  * import { Agents, ModelPrices } from "effect-lexigram"
@@ -110,6 +108,9 @@ const compose = (
  *   prices: ModelPrices.layer
  * })
  * ```
+ *
+ * @since 0.1.0
+ * @category layers
  */
 export const layer = <const C extends GovernanceConfig.Options = {}>(
   config?: ExactOptions<C, GovernanceConfig.Options> | undefined
@@ -120,7 +121,7 @@ export const layer = <const C extends GovernanceConfig.Options = {}>(
 > => compose(GovernanceConfig.make(config), {})
 
 /**
- * The same with some collaborators in place of those; their failures and requirements show in the type.
+ * Like `layer`, with some collaborators replaced; their failures and requirements appear in the type.
  *
  * @since 0.1.0
  * @category layers
@@ -137,8 +138,8 @@ export const layerWith = <
 > => compose(GovernanceConfig.make(options.config), options)
 
 /**
- * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`. Where that limits
- * money and no prices are provided to this layer, it fails with `GovernanceConfigurationError`.
+ * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`. Fails with
+ * `GovernanceConfigurationError` if that limits money and this layer has no prices.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Counts the use of resource quotas in a `RateLimitStore`.
+ * Counts resource quotas in a `RateLimitStore`.
  *
  * @since 0.1.0
  */
@@ -53,7 +53,7 @@ interface Tenant {
   readonly actorId?: string | undefined
 }
 
-/** The units by name, and the store that counts them. */
+/** Units by name, and the store that counts them. */
 interface Quotas {
   readonly store: RateLimitStore.Service
   readonly units: ReadonlyMap<string, Unit>
@@ -75,7 +75,7 @@ const wantsOf = ({ units }: Quotas, amounts: ResourceQuotas.Amounts): ReadonlyAr
     return amount === undefined ? [] : [{ unit, amount: stored(unit.kind, amount) }]
   })
 
-/** A failure is logged: use that is not given back counts against the tenant, never for it. */
+/** Failures are logged: use that is not given back counts against the tenant, never in its favor. */
 const giveBack = (quotas: Quotas, entries: ReadonlyArray<Entry>): Effect.Effect<void> =>
   Effect.forEach(
     entries,
@@ -109,7 +109,7 @@ const exhausted = (
   ...(retryAfterMs === undefined ? {} : { retryAfterMs })
 })
 
-/** Takes from each unit in turn. When a unit is exhausted or the store fails, gives back what it took of the others. */
+/** Takes from each unit in turn. If a unit is exhausted or the store fails, gives back the other amounts. */
 const consume = (
   quotas: Quotas,
   wants: ReadonlyArray<Want>,
@@ -197,8 +197,7 @@ const makeService = (store: RateLimitStore.Service, units: ReadonlyMap<string, U
 }
 
 /**
- * Quotas over a `RateLimitStore`, which keeps what was used. Fails with everything that is wrong with the units and
- * quotas.
+ * Makes quotas over a `RateLimitStore`, which counts the use. Fails with all issues of the units and quotas.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,8 +1,8 @@
 /**
- * Who may ask which model for what, and what it may cost.
+ * The governance port: who may use which model for what, and at what cost.
  *
- * Around a model call: `reserve` what it may cost at most, call, then `settle` with what it used, or `refund` when it
- * was not made. So spent plus reserved never passes a limit, however many calls run at once.
+ * Around a model call: `reserve` its maximum amount, call, then `settle` with the actual amount, or `refund` if it was
+ * not made. So spent plus reserved never exceeds a limit, however many calls run at once.
  *
  * @since 0.1.0
  */
@@ -18,7 +18,7 @@ import { GovernanceError, type GovernancePersistenceError } from "./store/Govern
 const NAME = "effect-lexigram/governance/Governance"
 
 /**
- * The request may go on. `remainingBudget` is what is left afterwards in US dollars, absent when nothing limits it.
+ * The request may proceed. `remainingBudget` is the rest in US dollars, absent without a limit.
  *
  * @since 0.1.0
  * @category schemas
@@ -34,7 +34,7 @@ export const Allowed = Schema.Struct({
 export interface Allowed extends Schema.Schema.Type<typeof Allowed> {}
 
 /**
- * The request is refused. `reason` is for people, `error` what the run fails with.
+ * The request is refused. `reason` is for people; the run fails with `error`.
  *
  * @since 0.1.0
  * @category schemas
@@ -63,13 +63,13 @@ export const GovernanceDecision = Schema.Union(Allowed, Denied)
 export type GovernanceDecision = Allowed | Denied
 
 /**
- * Money and tokens set aside for one model call.
+ * Money and tokens reserved for one model call.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Reservation = Schema.Struct({
-  /** Unique per reservation where anything is tracked. */
+  /** Unique per reservation if anything is tracked. */
   id: Schema.String,
   runId: RunId,
   rootRunId: Schema.optional(RunId),
@@ -80,13 +80,13 @@ export const Reservation = Schema.Struct({
   model: Schema.optional(Schema.String),
   inputTokens: Schema.Number,
   maxOutputTokens: Schema.Number,
-  /** What is set aside in US dollars; absent when the price is not known. */
+  /** Reserved US dollars; absent if the price is unknown. */
   cost: Schema.optional(Schema.Number),
-  /** When it was made, in milliseconds since the epoch. */
+  /** Time of creation, in milliseconds since the epoch. */
   at: Schema.optional(Schema.Number),
-  /** When its tokens began to count against the minute; absent when no rate limits them. */
+  /** Time from which its tokens count against the minute; absent without a rate limit. */
   takenAt: Schema.optional(Schema.Number),
-  /** What it used of resource quotas. */
+  /** Used resource quotas. */
   receipt: Schema.optional(ResourceQuotas.Receipt)
 }).annotations({ identifier: `${NAME}/Reservation` })
 /**
@@ -96,7 +96,7 @@ export const Reservation = Schema.Struct({
 export interface Reservation extends Schema.Schema.Type<typeof Reservation> {}
 
 /**
- * A budget as it stands, in US dollars. Without `limit` and `remaining` nothing is limited.
+ * State of a budget, in US dollars. Without `limit` and `remaining` nothing is limited.
  *
  * @since 0.1.0
  * @category schemas
@@ -115,7 +115,7 @@ export const Budget = Schema.Struct({
 export interface Budget extends Schema.Schema.Type<typeof Budget> {}
 
 /**
- * What a run is about to do.
+ * A run to be started.
  *
  * @since 0.1.0
  * @category models
@@ -125,19 +125,19 @@ export interface CheckRequest {
   /** The outermost run under this governance, whose budget this one shares; default `runId`. */
   readonly rootRunId?: RunId | undefined
   readonly agent: string
-  /** The provider as the client names itself: `openai`, `anthropic`, … */
+  /** The client's provider name: `openai`, `anthropic`, … */
   readonly provider: string
-  /** Absent when the provider's default model will answer. */
+  /** Absent for the provider's default model. */
   readonly model?: string | undefined
   readonly userId?: UserId | undefined
-  /** Whose resource quotas count; default the user. */
+  /** Tenant of the resource quotas; default the user. */
   readonly tenantId?: string | undefined
-  /** How the data of the request is classified: `confidential`, `pii`, … */
+  /** Data classifications of the request: `confidential`, `pii`, … */
   readonly classifications?: ReadonlyArray<string> | undefined
 }
 
 /**
- * A guard found something, and the run would go on.
+ * A guard's finding after which the run would continue.
  *
  * @since 0.1.0
  * @category models
@@ -146,7 +146,7 @@ export interface CheckGuardrail {
   readonly runId: RunId
   readonly agent: string
   readonly userId?: UserId | undefined
-  /** Default the user. */
+  /** Default: the user. */
   readonly tenantId?: string | undefined
   readonly guard: string
   readonly stage: string
@@ -154,7 +154,7 @@ export interface CheckGuardrail {
 }
 
 /**
- * A model asked for a tool, and the tool is about to be called.
+ * A tool call to be made for a model.
  *
  * @since 0.1.0
  * @category models
@@ -163,7 +163,7 @@ export interface CheckToolCall {
   readonly runId: RunId
   readonly agent: string
   readonly userId?: UserId | undefined
-  /** Whose resource quotas count; default the user. */
+  /** Tenant of the resource quotas; default the user. */
   readonly tenantId?: string | undefined
   readonly toolName: string
 }
@@ -179,7 +179,7 @@ export interface CheckBudget {
 }
 
 /**
- * A model call as it is known before it is made.
+ * A model call to be made.
  *
  * @since 0.1.0
  * @category models
@@ -193,21 +193,21 @@ export interface ReserveRequest {
   readonly tenantId?: string | undefined
   readonly provider?: string | undefined
   readonly model?: string | undefined
-  /** Counted, not guessed, where the tokenizer of the model is known. */
+  /** Counted exactly if the model's tokenizer is known. */
   readonly inputTokens: number
   readonly maxOutputTokens: number
 }
 
 /**
- * What is known of a call that was made. What is left out is as it was reserved.
+ * Facts of a completed call. Omitted fields are as reserved.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Settlement {
-  /** US dollars. Without it the cost is computed from the usage where the price is known. */
+  /** US dollars. Default: computed from the usage if the price is known. */
   readonly cost?: number | undefined
-  /** Who answered, where it is not the one that was asked: after a fallback, say. */
+  /** Provider that answered, if not the reserved one, for example after a fallback. */
   readonly provider?: string | undefined
   readonly model?: string | undefined
 }
@@ -225,7 +225,7 @@ export interface TrackCost {
 }
 
 /**
- * What the executor tells about a run.
+ * Activity of a run, reported by the executor.
  *
  * @since 0.1.0
  * @category models
@@ -250,60 +250,59 @@ export interface AuditEntry {
  * @category models
  */
 export interface Service {
-  /** `false`: allows everything and books nothing, so that nobody need ask. Absent means that it is in force. */
+  /** `false`: allows everything and books nothing, so it need not be called. Absent means that it is in force. */
   readonly enabled?: boolean | undefined
   /**
-   * Decides about a run before its first model call: model access first, then rates, then budget; the first denial
-   * wins. A denial is a value, never a failure. It counts as one request against the rate, so a second check of the
-   * same run counts again.
+   * Checks a run before its first model call: model access, then rates, then budget; the first denial wins. A denial is
+   * a value, never a failure. It counts as one request against the rate, so a second check of the same run counts
+   * again.
    */
   readonly checkRequest: (request: CheckRequest) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
-   * True if the budget covers this cost beside what is spent and reserved. Reserves nothing: the answer may be old at
-   * once.
+   * True if the budget covers this cost on top of spent and reserved amounts. Reserves nothing: the answer may be
+   * outdated immediately.
    */
   readonly checkBudget: (options: CheckBudget) => Effect.Effect<boolean, GovernancePersistenceError>
-  /** Whether a run may go on after what a guard found. */
+  /** Decides whether a run may continue after a guard's finding. */
   readonly checkGuardrail: (request: CheckGuardrail) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
-   * Whether a tool may be called: it uses one of each unit of the kind `tool_calls`. A denial is a value and uses
-   * nothing. Each check counts, also that of a call which is put to sleep and asked for again when its run goes on.
+   * Checks a tool call, which uses one of each unit of the kind `tool_calls`. A denial is a value and uses nothing.
+   * Each check counts, including the second one of a call that was suspended and resumed with its run.
    */
   readonly checkToolCall: (request: CheckToolCall) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
-   * Sets aside what a call may use at most: its input and its longest output. The model of the call is checked like
-   * that of a request. Checked and reserved in one step; on failure or interruption nothing is reserved. Each
-   * reservation must be settled or refunded once, also when the call failed or was interrupted: reserve where
-   * interruption is masked, as `Effect.acquireUseRelease` does. One that was lost all the same is given back by
-   * `release`.
+   * Reserves the maximum a call may use: its input and its longest output. The model is checked as in a request. Check
+   * and reservation are one step; on failure or interruption nothing is reserved. Settle or refund each reservation
+   * once, also when the call failed or was interrupted: reserve where interruption is masked, as
+   * `Effect.acquireUseRelease` does. `release` gives lost reservations back.
    */
   readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, GovernanceError>
   /**
-   * Replaces a reservation by what the call used: tokens that are not reported count as they were reserved, and so does
-   * a cost that cannot be computed. Booked in the month of the reservation. Never refuses: what was used is booked even
-   * past the limit, and also where the run was released before its call ended. A reservation that is settled, refunded
-   * or unknown changes nothing. `estimatedTokens` of the usage are told to the audit.
+   * Replaces a reservation by the actual amount: unreported tokens, and a cost that cannot be computed, count as
+   * reserved. Booked in the month of the reservation. Never refuses: use is booked even past the limit, and even if the
+   * run was released before its call ended. A settled, refunded or unknown reservation changes nothing.
+   * `estimatedTokens` of the usage are recorded in the audit log.
    */
   readonly settle: (
     reservation: Reservation,
     usage: Usage,
     settlement?: Settlement | undefined
   ) => Effect.Effect<void, GovernancePersistenceError>
-  /** Gives a reservation back whole. One that is settled, refunded or unknown changes nothing. */
+  /** Gives a reservation back. A settled, refunded or unknown reservation changes nothing. */
   readonly refund: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
-  /** Books a cost that had no reservation, past the limit too. Each call books again. */
+  /** Books a cost without a reservation, even past the limit. Each call books again. */
   readonly trackCost: (options: TrackCost) => Effect.Effect<void, GovernancePersistenceError>
   /**
-   * Writes down what happened in a run: tool calls and runs are told by the executor, the rest Governance writes by
-   * itself. Never fails: an audit that cannot be written is logged.
+   * Records activity of a run: the executor reports tool calls and runs, governance records the rest itself. Never
+   * fails: a failed write is logged.
    */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void>
   /**
-   * The outermost run has ended: what was kept for its budget may go, reservations that are still open are given back.
-   * One whose call still runs is settled all the same when that ends.
+   * Ends the outermost run: deletes its budget state and gives open reservations back. A reservation whose call still
+   * runs is settled when the call ends.
    */
   readonly release: (rootRunId: RunId) => Effect.Effect<void>
-  /** The budget of a user, or the one without a user. Nobody spent anything: zeros. */
+  /** Budget of a user, or the shared one without a user. Zeros if nothing was spent. */
   readonly getBudget: (userId?: UserId | undefined) => Effect.Effect<Budget, GovernancePersistenceError>
 }
 
@@ -323,7 +322,7 @@ export const allow = (options?: { readonly remainingBudget?: number | undefined 
     : { allowed: true, remainingBudget: options.remainingBudget }
 
 /**
- * A denial that says what the error says.
+ * Makes a denial with the message of the error.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * What calls may use at most and did use, in the unit of the ledger; the names of accounts; and how a refusal is said.
+ * Computes maximum and actual amounts of calls in ledger units, names accounts, and builds refusals.
  *
  * @private
  * @since 0.1.0
@@ -21,21 +21,21 @@ import { BudgetExceededError } from "./store/GovernanceError.js"
 export const runAccount = (rootRunId: RunId): string => `run:${rootRunId}`
 
 /**
- * A limit in the unit of the ledger, rounded down. The part of a billionth is the error of doubles: 0.3 * 1e9 is no
- * less than 300,000,000.
+ * Converts a limit to ledger units, rounded down. The added fraction of a billionth absorbs the error of doubles: 0.3 *
+ * 1e9 counts as 300,000,000.
  */
 const nanoUsd = (usd: number | undefined): number | undefined =>
   usd === undefined ? undefined : Math.floor(usd * 1e9 + 1e-3)
 
 /**
- * Tokens as somebody else counted them: what is no number is none.
+ * Tokens counted elsewhere; non-numeric values count as 0.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const counted = (tokens: number): number => (tokens > 0 ? tokens : 0)
 
-/** A cost that somebody else computed: what is no number is not known. */
+/** A cost computed elsewhere; non-numeric values are unknown. */
 const known = (cost: number | undefined): number | undefined =>
   cost === undefined || Number.isNaN(cost) ? undefined : Math.max(0, cost)
 
@@ -97,7 +97,7 @@ export const exceeded = (scope: keyof Limits, unit: keyof CostLedger.Amount, lim
 }
 
 /**
- * `user:<id>:2026-11`, by the calendar of UTC. The name of a month is made once a month.
+ * Names accounts `user:<id>:2026-11`, by UTC month. The name of a month is computed once per month.
  *
  * @since 0.1.0
  * @category constructors
@@ -118,8 +118,7 @@ export const months = () => {
 }
 
 /**
- * What a call costs at most, however much of its input is cached and of its output reasoning; `undefined` when its
- * price is not known.
+ * Maximum cost of a call, whatever is cached or spent on reasoning; `undefined` if the price is unknown.
  *
  * @since 0.1.0
  * @category accessors
@@ -144,7 +143,7 @@ const estimate = (estimator: CostEstimator.Service, about: About, usage: Usage.U
   )
 
 /**
- * What is not known was as much as was set aside for it.
+ * Unknown amounts count as reserved.
  *
  * @since 0.1.0
  * @category conversions

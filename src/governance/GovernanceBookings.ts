@@ -1,5 +1,5 @@
 /**
- * Books what model calls used, and gives back what they did not.
+ * Books the amounts model calls used and gives back the rest.
  *
  * @private
  * @since 0.1.0
@@ -16,7 +16,7 @@ import type { GovernancePersistenceError } from "./store/GovernanceError.js"
 import * as GovernanceMetrics from "./store/GovernanceMetrics.js"
 
 /**
- * Warns when this booking took a month past its soft limit. Bookings are serialized, so exactly one of them does.
+ * Warns if this booking crossed the soft limit of a month. Bookings are serialized, so exactly one does.
  */
 const crossings = (
   { parts }: Books,
@@ -71,7 +71,7 @@ const booked = (
   return Effect.zipRight(Effect.zipRight(written(parts), crossings(books, bookings, about)), audited)
 }
 
-/** Whom a settlement is about: the model that answered, or else the one reserved for. */
+/** Subject of a settlement: the model that answered, else the reserved one. */
 const answeredBy = (reservation: Reservation, settlement: Settlement | undefined): About => {
   const { agent, runId, tenantId, userId } = reservation
   return {
@@ -100,7 +100,7 @@ export const settle = (
       const cost = costOf(estimator, answered, reservation, usage, settlement)
       const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
       const ended = leases.end(reservation.id)
-      // A hold that could not be renewed in time, or whose run ended first, is gone. Its call used the amount anyway.
+      // A hold not renewed in time, or whose run ended first, no longer exists. The call still used the amount.
       const settled = Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
         bookings === undefined && ended !== undefined ? ledger.book(ended.accounts, amount) : Effect.succeed(bookings)
       )

@@ -1,5 +1,5 @@
 /**
- * The budgets of months and runs over the cost ledger.
+ * Monthly and run budgets over the cost ledger.
  *
  * @private
  * @since 0.1.0
@@ -36,7 +36,7 @@ export interface Budgets {
   readonly checkBudget: (options: CheckBudget) => Effect.Effect<boolean, GovernancePersistenceError>
   readonly getBudget: (userId?: UserId | undefined) => Effect.Effect<Budget, GovernancePersistenceError>
   readonly release: (rootRunId: RunId) => Effect.Effect<void>
-  /** US dollars that are left this month, absent when they are not limited. Fails when nothing is left. */
+  /** US dollars left this month; absent if not limited. Fails if nothing is left. */
   readonly remaining: (
     userId: UserId | undefined
   ) => Effect.Effect<number | undefined, BudgetExceededError | GovernancePersistenceError>

@@ -1,5 +1,5 @@
 /**
- * Decides whether a run may begin, whether it may call a tool, and whether it may go on after what a guard found.
+ * Decides whether a run may begin, whether it may call a tool, and whether it may continue after a guard's finding.
  *
  * @private
  * @since 0.1.0
@@ -30,7 +30,7 @@ import {
 const windowMs = Duration.toMillis(GovernanceConfig.WINDOW)
 
 /**
- * The first refusal, or what is left of the month's budget.
+ * The first refusal, or the rest of the month's budget.
  *
  * @since 0.1.0
  * @category models
@@ -97,7 +97,7 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
     if (policies.enabled === false) return
     const { classifications, model } = request
     const decision = yield* policies.evaluate({
-      // A model that is not known yet is judged when it is called.
+      // A model that is not known yet is checked when it is called.
       scopes: model === undefined ? ["data_classification"] : ["model", "data_classification"],
       ...aboutOf(request),
       tenantId: tenantOf(request),

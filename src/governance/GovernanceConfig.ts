@@ -1,5 +1,5 @@
 /**
- * What governance limits, from code or from the environment. A limit that is not set does not limit.
+ * Limits of governance, given in code or read from the environment. An unset limit does not apply.
  *
  * @since 0.1.0
  */
@@ -27,7 +27,7 @@ import { GovernanceConfigurationError } from "./store/GovernanceError.js"
 export const ENV_PREFIX = "LEX_AI_GOVERNANCE__"
 
 /**
- * The window of requests and tokens per minute. It slides: no stretch of this length ever sees more.
+ * Window of requests and tokens per minute. It slides: no interval of this length exceeds the limit.
  *
  * @since 0.1.0
  * @category constants
@@ -35,7 +35,7 @@ export const ENV_PREFIX = "LEX_AI_GOVERNANCE__"
 export const WINDOW: Duration.Duration = Duration.seconds(60)
 
 /**
- * Rates to begin with: `Governance.layer({ ...GovernanceConfig.rates, monthlyBudget: 100 })`.
+ * Starting rates: `Governance.layer({ ...GovernanceConfig.rates, monthlyBudget: 100 })`.
  *
  * @since 0.1.0
  * @category constants
@@ -71,7 +71,7 @@ const Length = Schema.declare(
 )
 
 /**
- * What is counted, with the quotas of it.
+ * A counted unit and its quotas.
  *
  * @since 0.1.0
  * @category schemas
@@ -81,23 +81,23 @@ export const QuotaUnit = Schema.Struct({
   name: Schema.String,
   kind: UnitKind,
   /**
-   * `sliding` (default): what was used within the last `window`. `calendar-month`: since the first of the month, in
-   * UTC; without `window`.
+   * `sliding` (default): use within the last `window`. `calendar-month`: use since the first of the month, in UTC;
+   * without `window`.
    */
   windowKind: Schema.optional(Schema.Literal("sliding", "calendar-month")),
   /** `"1 hour"`, or milliseconds. */
   window: Schema.optional(Length),
   /**
-   * By tenant; `"*"` stands for every tenant who has none, each for itself. Without a tenant a user is `user:<id>`, and
-   * those without an id are `shared`; a tenant whose id is `shared` or begins with `user:` or `tenant:` is
+   * By tenant; `"*"` applies to every tenant without a quota, each separately. Without a tenant, a user is `user:<id>`,
+   * and callers without an id are `shared`; a tenant whose id is `shared` or begins with `user:` or `tenant:` is
    * `tenant:<id>`.
    */
   quotas: Schema.Record({
     key: Schema.String,
     value: Schema.Struct({
-      /** In what the unit counts, US dollars of `cost`; 0 allows nothing. */
+      /** In the unit's measure, US dollars for `cost`; 0 allows nothing. */
       limit: Schema.Number,
-      /** The part of the limit from which on a warning is given, when it is crossed. Default: never. */
+      /** Fraction of the limit at which a warning is given, once crossed. Default: never. */
       softThresholdPct: Schema.optional(Schema.Number)
     })
   })
@@ -108,7 +108,7 @@ export const QuotaUnit = Schema.Struct({
  */
 export interface QuotaUnit extends Schema.Schema.Type<typeof QuotaUnit> {}
 
-// No `override`: what is wrong inside of a unit says so by itself.
+// No `override`: issues within a unit have their own messages.
 const Units = Schema.Array(QuotaUnit).annotations({ message: () => "must be a list of units" })
 
 /**
@@ -116,44 +116,44 @@ const Units = Schema.Array(QuotaUnit).annotations({ message: () => "must be a li
  * @category schemas
  */
 export const GovernanceConfig = Schema.Struct({
-  /** Off: everything is allowed, and nothing is counted or booked. */
+  /** False: everything is allowed, and nothing is counted or booked. */
   enabled: Flag,
-  /** US dollars a user may spend in a calendar month (UTC). Runs without a user share one budget. */
+  /** US dollars a user may spend per calendar month (UTC). Runs without a user share one budget. */
   monthlyBudget: Schema.UndefinedOr(Usd),
-  /** Tokens a user may use in a calendar month (UTC). */
+  /** Tokens a user may use per calendar month (UTC). */
   monthlyTokens: Schema.UndefinedOr(Count),
-  /** US dollars one run may spend, together with all runs it starts. */
+  /** US dollars one run may spend, including all runs it starts. */
   maxRequestCost: Schema.UndefinedOr(Usd),
-  /** Tokens one run may use, together with all runs it starts. */
+  /** Tokens one run may use, including all runs it starts. */
   maxTokensPerRequest: Schema.UndefinedOr(Count),
-  /** Runs of a user in any 60 seconds, runs inside of runs included. */
+  /** Runs of a user in any 60 seconds, nested runs included. */
   rpmLimit: Schema.UndefinedOr(Count),
   /** Tokens of a user's model calls in any 60 seconds. */
   tpmLimit: Schema.UndefinedOr(Count),
   /** Models that nobody may use: names, or patterns with `*` and `?`, of `model` or `provider/model`. */
   restrictedModels: Globs,
-  /** Models that a user may use, and no others; `"*"` stands for every user who has no list. */
+  /** Models a user may use, exclusively; `"*"` applies to every user without a list. */
   modelAllowlist: GlobsByUser,
-  /** Models that a user may not use; `"*"` stands for every user who has no list. */
+  /** Models a user may not use; `"*"` applies to every user without a list. */
   modelDenylist: GlobsByUser,
   /**
-   * Off: budgets of months and runs are tracked and refuse nothing. Model access, rates, policies and quotas hold all
-   * the same.
+   * False: monthly and run budgets are tracked but refuse nothing. Model access, rates, policies and quotas still
+   * apply.
    */
   enforceBudget: Flag,
-  /** The part of a month's budget at which a warning is given, once an account and month; `undefined` for none. */
+  /** Fraction of a month's budget at which a warning is given, once per account and month; `undefined` for none. */
   softLimitPct: Schema.UndefinedOr(Part),
   /**
-   * What to do about a model without a price where money is limited: `deny` refuses it, `allow` limits its tokens alone
-   * and warns once a model. A price of 0 is a price.
+   * Treatment of models without a price where money is limited: `deny` refuses them, `allow` limits only their tokens
+   * and warns once per model. A price of 0 is a price.
    */
   unknownPrice: Schema.Literal("allow", "deny").annotations(says('must be "allow" or "deny"')),
   /**
-   * How much of a resource a tenant may use in a window of time: requests, model calls, tool calls, tokens or US
-   * dollars. Used where governance is built without a layer of quotas.
+   * Amounts of a resource a tenant may use in a window: requests, model calls, tool calls, tokens or US dollars. Used
+   * when governance is built without a layer of quotas.
    */
   resourceUnits: Units,
-  /** What to do when limits cannot be read or written: go on as if there were none, or fail. */
+  /** When limits cannot be read or written: true continues without them, false fails. */
   failOpenOnPersistenceError: Flag
 }).annotations({ identifier: "effect-lexigram/governance/GovernanceConfig" })
 /**
@@ -185,7 +185,7 @@ export const defaults: GovernanceConfig = {
 }
 
 /**
- * Fields as code gives them. One that is left out has its default.
+ * Fields given in code. Omitted fields have their defaults.
  *
  * @since 0.1.0
  * @category models
@@ -208,7 +208,7 @@ const check = (options: Options | undefined): Either.Either<GovernanceConfig, Re
   }
   const checked = validate(given)
   if (Either.isRight(checked)) {
-    // What was given, not the copy that checking makes: it loses a user or tenant named `__proto__`.
+    // Uses the given value: the copy made by validation loses a user or tenant named `__proto__`.
     const config = given as unknown as GovernanceConfig
     const issues = QuotaUnits.issuesOfConfig(config.resourceUnits)
     const message = `must be valid: ${issues.join("; ")}`.slice(0, MAX_MESSAGE_LENGTH)
@@ -229,7 +229,7 @@ const check = (options: Options | undefined): Either.Either<GovernanceConfig, Re
 }
 
 /**
- * The defaults with some fields replaced, or every field that is wrong and what it must be.
+ * Returns the defaults with some fields replaced, or every invalid field and its rule.
  *
  * @since 0.1.0
  * @category constructors
@@ -245,7 +245,7 @@ export const make = (options?: Options | undefined): Either.Either<GovernanceCon
   )
 
 /**
- * Whether a configuration limits dollars, in budgets or in quotas.
+ * True if a configuration limits dollars, in budgets or quotas.
  *
  * @since 0.1.0
  * @category guards
@@ -254,7 +254,7 @@ export const limitsMoney = ({ maxRequestCost, monthlyBudget, resourceUnits }: Go
   monthlyBudget !== undefined || maxRequestCost !== undefined || resourceUnits.some(({ kind }) => kind === "cost")
 
 /**
- * What a tenant may spend by the quotas of units, in US dollars: the least of them; `undefined` where none limits it.
+ * The lowest cost quota of a tenant in US dollars; `undefined` without one.
  *
  * @since 0.1.0
  * @category accessors
@@ -270,7 +270,7 @@ export const costQuotaOf = (units: GovernanceConfig["resourceUnits"], tenantId: 
 }
 
 /**
- * Fails where money is limited and no prices are in context: every model would be refused.
+ * Fails if money is limited and the context has no prices: every model would be refused.
  *
  * @since 0.1.0
  * @category combinators
@@ -338,10 +338,10 @@ const fields = {
 } satisfies { [K in keyof GovernanceConfig]: Config.Config<unknown> }
 
 /**
- * The configuration from variables such as `LEX_AI_GOVERNANCE__MONTHLY_BUDGET`; what is unset keeps its default.
- * `RESTRICTED_MODELS` is separated by commas, `MODEL_ALLOWLIST`, `MODEL_DENYLIST` and `RESOURCE_UNITS` are JSON,
- * `SOFT_LIMIT_PCT=none` gives no warning. A value that cannot be read or is out of bounds is a `ConfigError` that names
- * its variable.
+ * Reads the configuration from variables such as `LEX_AI_GOVERNANCE__MONTHLY_BUDGET`; unset variables keep their
+ * defaults. `RESTRICTED_MODELS` is separated by commas; `MODEL_ALLOWLIST`, `MODEL_DENYLIST` and `RESOURCE_UNITS` are
+ * JSON; `SOFT_LIMIT_PCT=none` disables the warning. A value that cannot be read or is out of bounds is a `ConfigError`
+ * that names its variable.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Changes what governance limits while it is in force.
+ * Changes the limits of governance at run time.
  *
  * @since 0.1.0
  */
@@ -13,13 +13,12 @@ import type { GovernanceConfigurationError } from "./store/GovernanceError.js"
  * @category models
  */
 export interface Service {
-  /** What is in force now. */
+  /** The configuration in force. */
   readonly config: Effect.Effect<GovernanceConfig>
   /**
-   * Puts another configuration in force, for every decision from now on: the defaults with these fields replaced. To
-   * change one field alone spread what `config` gives. What was spent, taken and reserved stands, and so does what was
-   * used of units that keep their kind and window; other units begin anew. A configuration that is wrong changes
-   * nothing.
+   * Applies another configuration to every later decision: the defaults with these fields replaced. To change one field
+   * only, spread the current `config`. Spent, taken and reserved amounts remain, as does the use of units that keep
+   * their kind and window; other units start from zero. An invalid configuration changes nothing.
    */
   readonly reload: (options: Options) => Effect.Effect<GovernanceConfig, GovernanceConfigurationError>
 }

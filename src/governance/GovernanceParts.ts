@@ -1,5 +1,5 @@
 /**
- * What the parts of governance share: its rules as they stand, its collaborators, and how it tells what it did.
+ * Shared parts of governance: current rules, collaborators, and reporting.
  *
  * @private
  * @since 0.1.0
@@ -28,7 +28,7 @@ export interface Rules {
   readonly config: GovernanceConfig
   readonly access: ModelAccess
   readonly quotas: ResourceQuotas.Service
-  /** The units of the configuration, where they are what is counted. */
+  /** The configured units, if those are counted. */
   readonly units: GovernanceConfig["resourceUnits"]
 }
 
@@ -37,18 +37,18 @@ export interface Rules {
  * @category models
  */
 export interface Parts {
-  /** Those of this moment: they may be replaced between any two steps. */
+  /** The current rules: they may be replaced between any two steps. */
   readonly rules: () => Rules
   readonly ledger: CostLedger.Service
   readonly rates: RateLimitStore.Service
   readonly audit: AuditLog.Service
   readonly policies: PolicyEngine.Service
-  /** The prices where governance was built; absent when there were none, and those of the run count. */
+  /** Prices given when governance was built; if absent, those of the run apply. */
   readonly estimator: CostEstimator.Service | undefined
 }
 
 /**
- * Who or what a decision is about.
+ * Subject of a decision.
  *
  * @since 0.1.0
  * @category models
@@ -62,11 +62,11 @@ export interface About {
   readonly model?: string | undefined
 }
 
-/** Names come from programs, but may be made of what a model or a user says. */
+/** Names come from programs, but may contain text of a model or a user. */
 const cut = (text: string): string => text.slice(0, 256)
 
 /**
- * The fields of an audit event or a policy that say who and what, without those that are not known.
+ * Returns the known subject fields of an audit event or a policy.
  *
  * @since 0.1.0
  * @category conversions
@@ -80,19 +80,19 @@ export const aboutOf = (about: About) => ({
 })
 
 /**
- * Whose rates and budgets count: those of the user, or the ones that all share who have no id.
+ * Account name of rates and budgets: the user's, or the one shared by callers without an id.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const subjectOf = (userId: UserId | undefined): string => (userId === undefined ? "shared" : `user:${userId}`)
 
-/** Tenants that are called like a user or like nobody, or like one of these. */
+/** Tenants whose id resembles a user, a missing id, or one of these. */
 const isAmbiguous = /^(?:shared$|user:|tenant:)/
 
 /**
- * Whose quotas count, and which tenant policies see: the tenant by its id, else the user as `user:<id>`, else `shared`.
- * A tenant whose id could be taken for one of these is `tenant:<id>`, so that no two are one.
+ * Account name of quotas and the tenant that policies see: the tenant's id, else `user:<id>`, else `shared`. A tenant
+ * whose id could be taken for one of these becomes `tenant:<id>`, so names stay unique.
  *
  * @since 0.1.0
  * @category conversions
@@ -115,7 +115,7 @@ export const warn = (message: string, annotations: Record<string, unknown>): Eff
   Effect.annotateLogs(Effect.logWarning(message), { module: "governance", ...annotations })
 
 /**
- * Writes an audit event, made only where one is kept.
+ * Writes an audit event, built only if the log keeps it.
  *
  * @since 0.1.0
  * @category observability
@@ -124,7 +124,7 @@ export const record = (parts: Parts, entry: () => AuditLog.AuditEntry): Effect.E
   parts.audit.enabled === false ? Effect.void : Effect.suspend(() => parts.audit.record(entry()))
 
 /**
- * Tells that the ledger was written to, where it outlives the process.
+ * Reports a write to a persistent ledger.
  *
  * @since 0.1.0
  * @category observability
@@ -139,7 +139,8 @@ export const written = (parts: Parts): Effect.Effect<void> =>
     : Effect.void
 
 /**
- * A limit that cannot be read or written: `otherwise` where that is configured, logged and counted; else the failure.
+ * Handles a limit that cannot be read or written: returns `otherwise` if so configured, logged and counted, otherwise
+ * fails.
  *
  * @since 0.1.0
  * @category error handling
@@ -157,7 +158,7 @@ export const orElse = <A, B>(
   })
 
 /**
- * For corrections that leave no limit open when they fail: what was set aside stays so until it expires. Logged.
+ * Logs failures of corrections: the reservation remains until it expires, so no limit is left open.
  *
  * @since 0.1.0
  * @category error handling
@@ -200,7 +201,7 @@ const reasonOf = (error: Refusal): GovernanceMetrics.DenialReason => {
 export type Refusal = Exclude<GovernanceError, GovernancePersistenceError>
 
 /**
- * Counts a refusal and writes it down.
+ * Counts a refusal and records it.
  *
  * @since 0.1.0
  * @category observability
@@ -225,7 +226,7 @@ export const refused = (
   })
 
 /**
- * Warns that a part of a budget is used: in the log, in the audit and on the bus.
+ * Warns in the log, the audit log and on the bus that part of a budget is used.
  *
  * @since 0.1.0
  * @category observability
@@ -253,7 +254,7 @@ export const softLimit = (
   })
 
 /**
- * Warns about the units of a quota that were crossed.
+ * Warns about crossed units of a quota.
  *
  * @since 0.1.0
  * @category observability

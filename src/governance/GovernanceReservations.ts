@@ -1,5 +1,5 @@
 /**
- * Sets money, tokens and quotas aside for model calls.
+ * Reserves money, tokens and quotas for model calls.
  *
  * @private
  * @since 0.1.0
@@ -32,19 +32,19 @@ import { BudgetExceededError, type GovernanceError, RateLimitExceededError } fro
 import * as GovernanceMetrics from "./store/GovernanceMetrics.js"
 import type * as HoldLeases from "./store/HoldLeases.js"
 
-/** The parts of governance, and what reservations and bookings keep between calls. */
+/** The parts of governance, and state of reservations and bookings between calls. */
 export interface Books {
   readonly parts: Parts
   readonly leases: HoldLeases.HoldLeases
   readonly monthAccount: (userId: UserId | undefined, now: number) => string
-  /** Models without a price that were warned about. */
+  /** Models without a price that a warning named. */
   readonly warned: Set<string>
 }
 
 /** The id of reservations made while governance is off. */
 export const UNTRACKED = "untracked"
 
-/** Past so many, the names of models are forgotten and warned about again. */
+/** Beyond this number, warned models are forgotten and warned about again. */
 const keptWarnings = 1000
 
 const windowMs = Duration.toMillis(GovernanceConfig.WINDOW)
@@ -97,7 +97,7 @@ const takeTokens = ({ parts }: Books, about: About, tokens: number) =>
 const amountOf = ({ cost, inputTokens, maxOutputTokens }: Reservation): CostLedger.Amount =>
   CostLedger.amount({ usd: cost, tokens: counted(inputTokens) + counted(maxOutputTokens) })
 
-/** Corrects the tokens that a reservation counts against the minute. A failure is logged. */
+/** Corrects the tokens that a reservation counts against the minute. Failures are logged. */
 export const adjustTokens = ({ parts }: Books, reservation: Reservation, tokens: number): Effect.Effect<void> =>
   reservation.takenAt === undefined
     ? Effect.void
@@ -112,7 +112,7 @@ export const adjustTokens = ({ parts }: Books, reservation: Reservation, tokens:
         })
       )
 
-/** Corrects what a reservation used of quotas. A failure is logged. */
+/** Corrects the quotas used by a reservation. Failures are logged. */
 export const correctQuotas = (
   { parts }: Books,
   reservation: Reservation,
@@ -169,12 +169,12 @@ const hold = Effect.fnUntraced(function* (
   yield* written(parts)
 })
 
-/** Takes from quotas, the minute and the ledger: all or nothing. On refusal or failure it gives back what it took. */
+/** Takes from quotas, the minute and the ledger, or from none. On refusal or failure it gives back what it took. */
 const setAside = (books: Books, request: ReserveRequest, cost: number | undefined) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const id = yield* IdGenerator.generate
-    // The spread comes last throughout: in first place it costs thirty times as much.
+    // The spread comes last throughout: placed first it costs thirty times as much.
     const made: Reservation = cost === undefined ? { id, at: now, ...request } : { id, at: now, cost, ...request }
     const amount = amountOf(made)
     const consumed = yield* consumeQuotas(books, made, amount)
@@ -207,7 +207,7 @@ const tryReserve = Effect.fnUntraced(function* (books: Books, request: ReserveRe
   return yield* Effect.uninterruptible(setAside(books, request, cost))
 })
 
-/** Sets aside what a call may use at most. While governance is off, the reservation is not tracked. */
+/** Reserves the maximum a call may use. While governance is off, the reservation is not tracked. */
 export const reserve = (books: Books, request: ReserveRequest): Effect.Effect<Reservation, GovernanceError> =>
   Effect.suspend(() =>
     books.parts.rules().config.enabled

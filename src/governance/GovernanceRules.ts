@@ -25,7 +25,7 @@ import * as HoldLeases from "./store/HoldLeases.js"
 import { RateLimitStore, type Service as RateLimits } from "./store/RateLimitStore.js"
 
 interface Options {
-  /** Quotas are those in context, whatever the configuration says of units. */
+  /** True if quotas come from the context, which override the configured units. */
   readonly hasQuotas: boolean
 }
 
@@ -64,13 +64,13 @@ const makeService = (parts: Parts, leases: HoldLeases.HoldLeases): Service => {
   }
 }
 
-/** The names of the fields that differ: their values may tell who may do what. */
+/** Names the fields that differ; their values may reveal who may do what. */
 const changes = (before: GovernanceConfig.GovernanceConfig, after: GovernanceConfig.GovernanceConfig) =>
   (Object.keys(GovernanceConfig.defaults) as Array<keyof GovernanceConfig.GovernanceConfig>).filter(
     (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field])
   )
 
-/** The rules of a configuration. Quotas that were given replace those of its `resourceUnits`. */
+/** Compiles the rules of a configuration. Given quotas replace its `resourceUnits`. */
 const makeRules = Effect.fnUntraced(function* (
   config: GovernanceConfig.GovernanceConfig,
   given: ResourceQuotas.Service | undefined,
@@ -92,7 +92,7 @@ const makeRules = Effect.fnUntraced(function* (
 })
 
 /**
- * Both services over what is in context.
+ * Provides both services from the context.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Units and quotas as they are counted.
+ * Compiles and validates units and quotas for counting.
  *
  * @private
  * @since 0.1.0
@@ -11,12 +11,12 @@ import type { Options, ResourceQuota, ResourceUnit, UnitKind } from "./ResourceQ
 
 const NANO = 1_000_000_000
 const MOST = Number.MAX_SAFE_INTEGER
-/** Longer than any month: all that was used in one is still there at its end. */
+/** Longer than any month, so that all use of a month remains until its end. */
 const MONTH_MS = Duration.toMillis(Duration.days(32))
 const NAME_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**
- * As the store counts: whole numbers, billionths of a US dollar.
+ * Converts to stored amounts: whole numbers, billionths of a US dollar.
  *
  * @since 0.1.0
  * @category accessors
@@ -27,7 +27,7 @@ export const stored = (kind: UnitKind, amount: number): number => {
 }
 
 /**
- * As tenants count.
+ * Converts to amounts shown to tenants.
  *
  * @since 0.1.0
  * @category accessors
@@ -35,7 +35,7 @@ export const stored = (kind: UnitKind, amount: number): number => {
 export const shown = (kind: UnitKind, amount: number): number => (kind === "cost" ? amount / NANO : amount)
 
 /**
- * What a quota allows; `most` and `soft` as the store counts.
+ * Limits of a quota; `most` and `soft` are stored amounts.
  *
  * @since 0.1.0
  * @category models
@@ -61,7 +61,7 @@ export interface Unit {
 }
 
 /**
- * A unit of a configuration, with its quotas by tenant.
+ * A configured unit with its quotas by tenant.
  *
  * @since 0.1.0
  * @category models
@@ -71,7 +71,7 @@ export interface ConfiguredUnit extends ResourceUnit {
 }
 
 /**
- * Separates the units of a configuration from their quotas.
+ * Separates configured units from their quotas.
  *
  * @since 0.1.0
  * @category conversions
@@ -83,7 +83,7 @@ export const fromConfig = (units: ReadonlyArray<ConfiguredUnit>): Options => ({
   )
 })
 
-/** How units and quotas are called where something is wrong with them. */
+/** Names of units and quotas in issues. */
 interface Places {
   readonly unit: (index: number) => string
   readonly quota: (index: number) => string
@@ -92,7 +92,7 @@ interface Places {
 const places: Places = { unit: (index) => `units[${index}]`, quota: (index) => `quotas[${index}]` }
 
 /**
- * Everything that is wrong with units and quotas.
+ * Returns all issues of units and quotas.
  *
  * @since 0.1.0
  * @category accessors
@@ -131,7 +131,7 @@ export const issuesOf = ({ quotas, units }: Options, called: Places = places): R
 }
 
 /**
- * The same of units as a configuration has them.
+ * Returns all issues of configured units.
  *
  * @since 0.1.0
  * @category accessors
@@ -142,7 +142,7 @@ export const issuesOfConfig = (units: ReadonlyArray<ConfiguredUnit>): ReadonlyAr
 }
 
 /**
- * Units by name, of what has no issues.
+ * Indexes valid units by name.
  *
  * @since 0.1.0
  * @category accessors
@@ -168,12 +168,12 @@ export const unitsOf = ({ quotas, units }: Options): ReadonlyMap<string, Unit> =
 
 const monthOf = (now: number): DateTime.Utc => DateTime.startOf(DateTime.unsafeMake(now), "month")
 
-/** A unit that comes to count something else, or over another time, begins anew: the store has one window a key. */
+/** A unit with a new kind or window starts from zero: the store has one window per key. */
 const prefixOf = ({ isMonthly, kind, name, windowMs }: Unit): string =>
   `quota:${name}:${kind}:${isMonthly ? "month" : windowMs}:`
 
 /**
- * Where the store counts what a tenant uses.
+ * Key under which the store counts a tenant's use.
  *
  * @since 0.1.0
  * @category accessors
@@ -186,7 +186,7 @@ export const keyOf = (unit: Unit, tenantId: string, now: number): string =>
 const quotaKey = /^quota:[^:]+:[^:]+:(?:month:\d{4}-\d{2}|[^:]+):(.*)$/s
 
 /**
- * Whose quota is counted there; `undefined` for a key of something else.
+ * Tenant of a key; `undefined` for other keys.
  *
  * @since 0.1.0
  * @category accessors
@@ -194,7 +194,7 @@ const quotaKey = /^quota:[^:]+:[^:]+:(?:month:\d{4}-\d{2}|[^:]+):(.*)$/s
 export const tenantOf = (key: string): string | undefined => quotaKey.exec(key)?.[1]
 
 /**
- * True when the key is one of this unit as it counts now.
+ * True if the key belongs to this unit as counted now.
  *
  * @since 0.1.0
  * @category guards
@@ -202,7 +202,7 @@ export const tenantOf = (key: string): string | undefined => quotaKey.exec(key)?
 export const isKeyOf = (unit: Unit, key: string): boolean => key.startsWith(prefixOf(unit))
 
 /**
- * By when all that is used now has left the window.
+ * Time by which all current use has left the window.
  *
  * @since 0.1.0
  * @category accessors
@@ -211,7 +211,7 @@ export const resetsAt = (unit: Unit, now: number): number =>
   unit.isMonthly ? DateTime.toEpochMillis(DateTime.add(monthOf(now), { months: 1 })) : now + unit.windowMs
 
 /**
- * The tenant's own quota, else that of all.
+ * The tenant's own quota, else the one for all tenants.
  *
  * @since 0.1.0
  * @category accessors

@@ -1,5 +1,5 @@
 /**
- * How much of a resource a tenant may use in a window of time.
+ * The resource quota port: limits a tenant's use of a resource in a window of time.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,7 @@ import type {
 const NAME = "effect-lexigram/governance/ResourceQuotas"
 
 /**
- * What a unit counts. `cost` is in US dollars; what `custom` counts is known to the application alone.
+ * Measure of a unit. `cost` is in US dollars; the application defines `custom`.
  *
  * @since 0.1.0
  * @category schemas
@@ -34,7 +34,7 @@ export const UnitKind = Schema.Literal("requests", "model_calls", "tool_calls", 
 export type UnitKind = typeof UnitKind.Type
 
 /**
- * What is counted. Every unit of a kind counts what happens of that kind, each in its own window.
+ * A counted unit. Every unit of a kind counts all use of that kind, each in its own window.
  *
  * @since 0.1.0
  * @category models
@@ -44,8 +44,8 @@ export interface ResourceUnit {
   readonly name: string
   readonly kind: UnitKind
   /**
-   * `sliding` (default): what was used within the last `window`. `calendar-month`: since the first of the month, in
-   * UTC; without `window`.
+   * `sliding` (default): use within the last `window`. `calendar-month`: use since the first of the month, in UTC;
+   * without `window`.
    */
   readonly windowKind?: "sliding" | "calendar-month" | undefined
   readonly window?: Duration.DurationInput | undefined
@@ -56,20 +56,20 @@ export interface ResourceUnit {
  * @category models
  */
 export interface ResourceQuota {
-  /** `*`: every tenant that has no quota of its own for the unit, each for itself. */
+  /** `*`: every tenant without its own quota for the unit, each separately. */
   readonly tenantId: string
   readonly unit: string
-  /** In what the unit counts; 0 allows nothing. */
+  /** In the unit's measure; 0 allows nothing. */
   readonly limit: number
   /**
-   * The part of the limit (0.8, say) from which on a use is reported as `soft_threshold_breach`: once, when it is
+   * Fraction of the limit (for example 0.8) from which a use is reported as `soft_threshold_breach`, once, when
    * crossed. Default: never.
    */
   readonly softThresholdPct?: number | undefined
 }
 
 /**
- * How a tenant stands with one unit.
+ * A tenant's use of one unit.
  *
  * @since 0.1.0
  * @category models
@@ -77,19 +77,19 @@ export interface ResourceQuota {
 export interface Snapshot {
   readonly tenantId: string
   readonly unit: string
-  /** Used within the window; 0 where no quota limits the tenant, for then nothing is counted. */
+  /** Used within the window; 0 if no quota limits the tenant, since nothing is counted then. */
   readonly current: number
-  /** Absent when no quota limits the tenant. */
+  /** Absent if no quota limits the tenant. */
   readonly limit?: number | undefined
   /**
-   * By when all that is used now has left the window, in milliseconds since the epoch: the end of a calendar month; for
-   * a sliding window the latest time it can be, but for the precision of the store. Absent when nothing is used.
+   * Time by which all current use has left the window, in milliseconds since the epoch: the end of a calendar month;
+   * for a sliding window the latest possible time, within the precision of the store. Absent if nothing is used.
    */
   readonly windowResetsAt?: number | undefined
 }
 
 /**
- * What was used of which units: plain data, with which the use can be corrected.
+ * Amounts used per unit: plain data for correcting the use.
  *
  * @since 0.1.0
  * @category schemas
@@ -107,9 +107,8 @@ export const Receipt = Schema.Struct({
 export interface Receipt extends Schema.Schema.Type<typeof Receipt> {}
 
 /**
- * `usage` is how the tenant stands with each unit asked for that a quota limits: after the use, or, when a unit is
- * exhausted, how it stands with that one as it was left. `crossed` are the units whose soft threshold this very use
- * crossed.
+ * `usage` is the tenant's state of each requested unit with a quota: after the use, or, if a unit is exhausted, the
+ * unchanged state of that unit. `crossed` are the units whose soft threshold this use crossed.
  *
  * @since 0.1.0
  * @category models
@@ -125,9 +124,9 @@ export type QuotaDecision =
   | {
       readonly status: "exhausted"
       readonly usage: ReadonlyArray<Snapshot>
-      /** Names the first unit that is not enough. */
+      /** Names the first exhausted unit. */
       readonly error: ResourceExhaustedError
-      /** When there will be room if nothing else is used; absent when the amount alone is past the limit. */
+      /** Time until there is room if nothing else is used; absent if the amount alone exceeds the limit. */
       readonly retryAfterMs?: number | undefined
     }
 
@@ -138,8 +137,8 @@ export type QuotaDecision =
 export interface Consume {
   readonly tenantId: string
   /**
-   * US dollars are counted in billionths, everything else in whole numbers, rounded up. What is negative or no number
-   * counts as 0.
+   * US dollars are counted in billionths, everything else in whole numbers, rounded up. Negative and non-numeric values
+   * count as 0.
    */
   readonly amount: number
   /** Who asks on behalf of the tenant. */
@@ -147,7 +146,7 @@ export interface Consume {
 }
 
 /**
- * How much of each kind. Of a kind that is absent nothing is used.
+ * Amount per kind. Absent kinds are not used.
  *
  * @since 0.1.0
  * @category models
@@ -166,31 +165,31 @@ export interface ConsumeKinds {
 }
 
 /**
- * Uses that happen at once never pass a limit together. A use counts in every unit it needs, or in none: what it took
- * of the first units is given back when a later one is not enough. Another use that comes between may be refused for
- * what is about to be given back.
+ * Concurrent uses never exceed a limit together. A use counts in every unit it needs, or in none: amounts taken from
+ * earlier units are given back if a later one is exhausted. A concurrent use may be refused because of an amount about
+ * to be given back.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** `false`: nothing is limited, and nobody need ask. Absent means that something is. */
+  /** `false`: nothing is limited, and the service need not be called. Absent means that something is. */
   readonly enabled?: boolean | undefined
-  /** Uses some of one unit. Fails with `GovernanceConfigurationError` for a unit that is not declared. */
+  /** Uses an amount of one unit. Fails with `GovernanceConfigurationError` for an undeclared unit. */
   readonly consume: (
     request: Consume & { readonly unit: string }
   ) => Effect.Effect<QuotaDecision, GovernancePersistenceError | GovernanceConfigurationError>
-  /** Uses some of every unit of a kind. Without such a unit it is approved. */
+  /** Uses an amount of every unit of a kind. Approved if there is none. */
   readonly consumeKind: (kind: UnitKind, request: Consume) => Effect.Effect<QuotaDecision, GovernancePersistenceError>
-  /** Uses some of every unit of several kinds: all or nothing. */
+  /** Uses amounts of every unit of several kinds, all or nothing. */
   readonly consumeKinds: (request: ConsumeKinds) => Effect.Effect<QuotaDecision, GovernancePersistenceError>
   /**
-   * Replaces what was used by what it really came to, at the time of that use; 0 gives it back, kinds that are absent
-   * stay as they are. Never refuses: it counts even past the limit. What has left its window changes nothing, nor does
-   * a receipt of a unit that is no more. A receipt is corrected once.
+   * Replaces used amounts by the actual ones, at the time of that use; 0 gives the amount back, absent kinds stay.
+   * Never refuses: it counts even past the limit. Use that has left its window, and receipts of removed units, change
+   * nothing. A receipt is corrected once.
    */
   readonly correct: (receipt: Receipt, amounts: Amounts) => Effect.Effect<void, GovernancePersistenceError>
-  /** Uses nothing. Fails with `GovernanceConfigurationError` for a unit that is not declared. */
+  /** Uses nothing. Fails with `GovernanceConfigurationError` for an undeclared unit. */
   readonly snapshot: (
     tenantId: string,
     unit: string
@@ -219,7 +218,7 @@ const approved = (tenantId: string): Effect.Effect<QuotaDecision> =>
   Effect.succeed({ status: "approved", usage: [], receipt: { tenantId, entries: [] } })
 
 /**
- * Nothing is limited and nothing is counted; any name is a unit.
+ * Limits and counts nothing; any unit name is accepted.
  *
  * @since 0.1.0
  * @category layers

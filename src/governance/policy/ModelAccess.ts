@@ -1,10 +1,10 @@
 /**
- * Who may use which model, decided by lists of names.
+ * Model access lists: decides which user may use which model.
  *
- * A name in a list is a pattern: `*` stands for any text, `?` for one character. It is compared with the whole of
- * `model` and the whole of `provider/model`, without regard to case, since gateways that take a name in any case would
- * otherwise be a way around a list; ids of users are compared exactly. A user who has a list of a kind is judged by it
- * alone, every other one, and whoever has no id, by the list of `"*"`.
+ * A name in a list is a pattern: `*` matches any text, `?` one character. It is compared with the whole of `model` and
+ * of `provider/model`, case-insensitively, because gateways that ignore case would otherwise bypass the list; user ids
+ * are compared exactly. A user with a list of a kind is judged by that list only; all others, and callers without an
+ * id, by the list of `"*"`.
  *
  * @since 0.1.0
  */
@@ -18,9 +18,9 @@ import { ModelAccessDeniedError } from "../store/GovernanceError.js"
 export interface Options {
   /** Models that nobody may use. */
   readonly restrictedModels?: ReadonlyArray<string> | undefined
-  /** Models that a user may use, and no others. */
+  /** Models a user may use, exclusively. */
   readonly modelAllowlist?: { readonly [userId: string]: ReadonlyArray<string> } | undefined
-  /** Models that a user may not use. */
+  /** Models a user may not use. */
   readonly modelDenylist?: { readonly [userId: string]: ReadonlyArray<string> } | undefined
 }
 
@@ -31,9 +31,7 @@ export interface Options {
 export interface Request {
   readonly userId?: string | undefined
   readonly provider?: string | undefined
-  /**
-   * Not known: every list that refuses is taken to mean it, and an allowlist to mean it by `*` or `provider/*` alone.
-   */
+  /** Absent if unknown: every refusing list applies, and an allowlist allows it only by `*` or `provider/*`. */
   readonly model?: string | undefined
 }
 
@@ -42,9 +40,12 @@ export interface Request {
  * @category models
  */
 export interface ModelAccess {
-  /** False when there is no list at all, and nobody need ask. */
+  /** False without any list; the check can be skipped. */
   readonly isLimited: boolean
-  /** Why the model may not be used, `undefined` when it may. Asked in this order: restricted, allowlist, denylist. */
+  /**
+   * Returns why the model may not be used, `undefined` if it may. Checked in this order: restricted, allowlist,
+   * denylist.
+   */
   readonly check: (request: Request) => ModelAccessDeniedError | undefined
 }
 
@@ -85,7 +86,7 @@ const byUser = (lists: Options["modelAllowlist"]): ((userId: string | undefined)
 }
 
 /**
- * Compiles the lists once; a question then costs no more than the patterns that apply.
+ * Compiles the lists once; a check then costs only the applicable patterns.
  *
  * @since 0.1.0
  * @category constructors

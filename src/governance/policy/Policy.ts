@@ -1,5 +1,5 @@
 /**
- * Policies as data: scopes, conditions, and their validation.
+ * Policies as data: scopes, conditions and their validation.
  *
  * @since 0.1.0
  */
@@ -13,9 +13,9 @@ import { GovernanceConfigurationError } from "../store/GovernanceError.js"
 const NAME = "effect-lexigram/governance/PolicyEngine"
 
 /**
- * What a policy is about, and when it is asked: `model` and `data_classification` before a run and, for `model`, before
- * each model call; `cost` before each model call, when it is known what it costs at most; `guardrail` when a guard
- * found something and the run would go on.
+ * Subject of a policy and the time of its evaluation: `model` and `data_classification` before a run and, for `model`,
+ * before each model call; `cost` before each model call, when its maximum cost is known; `guardrail` when a guard found
+ * something and the run would continue.
  *
  * @since 0.1.0
  * @category schemas
@@ -36,29 +36,29 @@ const Pattern = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(Glob.MA
 const patterns = list(Pattern)
 
 /**
- * Conditions; all that are given must hold. Patterns know `*` (any text) and `?` (one character); one of a list must
- * fit. A request without a user, tenant, agent or classification fits no pattern of it, `*` neither.
+ * Conditions; all given ones must hold. Patterns support `*` (any text) and `?` (one character); one pattern of a list
+ * must match. A missing user, tenant, agent or classification matches no pattern, not even `*`.
  *
- * Whether a model that nobody named fits, or a cost that nobody knows reaches `minCost`, cannot be told: then the
- * condition holds in a `deny` and does not in an `allow`.
+ * If the model or the cost of a request is unknown, a condition on the model or `minCost` cannot be decided: it then
+ * holds in a `deny` and does not hold in an `allow`.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const PolicyConditions = Schema.Struct({
-  /** Capital and small letters differ, as in all ids. */
+  /** Case-sensitive, as all ids. */
   users: patterns,
   tenants: patterns,
   agents: patterns,
-  /** Whatever the case, as in the names of models. */
+  /** Case-insensitive, as model names. */
   providers: patterns,
   /** The model, or `provider/model`. */
   models: patterns,
-  /** US dollars that a call may cost at most, from which on the condition holds. Of the scope `cost` alone. */
+  /** Maximum cost of a call, in US dollars, from which the condition holds. Scope `cost` only. */
   minCost: Schema.optional(Schema.Number.pipe(Schema.finite(), Schema.nonNegative())),
-  /** One of the request must fit, whatever the case. Of the scope `data_classification` alone. */
+  /** One classification of the request must match, case-insensitively. Scope `data_classification` only. */
   classifications: patterns,
-  /** Of the scope `guardrail` alone, as the next two. */
+  /** Scope `guardrail` only, as the next two. */
   guards: patterns,
   stages: patterns,
   actions: list(Schema.Literal("warn", "redact"))
@@ -76,13 +76,13 @@ export interface PolicyConditions extends Schema.Schema.Type<typeof PolicyCondit
  * @category schemas
  */
 export const Policy = Schema.Struct({
-  /** Unique among the policies of an engine; denials, hooks and events name it. */
+  /** Unique among the policies of an engine; named in denials, hooks and events. */
   id: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)),
   scope: PolicyScope,
   effect: Schema.Literal("allow", "deny"),
-  /** Default 100; lower numbers are asked first. */
+  /** Default 100; lower numbers are evaluated first. */
   priority: Schema.optional(Schema.Number.pipe(Schema.finite())),
-  /** For people: a denial says it. */
+  /** For people: included in denials. */
   description: Schema.optional(Schema.String),
   when: Schema.optional(PolicyConditions)
 }).annotations({ identifier: `${NAME}/Policy` })
@@ -93,8 +93,8 @@ export const Policy = Schema.Struct({
 export interface Policy extends Schema.Schema.Type<typeof Policy> {}
 
 /**
- * A policy that asks a program, where its conditions hold. A program that fails or dies cannot tell: then the policy
- * denies, also one that would allow, and the failure is logged.
+ * A policy that runs a program where its conditions hold. If the program fails or dies, the policy denies, even one
+ * that would allow, and the failure is logged.
  *
  * @since 0.1.0
  * @category models
@@ -104,25 +104,25 @@ export interface CodePolicy<out R = never> extends Policy {
 }
 
 /**
- * What is known about a request. A field that is absent is not known or does not apply.
+ * Facts of a request. An absent field is unknown or does not apply.
  *
  * @since 0.1.0
  * @category models
  */
 export interface PolicyRequest {
-  /** Policies of these scopes are asked. */
+  /** Evaluates policies of these scopes. */
   readonly scopes: ReadonlyArray<PolicyScope>
   readonly userId?: string | undefined
   readonly tenantId?: string | undefined
   readonly agent?: string | undefined
   readonly provider?: string | undefined
   readonly model?: string | undefined
-  /** What the call may cost at most, in US dollars; absent when the price is not known. */
+  /** Maximum cost of the call, in US dollars; absent if the price is unknown. */
   readonly cost?: number | undefined
   readonly classifications?: ReadonlyArray<string> | undefined
   readonly guard?: string | undefined
   readonly stage?: string | undefined
-  /** What the guard does about it. */
+  /** Action of the guard. */
   readonly action?: "warn" | "redact" | undefined
 }
 
@@ -137,7 +137,7 @@ const refused = (issues: ReadonlyArray<string>): GovernanceConfigurationError =>
 
 const parse = Schema.decodeUnknownEither(Schema.Array(Policy), { errors: "all", onExcessProperty: "error" })
 
-/** Conditions about what a request of the scope never says: such a policy would never hold, and nobody would notice. */
+/** Conditions on fields that requests of the scope never have: such a policy would silently never hold. */
 const foreign: { readonly [Scope in PolicyScope]: ReadonlyArray<keyof PolicyConditions> } = {
   model: ["minCost", "classifications", "guards", "stages", "actions"],
   cost: ["classifications", "guards", "stages", "actions"],
@@ -160,8 +160,8 @@ const contradictions = (policies: ReadonlyArray<Policy>): ReadonlyArray<string> 
 }
 
 /**
- * Policies from JSON text, or from what was parsed of it: an array. Fails with everything that is wrong: fields that
- * are missing, unknown or of the wrong type, ids that are given twice, conditions that a scope does not have.
+ * Decodes policies from JSON text or a parsed array. Fails with all issues: missing, unknown or mistyped fields,
+ * duplicate ids, conditions a scope does not have.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,11 +1,11 @@
 /**
- * Rules about who may use what, as data or code.
+ * The policy engine: evaluates rules about who may use what, given as data or code.
  *
- * Policies are asked by priority, lower numbers first; of equal ones `deny` before `allow`, then as they were given.
- * The first `deny` that holds ends everything: the request is refused. The first `allow` that holds ends the questions
- * of its own scope: later policies of that scope are not asked any more, those of other scopes are. So an `allow` is an
- * exception to what stands behind it and never to what stands before it, and what no policy speaks about is allowed. A
- * closed list is `allow`s before a `deny` without conditions.
+ * Policies are evaluated by priority, lower numbers first; at equal priority `deny` before `allow`, then in the given
+ * order. The first `deny` that holds refuses the request. The first `allow` that holds ends its own scope: later
+ * policies of that scope are skipped, those of other scopes are not. So an `allow` is an exception to later policies,
+ * never to earlier ones, and requests that match no policy are allowed. A closed list is a set of `allow`s before a
+ * `deny` without conditions.
  *
  * @since 0.1.0
  */
@@ -21,7 +21,7 @@ import * as Policy from "./Policy.js"
 import * as PolicyMatch from "./PolicyMatch.js"
 
 /**
- * `policies` are the ids of those that decided, in order.
+ * `policies` are the ids of the deciding policies, in order.
  *
  * @since 0.1.0
  * @category models
@@ -32,7 +32,7 @@ export type PolicyDecision =
       readonly allowed: false
       readonly policies: ReadonlyArray<string>
       readonly reason: string
-      /** Names the policy that denied. */
+      /** Names the denying policy. */
       readonly error: PolicyViolationError
     }
 
@@ -41,11 +41,11 @@ export type PolicyDecision =
  * @category models
  */
 export interface Service {
-  /** `false`: there are no policies, and nobody need ask. Absent means that there are. */
+  /** `false`: there are no policies, and evaluation can be skipped. Absent means that there are. */
   readonly enabled?: boolean | undefined
   /**
-   * Never fails: a policy that cannot tell denies. Each policy that decided is told to the hook
-   * `GovernancePolicyEvaluated` and as a `PolicyEvaluatedEvent`, inside a run.
+   * Never fails: a policy that cannot decide denies. Within a run, each deciding policy is reported to the hook
+   * `GovernancePolicyEvaluated` and as a `PolicyEvaluatedEvent`.
    */
   readonly evaluate: (request: Policy.PolicyRequest) => Effect.Effect<PolicyDecision>
 }
@@ -94,7 +94,7 @@ const unable = (policy: Compiled, error: unknown): Effect.Effect<undefined> => {
   )
 }
 
-/** What the program says; `undefined` when it cannot tell. */
+/** Runs the program; `undefined` if it cannot decide. */
 const ask = (
   policy: Compiled,
   holds: Policy.CodePolicy["holds"],
@@ -143,7 +143,7 @@ const evaluator =
           : { allowed: false, policies: ids, reason: error.message, error }
       )
     }
-    /** The policy has decided: `true` when nothing is left to ask. */
+    /** Records a decision; `true` when nothing is left to evaluate. */
     const decide = (policy: Compiled, denied: boolean): boolean => {
       decided.push({ id: policy.id, denied })
       settled.add(policy.scope)
@@ -169,7 +169,7 @@ const evaluator =
   }
 
 /**
- * Checks the policies as `decode` does, and prepares them once.
+ * Validates the policies as `decode` does, and compiles them once.
  *
  * @since 0.1.0
  * @category constructors
@@ -182,7 +182,7 @@ export const make = <R = never>(
     const programs = policies.map((policy): Policy.CodePolicy["holds"] | undefined => {
       if (!("holds" in policy)) return undefined
       const { holds } = policy
-      // The context of the caller wins, or spans of the program would hang under the wrong parent.
+      // The caller's context overrides: otherwise spans of the program would have the wrong parent.
       return (request) => Effect.mapInputContext(holds(request), (now) => Context.merge(context, now))
     })
     const checked = yield* Policy.decode(
@@ -194,12 +194,12 @@ export const make = <R = never>(
     )
     const compiled = ordered(checked).map((index) => compile(checked[index] as Policy.Policy, programs[index]))
     const evaluate = evaluator(compiled)
-    // Each evaluation has a memory of its own, also when one effect is run twice.
+    // Each evaluation has its own state, even if one effect runs twice.
     return { enabled: compiled.length > 0, evaluate: (request) => Effect.suspend(() => evaluate(request)) }
   })
 
 /**
- * What programs of policies require.
+ * Requirements of the programs of policies.
  *
  * @since 0.1.0
  * @category models
@@ -207,7 +207,7 @@ export const make = <R = never>(
 export type ServicesOf<P> = P extends Policy.CodePolicy<infer R> ? R : never
 
 /**
- * Fails with `GovernanceConfigurationError` when a policy is not valid.
+ * Fails with `GovernanceConfigurationError` if a policy is invalid.
  *
  * @since 0.1.0
  * @category layers

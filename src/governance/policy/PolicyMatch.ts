@@ -1,5 +1,5 @@
 /**
- * Whether the conditions of a policy hold for a request.
+ * Evaluates the conditions of a policy against a request.
  *
  * @private
  * @since 0.1.0
@@ -8,7 +8,7 @@ import * as Glob from "../../internal/text/Glob.js"
 import type { PolicyConditions, PolicyRequest } from "./Policy.js"
 
 /**
- * All conditions in one test, prepared once. `ifUnknown` is what a condition comes to that cannot be told.
+ * Compiles all conditions into one test. `ifUnknown` is the result of an undecidable condition.
  *
  * @since 0.1.0
  * @category constructors
@@ -45,7 +45,7 @@ export const compile = (when: PolicyConditions, ifUnknown: boolean): ((request: 
     const matches = Glob.compile(classifications, { ignoreCase: true })
     all.push((request) => request.classifications?.some(matches) === true)
   }
-  // What is not a number is as unknown as what is absent.
+  // Non-numeric values are unknown, like absent ones.
   if (minCost !== undefined) {
     all.push(({ cost }) => (cost === undefined || Number.isNaN(cost) ? ifUnknown : cost >= minCost))
   }

@@ -1,6 +1,5 @@
 /**
- * For which tenant work is done and how its data are classified: it holds for everything that is started inside,
- * governed or not.
+ * Ambient tenant and data classifications of work. They apply to everything started inside, governed or not.
  *
  * @private
  * @since 0.1.0
@@ -19,8 +18,8 @@ export class Attribution extends Ambient.Reference<Attribution>()("effect-lexigr
 }) {}
 
 /**
- * Work inside of other work stays its tenant's unless it is said to be for another one; its data are at least what they
- * were outside.
+ * Runs work for a tenant and with classifications. Nested work keeps its tenant unless it names another;
+ * classifications only accumulate.
  */
 export const inside = (
   outer: Service,

@@ -1,5 +1,5 @@
 /**
- * What governance decided and what runs did, written down.
+ * The audit log port: records governance decisions and activity of runs.
  *
  * @since 0.1.0
  */
@@ -59,8 +59,8 @@ export const AuditStatus = Schema.Literal("success", "failure", "interrupted", "
 export type AuditStatus = typeof AuditStatus.Type
 
 /**
- * One entry of the log. `metadata` is as its writer gave it: it belongs to who, what and how much, and never holds what
- * was said.
+ * One entry of the log. `metadata` is stored as given: it describes who, what and how much, and never contains
+ * messages.
  *
  * @since 0.1.0
  * @category schemas
@@ -77,7 +77,7 @@ export const AuditEvent = Schema.Struct({
   agent: Schema.optional(Schema.String),
   runId: Schema.optional(RunId),
   tokens: Schema.optional(Schema.Number),
-  /** US dollars; absent when it is not known. */
+  /** US dollars; absent if unknown. */
   cost: Schema.optional(Schema.Number),
   latencyMs: Schema.optional(Schema.Number),
   metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
@@ -89,7 +89,7 @@ export const AuditEvent = Schema.Struct({
 export interface AuditEvent extends Schema.Schema.Type<typeof AuditEvent> {}
 
 /**
- * An event before the log stamps it. `status` is `success` where it is not given.
+ * An event before the log stamps it. Default of `status`: `success`.
  *
  * @since 0.1.0
  * @category models
@@ -99,8 +99,8 @@ export interface AuditEntry extends Omit<AuditEvent, "eventId" | "timestamp" | "
 }
 
 /**
- * What to read. Every field that is given must fit. Without `userId` only what is nobody's is read, unless the caller
- * acts for the system (`SystemAccess`).
+ * Query of events; all given fields must match. Without `userId` only events without a user are returned, unless the
+ * caller has `SystemAccess`.
  *
  * @since 0.1.0
  * @category models
@@ -112,9 +112,9 @@ export interface Filter {
   readonly agent?: string | undefined
   readonly runId?: RunId | undefined
   readonly model?: string | undefined
-  /** From this time on, in milliseconds since the epoch. */
+  /** Earliest time, in milliseconds since the epoch. */
   readonly since?: number | undefined
-  /** Before this time. */
+  /** Latest time, exclusive. */
   readonly until?: number | undefined
   /** Default 100, the newest ones. */
   readonly limit?: number | undefined
@@ -125,15 +125,14 @@ export interface Filter {
  * @category models
  */
 export interface Service {
-  /** `false`: nothing is written, and entries need not be made. Absent means that something is. */
+  /** `false`: nothing is recorded, and entries need not be built. Absent means that something is. */
   readonly enabled?: boolean | undefined
   /**
-   * Stamps an entry and writes it down, then tells the hooks `GovernanceAuditRecorded` and, where it outlives the
-   * process, `GovernancePersistenceWritten`, inside a run. Never fails: an entry that cannot be written is logged as
-   * such, without what it says.
+   * Stamps and writes an entry, then, within a run, calls the hooks `GovernanceAuditRecorded` and, for a persistent
+   * log, `GovernancePersistenceWritten`. Never fails: a failed write is logged without the entry's content.
    */
   readonly record: (entry: AuditEntry) => Effect.Effect<void>
-  /** The newest first. Empty where nothing that could be read is kept. */
+  /** Newest first. Empty if the log cannot be read back. */
   readonly read: (filter?: Filter | undefined) => Effect.Effect<ReadonlyArray<AuditEvent>, GovernancePersistenceError>
 }
 
@@ -144,36 +143,36 @@ export interface Service {
 export class AuditLog extends Context.Tag("effect-lexigram/governance/AuditLog")<AuditLog, Service>() {}
 
 /**
- * What a store is asked for: the rule of who may read what is kept before it.
+ * Query of a store, with the access rule already applied.
  *
  * @since 0.1.0
  * @category models
  */
 export interface StoreFilter extends Omit<Filter, "userId" | "limit"> {
-  /** `null`: what is nobody's. Absent: whosever it is. */
+  /** `null`: events without a user. Absent: events of all users. */
   readonly userId?: UserId | null | undefined
   readonly limit: number
 }
 
 /**
- * Where a log is kept.
+ * Storage of an audit log.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Store {
-  /** Its name, as hooks and logs say it. */
+  /** Name in hooks and logs. */
   readonly backend: string
-  /** Whether what is written outlives the process. */
+  /** True if written data survives the process. */
   readonly isPersistent: boolean
-  /** Adds an event behind all others. */
+  /** Appends an event. */
   readonly append: (event: AuditEvent) => Effect.Effect<void, unknown>
-  /** The events that `accepts` takes, the last added first, as many as the limit. */
+  /** The events that `accepts` matches, last added first, up to the limit. */
   readonly read: (filter: StoreFilter) => Effect.Effect<ReadonlyArray<AuditEvent>, GovernancePersistenceError>
 }
 
 /**
- * Whether an event is one a filter asks for, its limit apart.
+ * True if an event matches a filter, ignoring its limit.
  *
  * @since 0.1.0
  * @category guards
@@ -188,7 +187,7 @@ export const accepts = (filter: Omit<StoreFilter, "limit">, event: AuditEvent): 
   (filter.since === undefined || filter.since <= event.timestamp) &&
   (filter.until === undefined || filter.until > event.timestamp)
 
-/** How long a run waits for an entry to be written. */
+/** Time a run waits for an entry to be written. */
 const PATIENCE = Duration.seconds(5)
 
 const lost = (store: Store, event: AuditEvent, error: unknown): Effect.Effect<false> => {
@@ -218,8 +217,8 @@ const told = (store: Store, event: AuditEvent): Effect.Effect<void> =>
 const DEFAULT_LIMIT = 100
 
 /**
- * A log over a store. `patience` is how long a run waits for an entry to be written, 5 seconds unless set; then it is
- * as good as failed.
+ * Makes a log over a store. `patience` is how long a run waits for a write, 5 seconds by default; after that the write
+ * counts as failed.
  *
  * @since 0.1.0
  * @category constructors
@@ -257,7 +256,7 @@ export const make = (
   }
 }
 
-/** The newest events, in a ring. */
+/** Keeps the newest events in a ring. */
 const memoryStore = (capacity: number): Store => {
   const ring: Array<AuditEvent> = []
   let next = 0
@@ -282,7 +281,8 @@ const memoryStore = (capacity: number): Store => {
 }
 
 /**
- * In this process, and gone with it. `capacity` is how many events are kept, 10,000 unless set; the oldest go first.
+ * Keeps events in this process; lost when it ends. `capacity` is the number of events kept, 10,000 by default; the
+ * oldest are dropped first.
  *
  * @since 0.1.0
  * @category layers
@@ -302,8 +302,8 @@ const loggerStore: Store = {
 }
 
 /**
- * One line of the log for each event, its fields as annotations. Where the lines go, and whether they are kept, is a
- * matter of the `Logger`; nothing can be read back.
+ * Writes one log line per event, with its fields as annotations. The `Logger` decides where lines go; nothing can be
+ * read back.
  *
  * @since 0.1.0
  * @category layers
@@ -314,7 +314,7 @@ export const layerLogger: Layer.Layer<AuditLog> = Layer.succeed(
 )
 
 /**
- * Writes nothing down.
+ * Records nothing.
  *
  * @since 0.1.0
  * @category layers

@@ -1,9 +1,8 @@
 /**
- * The book of money and tokens: what was spent, and what is set aside for calls that are under way.
+ * The cost ledger port: spent money and tokens, and holds for running calls.
  *
- * An account is any string; a hold sets the same amount aside in several accounts at once, or in none. All amounts are
- * whole numbers, so that sums are exact however many calls they are made of: tokens, and billionths of a US dollar
- * (`fromUsd`, `toUsd`).
+ * An account is any string; a hold reserves the same amount in several accounts at once, or in none. All amounts are
+ * whole numbers, so sums are always exact: tokens, and billionths of a US dollar (`fromUsd`, `toUsd`).
  *
  * @since 0.1.0
  */
@@ -13,7 +12,7 @@ import type * as Effect from "effect/Effect"
 import type { GovernancePersistenceError } from "./GovernanceError.js"
 
 /**
- * How long an account is kept after it was last written: a month, and some.
+ * Time an account is kept after its last write: slightly more than a month.
  *
  * @since 0.1.0
  * @category constants
@@ -21,8 +20,8 @@ import type { GovernancePersistenceError } from "./GovernanceError.js"
 export const SPEND_TTL: Duration.Duration = Duration.days(32)
 
 /**
- * How long a hold stands that is not renewed, because its process died. The clocks of the processes of one book may
- * differ by less.
+ * Time a hold remains without renewal, for instance after its process died. Clocks of processes that share a ledger
+ * must differ by less.
  *
  * @since 0.1.0
  * @category constants
@@ -32,7 +31,7 @@ export const HOLD_TTL: Duration.Duration = Duration.seconds(30)
 const BILLION = 1_000_000_000
 
 /**
- * Money and tokens: whole numbers, not negative. `amount` makes one of anything.
+ * Money and tokens: whole, non-negative numbers, made by `amount`.
  *
  * @since 0.1.0
  * @category models
@@ -53,7 +52,7 @@ export interface Balance {
 }
 
 /**
- * What an account may come to, spent and reserved together. A unit that is absent is not limited.
+ * Limit of spent and reserved amounts of an account. An absent unit is not limited.
  *
  * @since 0.1.0
  * @category models
@@ -68,16 +67,16 @@ export interface Limit {
  * @category models
  */
 export interface Hold {
-  /** Unique among the holds of a book. */
+  /** Unique among the holds of a ledger. */
   readonly id: string
   readonly amount: Amount
-  /** No account twice. */
+  /** Without duplicates. */
   readonly accounts: ReadonlyArray<{ readonly account: string; readonly limit?: Limit | undefined }>
 }
 
 /**
- * `refused` names the first account that has no room, in the order of the hold, and its unit, money before tokens.
- * `used` is what was spent and reserved there.
+ * `refused` names the first account without room, in the order of the hold, and its unit, money before tokens. `used`
+ * is the amount spent and reserved there.
  *
  * @since 0.1.0
  * @category models
@@ -93,7 +92,7 @@ export type HoldResult =
     }
 
 /**
- * An account after a booking. What was spent before it is `balance.spent` less `booked`.
+ * State of an account after a booking. The amount spent before is `balance.spent` less `booked`.
  *
  * @since 0.1.0
  * @category models
@@ -105,45 +104,45 @@ export interface Booking {
 }
 
 /**
- * Every operation is one atomic step; an adapter needs one transaction for each.
+ * Every operation is atomic; a backend needs one transaction for each.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** What keeps the book, as hooks and events name it. */
+  /** Name of the backend in hooks and events. */
   readonly backend: string
-  /** Whether what is written outlives the process. */
+  /** True if written data survives the process. */
   readonly isPersistent: boolean
-  /** How long a hold stands that is not renewed. */
+  /** Time a hold remains without renewal. */
   readonly holdTtl: Duration.Duration
   /**
-   * Sets the amount aside in all accounts, or in none when one of them has no room for it. An account without a limit
-   * always has. An account that was never written is empty. A second hold of an id that is held already changes nothing
-   * and is `Held`.
+   * Reserves the amount in all accounts, or in none if one has no room for it. An account without a limit always has
+   * room. An account never written is empty. A second hold with an open hold's id changes nothing and returns `Held`.
    */
   readonly hold: (hold: Hold) => Effect.Effect<HoldResult, GovernancePersistenceError>
-  /** The holds stand for `holdTtl` from now. Ids that are not held are ignored. The number of the others. */
+  /** Extends the holds by `holdTtl` from now. Unknown ids are ignored. Returns the number of extended holds. */
   readonly renew: (ids: ReadonlyArray<string>) => Effect.Effect<number, GovernancePersistenceError>
   /**
-   * Replaces a hold by what was used, past every limit too, and says how its accounts stand then, in the order of the
-   * hold. `undefined` and nothing booked when the id is not held: settled, released, expired or never known.
+   * Replaces a hold by the actual amount, even past the limit, and returns the resulting accounts in the order of the
+   * hold. Returns `undefined` and books nothing if the id is not held: settled, released, expired or never known.
    */
   readonly settle: (
     id: string,
     amount: Amount
   ) => Effect.Effect<ReadonlyArray<Booking> | undefined, GovernancePersistenceError>
-  /** Gives a hold back whole. False and nothing changed when the id is not held. */
+  /** Releases a hold. Returns false and changes nothing if the id is not held. */
   readonly release: (id: string) => Effect.Effect<boolean, GovernancePersistenceError>
-  /** Books an amount that was not held, past every limit too. Each call books again. */
+  /** Books an amount that was not held, even past the limit. Each call books again. */
   readonly book: (
     accounts: ReadonlyArray<string>,
     amount: Amount
   ) => Effect.Effect<ReadonlyArray<Booking>, GovernancePersistenceError>
-  /** How an account stands; zeros when it was never written. */
+  /** Balance of an account; zeros if never written. */
   readonly read: (account: string) => Effect.Effect<Balance, GovernancePersistenceError>
   /**
-   * Gives back, in all their accounts, the holds that are open in this one, and forgets it. The number of those holds.
+   * Releases the holds that are open in this account, in all their accounts, and deletes it. Returns the number of
+   * those holds.
    */
   readonly close: (account: string) => Effect.Effect<number, GovernancePersistenceError>
 }
@@ -157,15 +156,15 @@ export class CostLedger extends Context.Tag("effect-lexigram/governance/CostLedg
 /** Below the error of a sum of doubles: 0.1 + 0.2 dollars are 300,000,000 billionths, not one more. */
 const ROUNDING = 1e-6
 
-/** Thousands of amounts that large still add up exactly, and none is ever meant: `Infinity` is. */
+/** Thousands of such amounts still add up exactly; only `Infinity` exceeds them. */
 const MOST = { nanoUsd: 1e15, tokens: 1e12 }
 
 const whole = (value: number, most: number): number =>
   value > 0 ? Math.max(0, Math.min(Math.ceil(value - ROUNDING), most)) : 0
 
 /**
- * An amount of these US dollars and tokens, rounded up, at most a million dollars and 10^12 tokens. What is negative or
- * no number counts as nothing.
+ * Makes an amount of these US dollars and tokens, rounded up, at most a million dollars and 10^12 tokens. Negative and
+ * non-numeric values count as 0.
  *
  * @since 0.1.0
  * @category constructors

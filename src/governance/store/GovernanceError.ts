@@ -1,5 +1,5 @@
 /**
- * How governance refuses or fails.
+ * Errors of governance.
  *
  * @since 0.1.0
  */
@@ -7,14 +7,14 @@ import * as Schema from "effect/Schema"
 import { Reached } from "../../domain/AgentResponse.js"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
-/** `partial`: what the run had reached, when it was stopped on its way. */
+/** `partial`: results of the run before it was stopped. */
 const stopped = { partial: Schema.optional(Reached) }
 
 /**
- * A budget does not cover what was asked for. `budgetType` names the budget: `monthly` and `monthly_tokens` of the
- * user's month, `request` and `tokens` of one run with all it starts, `unknown_price` when money is limited and the
- * price is not known. `limit` and `used` are in its unit: US dollars for costs, tokens for tokens. `used` includes what
- * is reserved.
+ * A budget does not cover the request. `budgetType` names the budget: `monthly` and `monthly_tokens` of the user's
+ * month, `request` and `tokens` of one run with all it starts, `unknown_price` if money is limited and the price is
+ * unknown. `limit` and `used` are in its unit: US dollars for costs, tokens for tokens. `used` includes reserved
+ * amounts.
  *
  * @since 0.1.0
  * @category errors
@@ -39,7 +39,7 @@ export class PolicyViolationError extends ErrorCode.TaggedError<PolicyViolationE
   "effect-lexigram/governance/GovernanceError/PolicyViolationError"
 )("PolicyViolationError", {
   ...ErrorCode.fields("LEX_ERR_GOV_003"),
-  /** The policy that denied. */
+  /** The denying policy. */
   policy: Schema.optional(Schema.String),
   ...stopped
 }) {}
@@ -57,7 +57,7 @@ export class RateLimitExceededError extends ErrorCode.TaggedError<RateLimitExcee
   limit: Schema.Number,
   current: Schema.Number,
   limitType: Schema.Literal("rpm", "tpm"),
-  /** When there is room again if nothing else is asked for; absent when the request alone is past the limit. */
+  /** Time until there is room again if nothing else is requested; absent if the request alone exceeds the limit. */
   retryAfterMs: Schema.optional(Schema.Number),
   ...stopped
 }) {}
@@ -78,7 +78,7 @@ export class ModelAccessDeniedError extends ErrorCode.TaggedError<ModelAccessDen
 }) {}
 
 /**
- * What was spent or reserved could not be read or written.
+ * Spent or reserved amounts could not be read or written.
  *
  * @since 0.1.0
  * @category errors
@@ -117,7 +117,7 @@ export class GovernanceConfigurationError extends ErrorCode.TaggedError<Governan
 )("GovernanceConfigurationError", ErrorCode.fields("LEX_ERR_GOV_100")) {}
 
 /**
- * Any failure of governance (family code `LEX_ERR_GOV_001`).
+ * Any governance failure (family code `LEX_ERR_GOV_001`).
  *
  * @since 0.1.0
  * @category schemas

@@ -1,5 +1,5 @@
 /**
- * Where governance can be watched: places for hooks, and what is told on the event bus.
+ * Hook points and bus events of governance.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Hooks from "../../observability/Hooks.js"
 
 /**
- * Something was written into the audit log. `eventType` is its kind.
+ * An entry was written to the audit log. `eventType` is its kind.
  *
  * @since 0.1.0
  * @category hooks
@@ -26,7 +26,7 @@ export const GovernancePolicyEvaluated: Hooks.Action<{ readonly policyName: stri
   Hooks.action("GovernancePolicyEvaluated")
 
 /**
- * Governance wrote something that outlives the process. `backend` names where to.
+ * Governance wrote persistent data. `backend` names the destination.
  *
  * @since 0.1.0
  * @category hooks
@@ -35,7 +35,7 @@ export const GovernancePersistenceWritten: Hooks.Action<{ readonly backend: stri
   Hooks.action("GovernancePersistenceWritten")
 
 /**
- * A policy decided about a request: the one that denied it, or one whose `allow` ended the questions of its scope.
+ * A policy decided about a request: the one that denied it, or one whose `allow` ended its scope.
  *
  * @since 0.1.0
  * @category events
@@ -46,8 +46,8 @@ export const PolicyEvaluatedEvent = DomainEvent.define("PolicyEvaluatedEvent", {
 })
 
 /**
- * So much of a month's budget, or of a quota, is used that it is time to say so. `limit` and `used` are in US dollars
- * for `monthly`, in tokens for `monthly_tokens`, and in units of the quota for `quota`.
+ * The use of a month's budget or a quota crossed its soft limit. `limit` and `used` are in US dollars for `monthly`, in
+ * tokens for `monthly_tokens`, and in units of the quota for `quota`.
  *
  * @since 0.1.0
  * @category events

@@ -1,12 +1,12 @@
 /**
- * Metrics of governance, on Effect's `Metric`. Labels come from fixed lists: no user, model or run is ever one.
+ * Governance metrics on Effect's `Metric`. Labels come from fixed lists, never from users, models or runs.
  *
  * @since 0.1.0
  */
 import * as Observed from "../../observability/Observed.js"
 
 /**
- * What was refused, by `reason`.
+ * Refusals, by `reason`.
  *
  * @since 0.1.0
  * @category constants
@@ -27,21 +27,21 @@ export const METRIC_GOVERNANCE_SPEND_USD = "governance.spend.usd"
  */
 export const METRIC_GOVERNANCE_TOKENS_TOTAL = "governance.tokens.total"
 /**
- * Reservations that are neither settled nor refunded.
+ * Reservations neither settled nor refunded.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_GOVERNANCE_RESERVATIONS_OPEN = "governance.reservations.open"
 /**
- * Soft limits that were crossed, by `budget`.
+ * Crossed soft limits, by `budget`.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_GOVERNANCE_SOFT_LIMITS_TOTAL = "governance.soft_limits.total"
 /**
- * Failures to read or write limits that were passed over, by `operation`.
+ * Ignored failures to read or write limits, by `operation`.
  *
  * @since 0.1.0
  * @category constants
@@ -136,7 +136,7 @@ const openGauge = Observed.gauge(METRIC_GOVERNANCE_RESERVATIONS_OPEN)
 let open = 0
 
 /**
- * Counts the reservations of all governances of this process.
+ * Counts the reservations of all governances in this process.
  *
  * @since 0.1.0
  * @category metrics

@@ -1,5 +1,5 @@
 /**
- * Renews the holds of calls that are running, so that those of a process that died end within seconds.
+ * Renews the holds of running calls, so that those of a dead process expire within seconds.
  *
  * @private
  * @since 0.1.0
@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as CostLedger from "./CostLedger.js"
 
-/** A hold that nobody settles or gives back is not renewed for longer: no model call takes that long. */
+/** A hold that is neither settled nor released is renewed no longer than this: no model call takes that long. */
 const LONGEST = Duration.toMillis("1 hour")
 
 /**
@@ -18,13 +18,11 @@ const LONGEST = Duration.toMillis("1 hour")
  * @category models
  */
 export interface HoldLeases {
-  /** A hold of these accounts was made: it is renewed from now on. */
+  /** Starts to renew a hold of these accounts. */
   readonly begin: (id: string, accounts: ReadonlyArray<string>, now: number) => void
-  /** What stood of a hold that ends now, `undefined` if it was not known. */
+  /** Ends a hold and returns its state, `undefined` if unknown. */
   readonly end: (id: string) => Ended | undefined
-  /**
-   * The account is closed. The calls of its holds may still run, and what they use is booked in their other accounts.
-   */
+  /** Closes an account. The calls of its holds may still run; their use is booked in their other accounts. */
   readonly endAll: (account: string) => void
 }
 
@@ -33,15 +31,15 @@ export interface HoldLeases {
  * @category models
  */
 export interface Ended {
-  /** Those that are still open. */
+  /** Accounts that are still open. */
   readonly accounts: ReadonlyArray<string>
-  /** The hold was given back before its call ended: its account was closed. */
+  /** True if the hold was released before its call ended because its account was closed. */
   readonly isReleased: boolean
 }
 
 /**
- * The fiber that renews waits without a timer while there is nothing to renew. A renewal that fails is tried again
- * after a third of the time for which a hold stands.
+ * Makes the leases. The renewing fiber waits without a timer while there is nothing to renew. A failed renewal is
+ * retried after a third of `holdTtl`.
  *
  * @since 0.1.0
  * @category constructors
@@ -49,7 +47,7 @@ export interface Ended {
 export const make = (ledger: CostLedger.Service): Effect.Effect<HoldLeases, never, Scope.Scope> =>
   Effect.gen(function* () {
     const leases = new Map<string, { readonly accounts: ReadonlyArray<string>; readonly until: number }>()
-    // In the order in which they were made, or nearly: what is never ended goes after the same time as a lease.
+    // Roughly in order of creation: an entry that is never ended is removed after the same time as a lease.
     const released = new Map<string, { readonly accounts: ReadonlyArray<string>; readonly until: number }>()
     const sweep = (now: number): void => {
       for (const [id, { until }] of released) {
@@ -62,7 +60,7 @@ export const make = (ledger: CostLedger.Service): Effect.Effect<HoldLeases, neve
       const now = yield* Clock.currentTimeMillis
       for (const [id, { until }] of leases) if (until <= now) leases.delete(id)
       if (leases.size === 0) {
-        // In one step with the look: a hold that begins after it opens the latch again.
+        // Synchronous with the check: a hold that begins later reopens the latch.
         busy.unsafeClose()
         return
       }

@@ -17,11 +17,11 @@ import { GovernancePersistenceError } from "./GovernanceError.js"
  */
 export interface Options {
   /**
-   * Accounts and open holds at most, each; 100,000 unless set. None is forgotten to make room, for a limit would be
-   * forgotten with it: a hold or a booking that needs another one fails.
+   * Most accounts and most open holds; default 100,000 each. None is evicted, because its limit would be lost with it:
+   * a hold or a booking beyond fails.
    */
   readonly capacity?: number | undefined
-  /** Default `SPEND_TTL`; no shorter than `holdTtl`. */
+  /** Default `SPEND_TTL`; at least `holdTtl`. */
   readonly spendTtl?: Duration.DurationInput | undefined
   /** Default `HOLD_TTL`. */
   readonly holdTtl?: Duration.DurationInput | undefined
@@ -53,8 +53,8 @@ const balanceOf = (account: Account): CostLedger.Balance => ({
 const sum = (a: number, b: number): number => Math.min(a + b, Number.MAX_SAFE_INTEGER)
 
 /**
- * The book itself. Each method is one synchronous step, which no other fiber can see half of. Both maps keep the order
- * in which their entries expire, since all of one map live equally long from when they were last put in.
+ * Accounts and holds. Each method is one synchronous step, so no other fiber sees a partial state. Both maps are
+ * ordered by expiry, since all entries of a map have the same lifetime from their last insertion.
  */
 class Book {
   private readonly accounts = new Map<string, Account>()
@@ -89,13 +89,13 @@ class Book {
   }
 
   private touch(key: string, account: Account, now: number): void {
-    // No earlier than before, should the clock be set back: no account may go while something is held in it.
+    // Never earlier than before, even if the clock is set back: an account with holds must not expire.
     account.expiresAt = Math.max(account.expiresAt, now + this.spendTtl)
     this.accounts.delete(key)
     this.accounts.set(key, account)
   }
 
-  /** The account as it is written to: made if need be. */
+  /** Returns the account for writing, created if needed. */
   private write(key: string, now: number): Account {
     const account: Account = this.accounts.get(key) ?? {
       spentUsd: 0,
@@ -214,7 +214,7 @@ class Book {
 const held: CostLedger.HoldResult = { _tag: "Held" }
 
 /**
- * Builds the ledger.
+ * Makes the ledger.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than
- * the limit, borders of minutes included.
+ * The rate limit port: counts takes under a key within a sliding window. No interval of the window's length exceeds the
+ * limit, across minute borders too.
  *
  * @since 0.1.0
  */
@@ -20,17 +20,17 @@ export interface Take {
   /** Whole, 0 or more. */
   readonly amount: number
   /**
-   * A take counts from its own millisecond on, for so long. A window longer than a minute may keep it up to 1/3,600 of
-   * the window longer, and never shorter: what stands is never less than was taken, so that no limit is passed. All
-   * takes of a key have the same.
+   * A take counts from its own millisecond, for this time. A window longer than a minute may keep it up to 1/3,600 of
+   * the window longer, never shorter: the count is never less than the amount taken, so no limit is exceeded. All takes
+   * of a key have the same window.
    */
   readonly windowMs: number
 }
 
 /**
- * `current` is what the window holds: with this take when it is allowed, without it when it is not. `at` says when it
- * leaves the window, `windowMs` later, and names the take for `adjust`. `retryAfterMs` is when there will be room if
- * nothing else is taken; absent when the amount alone is past the limit.
+ * `current` is the content of the window: with this take if allowed, without it otherwise. `at` is when the take
+ * counts; it leaves the window `windowMs` later and is the take's name for `adjust`. `retryAfterMs` is when there will
+ * be room if nothing else is taken; absent if the amount alone exceeds the limit.
  *
  * @since 0.1.0
  * @category models
@@ -40,7 +40,7 @@ export type TakeResult =
   | { readonly allowed: false; readonly current: number; readonly retryAfterMs?: number | undefined }
 
 /**
- * An earlier take, and what it really came to.
+ * An earlier take and its actual amount.
  *
  * @since 0.1.0
  * @category models
@@ -49,7 +49,7 @@ export interface Adjustment {
   readonly key: string
   readonly at: number
   readonly windowMs: number
-  /** What was taken, or the last adjustment made of it. */
+  /** The taken amount, or its last adjustment. */
   readonly from: number
   /** Whole, 0 or more. */
   readonly to: number
@@ -60,14 +60,14 @@ export interface Adjustment {
  * @category models
  */
 export interface Service {
-  /** Takes the amount if the window has room for it, in one atomic step. Nothing is taken when it has not. */
+  /** Takes the amount if the window has room for it, atomically. Otherwise takes nothing. */
   readonly take: (request: Take & { readonly limit: number }) => Effect.Effect<TakeResult, GovernancePersistenceError>
   /**
-   * Replaces what a take came to, past the limit too. It counts when the take did: one that has left the window changes
-   * nothing.
+   * Replaces the amount of a take, even past the limit. It counts at the time of the take: one that has left the window
+   * changes nothing.
    */
   readonly adjust: (adjustment: Adjustment) => Effect.Effect<void, GovernancePersistenceError>
-  /** What the window holds. */
+  /** The content of the window. */
   readonly peek: (options: {
     readonly key: string
     readonly windowMs: number
@@ -89,8 +89,8 @@ export class RateLimitStore extends Context.Tag("effect-lexigram/governance/Rate
  */
 export interface MemoryOptions {
   /**
-   * Keys at most; 100,000 unless set. A key is kept while its window holds something. None is forgotten to make room,
-   * for its limit would be forgotten with it: a take under another key fails.
+   * Most keys; default 100,000. A key is kept while its window has content. None is evicted, because its limit would be
+   * lost with it: a take under another key fails.
    */
   readonly capacity?: number | undefined
 }
@@ -100,14 +100,14 @@ interface Slot {
   amount: number
 }
 
-/** Up to here a window is exact to the millisecond. */
+/** Windows up to this length are exact to the millisecond. */
 const EXACT_MS = 60_000
-/** Slots of a window that is longer. */
+/** Slots of a longer window. */
 const SLOTS = 3600
 
 /**
- * What one key took, the oldest first: a slot for each millisecond in which it took something, or for each 3,600th of a
- * window that is longer than a minute. So a month under load is no more than 3,601 slots.
+ * Takes of one key, oldest first: one slot per millisecond with takes, or per 3,600th of a window longer than a minute.
+ * So a month under load has at most 3,601 slots.
  */
 class Window {
   private slots: Array<Slot> = []
@@ -120,14 +120,14 @@ class Window {
     this.slotMs = windowMs <= EXACT_MS ? 1 : Math.ceil(windowMs / SLOTS)
   }
 
-  /** The end of the slot, so that nothing leaves early. The clock may be set back; what was taken stays in order. */
+  /** End of the slot, so that nothing leaves early. The takes stay in order even if the clock is set back. */
   private latest(now: number): number {
     const end = Math.ceil(now / this.slotMs) * this.slotMs
     const last = this.slots[this.slots.length - 1]
     return last === undefined ? end : Math.max(end, last.at)
   }
 
-  /** Forgets what has left the window. True when nothing is left. */
+  /** Removes takes that have left the window. True if none is left. */
   pass(now: number): boolean {
     for (; this.head < this.slots.length; this.head++) {
       const slot = this.slots[this.head] as Slot
@@ -153,7 +153,7 @@ class Window {
     return at
   }
 
-  /** Milliseconds until so much has left. */
+  /** Milliseconds until this amount has left. */
   wait(now: number, amount: number): number {
     let left = amount
     for (let index = this.head; index < this.slots.length; index++) {
@@ -180,16 +180,13 @@ class Window {
   }
 }
 
-/** Each method is one synchronous step, which no other fiber can see half of. */
+/** Each method is one synchronous step, so no other fiber sees a partial state. */
 class Windows {
   private readonly windows = new Map<string, Window>()
 
   constructor(private readonly capacity: number) {}
 
-  /**
-   * Looks at the keys that were looked at longest ago: two a take, and as many leave as come, whatever the lengths of
-   * their windows.
-   */
+  /** Checks the least recently checked keys, two per take: as many leave as arrive, whatever their windows. */
   private sweep(now: number, most: number): void {
     for (let looks = 0; looks < most; looks++) {
       const first = this.windows.entries().next().value
@@ -237,9 +234,9 @@ class Windows {
 }
 
 /**
- * In this process. A take that is allowed costs the same however many there were; a refused one looks at those that
- * must leave first. Windows of up to a minute are exact to the millisecond; a longer one keeps what was taken in at
- * most 3,601 slots, each take up to 1/3,600 of the window longer than it must: 1 second of an hour, 24 of a day.
+ * Counts in this process. The cost of an allowed take does not depend on the number of takes; a refused one visits
+ * those that must leave first. Windows of up to a minute are exact to the millisecond; a longer one has at most 3,601
+ * slots and keeps each take up to 1/3,600 of the window too long: 1 second of an hour, 24 of a day.
  *
  * @since 0.1.0
  * @category constructors
@@ -267,7 +264,7 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
   })
 
 /**
- * In this process, and gone with it.
+ * Counts in this process; lost when it ends.
  *
  * @since 0.1.0
  * @category layers
