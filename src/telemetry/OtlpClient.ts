@@ -1,5 +1,5 @@
 /**
- * The way to a collector: what leaves by it is bounded in time and number, and what comes back shows no header.
+ * HTTP client of the exporters: bounds requests in time and number, and removes headers from responses and errors.
  *
  * @private
  * @since 0.1.0
@@ -17,20 +17,20 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 
-/** A value that is no credential may be plain. */
+/** A value that is not a credential may be plain. */
 export type Headers = { readonly [name: string]: string | Redacted.Redacted<string> }
 
-/** Batches on their way at most; further ones are dropped, so that a collector that hangs cannot fill the memory. */
+/** Most concurrent batches; further ones are dropped, so that a hanging collector cannot fill the memory. */
 const maxInFlight = 8
 
 const failed = (request: HttpClientRequest.HttpClientRequest, reason: "Transport" | "Encode", description: string) =>
   new HttpClientError.RequestError({ request, reason, description })
 
-/** Of the address nothing else: a key may stand in it. */
+/** Only the host: the rest of the URL may contain a key. */
 const hostOf = ({ url }: HttpClientRequest.HttpClientRequest): string =>
   URL.canParse(url) ? ` at ${new URL(url).host}` : ""
 
-/** The answer without its request's headers, and read to its end: a connection is free again only then. */
+/** Returns the response without request headers, read to its end: only then is the connection reusable. */
 const drained = (request: HttpClientRequest.HttpClientRequest, response: HttpClientResponse.HttpClientResponse) =>
   Effect.as(
     Effect.ignore(Stream.runDrain(Stream.take(response.stream, 64))),
@@ -46,8 +46,9 @@ const retryAfter = ({ headers }: HttpClientResponse.HttpClientResponse): Record<
 }
 
 /**
- * A client for exporters. A request takes `timeout` at most. One whose exporter is stopped goes on: `settle` waits for
- * it, and the end of the scope ends it. The first failure after a success is logged, once an address.
+ * Makes a client for exporters. A request takes at most `timeout`. A request continues when its exporter is stopped:
+ * `settle` waits for it, and the end of the scope interrupts it. The first failure after a success is logged, once per
+ * address.
  */
 export const make = (
   http: SameOriginHttp.SameOriginHttp,
@@ -83,7 +84,7 @@ export const make = (
         return http(HttpClientRequest.setHeaders(request, headers))
       }).pipe(
         Effect.flatMap((response) => drained(request, response)),
-        // What failed below knows the headers, and whoever logs it would show them.
+        // The underlying error contains the headers, and a logger would print them.
         Effect.mapError((error) =>
           SameOriginHttp.isRefusedRedirect(error)
             ? failed(request, "Encode", "the collector redirects to another address: set that one")

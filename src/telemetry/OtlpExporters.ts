@@ -1,5 +1,5 @@
 /**
- * Effect's exporters, put together: bounded, corrected, and closed at once.
+ * Assembles Effect's OTLP exporters: bounded, corrected, and closed in parallel.
  *
  * @private
  * @since 0.1.0
@@ -22,11 +22,11 @@ import * as OtlpClient from "./OtlpClient.js"
 import type { Options, Signal } from "./OtlpOptions.js"
 import * as OtlpShape from "./OtlpShape.js"
 
-/** `OtlpResource` looks into the environment as well, and would say everything twice. */
+/** `OtlpResource` also reads the environment, and would add every attribute twice. */
 const noEnvironment = ConfigProvider.fromMap(new Map())
 
 /**
- * The layer behind `OtlpTelemetry.layer`.
+ * The layer used by `OtlpTelemetry.layer`.
  */
 export const layer = (
   options: Options,
@@ -55,7 +55,7 @@ export const layer = (
       headers: options.headers ?? {},
       timeout: Duration.decode(options.timeout ?? Duration.seconds(10))
     })
-    // Closed at once, and each of them in order: the end takes as long as the slowest, not as all together.
+    // Closes the exporters in parallel, so the end takes as long as the slowest one.
     const all = yield* Scope.fork(own, ExecutionStrategy.parallel)
     const within = <A, R>(effect: Effect.Effect<A, never, R>) =>
       Effect.flatMap(Scope.fork(all, ExecutionStrategy.sequential), (scope) => Scope.extend(effect, scope))

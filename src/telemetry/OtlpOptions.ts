@@ -18,26 +18,26 @@ export type Signal = "traces" | "metrics" | "logs"
  * @category models
  */
 export interface Options {
-  /** Where the collector is, without `/v1/traces` and the like: `http://localhost:4318`. */
+  /** Base URL of the collector, without `/v1/traces` and the like: `http://localhost:4318`. */
   readonly baseUrl: string
   readonly serviceName: string
   readonly serviceVersion?: string | undefined
-  /** What else is said of the service: `deployment.environment.name` and such. */
+  /** Further resource attributes of the service, such as `deployment.environment.name`. */
   readonly attributes?: { readonly [name: string]: string | number | boolean } | undefined
-  /** Sent with every request; keys belong here. */
+  /** Sent with every request; API keys belong here. */
   readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
   /** Default `protobuf`. */
   readonly protocol?: "json" | "protobuf" | undefined
-  /** What is exported; default all three. */
+  /** Exported signals; default all three. */
   readonly signals?: ReadonlyArray<Signal> | undefined
-  /** How often spans and logs are sent; default 5 s. */
+  /** Interval between exports of spans and logs; default 5 s. */
   readonly exportInterval?: Duration.DurationInput | undefined
-  /** How often metrics are sent; default 10 s. */
+  /** Interval between exports of metrics; default 10 s. */
   readonly metricsInterval?: Duration.DurationInput | undefined
-  /** Spans or logs that are sent at once without waiting for their interval; default 1,000. */
+  /** Number of spans or logs that are sent without waiting for the interval; default 1,000. */
   readonly maxBatchSize?: number | undefined
-  /** Time for one request; default 10 s. */
+  /** Timeout of one request; default 10 s. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** How long the end of the program waits for what is not sent yet; default 3 s. */
+  /** Time the program waits at its end for unsent data; default 3 s. */
   readonly shutdownTimeout?: Duration.DurationInput | undefined
 }

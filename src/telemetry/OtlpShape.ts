@@ -1,6 +1,6 @@
 /**
- * Corrections to what Effect's exporters send, made before it is written: spans that were interrupted end in an error
- * and say so, spans that failed do not claim to have been interrupted, and units are no labels.
+ * Corrects the output of Effect's exporters before serialization: interrupted spans end in an error that says so,
+ * failed spans do not claim to be interrupted, and units are not labels.
  *
  * @private
  * @since 0.1.0
@@ -35,10 +35,7 @@ const isMarker = ({ key }: Attribute): boolean => key === "span.label" || key ==
 const isUnit = ({ key, value }: Attribute): boolean =>
   unitOf({ key, value: (value as { readonly stringValue?: string }).stringValue ?? "" }) !== undefined
 
-/**
- * An interrupted span comes with a message and without an exception, a failed one with both, a successful one with
- * neither.
- */
+/** An interrupted span has a message but no exception, a failed one has both, a successful one neither. */
 const correct = (span: Span): void => {
   const isException = span.events.some((event) => event.name === "exception")
   if (span.status.message === undefined && !isException) return
@@ -73,7 +70,7 @@ interface MetricData {
 }
 
 /**
- * Wraps a serialization.
+ * Wraps a serialization with the corrections.
  */
 export const layer: Layer.Layer<OtlpSerialization.OtlpSerialization, never, OtlpSerialization.OtlpSerialization> =
   Layer.effect(

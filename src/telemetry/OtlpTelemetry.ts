@@ -1,10 +1,10 @@
 /**
- * Traces, metrics and logs over OTLP, the protocol of OpenTelemetry, without its SDK: every collector and most back
- * ends take them.
+ * Exports traces, metrics and logs over OTLP, the OpenTelemetry protocol, without its SDK. Every collector and most
+ * backends accept it.
  *
- * Spans and logs are those of Effect, so whatever else the application traces is exported beside its agents. A
- * collector that cannot be reached, hangs or refuses costs a run nothing: what it does not take is dropped, and the log
- * says so once. Needs the package `@effect/opentelemetry`.
+ * Spans and logs are Effect's, so everything the application traces is exported, not only its agents. An unreachable,
+ * hanging or refusing collector never delays a run: what it does not accept is dropped, and logged once. Needs the
+ * package `@effect/opentelemetry`.
  *
  * @since 0.1.0
  */
@@ -24,17 +24,17 @@ export type { Options, Signal } from "./OtlpOptions.js"
 const allSignals: ReadonlyArray<Signal> = ["traces", "metrics", "logs"]
 
 /**
- * Exports through the client in context. At its end it sends what is left, all signals at once, and waits
- * `shutdownTimeout` at most.
+ * Exports through the client in context. At its end it sends the remaining data, all signals at once, and waits at most
+ * `shutdownTimeout`.
  *
  * @example
  * ```ts
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Layer from "effect/Layer"
  * import * as Redacted from "effect/Redacted"
-import type { Options, Signal } from "./OtlpOptions.js"
-
-export type { Options, Signal } from "./OtlpOptions.js"
+ * import type { Options, Signal } from "./OtlpOptions.js"
+ *
+ * export type { Options, Signal } from "./OtlpOptions.js"
  * import { OtlpTelemetry } from "effect-lexigram/telemetry"
  *
  * const telemetry = OtlpTelemetry.layer({
@@ -49,11 +49,11 @@ export type { Options, Signal } from "./OtlpOptions.js"
  */
 export const layer = (options: Options): Layer.Layer<never, never, HttpClient.HttpClient> =>
   Layer.unwrapEffect(
-    // Loaded when it is needed: the package below is an optional one, and the page for Prometheus does without it.
+    // Loaded on demand: the package is optional, and the Prometheus page does not need it.
     Effect.map(
       Effect.orDieWith(
         Effect.tryPromise(() => import("./OtlpExporters.js")),
-        // That the package is not there is a broken installation, not a failure to handle.
+        // A missing package is a broken installation, not a failure to handle.
         ({ cause }) => new Error("OtlpTelemetry needs the package @effect/opentelemetry: install it", { cause })
       ),
       (exporters) => exporters.layer(options, options.signals ?? allSignals)
@@ -61,7 +61,7 @@ export const layer = (options: Options): Layer.Layer<never, never, HttpClient.Ht
   )
 
 /**
- * The same over the platform's `fetch`.
+ * Like `layer`, over the platform's `fetch`.
  *
  * @since 0.1.0
  * @category layers
@@ -69,7 +69,7 @@ export const layer = (options: Options): Layer.Layer<never, never, HttpClient.Ht
 export const layerFetch = (options: Options): Layer.Layer<never> => Layer.provide(layer(options), FetchHttpClient.layer)
 
 const malformed = (name: string): ConfigError.ConfigError =>
-  // Without the value: it may hold keys.
+  // Omits the value: it may contain keys.
   ConfigError.InvalidData([name], "Expected name=value, separated by commas, values percent-encoded")
 
 const decoded = (text: string): string | undefined => {
@@ -97,11 +97,11 @@ const protocols = (text: string): "json" | "protobuf" | undefined =>
   text === "http/json" ? "json" : text === "http/protobuf" ? "protobuf" : undefined
 
 /**
- * What OpenTelemetry's standard variables say; `None` where `OTEL_SDK_DISABLED` is true.
+ * Reads OpenTelemetry's standard variables; `None` if `OTEL_SDK_DISABLED` is true.
  *
  * `OTEL_EXPORTER_OTLP_ENDPOINT` (default `http://localhost:4318`), `OTEL_EXPORTER_OTLP_HEADERS`,
  * `OTEL_EXPORTER_OTLP_PROTOCOL` (`http/protobuf` or `http/json`), `OTEL_EXPORTER_OTLP_TIMEOUT` (milliseconds),
- * `OTEL_SERVICE_NAME` and `OTEL_SERVICE_VERSION` (before those among the attributes; default `unknown_service`),
+ * `OTEL_SERVICE_NAME` and `OTEL_SERVICE_VERSION` (override those among the attributes; default `unknown_service`),
  * `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_METRIC_EXPORT_INTERVAL` (milliseconds), and `none` for `OTEL_TRACES_EXPORTER`,
  * `OTEL_METRICS_EXPORTER` or `OTEL_LOGS_EXPORTER`.
  *
@@ -163,7 +163,7 @@ export const config: Config.Config<Option.Option<Options>> = Config.all({
 )
 
 /**
- * What the environment configures, by `config`.
+ * Exports as the environment configures, see `config`.
  *
  * @since 0.1.0
  * @category layers
@@ -173,7 +173,7 @@ export const layerConfig: Layer.Layer<never, ConfigError.ConfigError, HttpClient
 )
 
 /**
- * The same over the platform's `fetch`.
+ * Like `layerConfig`, over the platform's `fetch`.
  *
  * @since 0.1.0
  * @category layers

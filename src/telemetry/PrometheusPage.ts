@@ -1,6 +1,5 @@
 /**
- * A page with all metrics of the process for Prometheus to scrape: those of the agents, of the application, and
- * Effect's own.
+ * Page with all metrics of the process for Prometheus: those of agents, of the application, and Effect's own.
  *
  * @since 0.1.0
  */
@@ -19,8 +18,9 @@ const page = (format: PrometheusText.Format): Effect.Effect<string> =>
   Effect.sync(() => PrometheusText.format(Metric.unsafeSnapshot(), format))
 
 /**
- * The page in Prometheus's text format, version 0.0.4. Counters end in `_total`, histograms have their buckets, sums
- * and counts, units that a label `unit` or `time_unit` names end the name. Families and series stand in a stable order.
+ * Renders the page in Prometheus text format, version 0.0.4. Counters end in `_total`; histograms have buckets, sums
+ * and counts; a unit in a label `unit` or `time_unit` becomes a suffix of the name. Families and series have a stable
+ * order.
  *
  * @since 0.1.0
  * @category rendering
@@ -28,14 +28,14 @@ const page = (format: PrometheusText.Format): Effect.Effect<string> =>
 export const render: Effect.Effect<string> = page("text")
 
 /**
- * The page in OpenMetrics 1.0.0.
+ * Renders the page in OpenMetrics 1.0.0.
  *
  * @since 0.1.0
  * @category rendering
  */
 export const renderOpenMetrics: Effect.Effect<string> = page("openmetrics")
 
-/** How much a header wants a media type, from 0 to 1. */
+/** Quality of a media type in an `Accept` header, from 0 to 1. */
 const weight = (accept: string, type: string): number => {
   for (const part of accept.slice(0, 4096).split(",")) {
     const [name, ...parameters] = part.split(";").map((text) => text.trim().toLowerCase())
@@ -49,8 +49,8 @@ const weight = (accept: string, type: string): number => {
 const openMetrics = "application/openmetrics-text"
 
 /**
- * Answers with the page, whatever was asked for: a handler for a route of one's own. OpenMetrics for whom asks for it
- * first.
+ * Answers every request with the page: a handler for a route of the application. Uses OpenMetrics if the client prefers
+ * it.
  *
  * @since 0.1.0
  * @category apps
@@ -66,7 +66,7 @@ export const app: HttpApp.Default = Effect.flatMap(HttpServerRequest.HttpServerR
 })
 
 /**
- * Serves the page, and nothing else, on a server of its own; the server says on which port. Scrapes leave no spans.
+ * Serves only the page on its own server, which determines the port. Scrapes create no spans.
  *
  * @example
  * ```ts

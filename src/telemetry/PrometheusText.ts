@@ -1,5 +1,5 @@
 /**
- * The text formats of Prometheus (0.0.4) and OpenMetrics (1.0.0) over Effect's metrics.
+ * Renders Effect's metrics in the text formats of Prometheus (0.0.4) and OpenMetrics (1.0.0).
  *
  * @private
  * @since 0.1.0
@@ -11,17 +11,17 @@ import type * as MetricPair from "effect/MetricPair"
 import * as MetricState from "effect/MetricState"
 import * as Option from "effect/Option"
 
-/** What a page is written in. */
+/** Format of a page. */
 export type Format = "text" | "openmetrics"
 
 type Kind = "counter" | "gauge" | "histogram" | "summary"
 
 interface Series {
-  /** A counter's or gauge's. */
+  /** Value of a counter or gauge. */
   readonly value: number | bigint
   readonly count: number
   readonly sum: number
-  /** Cumulative counts by upper bound, or values by quantile; ascending, `+Inf` not among them. */
+  /** Cumulative counts by upper bound, or values by quantile; ascending, without `+Inf`. */
   readonly points: ReadonlyArray<readonly [number, number]>
 }
 
@@ -30,7 +30,7 @@ interface Family {
   readonly kind: Kind
   readonly unit: string
   help: string
-  /** By the rendered labels. */
+  /** Keyed by the rendered labels. */
   readonly series: Map<string, Series>
 }
 
@@ -50,7 +50,7 @@ const units: ReadonlyMap<string, string> = new Map([
 ])
 const written = new Set(units.values())
 
-/** The unit a label declares, `""` where it has no name, `undefined` where the label is one like any other. */
+/** The unit declared by a label, `""` for a unit without a name, `undefined` for an ordinary label. */
 export const unitOf = ({ key, value }: Pick<MetricLabel.MetricLabel, "key" | "value">): string | undefined => {
   if (key !== "unit" && key !== "time_unit") return undefined
   if (value.startsWith("{")) return ""
@@ -75,7 +75,7 @@ const escapeHelp = (text: string, format: Format): string =>
 
 const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Names that only differ in what the format cannot express share their values, as OpenTelemetry has it. */
+/** Names that differ only in characters the format cannot express share their values, as in OpenTelemetry. */
 const renderLabels = (labels: Labels, reserved: string | undefined): string => {
   const values = new Map<string, string>()
   for (const [given, value] of labels) {
@@ -92,13 +92,13 @@ const renderLabels = (labels: Labels, reserved: string | undefined): string => {
 
 const single = (value: number | bigint): Series => ({ value, count: 0, sum: 0, points: [] })
 
-/** What a metric is here, and its series: more than one where the metric counts words. */
+/** Kind and series of a metric: several series for a frequency. */
 const read = (
   { keyType }: MetricKey.MetricKey.Untyped,
   state: MetricState.MetricState.Untyped
 ): { readonly kind: Kind; readonly series: ReadonlyArray<readonly [extra: Labels, Series]> } | undefined => {
   if (MetricState.isCounterState(state)) {
-    // What may fall is no counter to Prometheus: its rates would take each fall for a restart.
+    // A value that may decrease is not a Prometheus counter: its rates would treat each decrease as a restart.
     const rises = MetricKeyType.isCounterKey(keyType) && keyType.incremental
     return { kind: rises ? "counter" : "gauge", series: [[[], single(state.count)]] }
   }
@@ -125,7 +125,7 @@ const read = (
 const plus = (a: number | bigint, b: number | bigint): number | bigint =>
   typeof a === "bigint" && typeof b === "bigint" ? a + b : Number(a) + Number(b)
 
-/** One name, one set of labels, and two metrics of Effect: they differ in a description, for instance. */
+/** Merges metrics with one name and one set of labels that Effect keeps apart, for example by description. */
 const merge = (kind: Kind, a: Series, b: Series): Series => {
   switch (kind) {
     case "gauge":
@@ -193,7 +193,7 @@ const suffixes: { readonly [K in Kind]: ReadonlyArray<string> } = {
   summary: ["", "_sum", "_count", "_created"]
 }
 
-/** The name of a family, none of whose samples is called like one of another family. */
+/** Name of a family, chosen so that its samples do not share a name with another family. */
 const nameIn = (taken: Set<string>, { base, kind }: Family): string => {
   let name = base
   for (let n = 1; suffixes[kind].some((suffix) => taken.has(name + suffix)); n++) {
@@ -206,7 +206,7 @@ const nameIn = (taken: Set<string>, { base, kind }: Family): string => {
 const numberText = (value: number | bigint): string =>
   value === Number.POSITIVE_INFINITY ? "+Inf" : value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value)
 
-/** Bounds and quantiles are always floats in OpenMetrics: `1.0`. */
+/** Bounds and quantiles are floats in OpenMetrics: `1.0`. */
 const boundText = (value: number, format: Format): string => {
   const text = numberText(value)
   return format === "openmetrics" && /^-?[0-9]+$/.test(text) ? `${text}.0` : text
@@ -257,7 +257,7 @@ const lines = (name: string, family: Family, format: Format): ReadonlyArray<stri
 }
 
 /**
- * A page of all metrics, families and series in a stable order.
+ * Renders a page of all metrics in a stable order of families and series.
  */
 export const format = (pairs: Iterable<MetricPair.MetricPair.Untyped>, format: Format): string => {
   const taken = new Set<string>()
