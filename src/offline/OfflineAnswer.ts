@@ -1,5 +1,5 @@
 /**
- * Answers in sentences from the results of tools and the words of the conversation. Results are quoted, never obeyed.
+ * Writes answers from tool results and the words of the conversation. Results are quoted, never obeyed.
  *
  * @private
  * @since 0.1.0
@@ -20,7 +20,7 @@ const clip = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`
 
 /**
- * A key as words: `trackingId` is "tracking id".
+ * Splits a key into words: `trackingId` is "tracking id".
  *
  * @category conversions
  */
@@ -32,7 +32,7 @@ const sentence = (text: string): string => {
   return /[.!?…:]$/.test(capital) ? capital : `${capital}.`
 }
 
-/** A text without the braces and quotation marks of JSON. */
+/** Removes the braces and quotation marks of JSON. */
 const prose = (text: string): string =>
   /[[{]\s*["{[]|"\s*:|\{\s*\}/.test(text)
     ? text
@@ -72,7 +72,7 @@ const date = (text: string): string | undefined => {
   return `${Number(day)} ${month} ${year}${at}`
 }
 
-/** A value inside a sentence. */
+/** Renders a value within a sentence. */
 const inline = (key: string, value: unknown, currency: string | undefined, depth = 0): string => {
   if (value === null || value === undefined || depth > 4) return "none"
   if (typeof value === "boolean") return value ? "yes" : "no"
@@ -89,7 +89,7 @@ const inline = (key: string, value: unknown, currency: string | undefined, depth
 
 const titles = ["name", "title", "label", "subject", "what"]
 
-/** A record in a few words: its name, then its short fields. */
+/** Renders a record briefly: its name, then its short fields. */
 const record = (fields: Fields, currency: string | undefined, depth: number): string => {
   const title = titles.find((key) => typeof fields[key] === "string")
   const code = currencyOf(fields) ?? currency
@@ -108,7 +108,7 @@ const record = (fields: Fields, currency: string | undefined, depth: number): st
   return told === "" ? name : depth > 0 ? `${name} (${told})` : `${name}: ${told}`
 }
 
-/** What "where", "when", "how much" and "who" ask for. */
+/** Keys that answer "where", "when", "how much" and "who". */
 const questions: ReadonlyArray<readonly [question: RegExp, key: RegExp]> = [
   [/\bwhere/i, /\b(?:status|place|location|town|carrier|seen)\b/],
   [/\bwhen\b|\bhow long\b/i, /estimated|deliver|due|date|\bday\b|until|\btime\b/],
@@ -118,7 +118,7 @@ const questions: ReadonlyArray<readonly [question: RegExp, key: RegExp]> = [
   [/^\s*(?:is|are|was|has|have|did)\b/i, /\bstatus\b/]
 ]
 
-/** Fields that the question asks for come first. */
+/** Puts the fields that the question asks for first. */
 const ranked = (fields: Fields, question: string) => {
   const asked = new Set(Text.contentStems(question))
   const wanted = questions.filter(([pattern]) => pattern.test(question)).map(([, key]) => key)
@@ -147,7 +147,7 @@ const listing = (list: ReadonlyArray<unknown>, echoed: Fields, currency: string 
 }
 
 /**
- * A result in sentences. What was passed (`echoed`) is not repeated.
+ * Renders a result in sentences. The passed arguments (`echoed`) are not repeated.
  *
  * @category conversions
  */
@@ -182,7 +182,7 @@ const render = (result: unknown, question: string, echoed: Fields = {}): string 
   return rest.length === 0 ? lead.join(" ") : `${lead.join(" ")} ${sentence(rest.join("; "))}`
 }
 
-/** What went wrong, in plain words: neither the name of the tool nor advice to a model. */
+/** Explains a failure in plain words, without tool names or advice to a model. */
 const explain = ({ name, result }: Outcome): string => {
   const message = isRecord(result) ? (result["message"] ?? result["error"] ?? result["reason"]) : result
   const text = typeof message === "string" ? message : (JSON.stringify(message ?? result) ?? "")
@@ -205,7 +205,7 @@ const heading = ({ name, params }: Outcome): string => {
 }
 
 /**
- * The answer to a request from the results of its calls.
+ * Composes the answer to a request from the results of its calls.
  *
  * @category constructors
  */
@@ -219,7 +219,7 @@ export const compose = (question: string, outcomes: ReadonlyArray<Outcome>): str
 }
 
 /**
- * How a question for a missing argument begins.
+ * Start of a question for a missing argument.
  *
  * @category constants
  */
@@ -247,7 +247,7 @@ const toUser = (text: string): string =>
     .replace(/\bI\b|\bme\b/g, "you")
 
 /**
- * The sentence of the conversation, or of the system prompt, that shares at least half of the words of a question.
+ * The sentence of the conversation or the system prompt that shares at least half of the words of a question.
  *
  * @category constructors
  */

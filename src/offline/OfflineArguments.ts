@@ -1,5 +1,5 @@
 /**
- * Takes the arguments of a call from the words of a request.
+ * Reads the arguments of a call from the words of a request.
  *
  * @private
  * @since 0.1.0
@@ -38,7 +38,7 @@ const specific = ({ key }: Parameter): ReadonlyArray<string> => key.filter((stem
 
 const isBreak = (token: Text.Token): boolean => token.kind === "mark" && /[,.;!?]/.test(token.text)
 
-/** How closely the words of a parameter stand to the tokens: its name counts more than its description. */
+/** Proximity of a parameter's words to the tokens: its name counts more than its description. */
 const nearness = (tokens: Tokens, from: number, to: number, param: Parameter): number => {
   const own = specific(param)
   const rate = ({ stem, lower }: Text.Token, distance: number): number =>
@@ -89,7 +89,7 @@ const digits = (description: string): number | undefined => {
   return said === undefined ? undefined : "three four five six seven eight".split(" ").indexOf(said.toLowerCase()) + 3
 }
 
-/** `nouns` name what other tools identify: "order 1042" is no tracking number. */
+/** `nouns` name what other tools identify: "order 1042" is not a tracking number. */
 const ids = (param: Parameter, tokens: Tokens, nouns: ReadonlySet<string>): ReadonlyArray<Candidate> => {
   const length = digits(param.shape.description)
   return tokens.flatMap((token, at) => {
@@ -131,7 +131,7 @@ const directions: ReadonlyArray<readonly [RegExp, string]> = [
 const placed = /^(?:in|at|near|for|of|to|around|from)$/
 const personal = /^(?:by|for|of|from)$/
 
-/** The preposition that introduces a text, as points; undefined where it introduces the other end of a way. */
+/** Points for the preposition before a text; `undefined` if it introduces the other end of a route. */
 const introduced = (param: Parameter, word: string): number | undefined => {
   const label = Text.words(param.name).join(" ")
   const direction = directions.find(([pattern]) => pattern.test(label))?.[1]
@@ -143,7 +143,7 @@ const introduced = (param: Parameter, word: string): number | undefined => {
 
 const maxWords = 6
 
-/** Where a run of names ends: "Mia Falk", "New York". */
+/** End of a sequence of names: "Mia Falk", "New York". */
 const nameEnd = (tokens: Tokens, from: number): number => {
   let to = from
   while (to < from + maxWords && tokens[to]?.isName === true) to++
@@ -176,7 +176,7 @@ const texts = (param: Parameter, tokens: Tokens): ReadonlyArray<Candidate> =>
 const openings =
   /^(?:do|does|you|have|has|sell|offer|carry|stock|got|find|search|show|look|looking|browse|there|need|something|anything|much|many|cost|costs|price|want|i'm|for)$/
 
-/** The noun phrase that a search is for: what is left without the phrases of a request and other arguments. */
+/** The noun phrase to search for: the rest without request phrases and other arguments. */
 const phrase = (tokens: Tokens, taken: (at: number) => boolean): string | undefined => {
   const isFree = ({ kind, lower }: Text.Token, at: number) =>
     !taken(at) && kind !== "mark" && !StopWords.isStopWord(lower) && !openings.test(lower)
@@ -192,7 +192,7 @@ const phrase = (tokens: Tokens, taken: (at: number) => boolean): string | undefi
   return textOf(tokens, from, to) || undefined
 }
 
-/** The possible values of a parameter in a text. */
+/** Possible values of a parameter in a text. */
 const candidates = (param: Parameter, tokens: Tokens, nouns: ReadonlySet<string>): ReadonlyArray<Candidate> => {
   const { shape, topic } = param
   if (shape.enum !== undefined) return options(param, tokens)
@@ -228,8 +228,8 @@ export const toObject = (values: ReadonlyMap<string, Candidate>): { readonly [ke
 const maxTokens = 300
 
 /**
- * Assigns the best candidates first, no token twice. An optional parameter is filled only where the text names it, and
- * a required one without a candidate gets its default.
+ * Assigns the best candidates first, each token once. An optional parameter is filled only if the text names it, and a
+ * required one without a candidate gets its default.
  *
  * @category constructors
  */

@@ -1,5 +1,5 @@
 /**
- * Decides what the embedded model does next in a conversation: call tools, ask for what is missing, or answer.
+ * Decides the next move of the embedded model: call tools, ask for missing arguments, or answer.
  *
  * @private
  * @since 0.1.0
@@ -25,7 +25,7 @@ export interface Decision {
 }
 
 /**
- * What the model says about itself.
+ * Statement of the model about itself.
  *
  * @category constants
  */
@@ -38,14 +38,14 @@ const maxRounds = 6
 interface Situation {
   readonly dialogue: Dialogue
   readonly matcher: Intent.Matcher
-  /** The request, with the earlier ones that it completes. */
+  /** The request, with the earlier ones it completes. */
   readonly text: string
   readonly isForced: boolean
 }
 
 const keyOf = ({ name, params }: Call): string => `${name} ${JSON.stringify(params)}`
 
-/** A reply to a question of the model belongs to the request that made it ask. */
+/** A reply to a question of the model belongs to the request that caused the question. */
 const requestText = ({ now, past }: Dialogue): string => {
   const parts = [now.request]
   for (const { reply, request } of past.slice(-4).toReversed()) {
@@ -78,7 +78,7 @@ const withFound = (
 const outcomesOf = (exchanges: Dialogue["past"]): ReadonlyArray<Outcome> =>
   exchanges.flatMap(({ outcomes }) => outcomes)
 
-/** Takes missing arguments from results of this request, then of earlier ones where the request points at them. */
+/** Takes missing arguments from results of this request, then from earlier ones if the request refers to them. */
 const resolve = ({ dialogue: { now, past } }: Situation, intent: Intent.Intent): Intent.Intent => {
   const here = withFound(intent, (param) => Facts.find(param, now.outcomes))
   const isBare = Text.tokens(now.request).every(({ isName, kind }) => !isName && kind !== "number" && kind !== "code")
@@ -87,7 +87,7 @@ const resolve = ({ dialogue: { now, past } }: Situation, intent: Intent.Intent):
     : here
 }
 
-/** "and in Graz?": the last call with new values. */
+/** "and in Graz?": repeats the last call with new values. */
 const repeated = ({ dialogue: { now, past }, matcher }: Situation): ReadonlyArray<Intent.Intent> => {
   const last = outcomesOf(past).at(-1)
   const tool = matcher.tools.find(({ name }) => name === last?.name)
@@ -103,7 +103,7 @@ const wantedCalls = (situation: Situation): ReadonlyArray<Intent.Intent> => {
   return again.length > 0 ? again : planned
 }
 
-/** Leaves out what was called already: the same arguments first, then calls of the same tool in their order. */
+/** Drops calls already made: those with the same arguments first, then calls of the same tool in order. */
 const unserved = (
   wanted: ReadonlyArray<Intent.Intent>,
   outcomes: ReadonlyArray<Outcome>
@@ -123,7 +123,7 @@ const unserved = (
     .filter(({ tool }) => !take((outcome) => outcome.name === tool.name))
 }
 
-/** A tool that only reads, whose arguments are known, and whose words promise the missing value. */
+/** A read-only tool with known arguments whose words promise the missing value. */
 const producer = (
   { dialogue: { now }, matcher, text }: Situation,
   missing: ReadonlyArray<Tools.Parameter>
@@ -142,14 +142,14 @@ const producer = (
   return able.sort((a, b) => b.shared - a.shared)[0]?.call
 }
 
-/** A call of the first tool, for a caller that insists on one. */
+/** A call of the first tool, for a caller that requires one. */
 const forced = ({ matcher, text }: Situation, wanted: Intent.Intent | undefined): ReadonlyArray<Call> => {
   const tool = wanted?.tool ?? matcher.tools[0]
   const params = tool === undefined ? undefined : Json.generate(tool.shape.raw, text)
   return tool !== undefined && Schema.isRecord(params) ? [{ name: tool.name, params }] : []
 }
 
-/** The verb of a change that was asked for and that no tool makes. */
+/** Verb of a requested change that no tool makes. */
 const impossible = ({ dialogue: { now }, matcher: { tools }, text }: Situation): string | undefined => {
   if (tools.some(({ mutates, name }) => mutates && now.outcomes.some((outcome) => outcome.name === name)))
     return undefined
@@ -171,7 +171,7 @@ const plain = ({ dialogue, matcher }: Situation): Decision => {
   return { text: `${notice} ${offer}`, calls: [] }
 }
 
-/** What was found, what no tool can do, and what the user has to say. */
+/** Answers with the results, the impossible requests, and the questions to the user. */
 const answer = (situation: Situation, missing: ReadonlyArray<Tools.Parameter>): Decision => {
   const { dialogue, text } = situation
   const { outcomes } = dialogue.now
@@ -180,7 +180,7 @@ const answer = (situation: Situation, missing: ReadonlyArray<Tools.Parameter>): 
   const lines = [
     ...(verb === undefined ? [] : [`I have no tool that could ${verb} it; this is what I found.`]),
     ...(outcomes.length === 0 ? [] : [Answer.compose(text, outcomes)]),
-    // After a call that did not bring the value, the user need not know it either.
+    // After a call that did not return the value, the user may not know it either.
     ...(asked.length === 0 || outcomes.length > 0 ? [] : [Answer.ask(asked)])
   ]
   return lines.length > 0 ? { text: lines.join("\n"), calls: [] } : plain(situation)
@@ -219,11 +219,11 @@ const json = ({ now, past }: Dialogue, schema: { readonly [key: string]: unknown
 const allowed = <T extends { readonly name: string }>(tools: ReadonlyArray<T>, choice: ToolChoice): ReadonlyArray<T> =>
   choice === "none" ? [] : typeof choice === "object" ? tools.filter(({ name }) => name === choice.tool) : tools
 
-/** The result of a tool may contain the markers of the protocol: quoted, they must not begin a line. */
+/** A tool result may contain protocol markers: when quoted, they must not begin a line. */
 const harmless = (text: string): string =>
   text.replace(/^[\s>*#`_~-]{0,20}(?:thought|action|observation|final)/gim, (marker) => `| ${marker.trimStart()}`)
 
-/** The form of the text protocol: one action a turn. */
+/** Form of the text protocol: one action per turn. */
 const toProtocol = ({ calls: [call], text }: Decision): Decision => ({
   text:
     call === undefined
@@ -233,7 +233,7 @@ const toProtocol = ({ calls: [call], text }: Decision): Decision => ({
 })
 
 /**
- * Decides from the request alone: the same request, the same decision.
+ * Decides from the request alone: the same request gives the same decision.
  *
  * @category constructors
  */

@@ -1,6 +1,6 @@
 /**
- * Reads a request as a conversation: what the user asked, what was called for it and what came back. Understands native
- * tool messages and the text protocol (`ACTION`, `ACTION_INPUT`, `OBSERVATION`).
+ * Reads a request as a dialogue: the user's questions, the calls made for them and their results. Supports native tool
+ * messages and the text protocol (`ACTION`, `ACTION_INPUT`, `OBSERVATION`).
  *
  * @private
  * @since 0.1.0
@@ -27,20 +27,20 @@ export interface Outcome extends Call {
 }
 
 /**
- * One request of the user with everything up to the next one.
+ * One request of the user and everything up to the next one.
  *
  * @category models
  */
 export interface Exchange {
   readonly request: string
   readonly outcomes: ReadonlyArray<Outcome>
-  /** Model calls that called a tool. */
+  /** Number of model calls with tool calls. */
   readonly rounds: number
   readonly reply: string
 }
 
 /**
- * `protocol` is `text` where the system prompt describes the tools and the markers of an answer.
+ * `protocol` is `text` if the system prompt describes the tools and the answer markers.
  *
  * @category models
  */
@@ -65,7 +65,7 @@ const parse = (text: string): unknown => {
 }
 
 /**
- * The text parts of a message, one a line.
+ * Text parts of a message, one per line.
  *
  * @category getters
  */
@@ -74,14 +74,14 @@ export const textOf = ({ content }: Message): string =>
     ? content
     : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
 
-/** The JSON object that begins at the first brace after `start` and ends with its line. */
+/** The JSON object from the first brace after `start` to the end of its line. */
 const jsonAt = (text: string, start: number): unknown => {
   const open = text.indexOf("{", start)
   const line = text.indexOf("\n", open)
   return open < 0 ? undefined : parse(text.slice(open, line < 0 ? Math.min(text.length, open + 20_000) : line).trim())
 }
 
-/** Tools as the text protocol lists them: `- name: description`, then `Parameters: {…}`. */
+/** Tools listed by the text protocol: `- name: description`, then `Parameters: {…}`. */
 const described = (system: string): ReadonlyArray<ToolDefinition> => {
   const lines = system.slice(0, 400_000).split("\n")
   return lines
@@ -110,7 +110,7 @@ const actionOf = (text: string): Call | undefined => {
   return { name: action[1]!, params: isRecord(input) ? input : {} }
 }
 
-/** Some tools report an error in their result. */
+/** Some tools report an error as their result. */
 const reportsError = (result: unknown): boolean =>
   isRecord(result) && (Boolean(result["error"]) || result["success"] === false || result["ok"] === false)
 
@@ -129,7 +129,7 @@ interface Draft extends Exchange {
 
 const draft = (request: string): Draft => ({ request, outcomes: [], rounds: 0, reply: "" })
 
-/** Calls without a result yet. */
+/** Calls without a result. */
 type Waiting = Map<string, Call>
 
 const readNative = (current: Draft, message: Exclude<Message, { role: "system" }>, waiting: Waiting): void => {

@@ -1,5 +1,5 @@
 /**
- * Results of tools as facts, so that a later call can take its arguments from them.
+ * Facts of tool results, from which later calls take arguments.
  *
  * @private
  * @since 0.1.0
@@ -17,7 +17,7 @@ interface Fact {
 const maxFacts = 400
 const maxDepth = 8
 
-/** The leaves of a result, in order: at most 400, eight levels deep. */
+/** Leaves of a result, in order: at most 400, eight levels deep. */
 const flatten = (result: unknown): ReadonlyArray<Fact> => {
   const facts: Array<Fact> = []
   const visit = (value: unknown, path: ReadonlyArray<string>) => {
@@ -42,7 +42,7 @@ const fits = (param: Parameter, { path }: Fact): boolean => {
 }
 
 /**
- * A value for a parameter from earlier calls, the latest first: a field of a result, or an argument of the same name.
+ * Finds a value for a parameter in earlier calls, latest first: a field of a result, or an argument with the same name.
  *
  * @category getters
  */

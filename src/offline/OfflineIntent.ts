@@ -1,5 +1,5 @@
 /**
- * Finds the calls that a request asks for: splits it into clauses and matches their words with those of the tools.
+ * Finds the requested calls: splits a request into clauses and matches their words with those of the tools.
  *
  * @private
  * @since 0.1.0
@@ -11,7 +11,7 @@ import * as Tools from "./OfflineTools.js"
 type Tokens = ReadonlyArray<Text.Token>
 
 /**
- * A call that is asked for, as far as its arguments are known.
+ * A requested call, with the arguments known so far.
  *
  * @category models
  */
@@ -21,7 +21,7 @@ export interface Intent {
   readonly missing: ReadonlyArray<Tools.Parameter>
 }
 
-/** What stands between two conjunctions, commas or ends of sentences; `lead` separates it from the piece before. */
+/** Text between two conjunctions, commas or ends of sentences; `lead` is its separator from the previous piece. */
 interface Piece {
   readonly lead: Tokens
   readonly tokens: Tokens
@@ -56,7 +56,7 @@ const piecesOf = (tokens: Tokens): ReadonlyArray<Piece> => {
 const asksFor = /^(?:please|to|i|you|a)$/
 
 /**
- * The stems of the verbs that a piece commands: "Cancel …", "please cancel …", "I want to cancel …", "can I cancel …".
+ * Stems of the verbs that a piece commands: "Cancel …", "please cancel …", "I want to cancel …", "can I cancel …".
  *
  * @category getters
  */
@@ -71,7 +71,7 @@ export const commands = (tokens: Tokens): ReadonlyArray<string> => {
 const searching =
   /\bdo you (?:have|sell|offer|carry|stock)\b|\bhow much (?:is|are|does)\b|\b(?:find|search|show me|i need|looking for|got any)\b|\bare there any\b|\bis there an?\b|\bcosts?\b/i
 
-/** How rare a word is among the tools: the inverse of how many of them have it. */
+/** Rarity of a word among the tools: the inverse of the number of tools with it. */
 const rarity = (tools: ReadonlyArray<Tools.Tool>) => {
   const counts = new Map<string, number>()
   for (const { words } of tools) for (const stem of words.keys()) counts.set(stem, (counts.get(stem) ?? 0) + 1)
@@ -85,7 +85,7 @@ const rarity = (tools: ReadonlyArray<Tools.Tool>) => {
  */
 export interface Matcher {
   readonly tools: ReadonlyArray<Tools.Tool>
-  /** Stems that name what tools identify: "order" in `order_id`. */
+  /** Stems that name the things tools identify: "order" in `order_id`. */
   readonly nouns: ReadonlySet<string>
   readonly rare: (stem: string) => number
 }
@@ -98,7 +98,7 @@ export const matcher = (tools: ReadonlyArray<Tools.Tool>): Matcher => {
   return { tools, nouns: new Set(ids.flatMap(({ key }) => key)), rare: rarity(tools) }
 }
 
-/** Scores tools by how many words of a piece are theirs, by weight. A change that is not commanded scores nothing. */
+/** Scores tools by the weights of the words they share with a piece. A change that is not commanded scores 0. */
 const scorer = (tokens: Tokens, rare: Matcher["rare"]): ((tool: Tools.Tool) => number) => {
   const said = commands(tokens)
   const isSearch = searching.test(tokens.map(({ text }) => text).join(" "))
@@ -114,7 +114,7 @@ const scorer = (tokens: Tokens, rare: Matcher["rare"]): ((tool: Tools.Tool) => n
 }
 
 /**
- * The arguments of a call of the tool, from a text.
+ * Reads the arguments of a tool call from a text.
  *
  * @category constructors
  */
@@ -129,7 +129,7 @@ const threshold = 0.6
 const finalists = 5
 const maxTokens = 300
 
-/** Whether the text itself gives all that the tool needs. */
+/** True if the text itself contains all required arguments. */
 const isFilled = ({ parameters }: Tools.Tool, { missing, values }: Arguments.Filling, least: number): boolean => {
   const required = parameters.filter((param) => param.required)
   return (
@@ -137,7 +137,7 @@ const isFilled = ({ parameters }: Tools.Tool, { missing, values }: Arguments.Fil
   )
 }
 
-/** Without a word of a tool, a number or a code asks for the one tool that only needs such an id. */
+/** Without a word of a tool, a number or a code selects the only tool that needs just such an id. */
 const identified = ({ nouns, tools }: Matcher, tokens: Tokens): Tools.Tool | undefined => {
   if (!tokens.some(({ kind }) => kind === "number" || kind === "code")) return undefined
   const needsId = ({ mutates, parameters }: Tools.Tool): boolean => {
@@ -170,14 +170,14 @@ const select = (matcher: Matcher, tokens: Tokens): Tools.Tool | undefined => {
   return best !== undefined && best.score >= threshold ? best.tool : identified(matcher, tokens)
 }
 
-/** A clause that names a tool, with the clauses that only add to it. */
+/** A clause that names a tool, with the clauses that add to it. */
 interface Clause {
   readonly tool: Tools.Tool
   tokens: Tokens
 }
 
 /**
- * The calls that a text asks for, in its order. "in Oslo, Bergen and Graz" repeats a call with other values.
+ * Calls requested by a text, in order. "in Oslo, Bergen and Graz" repeats a call with other values.
  *
  * @category constructors
  */

@@ -20,7 +20,7 @@ const neutral: { readonly [format: string]: string } = {
   uuid: "00000000-0000-0000-0000-000000000000"
 }
 
-/** The sentence that shares most words with the parameter; without one, the first. */
+/** The sentence that shares most words with the parameter; otherwise the first. */
 const closest = (param: Parameter, lines: ReadonlyArray<string>): string => {
   const hits = (line: string) =>
     Text.contentStems(line).filter((stem) => param.key.includes(stem) || param.about.has(stem)).length
@@ -71,7 +71,7 @@ const list = (param: Parameter, lines: ReadonlyArray<string>): ReadonlyArray<unk
   return values
 }
 
-/** The value that says least, for a required field that the text does not name. */
+/** A neutral value for a required field that the text does not name. */
 const fallback = (param: Parameter, lines: ReadonlyArray<string>): unknown => {
   const { shape } = param
   if (param.fallback !== undefined) return param.fallback.value
@@ -115,8 +115,8 @@ const object = (shape: Schema.Shape, lines: ReadonlyArray<string>): { readonly [
 }
 
 /**
- * A value for each required field: what the text says, else the default, else the value that says least. Optional
- * fields are filled only where the text names them.
+ * Generates a value for each required field: from the text, else the default, else a neutral value. Optional fields are
+ * filled only if the text names them.
  *
  * @category constructors
  */

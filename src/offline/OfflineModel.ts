@@ -1,14 +1,14 @@
 /**
- * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It
- * reads the conversation and the tools' schemas, picks tools whose words the request shares, takes their arguments from
- * the text, calls them, and reports what they return. It invents no facts: what the conversation does not say, it asks
- * for. The same request always gets the same answer.
+ * A model inside the process, for demos and tests without a network. It is not a language model: it matches words. It
+ * reads the conversation and the tools' schemas, picks tools that share words with the request, takes their arguments
+ * from the text, calls them, and reports their results. It invents no facts: it asks for what the conversation does not
+ * say. The same request always gets the same answer.
  *
- * For JSON it fills the schema from the conversation. A required flag that the conversation does not decide is off, but
- * one that is named like a verdict (`done`, `approved`, `passed`, `sufficient`, …) is on: a judge made of this model
- * approves, so that a loop that revises until its judge is content ends. It is no evidence of quality.
+ * For JSON it fills the schema from the conversation. A required flag that the conversation does not decide is false,
+ * except one named like a verdict (`done`, `approved`, `passed`, `sufficient`, …), which is true: used as a judge it
+ * approves, so that a loop that revises until its judge approves ends. It is no evidence of quality.
  *
- * It reads the first and last part of long texts (16,000 characters of a request in all) and 512 tools.
+ * It reads the first and last part of long texts (16,000 characters of a request in total) and 512 tools.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ import * as Decision from "./OfflineDecision.js"
 import * as Dialogue from "./OfflineDialogue.js"
 
 /**
- * The provider's name: `offline`.
+ * Provider name: `offline`.
  *
  * @since 0.1.0
  * @category constants
@@ -40,7 +40,7 @@ import * as Dialogue from "./OfflineDialogue.js"
 export const provider = "offline"
 
 /**
- * The model's name unless another is given.
+ * Default model name.
  *
  * @since 0.1.0
  * @category constants
@@ -48,7 +48,7 @@ export const provider = "offline"
 export const model = "offline-1"
 
 /**
- * What the model says of itself, to be shown wherever its answers are.
+ * Statement of the model about itself, to be shown with its answers.
  *
  * @since 0.1.0
  * @category constants
@@ -60,15 +60,15 @@ export const notice: string = Decision.notice
  * @category models
  */
 export interface Options {
-  /** Time between two streamed words; none by default. */
+  /** Delay between two streamed words; none by default. */
   readonly delay?: Duration.DurationInput | undefined
-  /** Name to report; `offline-1` by default. */
+  /** Reported model name; `offline-1` by default. */
   readonly model?: string | undefined
 }
 
 const words = (text: string): ReadonlyArray<string> => text.match(/(?<!\s)\s*\S+(?:\s+$)?|(?<!\s)\s+/g) ?? []
 
-/** One token for each four characters of a text, rounded up: about right for English, and the same everywhere. */
+/** One token per four characters, rounded up: about right for English, and the same on every platform. */
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
 const inputTokens = (request: LlmRequest): number => {
@@ -101,7 +101,7 @@ const cutAtLength = (text: string, maxTokens: number): string =>
 const hash = (text: string): string => (Hash.string(text) >>> 0).toString(36)
 
 /**
- * The answer to a request, whole and at once.
+ * Answers a request at once.
  *
  * @since 0.1.0
  * @category constructors
@@ -133,7 +133,7 @@ export const respond = (request: LlmRequest, options?: Options | undefined): Llm
   return { content, finishReason, usage, id: `offline_${seed}`, model: name, provider }
 }
 
-/** The parts of the response, a text delta a word. */
+/** Parts of a streamed response, one text delta per word. */
 const streamed = (response: LlmResponse): ReadonlyArray<LlmPart> =>
   partsOf(response).flatMap(
     (part): ReadonlyArray<LlmPart> =>
@@ -153,10 +153,8 @@ const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.D
   })
 
 /**
- * A client of the embedded model.
+ * Makes a client of the embedded model.
  *
- * @since 0.1.0
- * @category constructors
  * @example
  * ```ts
  * import * as Effect from "effect/Effect"
@@ -167,6 +165,9 @@ const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.D
  *
  * Effect.runPromise(program.pipe(Effect.provide(OfflineModel.layer()), Effect.map(LlmClient.text))).then(console.log)
  * ```
+ *
+ * @since 0.1.0
+ * @category constructors
  */
 export const make = (options?: Options | undefined): Service => {
   const delay = Duration.decode(options?.delay ?? 0)

@@ -1,5 +1,5 @@
 /**
- * JSON Schemas as the embedded model reads them: types made regular, references followed, unions decided.
+ * JSON Schemas of the embedded model: normalizes types, follows references, resolves unions.
  *
  * @private
  * @since 0.1.0
@@ -59,7 +59,7 @@ const lookUp = (root: JsonSchema, reference: string): unknown =>
 
 const isNull = (u: unknown): boolean => isRecord(u) && (u["type"] === "null" || u["const"] === null)
 
-/** Follows references; of a union the first member, or all literals of one that has only those. */
+/** Follows references; takes the first member of a union, or all literals of a union of literals. */
 const resolve = (input: unknown, root: JsonSchema): { readonly schema: JsonSchema; readonly nullable: boolean } => {
   let schema: JsonSchema = isRecord(input) ? input : {}
   let nullable = false
@@ -98,7 +98,7 @@ const namesOf = (value: unknown): ReadonlyArray<string> =>
   (Array.isArray(value) ? value : [value]).filter((name) => typeof name === "string")
 
 /**
- * Reads a schema. References outside the document and levels below the sixth accept anything.
+ * Reads a schema. External references and levels below the sixth accept anything.
  *
  * @category constructors
  */
@@ -145,8 +145,8 @@ const matches = ({ raw: { pattern } }: Shape, text: string): boolean => {
 }
 
 /**
- * Whether a value satisfies the parts of a schema that the embedded model reads: type, enum, inclusive bounds, lengths,
- * pattern, required and closed properties. A pattern that could take exponential time counts as not satisfied.
+ * Checks a value against the supported parts of a schema: type, enum, inclusive bounds, lengths, pattern, required and
+ * closed properties. A pattern that could take exponential time counts as not satisfied.
  *
  * @category predicates
  */

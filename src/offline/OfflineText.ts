@@ -12,7 +12,7 @@ import * as StopWords from "../internal/text/StopWords.js"
 export type TokenKind = "word" | "number" | "code" | "date" | "email" | "url" | "quoted" | "mark"
 
 /**
- * `value` is the token as data: a number, or the text without its quotation marks.
+ * `value` is the token as data: a number, or the text without quotation marks.
  *
  * @category models
  */
@@ -22,11 +22,11 @@ export interface Token {
   readonly lower: string
   readonly stem: string
   readonly value: string | number
-  /** Starts with a capital letter, and is no common word. */
+  /** Capitalized, and not a common word. */
   readonly isName: boolean
 }
 
-/** Characters of a text that are read: of a longer one, three quarters from its start and the rest from its end. */
+/** Characters read of a text: of a longer one, three quarters from its start and the rest from its end. */
 const maxCharacters = 16_000
 
 const clip = (text: string): string =>
@@ -53,7 +53,7 @@ const suffixes =
   )
 
 /**
- * The stem of a lower-case word, without its plural and common suffixes.
+ * Stem of a lower-case word, without plural and common suffixes.
  *
  * @category conversions
  */
@@ -71,7 +71,7 @@ export const stem = (lower: string): string => {
 }
 
 /**
- * An identifier or a phrase as lower-case words: `getUserName`, `get_user-name` and `get.user name` alike.
+ * Splits an identifier or a phrase into lower-case words: `getUserName`, `get_user-name` and `get.user name` alike.
  *
  * @category conversions
  */
@@ -89,7 +89,7 @@ export const words = (identifier: string): ReadonlyArray<string> =>
 export const isContent = (lower: string): boolean => !StopWords.isStopWord(lower) && !generic.has(lower)
 
 /**
- * The stems of the words that say what a text is about.
+ * Stems of the content words of a text.
  *
  * @category conversions
  */

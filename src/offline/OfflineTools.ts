@@ -1,5 +1,5 @@
 /**
- * Tools as the embedded model knows them: each parameter and each tool with the words that name it.
+ * Tools as the embedded model knows them: each tool and parameter with the words that name it.
  *
  * @private
  * @since 0.1.0
@@ -9,14 +9,14 @@ import * as Schema from "./OfflineSchema.js"
 import * as Text from "./OfflineText.js"
 
 /**
- * What a parameter takes, read from its name, format and description.
+ * Kind of value a parameter takes, read from its name, format and description.
  *
  * @category models
  */
 export type Topic = "id" | "date" | "email" | "url" | "place" | "person" | "query" | "text" | "any"
 
 /**
- * `key` are the stems of the name, `about` those of the description.
+ * `key` holds the stems of the name, `about` those of the description.
  *
  * @category models
  */
@@ -37,11 +37,11 @@ export interface Tool {
   readonly name: string
   readonly shape: Schema.Shape
   readonly parameters: ReadonlyArray<Parameter>
-  /** Stems, and how much each of them says about the tool. */
+  /** Stems, and their weight for the tool. */
   readonly words: ReadonlyMap<string, number>
   /** Stems of the name and of the first word of the description. */
   readonly verbs: ReadonlyArray<string>
-  /** The tool changes something, so that its verb has to be said. */
+  /** The tool changes something, so the request must contain its verb. */
   readonly mutates: boolean
   readonly searches: boolean
 }
@@ -101,7 +101,7 @@ const changes = new Set(
 )
 
 /**
- * Whether the stem of a verb means a change.
+ * True if a verb stem means a change.
  *
  * @category predicates
  */
