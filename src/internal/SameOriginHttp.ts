@@ -1,6 +1,6 @@
 /**
- * An HTTP client for requests that carry credentials: no redirect takes them to another origin, no span holds them, and
- * the trace stays here.
+ * HTTP client for requests with credentials: no redirect takes them to another origin, no span contains them, and trace
+ * headers are not sent.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
 /**
- * Sends a request. The scope ends the connection.
+ * Sends a request. The scope closes the connection.
  *
  * @since 0.1.0
  * @category models
@@ -33,7 +33,7 @@ export const maxRedirects = 3
 
 const redirectStatus = new Set([301, 302, 303, 307, 308])
 
-/** `fetch` answers with the status 0 where it hides the target of a redirect, as browsers do. */
+/** `fetch` returns the status 0 if it hides the target of a redirect, as browsers do. */
 const hiddenStatus = 0
 
 const explanation = "The server redirects to"
@@ -51,7 +51,7 @@ const refuse = (
   })
 
 /**
- * True for the failure of a request whose redirect was not followed.
+ * True for the failure of a request whose redirect was refused.
  *
  * @since 0.1.0
  * @category guards
@@ -61,7 +61,7 @@ export const isRefusedRedirect = (error: unknown): error is HttpClientError.Resp
   error.reason === "StatusCode" &&
   error.description?.startsWith(explanation) === true
 
-/** The same request at the address of a redirect, or the reason why it is not sent there. */
+/** Returns the request at the redirect's address, or the reason for not sending it. */
 const follow = (
   request: HttpClientRequest.HttpClientRequest,
   from: string,
@@ -79,10 +79,10 @@ const follow = (
 }
 
 /**
- * Follows up to {@link maxRedirects} redirects within the origin, by the method of the request; any other redirect, and
- * one whose target the platform hides, is a `ResponseError` that names the origin and no more. Options for `fetch` are
- * taken from the context of this constructor and of each call; what only the layer of `FetchHttpClient` was given is
- * not seen.
+ * Makes a client that follows up to {@link maxRedirects} redirects within the origin, by the method of the request. Any
+ * other redirect, and one whose target the platform hides, is a `ResponseError` that names only the origin. Options for
+ * `fetch` come from the context of this constructor and of each call; options given only to the layer of
+ * `FetchHttpClient` are not seen.
  *
  * @since 0.1.0
  * @category constructors

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 
 export interface KeyedLock {
-  /** Waits for the holder of the same key. An interrupted wait leaves nothing behind. */
+  /** Waits for the holder of the same key. An interrupted wait has no effect. */
   readonly withLock: (key: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** The number of keys that are held or awaited. */
   readonly size: () => number

@@ -1,5 +1,5 @@
 /**
- * Loads a module when it is first needed.
+ * Loads a module on first use.
  *
  * @private
  * @since 0.1.0
@@ -8,7 +8,9 @@ import * as Effect from "effect/Effect"
 
 const made: Array<Effect.Effect<unknown>> = []
 
-/** Loads the module once; after that the effect succeeds immediately. For constants of modules: each is remembered. */
+/**
+ * Loads the module once; after that the effect succeeds immediately. Use it for module constants: each is remembered.
+ */
 export const make = <A>(load: () => Promise<A>): Effect.Effect<A> => {
   let loaded: { readonly module: A } | undefined
   const effect = Effect.suspend(() =>
@@ -29,5 +31,5 @@ const loadFrom = (index: number): Effect.Effect<void> =>
     return next === undefined ? Effect.void : Effect.zipRight(next, loadFrom(index + 1))
   })
 
-/** Loads everything that the modules loaded so far, and the modules that this loads, would load on first use. */
+/** Loads everything that the loaded modules, and the modules this loads, would load on first use. */
 export const loadAll: Effect.Effect<void> = loadFrom(0)

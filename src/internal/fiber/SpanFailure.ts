@@ -1,6 +1,6 @@
 /**
- * Reduces failures to the name and the message that spans may keep, without their data and their quotations. Tracers
- * print whole failures, with every field and every cause.
+ * Reduces failures to the name and message that spans may keep, without data and quotations. Tracers print whole
+ * failures, with every field and cause.
  */
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
@@ -42,7 +42,7 @@ const describe = (error: unknown): SpanFailure => {
   return new SpanFailure(name, SecretText.excerpt(message, { maxLength }))
 }
 
-/** The exit that a span ends with. Successes, defects and interruptions are unchanged. */
+/** Returns the exit that a span ends with. Successes, defects and interruptions are unchanged. */
 export const exit = <A>(exit: Exit.Exit<A, unknown>): Exit.Exit<A, unknown> =>
   Exit.isSuccess(exit) || Option.isNone(Cause.failureOption(exit.cause))
     ? exit

@@ -40,7 +40,7 @@ export const before = <A>(
 export class Pace {
   constructor(private spent = 0) {}
 
-  /** Whether a step is full, and the work should pause. */
+  /** True if a step is full and the work should pause. */
   isDue(characters: number): boolean {
     this.spent += characters
     if (this.spent < perStep) return false

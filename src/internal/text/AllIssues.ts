@@ -1,6 +1,6 @@
 /**
- * Decoders and encoders that report all issues at the price of those that stop at the first: with parse options each
- * call costs 2 µs more, so only failed values are checked a second time.
+ * Decoders and encoders that report all issues at the cost of those that stop at the first: parse options cost 2 µs per
+ * call, so only failed values are checked a second time.
  */
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -24,6 +24,6 @@ const twice =
 export const decoder = (schema: Schema.Schema<any, any, never>): Parse =>
   twice(ParseResult.decodeUnknown(schema), ParseResult.decodeUnknown(schema, all))
 
-/** The encoder of a schema, with the same rules. */
+/** Like `decoder`, for encoding. */
 export const encoder = (schema: Schema.Schema<any, any, never>): Parse =>
   twice(ParseResult.encodeUnknown(schema), ParseResult.encodeUnknown(schema, all))

@@ -1,6 +1,5 @@
 /**
- * Canonical JSON: one text for equal plain data, whatever the order of keys. Cache keys and request hashes are made of
- * it.
+ * Canonical JSON: equal plain data gives one text, whatever the order of keys. Used for cache keys and request hashes.
  *
  * @since 0.1.0
  */
@@ -47,8 +46,8 @@ const write = (value: unknown, out: Array<string>): boolean => {
 }
 
 /**
- * JSON with sorted keys. Absent and `undefined` fields are equal; text is not normalized. Bytes and big integers have
- * forms that JSON does not have. Throws a `RangeError` on data that is cyclic or too deep for the stack.
+ * Writes JSON with sorted keys. Absent and `undefined` fields are equal; text is not normalized. Bytes and big integers
+ * have forms that JSON does not have. Throws a `RangeError` on data that is cyclic or too deep for the stack.
  *
  * @since 0.1.0
  * @category conversions

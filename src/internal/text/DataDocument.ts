@@ -1,6 +1,6 @@
 /**
- * Data for a model to read: one JSON document whose strings cannot be closed by their content, without tokens of chat
- * templates and without invisible characters.
+ * Renders data for a model: one JSON document whose strings cannot be closed by their content, without chat template
+ * tokens and invisible characters.
  */
 export const stringify = (document: unknown): string =>
   JSON.stringify(document).replace(

@@ -25,7 +25,7 @@ export type Matcher = (text: string) => boolean
  * @category models
  */
 export interface Options {
-  /** Capital and small letters are the same. Default false. */
+  /** Case-insensitive. Default false. */
   readonly ignoreCase?: boolean | undefined
 }
 
@@ -33,7 +33,7 @@ const STAR = 42
 const QUESTION = 63
 
 /**
- * A failed star takes one more unit, and earlier stars are not revisited: at most text times pattern steps.
+ * A failed star consumes one more unit, and earlier stars are not revisited: at most text times pattern steps.
  */
 const matches = (pattern: string, text: string): boolean => {
   let p = 0
@@ -64,7 +64,7 @@ const lower = (text: string): string => text.toLowerCase()
 const never: Matcher = () => false
 
 /**
- * Whether one of the patterns matches a whole text. Without patterns none does.
+ * Compiles a test that one of the patterns matches a whole text. Without patterns nothing matches.
  *
  * @since 0.1.0
  * @category constructors

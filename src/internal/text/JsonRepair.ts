@@ -1,6 +1,5 @@
 /**
- * JSON as models write it: parsed when it is JSON, repaired when it nearly is, bounded in size and work, and free of
- * the keys that poison prototypes.
+ * Parses JSON written by models: repairs near-JSON, bounds size and work, and drops the keys that poison prototypes.
  *
  * @since 0.1.0
  */
@@ -8,8 +7,8 @@ import * as Either from "effect/Either"
 import { jsonrepair } from "jsonrepair"
 
 /**
- * Why a text has no value. `message` is made for the model: it names the fault and quotes nothing of the text but
- * single characters.
+ * Reason why a text has no value. `message` is for the model: it names the fault and quotes only single characters of
+ * the text.
  *
  * @since 0.1.0
  * @category models
@@ -53,7 +52,7 @@ const isPoison = (key: string, value: unknown): boolean =>
   key === "__proto__" ||
   (key === "constructor" && typeof value === "object" && value !== null && Object.hasOwn(value, "prototype"))
 
-/** Drops poisonous keys in place, without recursion; false when the value is nested too deeply. */
+/** Drops poisonous keys in place, without recursion; false if the value is nested too deeply. */
 const sanitize = (root: unknown): boolean => {
   let level: Array<object> = typeof root === "object" && root !== null ? [root] : []
   for (let depth = 1; level.length > 0; depth++) {
@@ -71,12 +70,12 @@ const sanitize = (root: unknown): boolean => {
   return true
 }
 
-// Both keys can be spelled with \u escapes, hence the third look.
+// Both keys can be written with \u escapes, hence the third check.
 const needsCare = (text: string): boolean =>
   text.length > 2 * maxDepth || text.includes("__proto__") || text.includes("constructor") || text.includes("\\u")
 
 /**
- * Strict JSON, without the poisonous keys.
+ * Parses strict JSON, without the poisonous keys.
  *
  * @since 0.1.0
  * @category conversions
@@ -94,8 +93,8 @@ export const decode = (text: string): Either.Either<unknown, Failure> => {
 class OverBudget extends Error {}
 
 /**
- * Text that counts how often it is read. The repairer starts a string over at every doubtful quote, which takes seconds
- * for a few thousand hostile characters, and it cannot be interrupted: so reading itself ends the work.
+ * Text that counts its reads. The repairer restarts a string at every doubtful quote, which takes seconds for a few
+ * thousand hostile characters and cannot be interrupted, so reading itself ends the work.
  */
 class Metered extends String {
   #left: number
@@ -118,8 +117,8 @@ const isClosing = (code: number): boolean => code === 93 || code === 125
 const isQuote = (code: number): boolean => code === 34 || code === 39 || code === 96
 
 /**
- * Whether a text may nest deeper than `maxDepth`. The repairer descends by recursion, and an expression that V8
- * compiles near the end of the stack aborts the process. Closing brackets inside quotes of any kind do not count.
+ * True if a text may nest deeper than `maxDepth`. The repairer recurses, and V8 aborts the process when it compiles an
+ * expression near the end of the stack. Closing brackets within quotes of any kind do not count.
  */
 const mayNestTooDeep = (text: string): boolean => {
   let depth = 0
@@ -140,9 +139,9 @@ const readsPerChar = 4
 const readsAtLeast = 20_000
 
 /**
- * The value of a text: strict JSON first, else the repaired text (missing quotes, commas and brackets, single quotes,
- * comments, Python words, code fences, truncation). Takes time linear in the text up to `maxChars`, and refuses to
- * repair beyond.
+ * Parses a text: strict JSON first, else the repaired text (missing quotes, commas and brackets, single quotes,
+ * comments, Python words, code fences, truncation). Takes time linear in the text up to `maxChars`, and does not repair
+ * longer text.
  *
  * @since 0.1.0
  * @category conversions
@@ -162,7 +161,7 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
   try {
     repaired = jsonrepair(new Metered(text, readsAtLeast + readsPerChar * text.length) as unknown as string)
   } catch (error) {
-    // The repairer descends by recursion: a RangeError is its stack, not ours.
+    // The repairer recurses: a RangeError is its stack overflow.
     if (error instanceof RangeError) return tooDeep
     if (error instanceof OverBudget) return failure("invalid", "The text is not valid JSON, and too broken to repair.")
     return failure("invalid", `The text is not valid JSON: ${error instanceof Error ? error.message : "unreadable"}.`)
@@ -171,22 +170,22 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
 }
 
 /**
- * The end of the balanced object or array that begins at `from`, aware of strings.
+ * A balanced object or array.
  *
  * @since 0.1.0
  * @category models
  */
 interface Balanced {
-  /** Where the value ends, exclusive. */
+  /** End of the value, exclusive. */
   readonly end: number
-  /** Its text, line breaks and tabs inside strings escaped, as models often forget to. */
+  /** Its text, with line breaks and tabs inside strings escaped, as models often forget. */
   readonly text: string
 }
 
 const escapes: { readonly [char: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
 
 /**
- * Finds the value that begins with the bracket at `from`; undefined when no bracket stands there or it is never closed.
+ * Finds the value that begins with the bracket at `from`; `undefined` if there is no bracket or it is never closed.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,11 +1,11 @@
-/** JSON in the text of a model. */
+/** Extracts JSON from the text of a model. */
 import * as Either from "effect/Either"
 import * as JsonRepair from "./JsonRepair.js"
 
-// The first line takes no line break: two places for one would make blank lines a matter of quadratic time.
+// The first line excludes line breaks: two places for one would make blank lines take quadratic time.
 const fence = /^\s*```[a-zA-Z]*[ \t\r]*\n([\s\S]*?)\n?```\s*$/
 
-/** JSON as models write it: bare, fenced, or inside a sentence. `Left` says why there is none. */
+/** Reads JSON that is bare, fenced, or inside a sentence. `Left` says why there is none. */
 export const read = (text: string): Either.Either<unknown, string> => {
   const inner = fence.exec(text)?.[1] ?? text
   const strict = JsonRepair.decode(inner)

@@ -1,8 +1,8 @@
-/** The name that was probably meant. */
+/** Finds the name a misspelled one most likely means. */
 
 const MAX = 64
 
-/** The number of insertions, deletions and replacements between two short texts. */
+/** Number of insertions, deletions and replacements between two short texts. */
 const distance = (a: string, b: string): number => {
   let before = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
@@ -23,14 +23,14 @@ const letters = (name: string): string =>
     .replace(/[^\p{L}\p{N}]/gu, "")
 
 /**
- * The known name that a given one was probably meant to be: the same letters, one within the other, or close by edits
- * (a third of its length at most, or two). `undefined` when none is near. Looks at the first 64 characters.
+ * Returns the known name closest to a given one: the same letters, one contained in the other, or few edits (at most a
+ * third of its length, or two). `undefined` if none is close. Compares the first 64 characters.
  */
 export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const given = letters(name)
   if (given === "") return undefined
   let best: string | undefined
-  // Two letters that changed places are two edits.
+  // Two swapped letters are two edits.
   let least = Math.max(given.length < 4 ? 0 : 2, Math.floor(given.length / 3)) + 1
   for (const candidate of known) {
     const other = letters(candidate)

@@ -1,5 +1,5 @@
 /**
- * A Schema as providers want the shape of an answer: a JSON Schema with an object at the top, and the way back.
+ * Converts a Schema to the answer format of providers (a JSON Schema with an object at the top) and decodes answers.
  */
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
@@ -11,17 +11,17 @@ import * as AllIssues from "./AllIssues.js"
 
 export interface OutputSchema<A, I> {
   readonly jsonSchema: { readonly [key: string]: unknown }
-  /** Why there is no JSON Schema, if there is none. */
+  /** Reason why there is no JSON Schema, if any. */
   readonly problem: string | undefined
   readonly decode: (value: unknown) => Effect.Effect<A, ParseResult.ParseIssue>
   readonly encode: (value: unknown) => Effect.Effect<I, ParseResult.ParseIssue>
-  /** Decodes what a model sent; the failure says what is wrong in words it can act on. */
+  /** Decodes a model's answer; the failure states the issue in words the model can act on. */
   readonly read: (value: unknown) => Effect.Effect<A, string>
 }
 
-/** OpenAI and others take letters, digits, `_` and `-`, at most 64. */
+/** OpenAI and others accept letters, digits, `_` and `-`, at most 64. */
 export const nameOf = (schema: Schema.Schema<any, any>, fallback: string): string => {
-  // That of a class stands at the side it decodes to.
+  // The annotations of a class are on its decoded side.
   const { ast } = schema
   const identifier = Option.getOrElse(
     SchemaAST.getJSONIdentifier(SchemaAST.isTransformation(ast) ? ast.to : ast),
@@ -31,8 +31,8 @@ export const nameOf = (schema: Schema.Schema<any, any>, fallback: string): strin
 }
 
 /**
- * Providers want an object at the top: anything else travels as its only field. References hold from the top, wrapped
- * or not.
+ * Providers require an object at the top: any other value is wrapped as its only field. References stay valid either
+ * way.
  */
 const jsonSchemaOf = (schema: Schema.Schema<any, any, never>) => {
   const definitions: Record<string, JSONSchema.JsonSchema7> = {}
@@ -45,14 +45,14 @@ const jsonSchemaOf = (schema: Schema.Schema<any, any, never>) => {
   return { wrapped, jsonSchema: Object.keys(definitions).length === 0 ? top : { ...top, $defs: definitions } }
 }
 
-/** What is wrong, in words a model can act on. */
+/** Describes an issue in words a model can act on. */
 export const explain = (issue: ParseResult.ParseIssue): string =>
   ParseResult.ArrayFormatter.formatIssueSync(issue)
     .slice(0, 20)
     .map((one) => (one.path.length === 0 ? one.message : `${one.path.join(".")}: ${one.message}`))
     .join("; ")
 
-/** Compiled once; what comes back may be used for any number of answers. */
+/** Compiles a schema once for any number of answers. */
 export const make = <A, I>(schema: Schema.Schema<A, I, never>): OutputSchema<A, I> => {
   let made: ReturnType<typeof jsonSchemaOf> = { wrapped: false, jsonSchema: { type: "object", properties: {} } }
   let problem: string | undefined

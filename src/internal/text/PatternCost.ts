@@ -1,12 +1,12 @@
 /**
- * Bounds the work of a regular expression from outside before it runs: the engine tries one path after the other, and a
- * pattern of a few characters may have more paths than any machine can try.
+ * Bounds the work of an external regular expression before it runs: the engine tries one path after another, and a
+ * pattern of a few characters may have exponentially many.
  *
  * @since 0.1.0
  * @private
  */
 
-/** The longest text that is matched, and the longest pattern. */
+/** Longest text that is matched, and longest pattern. */
 export const maxText = 256
 const maxPattern = 256
 /** About a tenth of a millisecond for a text of `maxText` characters. */
@@ -14,9 +14,9 @@ const maxPaths = 70_000
 const maxSize = 1000
 
 interface Cost {
-  /** How many ways there are at most to match a text of `maxText` characters, from one place of it. */
+  /** Most ways to match a text of `maxText` characters from one index. */
   readonly paths: number
-  /** How many instructions the pattern comes to, repetitions written out. */
+  /** Number of instructions of the pattern, with repetitions expanded. */
   readonly size: number
 }
 
@@ -35,7 +35,7 @@ const escape = /\\(?:u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\
 const group = /\((?:\?(?:[:=!]|<[=!]|<[A-Za-z_$][\w$]{0,40}>))?/y
 const quantifier = /(?:[*+?]|\{(\d{1,4})(,(\d{0,4}))?\})\??/y
 
-/** One pattern, read once from the left: every character is looked at a fixed number of times. */
+/** Reads a pattern once from the left, visiting each character a fixed number of times. */
 class Reader {
   private at = 0
   constructor(private readonly pattern: string) {}
@@ -48,10 +48,7 @@ class Reader {
     return match
   }
 
-  /**
-   * Alternatives up to a parenthesis or the end. From outside a search begins at each place of the text unless `^` says
-   * otherwise.
-   */
+  /** Alternatives up to a parenthesis or the end. A search starts at each index of the text unless `^` anchors it. */
   choice(isSearch: boolean): Cost {
     let paths = 0
     let size = 0
@@ -116,8 +113,8 @@ class Reader {
 }
 
 /**
- * Whether a pattern takes a short time with every text of up to `maxText` characters. Depends on the pattern alone;
- * what cannot be read, and a reference to a group, does not.
+ * True if a pattern is fast on every text of up to `maxText` characters. Depends only on the pattern; unreadable
+ * patterns and references to groups are not cheap.
  */
 export const isCheap = (pattern: string): boolean => {
   if (pattern.length > maxPattern) return false

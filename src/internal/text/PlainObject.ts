@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 
-/** Whether the value is a plain object. Arrays, dates and instances of classes are not. */
+/** True for a plain object. Arrays, dates and class instances are not. */
 export const isPlainObject = (value: unknown): value is Record<string, unknown> => {
   if (typeof value !== "object" || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

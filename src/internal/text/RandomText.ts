@@ -1,11 +1,11 @@
 /**
- * Telling keys and passwords from words, fillers and placeholders.
+ * Distinguishes keys and passwords from words, fillers and placeholders.
  *
  * @since 0.1.0
  */
 
 /**
- * Bits a character: how little the characters of a text say about each other.
+ * Entropy in bits per character.
  *
  * @since 0.1.0
  * @category measures
@@ -19,7 +19,7 @@ export const entropyOf = (text: string): number => {
 }
 
 /**
- * Characters of some variety: not `xxxxxxxx`.
+ * True for characters of some variety, unlike `xxxxxxxx`.
  *
  * @since 0.1.0
  * @category predicates
@@ -29,7 +29,7 @@ export const isVaried = (value: string): boolean =>
   entropyOf(value) >= Math.min(3, 0.5 * Math.log2(value.length))
 
 /**
- * Random characters, not `your-key-here`.
+ * True for random characters, unlike `your-key-here`.
  *
  * @since 0.1.0
  * @category predicates
@@ -38,7 +38,7 @@ export const isRandom = (value: string): boolean =>
   isVaried(value) && !/1234567890|your|example|placeholder|redacted|dummy|sample/i.test(value)
 
 /**
- * What base64 or base64url stands for, or undefined when it is none.
+ * Decodes base64 or base64url; `undefined` for other text.
  *
  * @since 0.1.0
  * @category encoding

@@ -1,19 +1,19 @@
 /**
- * Text from outside made fit for errors and logs: short, one line, without credentials.
+ * Prepares external text for errors and logs: short, one line, without credentials.
  *
  * @since 0.1.0
  */
 import * as Redacted from "effect/Redacted"
 
 /**
- * What stands where a credential stood.
+ * Replaces a credential.
  *
  * @since 0.1.0
  * @category constants
  */
 export const replacement = "[REDACTED]"
 
-// Shorter ones are dummies ("ollama", "EMPTY"), and are words of every other message.
+// Shorter ones are dummies ("ollama", "EMPTY") and occur as words in many messages.
 const minSecretLength = 8
 
 // Every quantifier that can be followed by more is bounded, so no input makes a pattern slow.
@@ -37,7 +37,7 @@ const variants = (secret: string): ReadonlyArray<string> =>
 
 /**
  * Replaces the given secrets (also JSON-escaped and percent-encoded) and everything shaped like a key: prefixed tokens,
- * bearer values, key parameters and user names of URLs, tokens masked with asterisks. Secrets of less than 8 characters
+ * bearer values, key parameters and user names of URLs, tokens masked with asterisks. Secrets shorter than 8 characters
  * stay.
  *
  * @since 0.1.0
@@ -58,8 +58,8 @@ const longest = (secrets: ReadonlyArray<Redacted.Redacted<string>>): number =>
   secrets.reduce((most, secret) => Math.max(most, 3 * Redacted.value(secret).length), 256)
 
 /**
- * One line of at most `maxLength` characters without control characters or credentials. Reads only the beginning of a
- * huge text.
+ * Returns one line of at most `maxLength` characters without control characters or credentials. Reads only the
+ * beginning of a huge text.
  *
  * @since 0.1.0
  * @category combinators
@@ -75,7 +75,7 @@ export const excerpt = (
   const margin = longest(secrets)
   const read = 8 * options.maxLength + 2 * margin
   let result = redact(text.slice(0, read), secrets)
-  // A secret that the bound cuts in two is not recognised: what could be its beginning goes.
+  // A secret cut by the bound is not recognized: text that could be its beginning is dropped.
   if (text.length > read) result = result.slice(0, -margin)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what goes
   result = result.replace(/[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim()

@@ -9,15 +9,15 @@ import { bytesToHex } from "@noble/hashes/utils.js"
 
 const encoder = new TextEncoder()
 
-/** The digest as bytes. */
+/** Returns the digest as bytes. */
 export const bytes = (content: Uint8Array): Uint8Array => sha256(content)
 
-/** The digest of bytes, or of a text in UTF-8, as 64 hexadecimal digits. */
+/** Returns the digest of bytes, or of a text in UTF-8, as 64 hexadecimal digits. */
 export const hex = (content: string | Uint8Array): string =>
   bytesToHex(sha256(typeof content === "string" ? encoder.encode(content) : content))
 
 /**
- * The UTF-16 code units of a text as bytes, low byte first. Unlike UTF-8, it keeps lone surrogates apart.
+ * Returns the UTF-16 code units of a text as bytes, low byte first. Unlike UTF-8, it distinguishes lone surrogates.
  */
 export const utf16 = (text: string): Uint8Array => {
   const units = new Uint8Array(2 * text.length)
@@ -29,7 +29,7 @@ export const utf16 = (text: string): Uint8Array => {
   return units
 }
 
-/** A digest of several pieces, fed one by one. Text is read as UTF-8. */
+/** Incremental digest of several pieces. Text is encoded as UTF-8. */
 export interface Hasher {
   readonly add: (content: string | Uint8Array) => Hasher
   readonly hex: () => string

@@ -1,8 +1,8 @@
-/** English words that say nothing about what a text is about. Lower case, with the apostrophe `'`. */
+/** English words without content. Lower case, with the apostrophe `'`. */
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "))
 
-/** Articles, pronouns, auxiliaries, conjunctions, prepositions. Without `may`, which is a month too. */
+/** Articles, pronouns, auxiliaries, conjunctions, prepositions. Excludes `may`, which is also a month. */
 export const english = set(
   "a an the this that these those it its it's i i'm i'd i'll i've me my mine myself we us our you your yours he him his she her it they them their " +
     "is are was were be been being am do does did doing done have has had having will would shall should can could might must " +
@@ -12,7 +12,7 @@ export const english = set(
     "could've would've don't doesn't didn't can't won't isn't aren't wasn't e.g i.e etc"
 )
 
-/** What requests say besides, whatever is requested. */
+/** Words of requests on any topic. */
 export const request = set(
   "may please help let lets let's want wants need needs like know give tell show get got find make take use using used based given specific " +
     "certain particular various following first second third fourth fifth lastly finally next additionally furthermore moreover hi hello hey " +
@@ -22,6 +22,6 @@ export const request = set(
 
 const isStop = (lower: string): boolean => english.has(lower) || request.has(lower)
 
-/** Whether a word, in lower case, occurs in requests of any topic. A clitic is ignored: `where's` counts as `where`. */
+/** True if a lower-case word occurs in requests of any topic. A clitic is ignored: `where's` counts as `where`. */
 export const isStopWord = (lower: string): boolean =>
   isStop(lower) || (lower.includes("'") && isStop(lower.slice(0, lower.indexOf("'"))))

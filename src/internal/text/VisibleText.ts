@@ -1,6 +1,6 @@
 /**
- * Text from outside for a terminal: nothing in it moves the cursor, hides, or turns the direction of what stands around
- * it.
+ * Prepares external text for a terminal: no character moves the cursor, is invisible, or changes the direction of its
+ * surroundings.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,7 @@ const escaped = (character: string): string =>
   `\\u{${(character.codePointAt(0) as number).toString(16).padStart(4, "0")}}`
 
 /**
- * The text with every character that cannot be seen as its code point, line ends among them: always one line.
+ * Replaces every invisible character, line ends included, by its code point: the result is one line.
  *
  * @since 0.1.0
  * @category conversions
@@ -21,7 +21,7 @@ const escaped = (character: string): string =>
 export const visible = (text: string): string => text.replace(unseen, escaped)
 
 /**
- * Lines of at most `width` columns, so that no line begins where the text says. A character that is not ASCII counts as
+ * Splits a line at `width` columns, so that the text cannot choose where a line begins. A non-ASCII character counts as
  * two.
  *
  * @since 0.1.0
