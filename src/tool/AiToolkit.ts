@@ -35,12 +35,12 @@ export type ServicesOf<Tools extends Record<string, AiTool.Any>> = {
 }[keyof Tools]
 
 /**
- * A toolkit with its handlers as a set: each tool with its name, description, schemas, handler and `Idempotent`
- * annotation. What a tool fails with ends the run where its `failureMode` is `"error"`, as it ends `generateText`; with
- * `"return"` the model reads it.
+ * Converts a toolkit with its handlers to a set: each tool with its name, description, schemas, handler and
+ * `Idempotent` annotation. A failure ends the run if the tool's `failureMode` is `"error"`, as it ends `generateText`;
+ * with `"return"` the model reads it.
  *
- * The `_tag` of a tool made from a tagged request is not asked of the model. Tools that run at the provider cannot be
- * used: they are problems of the set.
+ * The model is not asked for the `_tag` of a tool made from a tagged request. Provider-executed tools are unusable:
+ * they are problems of the set.
  *
  * @since 0.1.0
  * @category constructors
@@ -100,7 +100,7 @@ const withoutTag = (tool: Tool.Any, tag: string): Tool.Any => {
 }
 
 /**
- * A tool as `@effect/ai` sees it: parameters as the model sent them, any result, and the failures that end the run.
+ * A tool for `@effect/ai`: parameters as sent by the model, any result, and the failures that end the run.
  *
  * @since 0.1.0
  * @category models
@@ -117,9 +117,9 @@ export interface AnyTool<E>
   > {}
 
 /**
- * A set as a toolkit with handlers, for `LanguageModel.generateText` and the like. Its calls go through `ToolRunner`: a
- * failed call is a result that the model reads, and only failures that the tools declare fatal fail the request. Names
- * are those that providers accept.
+ * Converts a set to a toolkit with handlers, for `LanguageModel.generateText` and the like. Its calls go through
+ * `ToolRunner`: a failed call is a result that the model reads, and only declared fatal failures fail the request.
+ * Names are those that providers accept.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,5 @@
 /**
- * A registry of tools by name, which change while a program runs.
+ * A registry of tools by name that can change while a program runs.
  *
  * @since 0.1.0
  */

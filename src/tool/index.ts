@@ -91,21 +91,21 @@ export * as Tool from "./definition/Tool.js"
 export * as ToolArguments from "./definition/ToolArguments.js"
 
 /**
- * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
+ * Errors of tool calls. Most of them stay within a run, where the model reads them as observations.
  *
  * @since 0.1.0
  */
 export * as ToolError from "./definition/ToolError.js"
 
 /**
- * Tool names as providers accept them (1 to 64 of `[A-Za-z0-9_-]`), mapped there and back without collisions.
+ * Maps tool names to those providers accept (1 to 64 of `[A-Za-z0-9_-]`) and back, without collisions.
  *
  * @since 0.1.0
  */
 export * as ToolNames from "./definition/ToolNames.js"
 
 /**
- * A registry of tools by name, which change while a program runs.
+ * A registry of tools by name that can change while a program runs.
  *
  * @since 0.1.0
  */
@@ -119,7 +119,7 @@ export * as ToolRegistry from "./ToolRegistry.js"
 export * as ToolRunner from "./ToolRunner.js"
 
 /**
- * The tools of an agent, with their failures and requirements summed.
+ * The tools of an agent, with their combined failures and requirements.
  *
  * @since 0.1.0
  */

@@ -30,7 +30,7 @@ const collect = (schema: unknown, names: Set<string>, depth: number): void => {
   for (const member of Object.values(schema)) if (typeof member === "object") collect(member, names, depth + 1)
 }
 
-/** The value without members of these names, at any depth. */
+/** Removes members of these names at any depth. */
 const without = (value: unknown, names: ReadonlySet<string>, depth: number): unknown => {
   if (typeof value !== "object" || value === null) return value
   if (depth > maxDepth) return SecretText.replacement
@@ -44,8 +44,8 @@ const without = (value: unknown, names: ReadonlySet<string>, depth: number): unk
 }
 
 /**
- * The arguments of a call without the secret ones. Arguments that are not a record are not parsed yet: all of them may
- * be secret.
+ * Removes the secret arguments of a call. Arguments that are not a record are not parsed yet: all of them may be
+ * secret.
  */
 export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown => {
   const secret = of(tool)
@@ -56,8 +56,8 @@ export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown
 const known = new WeakMap<JsonSchema, ReadonlyArray<string> | undefined>()
 
 /**
- * The members that a schema marks as secret (`writeOnly`, `format: "password"`), at any depth; `undefined` where there
- * are none.
+ * Names of the members that a schema marks as secret (`writeOnly`, `format: "password"`), at any depth; `undefined` if
+ * there are none.
  */
 export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined => {
   if (known.has(schema)) return known.get(schema)
@@ -68,7 +68,7 @@ export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined 
   return found
 }
 
-/** The members that the schema marks and those that the tool names. */
+/** Names of the secret members, marked by the schema or named by the tool. */
 export const of = (tool: {
   readonly parameters: JsonSchema
   readonly annotations: { readonly secretParams?: ReadonlyArray<string> | undefined }

@@ -212,7 +212,7 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
 }
 
 /**
- * A placeholder for a tool that cannot be used: an agent with it fails before its first model call, and says why.
+ * A placeholder for an unusable tool: an agent with it fails before its first model call with this problem.
  *
  * @since 0.1.0
  * @category constructors

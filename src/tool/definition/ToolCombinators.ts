@@ -24,7 +24,7 @@ export const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((para
     try {
       return when(params)
     } catch {
-      // Nobody knows whether the call is harmless.
+      // The call may be harmful.
       return true
     }
   }

@@ -1,5 +1,5 @@
 /**
- * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
+ * Errors of tool calls. Most of them stay within a run, where the model reads them as observations.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
 })
 
 /**
- * No tool of that name is in the set.
+ * The set has no tool of that name.
  *
  * @since 0.1.0
  * @category errors
@@ -46,7 +46,7 @@ export class ToolAccessDeniedError extends ErrorCode.TaggedError<ToolAccessDenie
 }) {}
 
 /**
- * The arguments do not fit the tool's parameters. `field` is the path of the first that does not, `issues` all of them.
+ * The arguments do not match the tool's parameters. `field` is the path of the first issue, `issues` all of them.
  *
  * @since 0.1.0
  * @category errors
@@ -60,7 +60,7 @@ export class ToolValidationError extends ErrorCode.TaggedError<ToolValidationErr
 }) {}
 
 /**
- * The tool did not end in time, and was interrupted.
+ * The tool exceeded its timeout and was interrupted.
  *
  * @since 0.1.0
  * @category errors
@@ -70,7 +70,7 @@ export class ToolTimeoutError extends ErrorCode.TaggedError<ToolTimeoutError>(
 )("ToolTimeoutError", { ...fields("LEX_ERR_AGT_100"), timeoutMs: Schema.Number }) {}
 
 /**
- * Whoever was asked did not allow the call.
+ * The approver did not allow the call.
  *
  * @since 0.1.0
  * @category errors
@@ -80,7 +80,7 @@ export class ToolApprovalDeniedError extends ErrorCode.TaggedError<ToolApprovalD
 )("ToolApprovalDeniedError", { ...fields("LEX_ERR_AGT_101"), reason: Schema.optional(Schema.String) }) {}
 
 /**
- * The model made more calls in one turn than run; this one did not.
+ * The model made more calls in one turn than allowed; this one was not run.
  *
  * @since 0.1.0
  * @category errors
@@ -90,7 +90,7 @@ export class ToolCallLimitError extends ErrorCode.TaggedError<ToolCallLimitError
 )("ToolCallLimitError", { ...fields("LEX_ERR_AGT_116"), maxCallsPerTurn: Schema.Number }) {}
 
 /**
- * A tool cannot be used as it is defined: a schema that has no JSON form or does not compile, a name that is taken.
+ * The definition of a tool is unusable: a schema without a JSON form or one that does not compile, or a duplicate name.
  *
  * @since 0.1.0
  * @category errors

@@ -1,5 +1,5 @@
 /**
- * Tool names as providers accept them (1 to 64 of `[A-Za-z0-9_-]`), mapped there and back without collisions.
+ * Maps tool names to those providers accept (1 to 64 of `[A-Za-z0-9_-]`) and back, without collisions.
  *
  * @since 0.1.0
  */
@@ -9,15 +9,15 @@
  * @category models
  */
 export interface ToolNames {
-  /** The provider's name of a tool; a name that is not in the set is cleaned on the spot. */
+  /** Returns the provider's name of a tool; a name outside the set is cleaned. */
   readonly toProvider: (name: string) => string
-  /** The tool's own name; `undefined` when no tool of the set is meant. Accepts the tool's own name as well. */
+  /** Returns the tool's own name for a provider's name or its own; `undefined` for unknown names. */
   readonly fromProvider: (name: string) => string | undefined
 }
 
 const MAX = 64
 
-/** FNV-1a, 32 bits: short, stable between runs and processes. */
+/** FNV-1a, 32 bits: short, and stable across runs and processes. */
 const hash = (text: string): string => {
   let h = 0x811c9dc5
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
@@ -25,7 +25,7 @@ const hash = (text: string): string => {
 }
 
 /**
- * A name cleaned for providers: other characters become `_`, a long name is cut and ends in a hash of the whole.
+ * Cleans a name for providers: other characters become `_`; a long name is cut and ends in a hash of the whole.
  *
  * @since 0.1.0
  * @category conversions
@@ -38,8 +38,7 @@ export const clean = (name: string): string => {
 }
 
 /**
- * Names that are already fine keep theirs; of those that clean to the same, all but the first get a hash of their own
- * name.
+ * Valid names stay as they are; of names that clean to the same one, all but the first get a hash of their own name.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * The tools of an agent, with their failures and requirements summed.
+ * The tools of an agent, with their combined failures and requirements.
  *
  * @since 0.1.0
  */
@@ -30,17 +30,17 @@ export const TypeId: unique symbol = Symbol.for("effect-lexigram/tool/ToolSet")
 export interface ToolSet<out E = never, out R = never> extends Pipeable {
   readonly [TypeId]: { readonly _E: () => E; readonly _R: () => R }
   readonly tools: ReadonlyArray<Tool.Any>
-  /** What is wrong with the set: definitions that cannot be used, names given twice. */
+  /** Problems of the set: unusable definitions, duplicate names. */
   readonly problems: ReadonlyArray<ToolDefinitionError>
-  /** As models see them, under names that providers accept; made once a set. */
+  /** Definitions for models, with provider names; built once per set. */
   readonly definitions: ReadonlyArray<ToolDefinition>
   readonly names: ToolNames.ToolNames
-  /** By the tool's own name, or the provider's. */
+  /** Looks a tool up by its own name or the provider's. */
   readonly get: (name: string) => Tool.Any | undefined
 }
 
 /**
- * A set with its requirements captured: what strategies, graphs and `ToolRunner` work with, free of the tools' types.
+ * A set with captured requirements, free of the tools' types: strategies, graphs and `ToolRunner` use it.
  *
  * @since 0.1.0
  * @category models
@@ -50,7 +50,7 @@ export interface Bound {
   readonly definitions: ReadonlyArray<ToolDefinition>
   readonly names: ToolNames.ToolNames
   readonly get: (name: string) => Tool.Any | undefined
-  /** Gives a handler what it requires. What is current when it runs wins over what was captured. */
+  /** Provides a handler's requirements. The context of the call overrides the captured one. */
   readonly provide: <A, E>(effect: Effect.Effect<A, E, any>) => Effect.Effect<A, E>
 }
 
@@ -96,7 +96,7 @@ const fromArray = (
 }
 
 /**
- * The set of these tools, in this order.
+ * Makes a set of these tools, in this order.
  *
  * @since 0.1.0
  * @category constructors
@@ -112,7 +112,7 @@ export const make = <const T extends ReadonlyArray<Tool.Any>>(
 export const empty: ToolSet = fromArray([]) as ToolSet
 
 /**
- * The tools of both sets; a name in both is a problem of the result.
+ * Combines the tools of both sets; a name in both is a problem of the result.
  *
  * @since 0.1.0
  * @category combining
@@ -141,7 +141,7 @@ export type ErrorOf<T extends ToolSet<any, any>> = T extends ToolSet<infer E, an
 export type ServicesOf<T extends ToolSet<any, any>> = T extends ToolSet<any, infer R> ? R : never
 
 /**
- * The tools of all sets, in this order. A name in two sets is a problem of the result: prefix one of them.
+ * Combines the tools of all sets, in this order. A name in two sets is a problem of the result: prefix one of them.
  *
  * @since 0.1.0
  * @category combining
@@ -157,10 +157,8 @@ export const combined = <const T extends ReadonlyArray<ToolSet<any, any>>>(
 const withName = (tool: Tool.Any, name: string): Tool.Any => build({ ...tool, name })
 
 /**
- * The set with every name prefixed: `search` becomes `github_search` under the prefix `github`.
+ * Prefixes every name: `search` becomes `github_search` with the prefix `github`.
  *
- * @since 0.1.0
- * @category combinators
  * @example
  * ```ts
  * import { Tool, ToolSet } from "effect-lexigram/tool"
@@ -173,6 +171,9 @@ const withName = (tool: Tool.Any, name: string): Tool.Any => build({ ...tool, na
  *   ToolSet.make(search).pipe(ToolSet.prefixed("archive"), ToolSet.approvalRequired())
  * )
  * ```
+ *
+ * @since 0.1.0
+ * @category combinators
  */
 export const prefixed: {
   (prefix: string): <E, R>(self: ToolSet<E, R>) => ToolSet<E, R>
@@ -187,8 +188,7 @@ export const prefixed: {
 )
 
 /**
- * The set with some tools renamed, from old name to new. A name that no tool has, and a new name that is taken, are
- * problems of the result.
+ * Renames some tools, from old name to new. An unknown old name, and a new name in use, are problems of the result.
  *
  * @since 0.1.0
  * @category combinators
@@ -213,7 +213,7 @@ export const renamed: {
 })
 
 /**
- * The tools of the set that the predicate accepts. Models do not see the others, and cannot call them.
+ * Keeps the tools that the predicate accepts. Models neither see nor can call the others.
  *
  * @since 0.1.0
  * @category combinators
@@ -231,8 +231,8 @@ export const filtered: {
 })
 
 /**
- * The set with calls that somebody must allow: all calls, or those that `when` accepts by tool and decoded parameters.
- * A tool that requires approval itself still does. When `when` throws, the call requires approval.
+ * Requires approval of all calls, or of those that `when` accepts by tool and decoded parameters. Tools that require
+ * approval themselves still do. If `when` throws, the call requires approval.
  *
  * @since 0.1.0
  * @category combinators
@@ -255,7 +255,7 @@ export const approvalRequired: {
 )
 
 /**
- * A plain function with what the model must know about it.
+ * A plain function with its description for the model.
  *
  * @since 0.1.0
  * @category models
@@ -274,7 +274,7 @@ const isEffectSchema = (parameters: object): parameters is Tool.Parameters =>
   Object.values(parameters).every((field) => Schema.isSchema(field) || Schema.isPropertySignature(field))
 
 /**
- * A set of plain functions by name, sync or async. What they throw is a failure the model can read.
+ * Makes a set of plain functions by name, sync or async. The model reads what they throw as a failure.
  *
  * @since 0.1.0
  * @category constructors
@@ -292,7 +292,7 @@ export const fromRecord = (functions: { readonly [name: string]: PlainFunction }
   ) as ToolSet
 
 /**
- * Captures what the handlers require, once a run.
+ * Captures the requirements of the handlers, once per run.
  *
  * @since 0.1.0
  * @category conversions
@@ -301,7 +301,7 @@ export const bind = <E, R>(self: ToolSet<E, R>): Effect.Effect<Bound, never, R> 
   Effect.map(Effect.context<R>(), (captured) => bindTo(self, captured))
 
 /**
- * The same over a context at hand.
+ * Like `bind`, with a given context.
  *
  * @since 0.1.0
  * @category conversions
@@ -312,7 +312,7 @@ export const bindTo = <E, R>(self: ToolSet<E, R>, captured: Context.Context<R>):
   names: self.names,
   get: self.get,
   provide: (effect) =>
-    // Inside the run that bound the set the current context has it all, and providing costs more than looking.
+    // Within the run that bound the set, the current context is complete, and providing costs more than checking.
     Effect.withFiberRuntime<any, any>(({ currentContext: current }) =>
       holds(current, captured)
         ? SystemGrant.dropIn(current, effect as Effect.Effect<any, any>)
