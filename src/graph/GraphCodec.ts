@@ -31,7 +31,7 @@ const notJson = (value: unknown, path: Array<PropertyKey>): ReadonlyArray<Proper
   if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return [...path]
   for (const key of Object.keys(value)) {
     const item = (value as State)[key]
-    // Absent and undefined fields are the same; an array would lose its length.
+    // Absent and undefined fields are equal; an array would lose its length.
     if (item === undefined && !Array.isArray(value)) continue
     path.push(key)
     const found = notJson(item, path)
@@ -41,7 +41,7 @@ const notJson = (value: unknown, path: Array<PropertyKey>): ReadonlyArray<Proper
   return undefined
 }
 
-/** The value, if JSON can hold it. */
+/** Returns the value if JSON can represent it. */
 export const json = (value: unknown): Effect.Effect<Json, string> =>
   Effect.suspend(() => {
     try {
@@ -52,7 +52,7 @@ export const json = (value: unknown): Effect.Effect<Json, string> =>
     }
   })
 
-/** The path where a value does not fit. */
+/** Formats the paths where a value does not match. */
 export const issues = (error: ParseResult.ParseIssue): string =>
   ParseResult.ArrayFormatter.formatIssueSync(error)
     .slice(0, 5)
@@ -104,7 +104,7 @@ export const make = (schema: Schema.Schema<any, any>): Codec => {
   }
 }
 
-/** One field as its own struct, so that a write costs what it holds and not the whole state. */
+/** Encodes each field as its own struct, so that a write costs its own size and not that of the whole state. */
 const single = (ast: SchemaAST.AST, field: string): FieldCodec | undefined => {
   let picked: SchemaAST.AST
   try {

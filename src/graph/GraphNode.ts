@@ -1,5 +1,5 @@
 /**
- * Nodes: a handler with its time limit and its retries.
+ * Nodes: a handler with a time limit and retries.
  *
  * @since 0.1.0
  * @private
@@ -41,13 +41,13 @@ const withRetry = <S, E, R, R2>(
 ): Handler<S, E, R | R2> => {
   const options: RetryOptions<E, R2> = Schedule.isSchedule(retry) ? { schedule: retry } : retry
   const wanted = options.while ?? ((error: E) => !(error instanceof GraphNodeTimeoutError))
-  // A retry does not bring a value that must come from outside.
+  // A retry cannot supply a value from outside.
   const accepts = (error: E): boolean => !(error instanceof GraphWaitingError) && wanted(error)
   const waits: Schedule.Schedule<unknown, E, R2> = options.schedule ?? Schedule.forever
   const schedule = options.times === undefined ? waits : Schedule.intersect(waits, Schedule.recurs(options.times))
   return (state, context) => {
     const attempt = Effect.suspend(() => run(state, context))
-    // Nothing is set up before a first failure, so that a node that succeeds pays nothing for its retries.
+    // Retries are set up only after a first failure, so a node that succeeds pays nothing for them.
     return Effect.catchAll(attempt, (first) =>
       accepts(first)
         ? Effect.flatMap(Schedule.driver(schedule), (driver) => {
@@ -65,7 +65,7 @@ const withRetry = <S, E, R, R2>(
   }
 }
 
-/** A node as a definition gives it. */
+/** A node as written in a definition. */
 export type NodeInput<S> = Handler<S, any, any> | Node<S, any, any> | NodeParts<S>
 
 type HandlerError<F> = F extends (...args: any) => Effect.Effect<any, infer E, any> ? E : never
@@ -94,17 +94,17 @@ export type ServicesOf<T> = T extends { readonly run: infer F }
 
 const nodeOf = <S, E, R>(run: Handler<S, E, R>): Node<S, E, R> => ({ [NodeTypeId]: NodeTypeId, run })
 
-/** A node from its form in a definition. */
+/** Converts a node of a definition. */
 export const toNode = (given: NodeInput<any>): Node<any, any, any> => {
   if (typeof given === "function") return nodeOf(given)
   return given[NodeTypeId] === undefined ? node(given.run, given as NodeOptions<any, any> & { timeout: 0 }) : given
 }
 
 /**
- * A node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A
- * timeout is retried only where `retry.while` accepts it.
+ * Makes a node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A
+ * timeout is retried only if `retry.while` accepts it.
  *
- * The handler's parameter needs its type here; written as `{ run, timeout, retry }` in the record of nodes, it is
+ * The handler's parameter needs a type here; written as `{ run, timeout, retry }` in the record of nodes, it is
  * inferred.
  *
  * @since 0.1.0

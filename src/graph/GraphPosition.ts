@@ -1,5 +1,5 @@
 /**
- * Positions in a thread: the checkpoint of a graph, decoded, and the checkpoints that answer, fork or update it.
+ * Positions in a thread: decodes checkpoints of a graph, and writes those that answer, fork or update it.
  *
  * @private
  * @since 0.1.0
@@ -14,7 +14,7 @@ import * as GraphTables from "./GraphTables.js"
 
 type Run<A> = Effect.Effect<A, any, any>
 
-/** A thread as one graph of it sees it. */
+/** A thread of one graph. */
 export interface Thread {
   readonly checkpointer: Service
   readonly threadId: string
@@ -25,7 +25,7 @@ export interface Thread {
 
 export type Source = "input" | "loop" | "wait" | "resume" | "update" | "fork"
 
-/** A checkpoint, decoded. */
+/** A decoded checkpoint. */
 export interface Position {
   readonly checkpoint: Checkpoint
   readonly state: any
@@ -58,7 +58,7 @@ export const checkpointError = (
     ...(checkpointId === undefined ? {} : { checkpointId })
   })
 
-/** Why a state cannot be saved. */
+/** Error of a state that cannot be saved. */
 export const notEncoded = (tables: Tables, thread: Thread) => (problem: string) =>
   checkpointError(
     "encoding",
@@ -69,10 +69,13 @@ export const notEncoded = (tables: Tables, thread: Thread) => (problem: string) 
     "Nodes must keep to the schema of the state, and its encoded form must be JSON"
   )
 
-/** What changes from one checkpoint to the next; the rest is taken over. */
+/** Fields that change from one checkpoint to the next. */
 type Changes = Partial<Omit<Checkpoint, "threadId" | "namespace" | "id" | "at" | "metadata" | "state">>
 
-/** Puts a checkpoint and gives the position it is. `parent` is what it follows from; `changes` is what differs. */
+/**
+ * Writes a checkpoint and returns its position. `parent` is the previous checkpoint; `changes` are the fields that
+ * differ.
+ */
 export const put = (
   tables: Tables,
   thread: Thread,
@@ -109,14 +112,14 @@ export const put = (
     )
   )
 
-/** No node of the step has finished. */
+/** Before any node of the step has finished. */
 export const none: ReadonlyMap<Task, Finished> = new Map()
 
-/** Begins a run: its first checkpoint, before any node. */
+/** Begins a run with a checkpoint before its first node. */
 export const begin = (tables: Tables, thread: Thread, initial: any, parent: Checkpoint | undefined): Run<Position> =>
   put(tables, thread, "input", parent, { state: initial, ...GraphTables.begin(tables), finished: none }, { step: 0 })
 
-/** A checkpoint as the position of this graph, or why it is none. */
+/** Decodes a checkpoint of this graph, or fails with the reason. */
 export const restore = (tables: Tables, saved: Saved): Effect.Effect<Position, GraphCheckpointError> => {
   const { checkpoint, writes } = saved
   const fail = (reason: Reason, message: string, hint?: string | undefined) =>
@@ -160,15 +163,15 @@ export const restore = (tables: Tables, saved: Saved): Effect.Effect<Position, G
   )
 }
 
-/** The node of this graph that a wait or an answer belongs to. */
+/** The node of this graph that contains a wait or an answer. */
 export const topOf = (one: { readonly path: ReadonlyArray<string>; readonly node: string }): string =>
   one.path[0] ?? one.node
 
-/** Whether an answer is for a wait. */
+/** True if an answer is for a wait. */
 export const same = (a: Waiting, b: Answer): boolean =>
   a.name === b.name && a.node === b.node && a.path.length === b.path.length && a.path.every((n, i) => n === b.path[i])
 
-/** Gives values to waits: a checkpoint of its own, so that a value once taken is not lost. */
+/** Gives values to waits, in a checkpoint of its own, so that an accepted value is never lost. */
 export const answer = (
   tables: Tables,
   thread: Thread,
@@ -188,13 +191,13 @@ export const answer = (
 
 const kept = ({ answers, pins, waiting }: Checkpoint) => ({ answers, pins, waiting })
 
-/** The same place as a new checkpoint, from which another line goes on. */
+/** Writes the same position as a new checkpoint, from which another line continues. */
 export const fork = (tables: Tables, thread: Thread, position: Position): Run<Position> =>
   put(tables, thread, "fork", position.checkpoint, position, kept(position.checkpoint))
 
 /**
- * The same place with another state; nodes that waited run again, their subgraphs from the start, unless they were
- * given a value.
+ * Writes the same position with another state; nodes that wait run again, their subgraphs from the start, unless they
+ * were given a value.
  */
 export const update = (tables: Tables, thread: Thread, position: Position, state: any): Run<Position> => {
   const { answers, pins } = position.checkpoint

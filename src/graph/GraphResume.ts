@@ -1,5 +1,5 @@
 /**
- * From outside into a thread: a run is begun, resumed, or its past is read.
+ * Begins and resumes runs in a thread, and reads its history.
  *
  * @since 0.1.0
  * @private
@@ -35,8 +35,8 @@ interface ResumeOptions extends Options {
 }
 
 /**
- * With the checkpointer as whoever calls uses it. Nodes and observers are code of the application: they hold nothing of
- * the caller's.
+ * Uses the checkpointer with the caller's access. Nodes and observers are code of the application: they get no access
+ * of the caller.
  */
 const using = <A>(access: Checkpointer.Access | undefined, use: (checkpointer: Service) => Run<A>): Run<A> =>
   Effect.gen(function* () {
@@ -69,7 +69,7 @@ export const invoke = (tables: Tables, initial: any, options: Options): Run<any>
     )
   })
 
-/** Which wait a value is for, by its name or its full name. */
+/** Finds the wait of a value by its name or its full name. */
 const answerOf = (
   tables: Tables,
   checkpoint: Checkpointer.Checkpoint,
@@ -99,11 +99,11 @@ const answerOf = (
 
 interface Found {
   readonly saved: Checkpointer.Saved
-  /** From any but the last checkpoint of a thread a new line begins. */
+  /** Resuming from any other checkpoint than the last begins a new line. */
   readonly isLast: boolean
 }
 
-/** The checkpoint to resume from. */
+/** Finds the checkpoint to resume from. */
 const find = (
   tables: Tables,
   checkpointer: Service,
@@ -133,7 +133,7 @@ const find = (
         hint
       )
     }
-    // Nodes that finished since belong to the line that went on from there.
+    // Nodes that finished later belong to the line that continued from there.
     return { saved: { ...one.value, writes: [] }, isLast: false }
   })
 

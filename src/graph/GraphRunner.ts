@@ -1,5 +1,5 @@
 /**
- * Runs the tables of a graph, super-step by super-step.
+ * Runs a compiled graph, super-step by super-step.
  *
  * @since 0.1.0
  * @private
@@ -21,11 +21,11 @@ export interface Options {
   readonly onNode?: ((finished: NodeFinished<any>) => Effect.Effect<void>) | undefined
 }
 
-/** What a node that runs a graph of its own, or waits, must know about the run it is in. */
+/** Context of a node that runs a subgraph or waits. */
 export interface Frame {
   readonly graph: string
   readonly node: string
-  /** Values that were given to the waits of this node. */
+  /** Values given to the waits of this node. */
   readonly answers: ReadonlyMap<string, Json>
   readonly run: (tables: Tables, initial: any, options: Options) => Run
 }
@@ -51,7 +51,7 @@ export const limitError = (
     state
   })
 
-/** The options of a graph that runs in a node: its events carry the names of the nodes around it. */
+/** Options of a subgraph in a node: its events carry the names of the surrounding nodes. */
 export const within = (task: Task, outer: Options, own: Options): Options => {
   const { onNode, onStart } = outer
   const below = (path: ReadonlyArray<string> | undefined) => (path === undefined ? [task.name] : [task.name, ...path])
@@ -62,7 +62,7 @@ export const within = (task: Task, outer: Options, own: Options): Options => {
   }
 }
 
-/** Runs a graph without keeping anything of it, as if no graph were around it. */
+/** Runs a graph without saving anything, and without a surrounding graph. */
 export const run = (tables: Tables, initial: any, options: Options): Run => {
   if (!tables.nested) return loop(tables, initial, options, outside)
   const observed = options.onNode !== undefined || options.onStart !== undefined

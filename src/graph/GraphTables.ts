@@ -1,5 +1,5 @@
 /**
- * What a run needs of a graph, prepared once: nodes by number, targets, fields, reducers, joins.
+ * Run-time tables of a graph, prepared once: nodes by number, targets, fields, reducers, joins.
  *
  * @since 0.1.0
  * @private
@@ -26,16 +26,16 @@ type Update = { readonly [field: string]: unknown }
 
 const reserved: ReadonlySet<string> = new Set([END, "__proto__", ""])
 
-/** Whether the state decides where an edge leads. */
+/** True if the state decides where an edge leads. */
 export const isBranch = (edge: Edge<any, string>): edge is Branch<any, string> => Predicate.isReadonlyRecord(edge)
 
-/** All targets an edge can lead to, each once. */
+/** All targets an edge can lead to, without duplicates. */
 export const targetsOf = (edge: Edge<any, string>): ReadonlyArray<string> => {
   const targets = isBranch(edge) ? edge.to : edge
   return typeof targets === "string" ? [targets] : Array.isArray(targets) ? [...new Set<string>(targets)] : []
 }
 
-/** The struct a state schema describes: the sides of transformations and the refinements do not matter. */
+/** The struct described by a state schema, ignoring refinements and the sides of transformations. */
 const structOf = (ast: SchemaAST.AST): SchemaAST.TypeLiteral | undefined => {
   const type = SchemaAST.typeAST(ast)
   if (SchemaAST.isRefinement(type)) return structOf(type.from)
@@ -55,12 +55,12 @@ const meant = (name: string, known: Iterable<string>): string => {
 
 const reach = (from: Iterable<string>, next: (name: string) => Iterable<string>): ReadonlySet<string> => {
   const reached = new Set(from)
-  // A set takes in what is added while it is walked.
+  // A set includes items added during iteration.
   for (const name of reached) for (const target of next(name)) reached.add(target)
   return reached
 }
 
-/** Everything that is wrong with a graph. */
+/** Lists all issues of a graph. */
 export const check = (graph: Erased): ReadonlyArray<GraphIssue> => {
   const issues: Array<GraphIssue> = []
   const names = new Set(graph.nodes.keys())
@@ -113,7 +113,7 @@ export const check = (graph: Erased): ReadonlyArray<GraphIssue> => {
     }
   }
   checkJoins(graph, names, add)
-  // What is reachable is only of interest in a graph whose names are right.
+  // Reachability is checked only if all names are valid.
   if (issues.length === 0) checkPaths(graph, names, add)
   return issues
 }
@@ -167,7 +167,7 @@ const checkPaths = (graph: Erased, names: ReadonlySet<string>, add: Add): void =
 
 type Draft = { -readonly [K in keyof Task]: Task[K] }
 
-/** The tables of a graph without issues. */
+/** Builds the tables of a graph without issues. */
 export const make = (graph: Erased): Tables => {
   const tasks = new Map<string, Draft>()
   for (const [name, { run, subgraph }] of graph.nodes) {
@@ -221,7 +221,7 @@ const defect = (tables: Tables, task: Task, message: string): GraphDefectError =
   })
 
 /**
- * The state with the update of one node, or a defect. `written` holds the fields that other nodes of the step have
+ * Merges the update of one node into the state, or dies. `written` holds the fields that other nodes of the step have
  * written.
  */
 const mergeOne = (
@@ -255,18 +255,18 @@ const mergeOne = (
   }
 }
 
-/** The state after a step of one node. */
+/** Merges the update of a step with one node. */
 export const merge = (tables: Tables, task: Task, state: State, update: Update): State => {
   const next = { ...state }
   mergeOne(tables, task, update, next, undefined)
   return next
 }
 
-/** The state with fields replaced from outside of any node: reducers have no say. */
+/** Replaces fields of the state from outside any node, without reducers. */
 export const replace = (tables: Tables, state: State, update: Update): State =>
   merge({ ...tables, reducers: new Map() }, tables.start, state, update)
 
-/** The state after a step of several nodes, their updates taken in the order of the tasks. */
+/** Merges the updates of a step with several nodes, in the order of the tasks. */
 export const mergeAll = (
   tables: Tables,
   tasks: ReadonlyArray<Task>,
@@ -281,7 +281,7 @@ export const mergeAll = (
   return next
 }
 
-/** What each join has seen of its sources since it last ran. */
+/** Sources that each join has seen since it last ran. */
 export type Reached = ReadonlyMap<Task, ReadonlySet<Task>>
 
 export interface Route {
@@ -294,7 +294,7 @@ const noTasks: ReadonlyArray<Task> = []
 
 export const begin = (tables: Tables): Route => ({ next: [tables.start], reached: nothingReached })
 
-/** Where the branch of a node leads, or a defect. */
+/** Targets chosen by the branch of a node, or a defect. */
 const chosen = (tables: Tables, task: Task, state: State): Targets => {
   const { to, when } = task.branch as TaskBranch
   const given = when(state)
@@ -332,7 +332,7 @@ export const route = (tables: Tables, ran: ReadonlyArray<Task>, state: State, re
     arrived.delete(join)
   }
   if (next.size === 0) {
-    // Nothing else can come any more: whoever waits goes on with what has come.
+    // Nothing else can arrive: the waiting joins run with what has arrived.
     for (const join of arrived.keys()) next.add(join)
     arrived.clear()
   }

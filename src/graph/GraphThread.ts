@@ -1,6 +1,5 @@
 /**
- * Runs the tables of a graph in a thread: where it stands is saved after every super-step, and within one that is
- * parallel or waits.
+ * Runs a graph in a thread: saves its position after every super-step, and within one that is parallel or waits.
  *
  * @since 0.1.0
  * @private
@@ -38,7 +37,7 @@ type Outcome =
   | { readonly task: Task; readonly update: any }
   | { readonly task: Task; readonly waits: GraphWaitingError; readonly pins: ReadonlyArray<Pin> }
 
-/** Runs on from a position to the end of the graph, or until it waits. */
+/** Continues from a position to the end of the graph, or until it waits. */
 export const drive = (tables: Tables, thread: Thread, from: Position): Run<Position> => {
   const { options } = thread
   const limit = options.maxSteps ?? GraphRunner.defaultMaxSteps
@@ -88,7 +87,7 @@ export const drive = (tables: Tables, thread: Thread, from: Position): Run<Posit
   return Effect.suspend(() => advance(from))
 }
 
-/** Ends a step: puts the next checkpoint. */
+/** Ends a step: writes the next checkpoint. */
 const settle = (
   tables: Tables,
   thread: Thread,
@@ -110,7 +109,7 @@ const settle = (
     )
   })
 
-/** Ends a run at nodes that wait. The updates of the other nodes are kept beside the waits. */
+/** Ends a run at waiting nodes. The updates of the other nodes are saved with the waits. */
 const pause = (tables: Tables, thread: Thread, position: Position, outcomes: ReadonlyArray<Outcome>): Run<never> => {
   const { checkpoint } = position
   const waiting = [...checkpoint.waiting]
@@ -136,11 +135,13 @@ const suspend = (tables: Tables, thread: Thread, { checkpoint }: Position): Run<
 
 interface Ran<A> {
   readonly outcome: Outcome
-  /** What `save` made of an update; absent when the node waits. */
+  /** Result of `save` for an update; absent if the node waits. */
   readonly saved: A | undefined
 }
 
-/** Runs one node in its frame. Between its end and its being saved nothing can come, so that it is not run twice. */
+/**
+ * Runs one node in its frame. Its end and its save cannot be separated by an interruption, so it is never run twice.
+ */
 const runTask = <A>(
   tables: Tables,
   thread: Thread,
@@ -183,7 +184,7 @@ const runTask = <A>(
   )
 }
 
-/** What a wait says must be JSON as well. */
+/** The payload of a wait must be JSON as well. */
 const payloads = (tables: Tables, thread: Thread, error: GraphWaitingError) => {
   const told = error.waiting.flatMap(({ payload }) => (payload === undefined ? [] : [payload]))
   return Effect.as(
@@ -193,8 +194,8 @@ const payloads = (tables: Tables, thread: Thread, error: GraphWaitingError) => {
 }
 
 /**
- * A subgraph within a node. Its checkpoints have a namespace of their own below the checkpoint its node runs from: the
- * same after a crash, another in every fork.
+ * Runs a subgraph in a node. Its checkpoints have a namespace below the checkpoint that its node runs from: the same
+ * one after a crash, a different one in each fork.
  */
 const nested = (thread: Thread, position: Position, task: Task, pins: Array<Pin>): GraphRunner.Frame["run"] => {
   let calls = 0
@@ -228,8 +229,8 @@ const nested = (thread: Thread, position: Position, task: Task, pins: Array<Pin>
 }
 
 /**
- * Where a subgraph goes on: where it was when the process ended, where it was when the graph around it stopped to wait,
- * or its start.
+ * Where a subgraph starts: at its position when the process ended, at its position when the outer graph stopped to
+ * wait, or at its beginning.
  */
 const enter = (tables: Tables, thread: Thread, input: any, pin: Pin | undefined): Run<Position> => {
   const { checkpointer, namespace, threadId } = thread

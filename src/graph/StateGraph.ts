@@ -1,9 +1,9 @@
 /**
- * Typed state graphs: nodes are Effects that return updates of one state, edges say what runs next.
+ * Typed state graphs: nodes are Effects that return updates of one state, edges decide what runs next.
  *
- * A run goes in super-steps. All nodes that are due run in parallel, each sees the state as it was before the step;
- * their updates are merged in the order in which the nodes are declared, field by field through the reducers; then the
- * edges of the nodes that ran give the nodes of the next step. A run ends when no node is due.
+ * A run consists of super-steps. All due nodes run in parallel, and each sees the state from before the step. Their
+ * updates are merged in the order in which the nodes are declared, field by field through the reducers; then the edges
+ * of these nodes give the nodes of the next step. A run ends when no node is due.
  *
  * @since 0.1.0
  */
@@ -97,11 +97,11 @@ const fromParts = <N extends string, S, I, E, R>(parts: Parts<N, S, I, E, R>): S
   Object.assign(Object.create(Proto), parts)
 
 /**
- * A graph of named nodes. Names, targets and updates are checked by type; the rest is checked by `compile`.
+ * Makes a graph of named nodes. Names, targets and updates are checked by type; `compile` checks the rest.
  *
  * `joins` declares nodes that wait: such a node runs once after all its sources have finished, however many steps each
- * took. A source that a branch left out is not waited for: when nothing else is left to run, the node runs with what
- * has come.
+ * took. It does not wait for a source that a branch skipped: when nothing else is left to run, it runs with what has
+ * arrived.
  *
  * ```ts
  * import * as Effect from "effect/Effect"
@@ -130,7 +130,7 @@ const fromParts = <N extends string, S, I, E, R>(parts: Parts<N, S, I, E, R>): S
  */
 export const make = <S, I, const N extends { readonly [name: string]: NodeInput<S> }>(definition: {
   readonly name: string
-  /** A struct: its fields are what updates may change. */
+  /** A struct: updates may change its fields. */
   readonly state: Schema.Schema<S, I>
   readonly nodes: N
   readonly start: NoInfer<Name<N>>
@@ -166,8 +166,8 @@ const change = <N extends string, S, I, E, R>(
 }
 
 /**
- * The graph with one node wrapped: `wrap` gets its handler and gives the one that takes its place, which may call it
- * with another state, many times or not at all, and change its update.
+ * Wraps one node: `wrap` receives its handler and returns the replacement, which may call it with another state,
+ * several times or not at all, and change its update.
  *
  * @since 0.1.0
  * @category combinators
@@ -187,7 +187,7 @@ export const wrapNode: {
 )
 
 /**
- * The graph with another handler in the place of a node's. What the old one could fail with stays in `E`.
+ * Replaces the handler of a node. The failures of the old one stay in `E`.
  *
  * @since 0.1.0
  * @category combinators
@@ -207,7 +207,7 @@ export const replaceNode: {
 )
 
 /**
- * Checks a graph and prepares it for its runs. Everything that is wrong is in one error.
+ * Checks a graph and prepares it for runs. One error lists all issues.
  *
  * @since 0.1.0
  * @category destructors
@@ -230,7 +230,7 @@ export const compile = <N extends string, S, I, E, R>(
 }
 
 /**
- * As `compile`, for graphs that are constants: throws the `GraphCompileError`.
+ * Like `compile`, for constant graphs: throws the `GraphCompileError`.
  *
  * @since 0.1.0
  * @category destructors
@@ -240,7 +240,7 @@ export const unsafeCompile = <N extends string, S, I, E, R>(
 ): Compiled<N, S, I, E, R> => Either.getOrThrowWith(compile(graph), (error) => error)
 
 /**
- * Runs a graph to its end and gives its last state. Interrupting it interrupts the nodes that run. Nodes hold no
+ * Runs a graph to its end and returns its last state. Interruption interrupts the running nodes. Nodes hold no
  * `SystemAccess`, whatever the caller holds.
  *
  * @since 0.1.0
@@ -256,8 +256,8 @@ export const invoke = <N extends string, S, I, E, R>(
 const source = { capacity: 64, patience: ReaderTimeout.current }
 
 /**
- * Runs a graph as the events of its nodes, told while they run; the last one is `Finished`. Stopping the stream
- * interrupts the run, and so does a reader that takes longer than `ReaderTimeout`.
+ * Runs a graph as a stream of its nodes' events while they happen; the last one is `Finished`. Stopping the stream
+ * interrupts the run, and so does a reader slower than `ReaderTimeout`.
  *
  * @since 0.1.0
  * @category execution
@@ -280,8 +280,8 @@ export const stream = <N extends string, S, I, E, R>(
   })
 
 /**
- * A node that runs another graph to its end, with its own limit of steps. Its nodes' events carry the names of the
- * nodes around them; in a thread it is saved and resumed as part of the run. The parameter of `input` needs its type.
+ * Makes a node that runs another graph to its end, with its own step limit. Events of its nodes carry the names of the
+ * surrounding nodes; in a thread it is saved and resumed as part of the run. The parameter of `input` needs a type.
  *
  * @since 0.1.0
  * @category constructors
@@ -312,13 +312,12 @@ export const subgraph = <N extends string, Sub, I, E, R, S>(
 }
 
 /**
- * Waits in a node for a value from outside, under a name that is unique in the node. The node fails with
- * `GraphWaitingError`; in a thread the run stops there once the other nodes of its step have finished, and `resume`
- * gives the value: then the node runs again from its start, and `wait` succeeds. So what a node does before it waits is
- * done again.
+ * Waits in a node for a value from outside, under a name unique in the node. The node fails with `GraphWaitingError`.
+ * In a thread the run stops there once the other nodes of its step have finished, and `resume` gives the value: the
+ * node then runs again from its start, and `wait` succeeds. So whatever a node does before it waits is repeated.
  *
- * The value is given encoded, as JSON, and decoded by the schema; one that does not fit is refused, and the wait goes
- * on with a `problem`. `payload`, JSON too, tells whoever is to answer what it is about.
+ * The value is given encoded, as JSON, and decoded by the schema; a value that does not match is rejected, and the wait
+ * continues with a `problem`. `payload`, also JSON, describes the wait to whoever answers it.
  *
  * @since 0.1.0
  * @category combinators
@@ -339,9 +338,9 @@ export const wait = <A, I>(
   })
 
 /**
- * Runs a graph in a thread: where it stands is saved after every super-step, and after every node of a parallel one, so
- * that `resume` can go on after a crash without running a finished node again. A thread may have had runs before: they
- * stay in its history.
+ * Runs a graph in a thread: saves its position after every super-step, and after every node of a parallel one, so that
+ * `resume` can continue after a crash without running a finished node again. Earlier runs of the thread stay in its
+ * history.
  *
  * @since 0.1.0
  * @category threads
@@ -353,8 +352,8 @@ export const invokeThread = <N extends string, S, I, E, R>(
   GraphResume.invoke(compiled[CompiledTypeId], options.initial, options)
 
 /**
- * Goes on with a thread: after a crash, with the value it waits for, with another state, or from a checkpoint of its
- * past. A run that has ended gives its last state again. While it waits and gets no value, it fails with the same
+ * Resumes a thread: after a crash, with the value it waits for, with another state, or from an earlier checkpoint. A
+ * run that has ended returns its last state again. While it waits and gets no value, it fails with the same
  * `GraphWaitingError`.
  *
  * @since 0.1.0
@@ -366,7 +365,7 @@ export const resume = <N extends string, S, I, E, R>(
 ): Effect.Effect<S, E | ThreadError, R | Checkpointer> => GraphResume.resume(compiled[CompiledTypeId], options as any)
 
 /**
- * The checkpoints of a thread, the last one first; empty for a thread that is not known.
+ * Checkpoints of a thread, newest first; empty for an unknown thread.
  *
  * @since 0.1.0
  * @category threads
@@ -386,7 +385,7 @@ export const history = <N extends string, S, I, E, R>(
   GraphResume.history(compiled[CompiledTypeId], threadId, options)
 
 /**
- * The graph as a Mermaid flowchart, drawn from what runs: branches are labelled edges, joins hexagons, subgraphs boxes.
+ * Draws the graph as a Mermaid flowchart of what runs: branches are labeled edges, joins hexagons, subgraphs boxes.
  *
  * @since 0.1.0
  * @category conversions

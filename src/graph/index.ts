@@ -13,7 +13,7 @@ export * as Checkpointer from "./Checkpointer.js"
 export * as GraphError from "./GraphError.js"
 
 /**
- * Typed state graphs: nodes are Effects that return updates of one state, edges say what runs next.
+ * Typed state graphs: nodes are Effects that return updates of one state, edges decide what runs next.
  *
  * @since 0.1.0
  */
