@@ -410,14 +410,14 @@ export * as TokenCounter from "./llm/model/TokenCounter.js"
 export * as Tool from "./tool/definition/Tool.js"
 
 /**
- * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
+ * Errors of tool calls. Most of them stay within a run, where the model reads them as observations.
  *
  * @since 0.1.0
  */
 export * as ToolError from "./tool/definition/ToolError.js"
 
 /**
- * A registry of tools by name, which change while a program runs.
+ * A registry of tools by name that can change while a program runs.
  *
  * @since 0.1.0
  */
@@ -431,7 +431,7 @@ export * as ToolRegistry from "./tool/ToolRegistry.js"
 export * as ToolRunner from "./tool/ToolRunner.js"
 
 /**
- * The tools of an agent, with their failures and requirements summed.
+ * The tools of an agent, with their combined failures and requirements.
  *
  * @since 0.1.0
  */
