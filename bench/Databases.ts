@@ -1,4 +1,4 @@
-/** Databases for the bench, each with its tables: by the client of the library, or by the driver alone. */
+/** Databases of the benchmark with their tables, accessed by the library's client or by the bare driver. */
 import { randomUUID } from "node:crypto"
 import * as Fs from "node:fs/promises"
 import * as Os from "node:os"
@@ -18,9 +18,9 @@ import * as SqliteClient from "../src/persistence/sqlite/SqliteClient.js"
 import type { Prepared } from "./Statements.js"
 import { readRows } from "./Statements.js"
 
-/** A driver alone. */
+/** A bare driver. */
 export interface Driver {
-  /** All statements of some operations, one after another. */
+  /** Runs the statements of several operations in order. */
   readonly run: (operations: ReadonlyArray<ReadonlyArray<Prepared>>) => unknown
   readonly close: () => unknown
 }
@@ -87,7 +87,7 @@ const sqliteDriver = (file: string, durable: boolean): Driver => {
   }
 }
 
-/** Files in a folder of their own, by `libsql`, as they are opened unless something else is asked for. */
+/** Files in their own folder, opened by `libsql` with default options. */
 export const sqlite: Place = {
   name: "SQLite",
   open: async (options) => {
@@ -122,7 +122,7 @@ const postgresDriver = (url: string): Driver => {
   }
 }
 
-/** Schemas of their own, which are dropped when they are closed. */
+/** Schemas that are dropped on close. */
 export const postgres = (server: string): Place => ({
   name: "Postgres",
   open: async () => {

@@ -1,6 +1,6 @@
 /**
- * The bare Effect floor: what an engineer would write by hand for one agent and one tool, with the same spans, metrics and events as the
- * library, and none of its checks, limits, guards or timeouts.
+ * The bare Effect floor: one agent and one tool written by hand, with the same spans, metrics and events as the
+ * library, without its checks, limits, guards or timeouts.
  */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -14,7 +14,7 @@ import type * as LlmClient from "../src/llm/model/LlmClient.js"
 const boundaries = MetricBoundaries.exponential({ start: 1, factor: 2, count: 20 })
 const agent = MetricLabel.make("agent", "bench")
 const tool = MetricLabel.make("tool", "add")
-// Labels baked in, as an engineer who measures would: tagging on each update costs more than all else here.
+// Labels are fixed in advance: tagging on each update would cost more than everything else here.
 const counter = (name: string, ...labels: ReadonlyArray<MetricLabel.MetricLabel>) =>
   Metric.fromMetricKey(MetricKey.taggedWithLabels(MetricKey.counter(name), labels))
 const histogram = (name: string, ...labels: ReadonlyArray<MetricLabel.MetricLabel>) =>

@@ -1,4 +1,4 @@
-/** Rows of figures: each a median of several runs that all did what they were meant to do. */
+/** Rows of results: each is the median of several verified runs. */
 
 export interface Row {
   readonly row: string
@@ -11,9 +11,9 @@ export interface Row {
 }
 
 export interface Sample {
-  /** The figure of one run. */
+  /** Result of one run. */
   readonly value: number
-  /** What the run must have counted; a row with a difference is void. */
+  /** Expected counts of a run; a row with a difference is void. */
   readonly counts: Readonly<Record<string, number | string>>
 }
 
@@ -52,7 +52,7 @@ export const cpuMicros = (): number => {
   return usage.user + usage.system
 }
 
-/** Subjects one after another, round by round, so that noise of the machine falls on all alike. */
+/** Runs the subjects in turn, round by round, so that noise of the machine affects all alike. */
 export const interleave = async (
   subjects: Readonly<Record<string, () => Promise<Sample>>>,
   options: { readonly warmup: number; readonly runs: number }

@@ -1,4 +1,4 @@
-/** What remembering costs: storing, finding, and both with many entries there already. */
+/** Cost of memory: storing and finding, with few and many entries. */
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../src/domain/Ids.js"
 import type { MemoryEntry } from "../src/memory/entry/MemoryEntry.js"
@@ -21,7 +21,7 @@ const makeRandom = (seed: number) => {
 
 const syllables = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu ra le mi no ta".split(" ")
 
-/** Words as Zipf has them: the first ones stand in most texts, so their lists are as long as the store. */
+/** Words by Zipf's law: the first ones occur in most texts, so their lists are as long as the store. */
 const makeTexts = () => {
   const random = makeRandom(42)
   const vocabulary = Array.from({ length: 20_000 }, (_, rank) => {
@@ -103,7 +103,7 @@ export const rows = async (options: {
   const growth = { first: [] as Array<Sample>, last: [] as Array<Sample> }
   for (let round = 0; round < (options.quick ? 2 : 4); round++) {
     globalThis.gc?.()
-    // A collection throws compiled code away; what compiling it again costs is no cost of storing.
+    // A collection drops compiled code; compiling it again is not part of storing.
     await Effect.runPromise(
       Effect.flatMap(DefaultMemoryStore.makeMemory(), (store) => storeEach(store, many.slice(0, 5_000)))
     )

@@ -1,6 +1,7 @@
 /**
- * What stores in databases cost: beside the driver alone that sends the same statements and writes and reads the same JSON, with the length of
- * what is kept, and searched among many entries. What is above its limit is told, and ends the bench with code 1 where `--strict` is given.
+ * Cost of stores in databases: compared with the bare driver sending the same statements and the same JSON, by history
+ * length, and for searches among many entries. Rows above their limit are reported, and with `--strict` end the bench
+ * with code 1.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
@@ -16,11 +17,11 @@ import { type Operation, sqlOperations } from "./StoreOperations.js"
 export interface Options {
   readonly quick: boolean
   readonly strict: boolean
-  /** Of the operations only those whose names have this, and nothing else. */
+  /** Runs only the operations whose names contain this. */
   readonly match: string | undefined
 }
 
-/** So many times as long as the driver alone may a store take. */
+/** Largest allowed ratio of a store to the bare driver. */
 const most = 2
 
 export type Above = (what: string, value: number, limit: number) => void
@@ -30,18 +31,18 @@ const count = async (opened: Databases.Opened, table: string): Promise<number> =
   return Number((rows[0] as { readonly kept: unknown }).kept)
 }
 
-/** A store and what does the same without it. */
+/** A store and its bare counterpart. */
 export interface Rivals {
-  /** In rounds of so many. */
+  /** Repetitions in a round. */
   readonly times: number
-  /** What is to be done from one number on: made before the clock is looked at. */
+  /** Prepares the operations from a number on, before the measurement starts. */
   readonly store: (from: number) => () => Promise<unknown>
   readonly driver: (from: number) => () => unknown
-  /** This process does all of the work, so that its own time counts, whatever else the machine does. */
+  /** This process does all the work, so its CPU time counts, independent of other load. */
   readonly inProcess: boolean
 }
 
-/** Round by round; the best round of each counts, which others disturbed least. */
+/** Runs round by round; the best round of each side counts, as the least disturbed. */
 export const compare = async (
   row: string,
   rivals: Rivals,
@@ -77,7 +78,7 @@ export const compare = async (
 
 const warmOperations = 2_000
 
-/** What a store is given is made by whoever calls it. */
+/** The caller makes the inputs of a store. */
 export const repeated = (act: (n: number) => Effect.Effect<unknown, unknown>, from: number, times: number) => {
   const acts = Array.from({ length: times }, (_, at) => act(from + at))
   return () => Effect.runPromise(Effect.all(acts, { discard: true }))
@@ -88,7 +89,7 @@ const operation = async (
   { durable, make, name, table, times }: Operation,
   given: { readonly rounds: number; readonly warmup: number; readonly above: Above }
 ): Promise<ReadonlyArray<Row>> => {
-  // Where only this process works, what is measured is what the compiler has made of much used code.
+  // In a single process, code must be compiled before the measurement.
   const warm = place.name === "SQLite" ? Math.ceil(warmOperations / times) : 0
   const options = { ...given, warmup: Math.max(given.warmup, warm) }
   const opened = [await place.open(), await place.open(), await place.open()] as const
@@ -108,7 +109,7 @@ const operation = async (
       operations.push(recorder.take().map(Statements.prepare))
     }
     const act = await ours.run(make)
-    // What the operations begin with.
+    // Prologue of the operations.
     await theirs.run(make)
     const driver = await theirs.driver({ durable })
     const rows = await compare(

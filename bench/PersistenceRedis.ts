@@ -1,4 +1,4 @@
-/** Stores in Redis, beside `ioredis` that sends the same commands. */
+/** Stores in Redis, compared with `ioredis` sending the same commands. */
 import { randomUUID } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -74,7 +74,7 @@ const recorder = (client: RedisClient.Service) => {
   }
 }
 
-/** The same for other keys, of which JSON texts are written anew each time. */
+/** Returns the command for other keys, with its JSON texts serialized each time. */
 const prepare = (command: Command, from: string, to: string): (() => Array<string | number>) => {
   const args = command.args.map((arg) => {
     if (typeof arg !== "string") return arg
@@ -82,7 +82,7 @@ const prepare = (command: Command, from: string, to: string): (() => Array<strin
       try {
         return { value: JSON.parse(arg) as unknown }
       } catch {
-        // The name of a key, in braces for its slot.
+        // Key name, in braces for its slot.
       }
     }
     return arg.replace(from, to)

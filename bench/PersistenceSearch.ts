@@ -1,10 +1,11 @@
 /**
- * Searches among many entries of one owner: by words as they come, by four words that each stand in half of the entries, by vectors, and by both.
- * After some to warm up each search is measured once, and the slowest is judged. `ms CPU` is the time of this process, whatever else the
- * machine does: all of the work with SQLite, what is left to the client with Postgres.
+ * Searches among many entries of one owner: by distinct words, by four words that each occur in half of the entries, by
+ * vectors, and by both. After a warm-up each search is measured once, and the slowest counts. `ms CPU` is the time of
+ * this process, independent of other load: all of the work with SQLite, the client's share with Postgres.
  *
- * `sqlite-vec` is measured and not judged: it keeps nothing in this process, and reads and compares all vectors of the owner for each search, about
- * a quarter of a second for 100,000 of 384 numbers. The scan, which is the default, takes a fifth of that.
+ * `sqlite-vec` is measured without a limit: it keeps nothing in this process, and reads and compares all vectors of the
+ * owner for each search, about a quarter of a second for 100,000 vectors of 384 numbers. The default, a scan, takes a
+ * fifth of that.
  */
 import * as Effect from "effect/Effect"
 import { EntryId } from "../src/domain/Ids.js"
@@ -22,14 +23,14 @@ import type { Above } from "./Persistence.js"
 
 /** Milliseconds. */
 const most = 150
-/** Where each of four words stands in half of all entries. */
+/** Limit where each of four words occurs in half of all entries. */
 const mostCommon = 300
 const dimensions = 384
 const ownerId = "ada"
 const searches = 30
 const warmup = 5
 
-/** As words of a language are: a few in most texts, most in few of them. */
+/** Distributed like words of a language: a few in most texts, most in few of them. */
 const vocabulary = Array.from({ length: 20_000 }, (_, n) => {
   let word = ""
   for (let rest = n + 700; rest > 0; rest = Math.floor(rest / 20)) word += "bcdfghklmnprstvwzaei"[rest % 20]
@@ -44,7 +45,7 @@ const random = (seed: number): (() => number) => {
   }
 }
 
-/** Each stands in half of the texts. */
+/** Each occurs in half of the texts. */
 const common = ["kamo", "lipo", "nuro", "sito", "voga", "zelo"]
 
 const commonOf = (n: number): string =>
@@ -55,7 +56,7 @@ const textOf = (seed: number, words: number): string => {
   return Array.from({ length: words }, () => vocabulary[Math.floor(vocabulary.length * next() ** 3)]).join(" ")
 }
 
-/** Of 10 to 30 words, 20 in the mean. */
+/** 10 to 30 words, 20 on average. */
 const contentOf = (seed: number): string => {
   const next = random(-1 - seed)
   const words = common.filter(() => next() < 0.5)

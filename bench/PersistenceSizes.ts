@@ -1,4 +1,4 @@
-/** What a checkpoint writes, however much there is already. */
+/** Bytes written per checkpoint, for small and large histories. */
 import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
@@ -12,11 +12,11 @@ import type { Above } from "./Persistence.js"
 import * as Statements from "./Statements.js"
 import * as StoreOperations from "./StoreOperations.js"
 
-/** So many times as much may a checkpoint write late as early. */
+/** Largest allowed ratio of a late checkpoint to an early one. */
 const most = 1.5
 const times = 10
 
-/** Bytes of a checkpoint behind so many turns. */
+/** Bytes of a checkpoint after this many turns. */
 const ofSessions = Effect.fnUntraced(function* (turns: number, take: Statements.Recorder["take"]) {
   const store = yield* SqlSessionStore.make
   const id = SessionId.make(`of ${turns} turns`)
@@ -41,7 +41,7 @@ const ofSessions = Effect.fnUntraced(function* (turns: number, take: Statements.
   return Statements.bytesOf(take()) / times
 })
 
-/** Some of the words of a conversation, not all alike. */
+/** Varied words of a conversation. */
 const megabyte = (): string => {
   let text = ""
   for (let n = 0; text.length < 1_000_000; n++)
@@ -81,7 +81,7 @@ export const rows = async (
         for (let n = 0; n <= (sizes.at(-1) as number); n++) {
           const isMeasured = sizes.includes(n)
           take()
-          // Most steps between have only little: making a megabyte of text thousands of times would take minutes.
+          // Most steps in between write little: making a megabyte of text thousands of times would take minutes.
           const isLarge = isMeasured || n % 50 === 0
           yield* checkpointer.put(StoreOperations.largeCheckpoint(n, isLarge ? large : "little"))
           if (isMeasured) steps.push([n, Statements.bytesOf(take())])

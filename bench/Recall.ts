@@ -1,4 +1,4 @@
-/** What is found again of half a year of talk, over five different half-years, and what a retrieval costs. */
+/** Recall of half a year of conversation, over five data sets, and the cost of a retrieval. */
 import * as Effect from "effect/Effect"
 import * as DefaultMemoryStore from "../src/memory/search/DefaultMemoryStore.js"
 import * as Conversations from "../test/support/Conversations.js"

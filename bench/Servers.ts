@@ -1,11 +1,14 @@
-/** Servers for the bench: those that `TEST_PG_URL` and `TEST_REDIS_URL` name, else started here and ended with the bench. */
+/**
+ * Servers of the benchmark: those named by `TEST_PG_URL` and `TEST_REDIS_URL`, otherwise started here and stopped at
+ * the end.
+ */
 import * as Net from "node:net"
 import * as Path from "node:path"
 import * as Keeper from "../test/support/servers/Keeper.js"
 import * as Lines from "../test/support/servers/Lines.js"
 
 export interface Servers {
-  /** The URL of one, or why there is none. */
+  /** URL of a server, or the reason why there is none. */
   readonly url: (
     name: "postgres" | "pgvector" | "redis"
   ) => Promise<{ readonly url: string } | { readonly missing: string }>
@@ -17,11 +20,11 @@ const variables = { postgres: "TEST_PG_URL", pgvector: "TEST_PGVECTOR_URL", redi
 export const make = (): Servers => {
   let keeper: Keeper.Keeper | undefined
   const ask = async (operation: string): Promise<string> => {
-    // The bench is bundled elsewhere; it is run where the package is.
+    // The bundle is elsewhere; it runs in the folder of the package.
     keeper ??= Keeper.start(process.env, Path.resolve("test/support/servers/KeeperProgram.ts"))
     const port = await keeper.port
     const socket = Net.connect(port, "127.0.0.1")
-    // Open to the end: a turn at pgvector lasts as long as its connection.
+    // Open until the end: a turn at pgvector lasts as long as its connection.
     socket.unref()
     return new Promise((resolve, reject) => {
       socket.ref()

@@ -1,4 +1,4 @@
-/** What a turn, a checkpoint, a branch and a window of a session cost, at ten turns and at ten thousand. */
+/** Cost of a turn, a checkpoint, a branch and a window of a session, at ten turns and at ten thousand. */
 import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -49,12 +49,12 @@ const services = (store: Layer.Layer<SessionStore.SessionStore | CountingSession
     )
   ).pipe(Layer.provideMerge(store), Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
 
-/** Of one operation at a time. */
+/** Repetitions of one operation. */
 const times = 40
 const sizes = [10, 100, 1_000, 10_000] as const
 const window = 20
 
-/** So many times as much may an operation cost in the longest session as in the shortest. */
+/** Largest allowed ratio of the cost in the longest session to that in the shortest. */
 const most = 1.5
 
 const addTurns = (id: SessionId, times: number) =>
@@ -69,7 +69,7 @@ const addTurns = (id: SessionId, times: number) =>
 interface Talk {
   readonly id: SessionId
   readonly size: number
-  /** Where it is taken back to behind each round: its `size` turns. */
+  /** Checkpoint to which each round returns: its `size` turns. */
   base: CheckpointId
 }
 
@@ -88,11 +88,11 @@ const begin = (size: number) =>
 
 interface Operation {
   readonly name: string
-  /** The shortest session that is compared with the longest. */
+  /** Shortest session in the comparison. */
   readonly from: (typeof sizes)[number]
-  /** Does it so many times; gives what tells that it was done. */
+  /** Runs the operation this many times; returns a number that proves it was done. */
   readonly run: (talk: Talk, times: number) => Effect.Effect<number, unknown, Services>
-  /** Takes back what was done. */
+  /** Undoes the operation. */
   readonly undo: (talk: Talk) => Effect.Effect<unknown, unknown, Services>
   readonly done: (talk: Talk, times: number) => number
 }
@@ -123,7 +123,7 @@ const operations: ReadonlyArray<Operation> = [
         const manager = yield* SessionManager.SessionManager
         for (let n = 0; n < times; n++) {
           const checkpoint = yield* manager.checkpoint(talk.id, { userId })
-          // The oldest go.
+          // Drops the oldest turns.
           talk.base = checkpoint.id
           if (n === times - 1) return checkpoint.state.depth
         }
@@ -171,7 +171,7 @@ const operations: ReadonlyArray<Operation> = [
 interface Backend {
   readonly name: string
   readonly layer: () => Layer.Layer<SessionStore.SessionStore>
-  /** Bytes that have been written below it; where there is nothing below, what the store was given. */
+  /** Bytes written by the backend, or the size of what the store received. */
   readonly written?: () => number
 }
 
@@ -183,7 +183,7 @@ const flat = async (backend: Backend, options: { readonly quick: boolean }): Pro
   const talks = await plain.runPromise(Effect.forEach(sizes, begin))
   const micros = new Map<string, Array<Sample>>()
   const key = (operation: Operation, talk: Talk) => `${operation.name} ${talk.size}`
-  // Sessions of all lengths take turns, in small portions, so that the compiler and the collector treat them alike.
+  // Sessions of all lengths alternate in small portions, so that the compiler and the collector treat them alike.
   for (let round = -rounds / 2; round < rounds; round++) {
     for (const operation of operations) {
       for (const talk of round % 2 === 0 ? talks : talks.toReversed()) {

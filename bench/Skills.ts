@@ -1,4 +1,4 @@
-/** What executing a skill costs over calling its function: fresh, and from the cache. */
+/** Cost of executing a skill over calling its function: fresh, and from the cache. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"

@@ -1,4 +1,4 @@
-/** What a store sends to its database, written down so that a driver can do it again by itself. */
+/** Records the statements a store sends to its database, so that a bare driver can replay them. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
@@ -7,7 +7,7 @@ export interface Statement {
   readonly params: ReadonlyArray<unknown>
 }
 
-/** The statements since `take` was last called. */
+/** Statements since the last call of `take`. */
 export interface Recorder {
   readonly client: SqlClient.SqlClient
   readonly take: () => ReadonlyArray<Statement>
@@ -52,7 +52,7 @@ export const recorder = (client: SqlClient.SqlClient): Recorder => {
   }
 }
 
-/** What the parameters take as they are sent: characters of texts, bytes, eight for a number. */
+/** Size of the parameters as sent: characters of texts, bytes, eight per number. */
 export const bytesOf = (statements: ReadonlyArray<Statement>): number => {
   let bytes = 0
   for (const { params } of statements) {
@@ -65,7 +65,7 @@ export const bytesOf = (statements: ReadonlyArray<Statement>): number => {
   return bytes
 }
 
-/** A text that is made of this value when it is sent. */
+/** A parameter that is serialized to JSON when sent. */
 class Json {
   constructor(readonly value: unknown) {}
 }
@@ -73,7 +73,9 @@ class Json {
 const isJson = (text: unknown): text is string =>
   typeof text === "string" && (text.startsWith("{") || text.startsWith("["))
 
-/** A statement for a driver: of a JSON text its value, so that the driver's side writes it too. */
+/**
+ * A statement for a driver, with JSON texts replaced by their values, so that the driver's side serializes them too.
+ */
 export interface Prepared {
   readonly sql: string
   readonly params: () => Array<unknown>
@@ -84,7 +86,7 @@ export const prepare = ({ params, sql }: Statement): Prepared => {
   return { sql, params: () => made.map((param) => (param instanceof Json ? JSON.stringify(param.value) : param)) }
 }
 
-/** Reads the JSON texts of rows, as whoever asked for them would. How many values there were. */
+/** Parses the JSON texts of rows, as a client would. Returns their number. */
 export const readRows = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>): number => {
   let read = 0
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** What stores do all day, the n-th time of each. */
+/** Typical operations of stores, by number. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type * as AgentEvent from "../src/domain/AgentEvent.js"
@@ -15,17 +15,17 @@ import type * as SessionStore from "../src/session/turn/SessionStore.js"
 
 export interface Operation<R = SqlClient.SqlClient> {
   readonly name: string
-  /** In a round. */
+  /** Repetitions in a round. */
   readonly times: number
-  /** Each waits for the disk. */
+  /** True if each operation waits for the disk. */
   readonly durable: boolean
-  /** Where it writes, if it does. */
+  /** Table it writes to, if any. */
   readonly table: string | undefined
-  /** Makes the store and what it needs; what is done does not count its own preparations. */
+  /** Makes the store and the operation; preparations are not measured. */
   readonly make: Effect.Effect<(n: number) => Effect.Effect<unknown, unknown>, unknown, R>
 }
 
-/** Not long ago: what is old may be dropped. */
+/** Recent: old data may be dropped. */
 const from = Date.now() - 3_600_000
 const userId = UserId.make("ada")
 const content = "What was it that we said about the contract of the garden, and who was to call? ".repeat(3)
@@ -56,7 +56,7 @@ const begun = (id: SessionId): Session.Session => ({
   systemPrompt: "You help with the garden."
 })
 
-/** As it stands behind its first turns, written by so many calls. */
+/** A session with this many turns, written in this many calls. */
 export const sessionAt = (id: SessionId, turns: number, revision: number): Session.Session => ({
   ...begun(id),
   head: refOf(id, turns),
@@ -72,7 +72,7 @@ const additionOf = (id: SessionId, first: number, last: number, revision: number
   turns: Array.from({ length: last - first + 1 }, (_, at) => turnOf(id, first + at))
 })
 
-/** A session with so many turns, in as few calls as there can be. */
+/** Fills a session with this many turns in as few calls as possible. */
 export const filledSession = (store: SessionStore.Service, id: SessionId, turns: number) =>
   Effect.gen(function* () {
     yield* store.create({ session: begun(id) })
@@ -140,7 +140,7 @@ const checkpointOf = (n: number): Checkpointer.Checkpoint => ({
   metadata: { source: "loop", graph: "bench" }
 })
 
-/** As `checkpointOf`, with a state of a megabyte of which `count` changes. */
+/** Like `checkpointOf`, with a state of one megabyte in which `count` changes. */
 export const largeCheckpoint = (n: number, large: Checkpointer.Json): Checkpointer.Checkpoint => ({
   ...checkpointOf(n),
   state: { large, count: n }

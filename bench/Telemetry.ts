@@ -1,4 +1,4 @@
-/** A tracer that counts the spans that ended, and metrics whose updates are counted: real telemetry, no exporter. */
+/** A tracer that counts ended spans, and counted metric updates: real telemetry, no exporter. */
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
@@ -44,7 +44,7 @@ export const countingTracer = (count: SpanCount): Tracer.Tracer =>
 
 export const layer = (count: SpanCount): Layer.Layer<never> => Layer.setTracer(countingTracer(count))
 
-/** Updates of all counters and histograms whose names begin so, since the process began. */
+/** Updates of all counters and histograms with this prefix since the process started. */
 export const metricUpdates = (prefix: string): number => {
   let total = 0
   for (const pair of Metric.unsafeSnapshot()) {

@@ -1,4 +1,4 @@
-/** What vectors cost: made by hashing, searched in this process. */
+/** Cost of vectors: made by hashing, searched in this process. */
 import * as Effect from "effect/Effect"
 import { EntryId } from "../src/domain/Ids.js"
 import * as HashingEmbedder from "../src/llm/embedding/HashingEmbedder.js"
@@ -10,11 +10,11 @@ const words =
     " "
   )
 
-/** Thirty words, another order each time. */
+/** Thirty words in a different order each time. */
 const textOf = (n: number): string =>
   Array.from({ length: 30 }, (_, i) => words[(n * 7 + i * (1 + (n % 5))) % words.length]).join(" ")
 
-/** Numbers that look random; the index makes their length 1. */
+/** Pseudo-random numbers; the index normalizes them. */
 const scattered = (seed: number, dimensions: number): Float32Array => {
   let state = Math.imul(seed + 1, 2_654_435_761)
   return Float32Array.from({ length: dimensions }, () => {

@@ -1,4 +1,4 @@
-/** What it costs to assemble a context from six thousand entries within 4,096 tokens, by the tokenizer of the model. */
+/** Cost of assembling a context from six thousand entries within 4,096 tokens, with the model's tokenizer. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
@@ -70,12 +70,12 @@ export const rows = async (options: {
   let next = entries
   const sessionId = SessionId.make("s29")
   const question = (n: number): string => `What about the ${pick(things, n * 5)} in ${pick(places, n)}?`
-  /** One more turn and a question of its own each time, as in a conversation. */
+  /** Adds a turn and asks a new question each time, as in a conversation. */
   const add = Effect.flatMap(WorkingMemory.WorkingMemory, (memory) => memory.add({ ...entry(next++), sessionId }))
   const assemble = Effect.flatMap(WorkingMemory.WorkingMemory, (memory) =>
     memory.assemble({ query: question(next), tokenBudget: budget, ownerId: "owner", sessionId })
   )
-  /** What the stores take for the same question. */
+  /** Time of the stores for the same question. */
   const recall = Effect.gen(function* () {
     const episodic = yield* EpisodicMemory.EpisodicMemory
     const query = question(next)

@@ -1,9 +1,10 @@
 /**
- * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
+ * `npm run bench`: cost of the library, compared with a bare Effect loop with the same telemetry in the same process.
  *
- * `--json` prints one array of rows, `--quick` takes fewer runs,
- * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors|session|persistence` one group of rows; `--strict` makes
- * what is above its limit in `persistence` a failure, and `--match=append` takes those of its operations whose names have that.
+ * `--json` prints one array of rows, `--quick` does fewer runs,
+ * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors|session|persistence` selects a group of rows;
+ * `--strict` makes the bench fail if a row of `persistence` exceeds its limit, and `--match=append` selects its
+ * operations by name.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -40,7 +41,10 @@ const rows: Array<Row> = []
 const argument = (name: string): string | undefined =>
   process.argv.find((given) => given.startsWith(`--${name}=`))?.slice(name.length + 3)
 
-/** A model that calls `add` until `steps` calls stand in the conversation, then answers; free of state, so that runs can share it. */
+/**
+ * A model that calls `add` until the conversation has `steps` calls, then answers; stateless, so that runs can share
+ * it.
+ */
 const makeModel = (steps: number, counts: { model: number }, sleep?: number): LlmClient.Service => {
   const call: LlmClient.LlmResponse = {
     content: [{ type: "tool-call", id: "c", name: "add", params: { a: 1, b: 2 } }],
@@ -100,7 +104,7 @@ const react = Agent.make("bench", {
 const twenty = Agent.make("bench", { tools: [add, ...others], strategy })
 
 const spans: Telemetry.SpanCount = { ended: 0 }
-/** Built once, as an app does. */
+/** Built once, as in an application. */
 const executor = (client: LlmClient.Service) =>
   ManagedRuntime.make(Agents.layer().pipe(Layer.provide(LlmGateway.layer(client)), Layer.merge(Telemetry.layer(spans))))
 
@@ -353,7 +357,7 @@ const concurrentRow = async () => {
   )
 }
 
-/** What a run keeps while its model thinks: live heap after a collection, all runs waiting. */
+/** Memory held by a run while its model thinks: live heap after a collection, with all runs waiting. */
 const heldRow = async () => {
   const total = quick ? 2_000 : 10_000
   const agent = Agent.make("bench", { tools: [add], strategy: FunctionCalling.make() })
