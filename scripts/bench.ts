@@ -1,6 +1,6 @@
 /**
- * Runs bench/main.ts as plain JavaScript in a process of its own. Bundled first: what runs TypeScript directly gives every closure a
- * name when it is made, which costs more than what is measured.
+ * Runs bench/main.ts as plain JavaScript in its own process. It is bundled first: a TypeScript runner names every
+ * closure when it is created, which costs more than the measured work.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"

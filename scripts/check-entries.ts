@@ -1,6 +1,4 @@
-/**
- * Loads every entry of the built package the way a program that depends on it would, and sees that nothing else can be loaded.
- */
+/** Loads every entry of the built package as a dependent program would, and checks that nothing else can be loaded. */
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -41,7 +39,7 @@ for (const [path, target] of Object.entries(manifest.exports)) {
   }
 }
 
-/** A statement on a file, by the process that the built package starts for it. */
+/** Runs a statement on a file in the process that the built package starts for it. */
 const queried = (): string => {
   const code = `
     import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
 /**
- * Checks recorded cases against the library: `npm run check:fixtures -- <folder> [--verbose]`. Reads the `<family>__<name>.jsonl` files
- * of a folder, prints `name passed/total` and what failed, and ends with 1 if a family stays below its bar.
+ * Checks recorded cases against the library: `npm run check:fixtures -- <folder> [--verbose]`. Reads the
+ * `<family>__<name>.jsonl` files of a folder, prints `name passed/total` and the failures, and exits with 1 if a family
+ * is below its bar.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -14,7 +15,7 @@ interface File {
   readonly name: string
   readonly family: Family | undefined
   readonly cases: ReadonlyArray<Case>
-  /** Lines that are no JSON. */
+  /** Lines that are not JSON. */
   readonly broken: ReadonlyArray<number>
 }
 
@@ -45,7 +46,7 @@ const report = (row: Row, verbose: boolean): ReadonlyArray<string> => {
     : [head, `  failed: ${row.failures.map(({ id }) => id).join(", ")}`]
 }
 
-/** The exit code; every line of the report goes to `print`. */
+/** Returns the exit code; every line of the report goes to `print`. */
 export const main = (args: ReadonlyArray<string>, print: (line: string) => void): Effect.Effect<number> =>
   Effect.gen(function* () {
     const verbose = args.includes("--verbose")

@@ -1,6 +1,6 @@
 /**
- * Compiles a program that imports the entries of the built package with `skipLibCheck: false`, outside of this repository,
- * with the packages that the README names for those entries and no others. `dist` must be built.
+ * Compiles a program that imports the entries of the built package with `skipLibCheck: false`, outside of this
+ * repository, with exactly the packages that the README names for those entries. Requires `dist`.
  */
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -17,10 +17,10 @@ interface PackageJson {
 
 const manifest = JSON.parse(Fs.readFileSync(Path.join(root, "package.json"), "utf8")) as PackageJson
 
-/** What every install has. */
+/** Packages of every installation. */
 const base = ["effect", "@effect/ai", "@effect/platform", "@effect/experimental", "@effect/rpc"]
 
-/** What else an entry needs to be compiled. Node's types come with any of them. */
+/** Packages that an entry additionally needs to compile. Any of them brings Node's types. */
 const packagesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
   "./builtin": ["@types/node", "@effect/sql"],
   "./http": ["@types/node", "jose"],
@@ -47,7 +47,7 @@ const options: ts.CompilerOptions = {
   lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"]
 }
 
-/** The problems of a program that imports these entries where only these packages are installed. */
+/** Compiler errors of a program that imports these entries with only these packages installed. */
 const problems = (entries: ReadonlyArray<string>, packages: ReadonlyArray<string>): ReadonlyArray<string> => {
   const folder = Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-types-")))
   try {

@@ -1,6 +1,7 @@
 /**
- * Writes what follows from the modules of `src`: the index of each entry, the root index, the `exports` of package.json, the
- * version constant and the map in ARCHITECTURE.md. With `--check` it writes nothing and fails if something is out of date.
+ * Generates files from the modules of `src`: the index of each entry, the root index, the `exports` of package.json,
+ * the version constant and the map in ARCHITECTURE.md. With `--check` it writes nothing and fails if something is out
+ * of date.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -24,7 +25,7 @@ interface PackageJson {
 const check = process.argv.includes("--check")
 const problems: Array<string> = []
 
-/** The first paragraph of the comment that opens a module, and its `@since`, as a comment for the line that exports it. */
+/** The first paragraph of a module's header and its `@since`, as a comment for the export line. */
 const moduleDoc = (file: string, source: string): string => {
   const comment = /^\/\*\*([\s\S]*?)\*\//.exec(source)?.[1]
   const lines = (comment ?? "").split("\n").map((line) => line.replace(/^\s*(?:\* ?)?/, "").trimEnd())
@@ -56,7 +57,7 @@ const emit = (path: string, content: string): void => {
 
 const manifest = JSON.parse(Fs.readFileSync(Path.join(root, "package.json"), "utf8")) as PackageJson
 
-// Before the modules are listed: it is one of them.
+// Written before the modules are listed: it is one of them.
 emit(
   "src/domain/Version.ts",
   `/**
@@ -89,7 +90,7 @@ for (const file of filesBelow(Path.join(root, "src"))) {
     path: file.slice(entry.length + 1).replace(/\.ts$/, ""),
     name: match[1]!,
     doc: moduleDoc(`src/${file}`, source),
-    // A part of another module: `@private` in the comment that opens it keeps it out of every index.
+    // Part of another module: `@private` in its header keeps it out of every index.
     isInternal: /^\/\*\*(?:(?!\*\/)[\s\S])*@private/.test(source)
   })
 }
@@ -118,7 +119,7 @@ const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dis
 const exports = {
   ".": entry("index"),
   ...Object.fromEntries(entries.map((name) => [`./${name}`, entry(`${name}/index`)])),
-  // A program of its own, which a bundle finds by this name.
+  // A separate program, which a bundle finds by this name.
   "./builtin/SqliteProcess.mjs": "./dist/builtin/sql/SqliteProcess.mjs",
   "./internal/*": null,
   "./package.json": "./package.json"

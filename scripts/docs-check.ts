@@ -1,6 +1,6 @@
 /**
- * Type-checks every `ts` block of the pages and of the doc comments of `src`, each as a module of its own, and checks that
- * the modules, files and links that the pages name exist. A block that shows a fragment on purpose opens with "```ts no-check".
+ * Type-checks every `ts` block of the pages and of doc comments in `src`, each as its own module, and checks that the
+ * modules, files and links named by the pages exist. A deliberate fragment opens with "```ts no-check".
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -10,14 +10,14 @@ import { pages, repositoryProblems } from "./pages.js"
 
 interface Block {
   readonly file: string
-  /** Of the first line of code, from 1. */
+  /** Line of the first line of code, from 1. */
   readonly line: number
   readonly text: string
 }
 
 const commentLine = /^\s*\* ?/
 
-/** The blocks of a file; in sources only those inside doc comments. Fences may be indented. */
+/** Blocks of a file; in sources only those in doc comments. Fences may be indented. */
 const blocksOf = (file: string): ReadonlyArray<Block> => {
   const inSource = file.endsWith(".ts")
   const blocks: Array<Block> = []

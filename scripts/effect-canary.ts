@@ -1,4 +1,7 @@
-/** Three mistakes that `scripts/lint-effect.ts` must find: a rule that stops reporting looks like clean sources. */
+/**
+ * Three mistakes that `scripts/lint-effect.ts` must find: without them, a rule that stops reporting would look like
+ * clean sources.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 

@@ -1,6 +1,6 @@
 /**
- * Runs every examples/*.ts and examples/strategies/*.ts in a process of its own: it must end by itself with code 0 and print something. No network key and no
- * setting of the environment reaches it, so that an example means the same everywhere.
+ * Runs every examples/*.ts and examples/strategies/*.ts in its own process: it must end by itself with code 0 and print
+ * something. It gets no API key and no environment setting, so an example behaves the same everywhere.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -18,7 +18,7 @@ interface Outcome {
   readonly millis: number
 }
 
-/** What examples keep is gone with the run. */
+/** Data written by examples is removed after the run. */
 const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-examples-"))
 
 const env = {

@@ -1,7 +1,6 @@
 /**
- * Checks what the compiler does not check about `src`: which module imports which, how modules are named, how large they
- * are, and that time, randomness, the console and the environment are reached through services alone. Run as a program it
- * prints the map of `src`.
+ * Checks rules of `src` beyond the compiler: imports between modules, names and sizes of modules, and access to time,
+ * randomness, the console and the environment only through services. Run as a program it prints the map of `src`.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -12,21 +11,24 @@ import { entryOf, filesBelow, floorOf, floors, folderOf, root } from "./layout.j
 /** Paths relative to `src`, with `/`, and their text. */
 export type Sources = ReadonlyMap<string, string>
 
-/** Upper bounds, in lines but for `folder`, which counts modules, and `column`. */
+/** Upper bounds in lines, except `folder` (modules) and `column`. */
 export const bars = { function: 80, make: 150, module: 400, folder: 20, column: 120 }
 
 const barrels = /^(effect|@effect\/[^/]+|effect-lexigram(\/.*)?)$/
 
 const globals = new Set(["setTimeout", "setInterval", "setImmediate", "console"])
 
-/** Modules that may use timers: they wait for a turn of the event loop, or must not keep the process alive as a sleep does. */
+/**
+ * Modules that may use timers: they wait for a turn of the event loop, or must not keep the process alive as a sleep
+ * does.
+ */
 const timersAllowedIn: ReadonlySet<string> = new Set([
   "internal/fiber/EventSink.ts",
   "internal/fiber/NextTurn.ts",
   "persistence/sqlite/SqliteLeftovers.ts"
 ])
 
-/** Programs of child processes. They are no modules and import Node alone. */
+/** Programs of child processes. They are not modules and import only Node. */
 const programs: ReadonlySet<string> = new Set(["builtin/sql/SqliteProcess.mjs"])
 
 const specifierOf = (node: ts.Node): ts.Node | undefined => {
@@ -56,7 +58,7 @@ const forbidden = (node: ts.Node): string | undefined => {
 
 const recordCheck = /^typeof ([\w.]+) === "object" && \1 !== null && !Array\.isArray\(\1\)$/
 
-/** A test for a record that repeats `Predicate.isReadonlyRecord`. */
+/** A check that repeats `Predicate.isReadonlyRecord`. */
 const isRecordCheck = (node: ts.Node): boolean =>
   ts.isBinaryExpression(node) &&
   node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken &&
@@ -121,13 +123,13 @@ interface Measured {
   readonly lines: number
   readonly functions: ReadonlyArray<{ readonly name: string; readonly line: number; readonly lines: number }>
   readonly imports: ReadonlyArray<string>
-  /** Modules of `src` and of Node that are loaded with the module: neither types nor dynamic imports. */
+  /** Modules of `src` and Node that load with the module: neither types nor dynamic imports. */
   readonly loads: ReadonlyArray<string>
-  /** Comment lines above the bar of columns. */
+  /** Comment lines wider than the bar. */
   readonly wide: number
 }
 
-/** Whether an import or export loads the module that it names, as the compiler emits it. */
+/** True if an import or export loads its module at run time, as the compiler emits it. */
 const isLoaded = (node: ts.Node): boolean => {
   if (ts.isImportDeclaration(node)) {
     const clause = node.importClause
@@ -142,7 +144,7 @@ const isLoaded = (node: ts.Node): boolean => {
   return named === undefined || ts.isNamespaceExport(named) || named.elements.some((element) => !element.isTypeOnly)
 }
 
-/** What is measured of a module: its size, its functions above the smaller bar, the modules that it imports. */
+/** Measures a module: its size, its functions above the smaller bar, the modules it imports. */
 const measure = (sources: Sources, file: string, source: ts.SourceFile): Measured => {
   const functions: Array<{ name: string; line: number; lines: number }> = []
   const imports = new Set<string>()
@@ -168,7 +170,7 @@ const measure = (sources: Sources, file: string, source: ts.SourceFile): Measure
 
 const isMake = (name: string): boolean => /^make([A-Z]|$)/.test(name)
 
-/** The longest function of each name of a module. Functions inside a long one that are short do not count. */
+/** Longest function of each name in a module. Short functions inside a long one do not count. */
 const longFunctions = (measured: Measured): ReadonlyMap<string, number> => {
   const found = new Map<string, number>()
   for (const { lines, name } of measured.functions) {
@@ -202,7 +204,7 @@ const cyclesOf = (imports: ReadonlyMap<string, ReadonlyArray<string>>): Readonly
   return cycles.sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
 }
 
-/** What is measured of all modules. */
+/** Measurements of all modules. */
 export interface Sizes {
   readonly modules: ReadonlyMap<string, Measured>
   readonly cycles: ReadonlyArray<ReadonlyArray<string>>
@@ -221,13 +223,13 @@ export const sizesOf = (sources: Sources): Sizes => {
   return { modules, folders, cycles: cyclesOf(new Map([...modules].map(([file, { imports }]) => [file, imports]))) }
 }
 
-/** Modules that bundle for the browser: they load no module of Node, directly or through other modules. */
+/** Modules that bundle for the browser: they load no Node module, directly or through other modules. */
 const portable = /^(agent|domain|graph|guard|llm|plan|prompt|provider|strategy|tool)\/([a-z]+\/)?[A-Z]\w*\.ts$/
 
-/** The shortest way from a portable module to a module of Node. */
+/** Shortest path from a portable module to a Node module. */
 const wayToNode = ({ modules }: Sizes, from: string): ReadonlyArray<string> | undefined => {
   const ways = new Map<string, ReadonlyArray<string>>([[from, [from]]])
-  // A map takes in what is added while it is walked.
+  // A map includes entries added during iteration.
   for (const [file, way] of ways) {
     if (file.startsWith("node:")) return way
     for (const next of modules.get(file)?.loads ?? []) if (!ways.has(next)) ways.set(next, [...way, next])
@@ -256,7 +258,7 @@ const sizeProblems = ({ cycles, folders, modules }: Sizes): ReadonlyArray<string
   ...cycles.map((cycle) => `a cycle: ${cycle.join(" ")}`)
 ]
 
-/** Every problem, as `file: text` or `file:line: text`; none for sources that keep the rules. */
+/** Returns every problem as `file: text` or `file:line: text`. */
 export const problems = (sources: Sources): ReadonlyArray<string> => {
   const found: Array<string> = []
   const byName = new Map<string, string>()

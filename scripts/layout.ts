@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 
 export const root = Path.resolve(Path.dirname(fileURLToPath(import.meta.url)), "..")
 
-/** Each floor: its folders, and what each of them is. */
+/** Each floor: its folders with a description. */
 export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     "internal/text": "reads and cleans text: JSON of models, secrets, names, patterns",
@@ -151,8 +151,8 @@ export const floorOf: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * The modules that the root entry exports, by the entry that also has them. They are what every user composes, and load no
- * implementation of a collaborator. All other modules are exported by their own entry alone.
+ * Modules that the root entry exports, by the entry that also has them. Every user composes them, and they load no
+ * implementation of a collaborator. Other modules are exported only by their own entry.
  */
 export const rootModules: Readonly<Record<string, ReadonlyArray<string>>> = {
   agent: ["Agent", "AgentConfig", "AgentError", "AgentExecutor", "AgentTool", "Agents", "Handoff", "Stage", "Steering"],
@@ -207,13 +207,13 @@ export const rootModules: Readonly<Record<string, ReadonlyArray<string>>> = {
   ]
 }
 
-/** The entry of a folder: its first part. */
+/** Entry of a folder: its first part. */
 export const entryOf = (folder: string): string => folder.replace(/\/.*$/, "")
 
-/** The folder of a file below `src`; empty for `src` itself. */
+/** Folder of a file below `src`; empty for `src` itself. */
 export const folderOf = (file: string): string => (file.includes("/") ? file.slice(0, file.lastIndexOf("/")) : "")
 
-/** Files below a folder, relative to it, with `/`, sorted; none when the folder does not exist. */
+/** Files below a folder, relative to it, with `/`, sorted; none if the folder does not exist. */
 export const filesBelow = (folder: string): ReadonlyArray<string> =>
   Fs.existsSync(folder)
     ? Fs.readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,8 +1,9 @@
 /**
- * The diagnostics of the Effect language service, with the severities of tsconfig.json; fails on errors and warnings.
+ * Diagnostics of the Effect language service with the severities of tsconfig.json; fails on errors and warnings.
  *
- * The native compiler checks the types meanwhile; what it says of them does not count here, `npm run check` does that. Under NodeNext effect's
- * declarations count as CommonJS, and then the service does not recognise `Effect.gen`, so that `missingReturnYieldStar` never reports.
+ * The native compiler also reports type errors; they are ignored here, since `npm run check` reports them. Under
+ * NodeNext, Effect's declarations count as CommonJS; the service then does not recognize `Effect.gen`, and
+ * `missingReturnYieldStar` never reports.
  */
 import { spawnSync } from "node:child_process"
 import { createRequire } from "node:module"
@@ -34,7 +35,7 @@ interface Diagnostic {
   readonly text: string
 }
 
-// A diagnostic begins with its place; its other lines are indented, or paragraphs of their own.
+// A diagnostic starts with its place; its other lines are indented or separate paragraphs.
 const found = stdout
   .split(/^(?=\S[^\n]*\(\d+,\d+\): (?:error|warning|suggestion|message) TS\d+: )/m)
   .flatMap((text): ReadonlyArray<Diagnostic> => {

@@ -1,10 +1,10 @@
 /**
- * Finds regular expressions whose work grows faster than the text that they read: the literals of the modules, and what is put together from
- * pieces while these are loaded and guards are made.
+ * Finds regular expressions with super-linear work: literals of the modules, and expressions composed at load time or
+ * when guards are made.
  *
- * The static analysis sees two loops that share a character, and a loop that a search begins again at every place. It does not see a
- * search that begins again at every word, so each expression also reads texts made from its own characters and words; what takes several
- * times as long for a character of a longer text is reported.
+ * The static analysis detects two loops that share a character, and a loop that a search restarts at every place. It
+ * does not detect a search that restarts at every word, so each expression also reads texts made from its own
+ * characters and words; a growing time per character is reported.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -20,7 +20,7 @@ interface Literal {
   readonly flags: string
 }
 
-/** The literals of a module. */
+/** Literals of a module. */
 export const literals = (file: string, text: string): ReadonlyArray<Literal> => {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const found: Array<Literal> = []
@@ -42,14 +42,14 @@ const kinds = {
   Trade: "two loops take the same characters"
 } as const
 
-/** What the static analysis says against an expression. */
+/** Findings of the static analysis for an expression. */
 export const analysed = (source: string, flags: string): ReadonlyArray<string> =>
   analyse({ source, flags }).reports.map(({ character, type }) => {
     const { flags, source } = character.literal
     return `${kinds[type]} (/${source}/${flags})`
   })
 
-/** Reads a text as far as the expression gets. */
+/** Reads a text to the end of the last match. */
 const read = (expression: RegExp, text: string): void => {
   if (!expression.sticky) text.replace(expression, "")
   else for (expression.lastIndex = 0; (expression.exec(text)?.[0] ?? "") !== ""; );
@@ -62,20 +62,23 @@ const microsOf = (work: () => void): number => {
   return user + system
 }
 
-/** Lengths at which exponential and steep polynomial work shows before it takes for ever: microseconds for a character at most. */
+/**
+ * Lengths at which exponential and steep polynomial work shows before it takes forever: at most microseconds per
+ * character.
+ */
 const steps = [
   [20, 50],
   [100, 20]
 ] as const
 const short = 1000
 const long = 16_000
-/** Microseconds of CPU for a character; a linear expression stays below. */
+/** Microseconds of CPU per character; a linear expression stays below. */
 const suspicious = 0.5
-/** A quadratic one takes sixteen times as long for a character of the longer text. */
+/** A quadratic one takes sixteen times as long per character of the longer text. */
 const growth = 4
 const rounds = 3
 
-/** An attack under which an expression takes more than linear time; no single slow moment of the machine counts. */
+/** An attack on which an expression takes more than linear time; a single slow moment of the machine does not count. */
 export const attacked = (source: string, flags: string): string | undefined => {
   const expression = new RegExp(source, flags.includes("y") || flags.includes("g") ? flags : `${flags}g`)
   for (const attack of Attacks.of(source, flags)) {
@@ -97,14 +100,14 @@ export const attacked = (source: string, flags: string): string | undefined => {
   return undefined
 }
 
-/** An expression and the place where it stands, or where it is made. */
+/** An expression and its place, or the place where it is composed. */
 export interface Expression extends Literal {
   readonly file: string
 }
 
 const sourceFolder = `${Path.join(root, "src")}${Path.sep}`
 
-/** The innermost place of the library in a trace, as its path below `src` and its line. */
+/** Innermost place of the library in a stack trace: path below `src` and line. */
 const placeIn = (trace: string): readonly [file: string, line: number] | undefined => {
   for (const line of trace.split("\n")) {
     const at = line.indexOf(sourceFolder)
@@ -115,7 +118,7 @@ const placeIn = (trace: string): readonly [file: string, line: number] | undefin
   return undefined
 }
 
-/** The expressions that the library puts together while something is done: nothing else may go on meanwhile. */
+/** Expressions that the library composes during the work; nothing else may run meanwhile. */
 export const built = async (work: () => Promise<unknown>): Promise<ReadonlyArray<Expression>> => {
   const native = globalThis.RegExp
   const found = new Map<string, Expression>()
@@ -138,7 +141,7 @@ export const built = async (work: () => Promise<unknown>): Promise<ReadonlyArray
   return [...found.values()]
 }
 
-/** Loads the modules and makes the guards that put expressions together when they are made or used. */
+/** Loads the modules and makes the guards that compose expressions when made or used. */
 const load = async (files: ReadonlyArray<string>): Promise<void> => {
   for (const file of files.filter((file) => file.endsWith(".ts")))
     await import(pathToFileURL(Path.join(sourceFolder, file)).href)
@@ -155,7 +158,7 @@ const load = async (files: ReadonlyArray<string>): Promise<void> => {
     PiiEntities.make({ types: [...PiiEntities.types, ...PiiEntities.optional], phoneCountries: undefined })
   )
   const detector = PiiDetector.make({ entities, sensitivity: "high" })
-  // Numbering plans are read for a length when a number has it.
+  // A numbering plan is read for a length when a number has that length.
   for (let length = 5; length <= 15; length++) {
     for (const start of ["+1 ", "+44 ", "+49 ", "", "0"])
       detector.find(`call ${start}${"2315467890".repeat(2).slice(0, length)}`)
@@ -178,13 +181,13 @@ const problemsOf = (expressions: Iterable<Expression>): ReadonlyArray<string> =>
   return found
 }
 
-/** Every problem of literals, as `file:line: text`. */
+/** Problems of literals, as `file:line: text`. */
 export const problems = (sources: ReadonlyMap<string, string>): ReadonlyArray<string> =>
   problemsOf(
     Array.from(sources).flatMap(([file, text]) => literals(file, text).map((literal) => ({ file, ...literal })))
   )
 
-/** Those of expressions that stand in no literal, but for their flags. */
+/** Problems of composed expressions, ignoring flags. */
 export const problemsOfBuilt = (
   sources: ReadonlyMap<string, string>,
   expressions: ReadonlyArray<Expression>

@@ -1,12 +1,12 @@
 /**
- * Checks what the pages for contributors say about the repository: every module, file and link that they name exists.
- * `codegen` draws the map of `src` in `ARCHITECTURE.md` from the table of floors.
+ * Checks that every module, file and link named by the contributor pages exists, and draws the map of `src` in
+ * `ARCHITECTURE.md` from the table of floors for `codegen`.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { filesBelow, floorOf, floors, root } from "./layout.js"
 
-/** The pages, relative to the repository. */
+/** Pages, relative to the repository. */
 export const pages: ReadonlyArray<string> = [
   "README.md",
   "ARCHITECTURE.md",
@@ -17,7 +17,7 @@ export const pages: ReadonlyArray<string> = [
     .map((file) => `docs/${file}`)
 ].filter((file) => Fs.existsSync(Path.join(root, file)))
 
-/** The map of `src`, from the top floor down. */
+/** Map of `src`, from the top floor down. */
 export const map = (): string =>
   [
     "| floor | folder | contents |",
@@ -29,10 +29,10 @@ export const map = (): string =>
 
 const marked = /(<!-- map -->\n)[\s\S]*?(\n<!-- \/map -->)/
 
-/** A page with its map drawn anew; a page without the marks stays as it is. */
+/** Redraws the map of a page; a page without marks is unchanged. */
 export const withMap = (page: string): string => page.replace(marked, (_, begin, end) => `${begin}\n${map()}\n${end}`)
 
-/** Spans of code outside fences, and targets of links. */
+/** Code spans outside fences, and link targets. */
 const references = (text: string): ReadonlyArray<{ readonly kind: "code" | "link"; readonly text: string }> => {
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, "")
   return [
@@ -45,7 +45,7 @@ const modulePath = /^[a-z]+(\/[a-z]+)?\/[A-Z][A-Za-z0-9]*$/
 
 const filePath = /^(src|test|scripts|docs|examples|bench|\.ci|\.changeset)\/[\w./-]*$/
 
-/** The anchors of a page, as GitHub makes them. */
+/** Anchors of a page, as GitHub generates them. */
 const anchorsOf = (text: string): ReadonlySet<string> =>
   new Set(
     Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title]) =>
@@ -57,7 +57,7 @@ const anchorsOf = (text: string): ReadonlySet<string> =>
     )
   )
 
-/** What a page names that does not exist, as `page: reference`. `exists` is asked for paths relative to the repository. */
+/** References of a page that do not exist, as `page: reference`. `exists` receives paths relative to the repository. */
 export const problems = (
   page: string,
   text: string,
@@ -80,7 +80,7 @@ export const problems = (
       : [`${page}: the link ${reference} names no heading`]
   })
 
-/** The problems of all pages of the repository. */
+/** Problems of all pages of the repository. */
 export const repositoryProblems = (): ReadonlyArray<string> => {
   const textOf = (path: string): string => Fs.readFileSync(Path.join(root, path), "utf8")
   return pages.flatMap((page) => problems(page, textOf(page), (path) => Fs.existsSync(Path.join(root, path)), textOf))

@@ -1,11 +1,11 @@
 /**
- * Texts that make a regular expression work as hard as it can, made from the expression itself: its own characters and words, repeated,
- * behind what it begins with and before what it does not expect.
+ * Generates hostile texts from a regular expression: its own characters and words, repeated, after a valid prefix and
+ * before an unexpected suffix.
  */
 import type { AST } from "@eslint-community/regexpp"
 import { RegExpParser } from "@eslint-community/regexpp"
 
-/** A text of a given length: `head`, then `pump` over and over, then `tail`. */
+/** A text of a given length: `head`, then `pump` repeated, then `tail`. */
 export interface Attack {
   readonly head: string
   readonly pump: string
@@ -15,7 +15,7 @@ export interface Attack {
 export const textOf = ({ head, pump, tail }: Attack, length: number): string =>
   head + pump.repeat(Math.ceil(length / pump.length)).slice(0, length) + tail
 
-/** Characters that stand for the kinds that classes distinguish. */
+/** Representative characters of the classes. */
 const samples = [..." \n\ta1A_-.:/#*=\"'([{<@,;|~`$\\%&!?é你١\u200b"]
 
 const unique = (texts: Iterable<string>): Array<string> => Array.from(new Set(texts))
@@ -45,7 +45,7 @@ const charsOf = (pattern: string, flags: string, node: AST.Node): ReadonlyArray<
   }
 }
 
-/** The shortest text of a part, or with `more` one that goes into its repetitions and choices. */
+/** Shortest text of a part, or with `more` one that enters its repetitions and choices. */
 const sampleOf = (pattern: string, flags: string, node: AST.Node, more: number): string => {
   switch (node.type) {
     case "Alternative":
@@ -65,7 +65,7 @@ const sampleOf = (pattern: string, flags: string, node: AST.Node, more: number):
   }
 }
 
-/** Whether a part may take any number of characters. */
+/** True if a part accepts any number of characters. */
 const isOpen = (node: AST.Node): boolean => {
   if (node.type === "Quantifier") return node.max > 20 || isOpen(node.element)
   if ("alternatives" in node) return node.alternatives.some(isOpen)
@@ -83,7 +83,7 @@ const partsOf = (node: AST.Node): ReadonlyArray<AST.Node> =>
 
 const depths = [0, 1, 2] as const
 
-/** Characters and words of an expression, and each of its loops with what may stand before it. */
+/** Characters and words of an expression, and each of its loops with a valid prefix. */
 const collect = (pattern: string, flags: string, root: AST.Pattern) => {
   const chars = new Set<string>()
   const words = new Set<string>()
@@ -121,7 +121,7 @@ const collect = (pattern: string, flags: string, root: AST.Pattern) => {
 
 const endings = ["", "\u0000", "\n", "!x"]
 
-/** At most `most` attacks: loops behind their heads, then words and pairs of characters over and over. */
+/** At most `most` attacks: loops after their prefixes, then repeated words and pairs of characters. */
 export const of = (source: string, flags: string, most = 600): ReadonlyArray<Attack> => {
   const root = new RegExpParser().parsePattern(source, 0, source.length, {
     unicode: flags.includes("u"),

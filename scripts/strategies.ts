@@ -1,6 +1,6 @@
 /**
- * `npm run strategies`: every strategy that ships, its paper, the model roles it asks, what it cost on its sample task, and the diagram of the
- * graph that ran. `--no-diagrams` leaves those out.
+ * `npm run strategies`: every built-in strategy, its paper, its model roles, its cost on the sample task, and the
+ * diagram of its graph. `--no-diagrams` omits the diagrams.
  */
 import * as Effect from "effect/Effect"
 import { sample as adaptive } from "../examples/strategies/adaptive.js"

@@ -1,6 +1,7 @@
 /**
- * What no test may do: compare a clock of the machine with a number, or look at or change the process that it shares with other test files.
- * Growth is measured by `test/support/Growth.ts`; what looks at its process is a program of `test/support/programs`.
+ * Rules of tests: no test compares a clock of the machine with a number, or reads or changes the process it shares with
+ * other test files. Growth is measured by `test/support/Growth.ts`; tests of process state are programs of
+ * `test/support/programs`.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -9,7 +10,7 @@ import ts from "typescript"
 import type { Sources } from "./layering.js"
 import { filesBelow, root } from "./layout.js"
 
-/** Paths relative to `test`: the module that measures growth, and programs, which have a process of their own. */
+/** Paths relative to `test`: the module that measures growth, and programs, which have their own process. */
 const allowed = /^support\/(Growth\.ts$|programs\/|servers\/|crash\/|[A-Za-z]+\.mjs$)/
 
 const growth = "measure growth with test/support/Growth.ts"
@@ -95,7 +96,7 @@ const forbidden = (node: ts.Node, isLive: boolean): readonly [what: string, inst
 
 const clockRead = /\b(unsafeC|c)urrentTime(Millis|Nanos)\b/
 
-/** Names of variables that hold a time of the machine, or what was computed from one. */
+/** Names of variables that hold a machine time or a value computed from one. */
 const timesOf = (source: ts.SourceFile): ReadonlySet<string> => {
   const assigned: Array<readonly [name: string, value: ts.Expression]> = []
   const visit = (node: ts.Node): void => {
@@ -115,7 +116,7 @@ const timesOf = (source: ts.SourceFile): ReadonlySet<string> => {
   return times
 }
 
-/** Whether arithmetic on times of the machine gives this value. */
+/** True if the value is arithmetic on machine times. */
 const isTime = (node: ts.Expression, times: ReadonlySet<string>): boolean => {
   if (ts.isIdentifier(node)) return times.has(node.text)
   if (ts.isParenthesizedExpression(node)) return isTime(node.expression, times)
@@ -127,14 +128,14 @@ const isTime = (node: ts.Expression, times: ReadonlySet<string>): boolean => {
   return isMath ? node.arguments.some((argument) => isTime(argument, times)) : isTime(node.expression, times)
 }
 
-/** An upper bound of a time of the machine. Tests on virtual time have none: they say exactly how much has passed. */
+/** An upper bound on a machine time. Tests on virtual time have none: they state exactly how much time has passed. */
 const isBoundedTime = (node: ts.Node, times: ReadonlySet<string>): boolean =>
   ts.isCallExpression(node) &&
   /^assert\.(isBelow|isAtMost)$/.test(node.expression.getText()) &&
   node.arguments[0] !== undefined &&
   isTime(node.arguments[0], times)
 
-/** Every problem, as `file:line: text`. Paths are relative to `test`. */
+/** Returns every problem as `file:line: text`. Paths are relative to `test`. */
 export const problems = (sources: Sources): ReadonlyArray<string> => {
   const found: Array<string> = []
   for (const [file, text] of sources) {
