@@ -1,6 +1,6 @@
 /**
- * An agent inside an application: it lives in a service of the domain, its tools use other services, the configuration comes from
- * `Config`, and everything is put together once, at the edge.
+ * An agent inside an application: it is part of a domain service, its tools use other services, the configuration comes
+ * from `Config`, and everything is composed once, at the edge.
  */
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
 import { OfflineModel } from "effect-lexigram/offline"
 
-/** A service the application has anyway. */
+/** An existing service of the application. */
 class Inventory extends Context.Tag("Inventory")<
   Inventory,
   { readonly count: (product: string) => Effect.Effect<number> }
@@ -36,7 +36,7 @@ const countStock = Tool.make("count_stock", {
 
 const agent = Agent.make("stock-clerk", { system: "You know the stock.", tools: [countStock] })
 
-/** What the rest of the application sees: no agent, no model, a service. */
+/** The interface for the rest of the application: no agent, no model, a service. */
 class StockDesk extends Context.Tag("StockDesk")<
   StockDesk,
   { readonly ask: (question: string) => Effect.Effect<string, AgentExecutor.ExecutorError> }
@@ -62,7 +62,8 @@ const main = Effect.gen(function* () {
   yield* Console.log(yield* desk.ask('Count the stock of "kettle".'))
 })
 
-// The executor reads LEX_AI_AGENTS__*, the inventory PRODUCTS; an application leaves the provider out and takes the environment.
+// The executor reads LEX_AI_AGENTS__*, the inventory PRODUCTS; an application omits the provider and reads the
+// environment.
 const configuration = ConfigProvider.fromMap(
   new Map([
     ["PRODUCTS", "kettle=12,teapot=3"],

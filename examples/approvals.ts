@@ -1,6 +1,7 @@
 /**
- * A tool that must be allowed: rules let small payments through, and a larger one waits until somebody answers from outside the run, with
- * other arguments. The agent that pays works for another one; its request shows in the stream of the run at the top.
+ * A tool that requires approval: rules allow small payments, and a larger one waits until it is answered from outside
+ * the run, with other arguments. The paying agent works for another one; its request appears in the stream of the top
+ * run.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -44,7 +45,7 @@ const approvals = Layer.provide(
   pending
 )
 
-/** Somebody at a desk elsewhere, who lets no more than 500 euros go out. */
+/** An approver elsewhere, who allows no more than 500 euros. */
 const desk = Effect.gen(function* () {
   const { changes } = yield* PendingApprovals.PendingApprovals
   yield* Stream.runForEach(changes(), ({ _tag, record: { request } }) => {

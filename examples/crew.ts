@@ -1,6 +1,6 @@
 /**
- * A crew: two agents share out three tasks, each with its own, and a manager judges what comes out. Runs offline on a scripted model that
- * knows who asks by the system prompt.
+ * A crew: two agents with their own tasks share three tasks, and a manager judges the results. Runs offline on a
+ * scripted model that identifies agents by their system prompts.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -33,7 +33,7 @@ const column = Crew.make("column", {
 
 const textOf = (message: LlmClient.Message | undefined) => (typeof message?.content === "string" ? message.content : "")
 
-/** The editor forgets the ivy at first; the manager sees it. */
+/** The editor forgets the ivy at first; the manager notices. */
 const model = TestModel.layer((request) => {
   const [system, asked] = [textOf(request.messages[0]), textOf(request.messages.at(-1))]
   if (system.startsWith("You know plants.")) {

@@ -1,5 +1,5 @@
 /**
- * A tool in full: parameters by Schema, a service it requires, time and tries of its own, and a failure that ends the run.
+ * A complete tool: Schema parameters, a required service, its own timeout and retries, and a failure that ends the run.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ class Calendar extends Context.Tag("Calendar")<
 const book = Tool.make("book_meeting", {
   description: "Books a meeting",
   parameters: {
-    // Checked before the handler runs: what does not fit goes back to the model, field by field.
+    // Checked before the handler runs: issues go back to the model, field by field.
     day: Schema.String.pipe(Schema.pattern(/^\d{4}-\d{2}-\d{2}$/)).annotations({ description: "Day, as YYYY-MM-DD" }),
     minutes: Schema.Int.pipe(Schema.between(15, 120)).annotations({ description: "Length in minutes" })
   },
@@ -34,14 +34,14 @@ const book = Tool.make("book_meeting", {
   timeout: "5 seconds",
   retries: 2,
   retryable: (error) => error._tag === "Busy",
-  // The id is the same on every try: a key that keeps a second try from booking twice.
+  // The id is the same on every attempt: a key that prevents double booking.
   handler: ({ day, minutes }, call) => Effect.flatMap(Calendar, (calendar) => calendar.book(day, minutes, call.id))
 }).pipe(Tool.failOn("Revoked"))
 
 // Agent<string, Revoked, Calendar>
 const secretary = Agent.make("secretary", { tools: [book] })
 
-/** Busy the first time. */
+/** Busy on the first call. */
 const calendar = Layer.effect(
   Calendar,
   Effect.map(Ref.make(0), (tries) => ({

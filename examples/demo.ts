@@ -1,6 +1,7 @@
 /**
- * An order-support agent at work: `npm run demo -- "Where is my order 1042?"`, or `npm run demo` for a conversation. What is said is kept in a file
- * of SQLite (`.lexigram/demo.db`, or what `LEXIGRAM_DEMO_FILE` names), so that the next run goes on with it; `npm run demo -- --forget` erases it.
+ * An order-support agent: `npm run demo -- "Where is my order 1042?"`, or `npm run demo` for a conversation. The
+ * conversation is stored in a SQLite file (`.lexigram/demo.db`, or the value of `LEXIGRAM_DEMO_FILE`), so that the next
+ * run continues it; `npm run demo -- --forget` erases it.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
@@ -26,13 +27,16 @@ const question = forgets ? "" : asked
 const file = process.env.LEXIGRAM_DEMO_FILE ?? ".lexigram/demo.db"
 const conversation: Chat.Conversation = { userId: Ids.UserId.make("customer"), sessionId: "support" }
 
-/** Returns are asked about where somebody can answer; elsewhere they go through, since they change nothing but this process. */
+/**
+ * Returns require approval in an interactive terminal; elsewhere they are approved, since they only change this
+ * process.
+ */
 const approvals = (terminal: Terminal.Terminal, shown: Queue.Dequeue<void>) => {
   if (!terminal.interactive) return ApprovalGate.layerAutoApprove
   const oneByOne = Effect.unsafeMakeSemaphore(1).withPermits(1)
   return ApprovalGate.layer(({ params, tool }) =>
     Effect.gen(function* () {
-      // Events arrive a moment after they happen: the question comes behind the call it is about.
+      // Events arrive a moment late: the question must follow the call it is about.
       yield* Queue.take(shown)
       const line = yield* terminal.readLine(`      allow ${tool} ${Printer.plain(JSON.stringify(params))}? [y/N] `)
       return Option.exists(line, (text) => /^y(es)?$/i.test(text.trim()))
@@ -42,7 +46,7 @@ const approvals = (terminal: Terminal.Terminal, shown: Queue.Dequeue<void>) => {
   )
 }
 
-/** What was asked last, by whoever ran this before. */
+/** The last question of an earlier run. */
 const lastTime = Effect.gen(function* () {
   const sessions = yield* SessionManager.SessionManager
   const { sessionId, userId } = conversation
@@ -53,7 +57,7 @@ const lastTime = Effect.gen(function* () {
 
 const forget = Effect.flatMap(OwnerData.OwnerData, (data) => data.erase(conversation.userId))
 
-/** Gives back the exit code. */
+/** Returns the exit code. */
 const program = Effect.gen(function* () {
   const terminal = yield* Terminal.make({ reads: question === "" && !forgets })
   const chosen = yield* Models.choose()

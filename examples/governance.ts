@@ -1,6 +1,6 @@
 /**
- * Who may spend what. A budget is reserved before each model call and settled after it, for a run and all runs it starts; policies and
- * lists of models are asked first; every decision is in the audit.
+ * Governance: a budget is reserved before each model call and settled after it, for a run and all runs it starts;
+ * policies and model lists are checked first; every decision is in the audit log.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -34,7 +34,7 @@ const governance = DefaultGovernance.layerWith({
 const clerk = Agent.make("clerk", { tools: [search], settings: { maxTokens: 256 } })
 
 const program = Effect.gen(function* () {
-  // The model never stops asking: the budget of the run does it, typed, with what was reached.
+  // The model never stops calling: the run's budget stops it, with a typed error and the partial result.
   yield* AgentExecutor.run(clerk, { input: "Find it", userId: "ada" }).pipe(
     Effect.catchTag("BudgetExceededError", (error) =>
       Console.log(`${error.message} (${error.partial?.modelCalls} calls, $${error.partial?.costUsd?.toFixed(4)})`)

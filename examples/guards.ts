@@ -1,6 +1,6 @@
 /**
- * Guards on the way in, on the way out and around tools. Personal data and keys are taken out, also of an answer that is still being written;
- * orders hidden in what a tool read do not reach the model.
+ * Guards on input, output and tools. Personal data and keys are redacted, also in an answer that is still being
+ * written; instructions hidden in tool results do not reach the model.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

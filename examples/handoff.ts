@@ -1,6 +1,6 @@
 /**
- * Handing a conversation over: the desk finds out who can help and passes the customer on; the answer comes from whoever took over. Runs
- * offline on a scripted model that knows who asks by the system prompt.
+ * Handoff: the desk finds the right agent and hands the conversation over; that agent answers. Runs offline on a
+ * scripted model that identifies agents by their system prompts.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

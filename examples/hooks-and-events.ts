@@ -1,6 +1,6 @@
 /**
- * Looking in while runs go on. A hook is waited for and a filter changes a value; a listener of the event bus is told afterwards and holds
- * nobody up.
+ * Observing runs. A run waits for a hook, and a filter changes a value; a listener of the event bus is notified
+ * afterwards and delays nothing.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

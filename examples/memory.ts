@@ -1,6 +1,6 @@
 /**
- * Memory: what was said in one session is found in another, facts have a history, a context has a budget, and what nobody needs any more
- * goes. Nothing leaves the process.
+ * Memory: entries of one session are found in another, facts have a history, a context has a budget, and obsolete
+ * entries are removed. Nothing leaves the process.
  */
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
@@ -21,7 +21,7 @@ import { OfflineModel } from "effect-lexigram/offline"
 
 const ownerId = "ada"
 
-/** What an application brings along: entries of its own, months old. */
+/** Entries imported by the application, months old. */
 const past = (now: number) =>
   [
     [200, 0.5, "The plumber fixed the leaking tap in the kitchen."],
@@ -53,7 +53,7 @@ const program = Effect.gen(function* () {
     importance: best?.explanation?.importance
   })
 
-  // A fact that contradicts another closes it: both can be asked for.
+  // A fact that contradicts another one closes it; both can be queried.
   const semantic = yield* SemanticMemory.SemanticMemory
   const day = (text: string) => Date.parse(text)
   yield* semantic.storeFact(ownerId, {
@@ -72,7 +72,7 @@ const program = Effect.gen(function* () {
     Effect.map(semantic.queryFacts(ownerId, "Nora", { at }), (facts) => facts.map(({ object }) => object).join(", "))
   yield* Console.log("Nora lives in", yield* where(), "- in 2022 it was", yield* where(day("2022-01-01")))
 
-  // What an agent would be shown, and what each part of it cost.
+  // The context of an agent, and the cost of each part.
   const working = yield* WorkingMemory.WorkingMemory
   const assembled = yield* working.assemble({ ownerId, query: "Does Nora eat peanuts?", tokenBudget: 300 })
   yield* Console.log(WorkingMemory.toText(assembled))
@@ -81,13 +81,13 @@ const program = Effect.gen(function* () {
     assembled.report.map(({ source, taken }) => `${source} ${taken.length}`).join(", ")
   )
 
-  // Doubles, what faded and what does not matter go; nothing of the last day is touched.
+  // Removes duplicates, faded and unimportant entries; nothing from the last day is changed.
   const consolidator = yield* MemoryConsolidator.MemoryConsolidator
   const planned = yield* consolidator.consolidate({ ownerId, dryRun: true })
   const done = yield* consolidator.consolidate({ ownerId })
   yield* Console.log(`consolidation: ${planned.entriesPruned} to go, ${done.entriesPruned} gone`)
 
-  // Agents remember by themselves: across runs and sessions, for each user alone.
+  // Agents use memory automatically: across runs and sessions, for each user separately.
   const assistant = Agent.make("assistant", { system: "You answer from what is remembered." })
   yield* AgentExecutor.run(assistant, {
     input: "The code of the garden gate is marigold.",

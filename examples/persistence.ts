@@ -1,6 +1,4 @@
-/**
- * Everything in one file: a system that goes on where the last one ended, gives out what it has of a user, and erases it.
- */
+/** Everything in one file: a system that resumes where it ended, exports a user's data, and erases it. */
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
@@ -59,7 +57,7 @@ const program = Effect.gen(function* () {
   }).pipe(Effect.provide(systemIn(file)))
   yield* Console.log("exported:", lines.length, "lines; backed up:", Fs.existsSync(Path.join(path, "backup.db")))
 
-  // Into any other database, of SQLite or Postgres; and gone from it again.
+  // Imports the data into any other SQLite or Postgres database, and erases it there.
   yield* Effect.gen(function* () {
     const data = yield* OwnerData.OwnerData
     const { counts } = yield* data.import(Stream.fromChunk(lines))

@@ -24,7 +24,7 @@ const convert = Tool.make("convert_currency", {
   handler: ({ amount, from, to }) =>
     Effect.gen(function* () {
       const [source, target] = [rates[from], rates[to]]
-      // A failure is not the end: the model reads it and may try something else.
+      // A failure does not end the run: the model reads it and may try something else.
       if (source === undefined || target === undefined) return yield* new UnknownCurrency()
       return { amount: Math.round((amount / source) * target * 100) / 100, currency: to }
     })

@@ -1,7 +1,7 @@
 /**
- * The provider the environment names, with time limits and retries; the embedded model where it names none. Try it with
- * `OPENAI_API_KEY=… node --import tsx examples/real-model.ts`, or
- * `LEX_AI_LLM__PROVIDER=ollama LEX_AI_LLM__MODEL=qwen3 node --import tsx examples/real-model.ts`.
+ * The provider named by the environment, with timeouts and retries; otherwise the embedded model. Try `OPENAI_API_KEY=…
+ * node --import tsx examples/real-model.ts`, or `LEX_AI_LLM__PROVIDER=ollama LEX_AI_LLM__MODEL=qwen3 node --import tsx
+ * examples/real-model.ts`.
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as ConfigError from "effect/ConfigError"
@@ -12,7 +12,7 @@ import { Agent, AgentExecutor, Agents, type LlmClient, type LlmError, LlmRetry, 
 import { OfflineModel } from "effect-lexigram/offline"
 import { Providers } from "effect-lexigram/provider"
 
-// Each try has its own time limit: the retry is the outer wrapper.
+// Each attempt has its own timeout: the retry is the outer wrapper.
 const remote = LlmRetry.layer({ maxRetries: 3 }).pipe(
   Layer.provide(LlmTimeout.layer({ whole: "1 minute", first: "20 seconds", gap: "20 seconds" })),
   Layer.provide(Providers.layerConfig),
@@ -35,7 +35,7 @@ const program = Effect.gen(function* () {
 
 await program.pipe(
   Effect.provide(Agents.layer().pipe(Layer.provide(model))),
-  // Nothing of a key is in any of these errors.
+  // None of these errors contains a key.
   Effect.catchTags({
     LlmConfigurationError: (error) => Effect.sync(() => console.error(error.message, error.hint)),
     LlmAuthenticationError: (error) => Effect.sync(() => console.error(`${error.provider} refuses the key`))

@@ -1,6 +1,4 @@
-/**
- * The events of a run are its truth: a log keeps them, and every view of the run, whole or half-way, is a fold of them.
- */
+/** The run log: it keeps the events of a run, and every view of the run, complete or partial, is a fold of them. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent, AgentExecutor, AgentResponse, Agents, RunLog, Tool } from "effect-lexigram"
@@ -11,7 +9,7 @@ const croupier = Agent.make("croupier", { tools: [dice] })
 
 const model = TestModel.layer([{ text: "I roll.", calls: [{ name: "roll" }] }, "It is a four."])
 
-// The log is given to the executor and kept for ourselves: a layer is built once, however often it is used.
+// The executor and this program share the log: a layer is built once, however often it is used.
 const log = RunLog.layerMemory()
 const layer = Layer.merge(Agents.layerWith({ log }).pipe(Layer.provide(model)), log)
 
@@ -25,7 +23,7 @@ const program = Effect.gen(function* () {
   const whole = AgentResponse.fromEvents(events)
   console.log("whole:   ", whole.message, whole.finishReason)
 
-  // The same run when its tool had just been called.
+  // The same run just after its tool was called.
   const called = events.findIndex((event) => event._tag === "ToolCall")
   const partial = AgentResponse.fromEvents(events.slice(0, called + 1))
   console.log(
@@ -34,7 +32,7 @@ const program = Effect.gen(function* () {
     partial.finishReason
   )
 
-  // What came after an event that is known already: how a reader catches up.
+  // Events after a known one: how a reader catches up.
   const rest = yield* runLog.read(runId, { from: called + 1 })
   console.log("the rest:", rest.map((event) => event._tag).join(", "))
 })

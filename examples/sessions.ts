@@ -1,6 +1,6 @@
 /**
- * Sessions: a conversation that outlives its runs, branches that try something else, and bring back what they found. Nothing leaves the
- * process.
+ * Sessions: a conversation that outlives its runs, and branches that try alternatives and merge the results. Nothing
+ * leaves the process.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -29,7 +29,7 @@ const branching = Effect.gen(function* () {
   const sessions = yield* SessionManager.SessionManager
   const branches = yield* BranchManager.BranchManager
 
-  // A run creates the session when it is not there, goes on with it when it is, and leaves two turns.
+  // A run creates or resumes the session and adds two turns.
   yield* say(trip, "Four days in Portugal, by train.")
   yield* sessions.update(trip, { userId, variables: { days: 4, city: "Lisbon" } })
 
@@ -41,7 +41,7 @@ const branching = Effect.gen(function* () {
   yield* sessions.update(trip, { userId, variables: { days: 5, city: "Lisbon" } })
   yield* Console.log(BranchTree.toText(yield* branches.tree(trip, { userId })))
 
-  // Both sides are kept; what both changed is decided by a policy, by a function, or by a model.
+  // A merge keeps both sides; a policy, a function or a model resolves conflicts.
   const merged = yield* branches.merge(trip, north.id, {
     userId,
     strategy: MergeStrategy.threeWay({ conflict: "theirs" })

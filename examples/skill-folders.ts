@@ -1,6 +1,6 @@
 /**
- * A skill that is a folder: the agent is told its name, reads its instructions when they are needed, then a file of it; and while the skill
- * is active the run may use no other tool than those the skill allows.
+ * A skill in a folder: the agent sees its name, reads its instructions on demand, then one of its files; while the
+ * skill is active, the run may use only the tools the skill allows.
  */
 import * as Path from "node:path"
 import { fileURLToPath } from "node:url"

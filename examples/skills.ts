@@ -1,6 +1,6 @@
 /**
- * Skills: one of your own and a built-in one, chained, executed by name for those who may, from the cache the second time, and handed to
- * an agent as tools.
+ * Skills: a custom one and a built-in one, chained, executed by name for authorized users, cached the second time, and
+ * given to an agent as tools.
  */
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
@@ -24,7 +24,7 @@ class UnknownReport extends Schema.TaggedError<UnknownReport>()("UnknownReport",
   override readonly message = `There is no report of ${this.month}`
 }
 
-/** A service the application has anyway. */
+/** An existing service of the application. */
 class Archive extends Context.Tag("Archive")<
   Archive,
   { readonly read: (month: string) => Effect.Effect<string, UnknownReport> }
@@ -52,7 +52,8 @@ const readReport = Skill.make("read_report", {
     Effect.flatMap(Archive, (archive) => Effect.map(archive.read(month), (text) => ({ text, max_words: words })))
 })
 
-// What one gives is what the next takes: the compiler checks it. Each part is executed for the same user, with what it asks for itself.
+// The result of one skill is the input of the next: the compiler checks it. Each part runs for the same user with its
+// own permissions.
 const digest = SkillChain.make(
   "digest_report",
   { description: "Gives the main point of the report of a month", cacheable: true },
@@ -80,7 +81,7 @@ const byName = Effect.gen(function* () {
   const refused = yield* Effect.flip(skills.execute({ ...request, userId: Ids.UserId.make("bob") }))
   yield* Console.log("for bob:", refused._tag)
 
-  // With the skill at hand instead of its name, its failures keep their types.
+  // Called by the skill instead of its name, failures keep their types.
   const month = yield* Effect.flip(skills.run(readReport, { month: "june", words: 9 }, { userId: ada }))
   yield* Console.log("of june:", month.message)
 })

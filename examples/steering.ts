@@ -1,5 +1,5 @@
 /**
- * Talking to a run that goes on: the message is seen at the next step. Runs of one session follow one another.
+ * Steering a run: the message is read at the next step. Runs of one session are queued.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ const program = AgentExecutor.stream(guide, { input: "A hotel in Delft", runId: 
   Stream.runForEach((event) => {
     switch (event._tag) {
       case "ToolCall":
-        // Somebody changes their mind while the tool runs.
+        // The user changes their mind while the tool runs.
         return Steering.steer({ runId: "trip-1" }, "Not above 80 euro, please")
       case "Steered":
         return Console.log(`put before the model: ${event.text}`)

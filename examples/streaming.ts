@@ -1,5 +1,5 @@
 /**
- * A run as the stream of its events, while they happen. Stopping the stream stops the run: the model call is interrupted.
+ * A run as a stream of its events while they happen. Stopping the stream stops the run: the model call is interrupted.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,7 +18,7 @@ const slowly = TestModel.layer([
 const text = (event: AgentEvent.AgentEvent): string => (event._tag === "TextDelta" ? event.text : "")
 
 const program = Effect.gen(function* () {
-  // All of it: events are plain tagged objects.
+  // The whole stream: events are plain tagged objects.
   yield* AgentExecutor.stream(poet, "A verse about a harbour").pipe(
     Stream.runForEach((event) =>
       Effect.sync(() => {
@@ -28,7 +28,7 @@ const program = Effect.gen(function* () {
     )
   )
 
-  // Only its beginning: nobody waits for the rest of the verse.
+  // Only the beginning: the rest of the verse is never generated.
   const opening = yield* AgentExecutor.stream(poet, "The same again").pipe(
     Stream.map(text),
     Stream.filter((piece) => piece !== ""),

@@ -1,6 +1,6 @@
 /**
- * An answer that is a value: the Schema goes to the model, and what comes back is decoded. An answer that does not fit goes back with
- * what is wrong, a bounded number of times.
+ * Structured output: the Schema goes to the model, and the answer is decoded. A mismatching answer goes back with the
+ * issues, a bounded number of times.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,6 @@
 /**
- * Traces, metrics and logs over OTLP. The collector of this example is a small server on the loopback interface that prints the tree of
- * spans it was sent; in an application `baseUrl` is that of a real one.
+ * Traces, metrics and logs over OTLP. The collector of this example is a small loopback server that prints the received
+ * span tree; an application sets `baseUrl` to a real one.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -72,7 +72,7 @@ const model = TestModel.layer((request: LlmClient.LlmRequest): TestModel.Turn =>
 
 const program = Effect.gen(function* () {
   const { url } = yield* collector
-  // Below the agents, so that it is closed after them: then it sends what is left.
+  // Below the agents, so that it closes after them and sends the rest.
   const telemetry = OtlpTelemetry.layerFetch({ baseUrl: url, serviceName: "harbour", protocol: "json" })
   const { message } = yield* AgentExecutor.run(harbour, "When can we come in?").pipe(
     Effect.provide(Agents.layer().pipe(Layer.provide(model), Layer.provideMerge(telemetry)))

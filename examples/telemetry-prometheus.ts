@@ -1,5 +1,5 @@
 /**
- * Metrics as a page for Prometheus: a server of its own beside the agents. Here the example scrapes itself.
+ * Metrics as a Prometheus page on its own server beside the agents. Here the example scrapes itself.
  */
 import { createServer } from "node:http"
 import * as HttpServer from "@effect/platform/HttpServer"
@@ -19,7 +19,7 @@ const model = TestModel.layer([
   { text: "It is a four.", usage }
 ])
 
-// Any free port; in an application the one that Prometheus is told of.
+// Any free port; an application uses the port configured in Prometheus.
 const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
 
 const program = Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * A test of an agent: the model is a script, the clock is a `TestClock`, and nothing waits. With `@effect/vitest` the bodies below stand in
- * `it.effect`, which provides the test services; here they run by themselves.
+ * Test of an agent: the model is a script, the clock is a `TestClock`, and nothing waits. With `@effect/vitest` the
+ * bodies below go into `it.effect`, which provides the test services; here they run by themselves.
  */
 import * as Assert from "node:assert/strict"
 import * as Effect from "effect/Effect"
@@ -42,7 +42,7 @@ const heats = test(
       AgentResponse.successfulToolCalls(response).map((call) => call.result),
       ["220 degrees"]
     )
-    // What the model was shown the second time.
+    // What the model received the second time.
     const requests = yield* TestModel.requests
     Assert.deepEqual(
       requests[1]?.messages.map((message) => message.role),

@@ -1,6 +1,6 @@
 /**
- * What can go wrong stands in the type. A tool's failures are observations for the model; those named with `Tool.failOn` end the run and
- * join the agent's `E`. `catchTag` takes one out again, and the compiler knows.
+ * Typed errors: every failure is in the type. A tool's failures are observations for the model; those named with
+ * `Tool.failOn` end the run and join the agent's `E`. `catchTag` removes one again, and the compiler knows.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -31,7 +31,7 @@ const balance = Tool.make("balance", {
 
 const clerk = Agent.make("clerk", { tools: [balance] })
 
-/** Asks for the balance of an account, then reports what it has read. */
+/** Asks for the balance of an account, then reports it. */
 const model = (id: string) =>
   TestModel.layer([{ calls: [{ name: "balance", params: { id } }] }, "That account does not exist."])
 const over = (id: string) => Agents.layer().pipe(Layer.provide(model(id)))

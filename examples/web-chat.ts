@@ -1,6 +1,7 @@
 /**
- * A chat on the web: the middleware finds the session of a request by its cookie or begins one, and the agent goes on with it. Whoever only
- * knows the id of a session gets another one. A browser may follow the run: it is sent the public view of its events.
+ * A chat on the web: the middleware finds the session of a request by its cookie or creates one, and the agent
+ * continues it. Knowing the id of a session is not enough to join it. A browser can follow the run: it receives the
+ * public view of its events.
  */
 import { createServer } from "node:http"
 import * as HttpRouter from "@effect/platform/HttpRouter"
@@ -23,12 +24,15 @@ const chat = Effect.gen(function* () {
   const { id: sessionId, userId } = yield* SessionContext.session
   const input = yield* Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text)
   const { message } = yield* AgentExecutor.run(clerk, { input, sessionId, userId })
-  // The newest record: what was bound is the session as the request found it.
+  // Reads the newest record: the bound one is the session as the request found it.
   const { depth } = yield* SessionContext.current
   return HttpServerResponse.text(`${message} (turn ${depth})`)
 })
 
-/** The same as server-sent events. After the last one the stream ends, also where the run failed: the `Error` before says so. */
+/**
+ * The run as server-sent events. The stream ends after the last one, also for a failed run: the preceding `Error` says
+ * so.
+ */
 const follow = Effect.gen(function* () {
   const { id: sessionId, userId } = yield* SessionContext.session
   const input = yield* Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text)

@@ -1,5 +1,5 @@
 /**
- * One question, or a conversation of many.
+ * Asks one question, or holds a conversation.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -9,14 +9,16 @@ import { type Agent, AgentExecutor, AgentResponse, type Ids, type ReaderTimeout 
 import type { Printer } from "./Printer.js"
 import type { Terminal } from "./Terminal.js"
 
-/** Whose conversation it is: each question goes on where the last one ended, with what its tools have
- * shown, also the last one of an earlier run of this program. */
+/**
+ * State of a conversation: each question continues where the last one ended, with the tool results, including those of
+ * an earlier run of this program.
+ */
 export interface Conversation {
   readonly userId: Ids.UserId
   readonly sessionId: string
 }
 
-/** Asks once and shows what happens. */
+/** Asks once and shows the events. */
 export const ask = <O, E, R>(options: {
   readonly agent: Agent.Agent<O, E, R>
   readonly printer: Printer
@@ -44,7 +46,7 @@ export const ask = <O, E, R>(options: {
     )
   })
 
-/** Asks line after line. Gives back how many questions failed. */
+/** Asks line by line. Returns the number of failed questions. */
 export const converse = <O, E, R>(options: {
   readonly agent: Agent.Agent<O, E, R>
   readonly printer: Printer

@@ -1,5 +1,5 @@
 /**
- * Which model answers: the one the environment names, else the embedded one.
+ * Selects the model: the one named by the environment, else the embedded one.
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as ConfigError from "effect/ConfigError"
@@ -39,7 +39,7 @@ export const choose = (options?: LlmResilience.Options): Effect.Effect<Chosen, C
     })
   )
 
-/** How to let another model answer. */
+/** How to select another model. */
 export const hint = (chosen: Chosen): string =>
   chosen.embedded
     ? [

@@ -1,5 +1,5 @@
 /**
- * The shop behind the demo: orders, shipments, products and policies, read from a JSON file and kept in memory.
+ * The shop of the demo: orders, shipments, products and policies, read from a JSON file and kept in memory.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ const Item = Schema.Struct({
   price: Schema.Number
 })
 
-/** In the order in which a customer asks for it: models read from the top. */
+/** In the order in which customers ask: models read from the top. */
 export const Order = Schema.Struct({
   order_id: Schema.String,
   status: Schema.String,
@@ -112,7 +112,7 @@ export interface Service {
     query: string,
     options: { readonly maxPrice?: number | undefined }
   ) => Effect.Effect<ReadonlyArray<Product>>
-  /** From then on the order is `return requested`. */
+  /** Sets the order to `return requested`. */
   readonly startReturn: (orderId: string, reason: string) => Effect.Effect<Return, OrderNotFound | ReturnRefused>
   readonly policy: (topic: Topic) => Effect.Effect<string>
 }
@@ -123,7 +123,7 @@ const day = 24 * 60 * 60 * 1000
 
 const words = (text: string): ReadonlyArray<string> => text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
 
-/** Shares a beginning: `jackets` finds "jacket". */
+/** True for a common prefix: `jackets` finds "jacket". */
 const alike = (a: string, b: string): boolean => a.startsWith(b) || b.startsWith(a)
 
 export const make = (shop: Shop): Effect.Effect<Service> =>

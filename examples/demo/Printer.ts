@@ -1,5 +1,5 @@
 /**
- * Shows the events of a run while they happen.
+ * Prints the events of a run while they happen.
  */
 import * as ConfigError from "effect/ConfigError"
 import { type AgentEvent, type AgentResponse, Usage } from "effect-lexigram"
@@ -9,11 +9,11 @@ import type { Chosen } from "./Models.js"
 export interface Printer {
   readonly event: (event: AgentEvent.AgentEvent) => void
   readonly error: (error: unknown) => void
-  /** What the run came to. */
+  /** Prints the result of the run. */
   readonly summary: (response: AgentResponse.AgentResponse<unknown>) => void
 }
 
-/** What models and tools say must not steer the terminal: no control characters but line breaks and tabs. */
+/** Text of models and tools must not control the terminal: the only control characters are line breaks and tabs. */
 export const plain = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "")
@@ -36,7 +36,7 @@ export const make = (options: {
   readonly write: (text: string) => void
   readonly colors: boolean
   readonly chosen: Chosen
-  /** Called once it is shown that a call waits for a decision. */
+  /** Called after the output shows that a call waits for a decision. */
   readonly onApproval?: (() => void) | undefined
 }): Printer => {
   const { chosen, colors } = options
@@ -49,7 +49,7 @@ export const make = (options: {
   const cyan = paint(36)
 
   let startedAt = 0
-  /** Text of this step as it came in; while there is some, the line is open. */
+  /** Streamed text of this step; while it is not empty, the line is open. */
   let streamed = ""
   let reasoning = false
 
@@ -66,7 +66,7 @@ export const make = (options: {
   return {
     error: (error) => {
       const { code, hint, message, tag } = ErrorInfo.errorInfo(error)
-      // A ConfigError says which variable it is about in its text only.
+      // A ConfigError names its variable only in its text.
       const said = ConfigError.isConfigError(error) ? String(error) : message
       line(red(`${tag}${code === undefined ? "" : ` (${code})`}: ${plain(said)}`))
       if (hint !== undefined) line(yellow(`  ${plain(hint)}`))

@@ -60,7 +60,7 @@ export const readPolicy = Tool.make("read_policy", {
   handler: ({ topic }) => Effect.flatMap(OrderStore.OrderStore, (store) => store.policy(topic))
 })
 
-/** For the day and under the name of a shop. Its requirement, the store, comes from the handlers of its tools. */
+/** Makes the agent for a day and a shop name. Its requirement, the store, comes from its tools' handlers. */
 export const make = (shop: Pick<OrderStore.Shop, "shop" | "today">) =>
   Agent.make("order-support", {
     system: [

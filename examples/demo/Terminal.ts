@@ -1,5 +1,5 @@
 /**
- * The terminal of the demo: text out, lines in, colors where they are wanted.
+ * The terminal of the demo: text out, lines in, colors where supported.
  */
 import * as Readline from "node:readline"
 import * as Config from "effect/Config"
@@ -11,11 +11,11 @@ import type * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 
 export interface Terminal {
-  /** Somebody sits in front of it. */
+  /** True for an interactive user. */
   readonly interactive: boolean
   readonly colors: boolean
   readonly write: (text: string) => void
-  /** The next line; none once the input ended. The prompt is shown only to somebody who can see it. */
+  /** Reads the next line; none after the end of input. The prompt is shown only to an interactive user. */
   readonly readLine: (prompt: string) => Effect.Effect<Option.Option<string>>
   /** Ends when Ctrl-C is pressed. */
   readonly interrupted: Effect.Effect<void>
@@ -28,13 +28,13 @@ export const make = (options: { readonly reads: boolean }): Effect.Effect<Termin
     const lines = yield* Mailbox.make<string>()
     const stopped = yield* Deferred.make<void>()
 
-    // A reader that leaves early (`| head`) is no failure of ours. Errors of a write arrive late: the listener stays to the end.
+    // A reader that leaves early (`| head`) is not an error. Write errors arrive late: the listener stays to the end.
     process.stdout.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error
       Deferred.unsafeDone(stopped, Exit.void)
     })
 
-    // A pipe that nobody asked for must not keep the process alive.
+    // An unused pipe must not keep the process alive.
     const readline = options.reads || interactive ? yield* open(interactive, lines, stopped) : undefined
     if (readline === undefined) yield* lines.end
 

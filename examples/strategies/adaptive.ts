@@ -1,4 +1,4 @@
-/** `adaptive`: one question decides how to work, so that easy tasks stay cheap and hard ones get what they need. */
+/** `adaptive`: one question selects the strategy, so that easy tasks stay cheap and hard ones get what they need. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type LlmClient, Tool } from "effect-lexigram"
@@ -16,7 +16,7 @@ const road = Tool.make("road", {
 
 const text = (message: LlmClient.Message | undefined) => JSON.stringify(message?.content ?? "")
 
-/** The classification: whatever goes from one thing to the next wants a strategy that decides by each result. */
+/** Classifies the task: a chain of dependent steps needs a strategy that decides by each result. */
 const classify = (prompt: string) => {
   const task = prompt.slice(prompt.indexOf("## Task"))
   const steps = /follow|each|then/.test(task)
@@ -25,7 +25,7 @@ const classify = (prompt: string) => {
   return JSON.stringify({ strategy: name, reason: steps ? "every step needs the one before" : "one call is enough" })
 }
 
-/** The work itself: the road from the last town that was named. */
+/** Does the work: takes the road from the last town named. */
 const travel = (messages: ReadonlyArray<LlmClient.Message>) => {
   const towns = messages.flatMap((message) => text(message).match(/Alm|Berg|Cray|Dorn/g) ?? [])
   const at = towns.at(-1) ?? "Alm"

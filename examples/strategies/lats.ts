@@ -1,4 +1,4 @@
-/** A lookup world in which the first idea is wrong: tree search comes back from it, a straight line would not. */
+/** A lookup world in which the first idea is wrong: tree search recovers from it, a linear search would not. */
 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -24,7 +24,7 @@ const lookup = Tool.make("lookup", {
 
 const search = (subject: string, thought: string) => ({ thought, tool: "lookup", arguments: { subject } })
 
-/** What a curious reader would do next: two ideas for each thing found, the tempting one first. */
+/** Next actions of a curious reader: two ideas for each finding, the tempting one first. */
 const ideas = (path: string): ReadonlyArray<object> => {
   if (path.includes("Lindqvist")) return [{ thought: "The wage list names the keeper.", answer: "A. Lindqvist" }]
   if (path.includes("Holds the wage lists")) return [search("wage lists", "Wages name who was paid.")]

@@ -1,4 +1,4 @@
-/** Nine calls for three cities: six that need nothing run at once, each total as soon as its two prices are there. */
+/** Nine calls for three cities: six independent ones run at once, and each total as soon as its two prices arrive. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Tool } from "effect-lexigram"
@@ -13,7 +13,7 @@ const price = (name: string, what: string, prices: { readonly [city: string]: nu
     description: `The price of ${what} in EUR`,
     parameters: { city: Schema.String },
     success: Schema.Number,
-    // What a slow service takes: six of them one after the other would take six times as long.
+    // Latency of a slow service: six sequential calls would take six times as long.
     handler: ({ city }) => Effect.delay(Effect.succeed(prices[city] ?? 0), 100)
   })
 

@@ -1,4 +1,4 @@
-/** A word problem with a number that does not matter: taken down, planned, solved step by step, checked, answered. */
+/** A word problem with an irrelevant number: variables extracted, planned, solved step by step, checked, answered. */
 import type { LlmClient } from "effect-lexigram"
 import { PlanAndSolve } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
@@ -6,7 +6,7 @@ import { main, type Sample } from "./sample.js"
 const textOf = (message: LlmClient.Message | undefined): string =>
   typeof message?.content === "string" ? message.content : ""
 
-/** The value behind a name among the variables. */
+/** Value of a variable by name. */
 const variable = (text: string, name: string): number => Number(new RegExp(`- ${name} = ([\\d.]+)`).exec(text)?.[1])
 
 const results = (text: string): ReadonlyArray<number> =>

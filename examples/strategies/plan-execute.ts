@@ -1,4 +1,4 @@
-/** An order that is planned before it is touched; the first carrier refuses, and the plan is mended from there. */
+/** An order that is planned before it is changed; the first carrier refuses, and the plan is revised from there. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type LlmClient, Tool } from "effect-lexigram"
@@ -48,7 +48,7 @@ export const sample: Sample = {
       const failed = /Step \d+ failed/.test(text) ? " No train was to be had, so they go by truck." : ""
       return `The 40 lamps arrive on ${result(/Book a/)}.${failed}`
     }
-    // What is known of the task goes into the plan; where the lamps are is not known yet.
+    // The plan contains the known facts; the location of the lamps is not yet known.
     return plan(
       { description: "Find the warehouse", tool: "stock", arguments: { article: /(\w+)s by/.exec(text)?.[1] } },
       { description: "Book a train from there", tool: "book" }

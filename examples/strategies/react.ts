@@ -1,4 +1,4 @@
-/** `react`: thought, action, observation, for questions where each step depends on what the last one showed. */
+/** `react`: thought, action, observation, for questions where each step depends on the result of the last one. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type LlmClient, Tool } from "effect-lexigram"
@@ -20,7 +20,7 @@ const lookup = Tool.make("lookup", {
 
 const subjects = Object.keys(facts)
 
-/** Looks up whatever the last observation names that it has not looked up yet: three hops that nobody could have planned. */
+/** Looks up the next name in the last observation: three hops that cannot be planned in advance. */
 const model = ({ messages }: LlmClient.LlmRequest) => {
   const texts = messages.slice(1).map((message) => JSON.stringify(message.content))
   const asked = texts.join(" ")

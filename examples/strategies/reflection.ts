@@ -1,4 +1,6 @@
-/** A notice with rules that are easy to check and easy to forget: drafted, judged against them, mended until nothing is left to say. */
+/**
+ * A notice with rules that are easy to check and easy to forget: drafted, judged, and revised until no issue is left.
+ */
 import type { LlmClient } from "effect-lexigram"
 import { Reflection } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
@@ -8,7 +10,7 @@ const textOf = (message: LlmClient.Message | undefined): string =>
 
 const workOf = (text: string): string => /<work>\n([\s\S]*?)\n<\/work>/.exec(text)?.[1] ?? ""
 
-/** What the task demands, and whether a notice has it. */
+/** Requirements of the task, and whether a notice meets them. */
 const judge = (task: string, notice: string) => {
   const points: Array<string> = []
   const limit = Number(/at most (\d+) words/.exec(task)?.[1])

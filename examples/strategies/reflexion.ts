@@ -1,4 +1,6 @@
-/** A question whose first answer is the obvious one and wrong: the lesson of a failed trial sends the next one to the right page. */
+/**
+ * A question whose obvious first answer is wrong: the lesson of a failed trial leads the next one to the right page.
+ */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Tool } from "effect-lexigram"

@@ -1,4 +1,4 @@
-/** A chain of look-ups whose steps are clear before anything is known: planned once, answered once, whatever stands between. */
+/** A chain of lookups whose steps are known in advance: planned once, answered once, whatever the results. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Tool } from "effect-lexigram"

@@ -1,4 +1,7 @@
-/** What every example of a strategy is made of: a task that shows what the strategy is for, and a model that answers from the request. */
+/**
+ * Common parts of the strategy examples: a task that shows the purpose of the strategy, and a model that answers from
+ * the request.
+ */
 import { pathToFileURL } from "node:url"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,15 +10,15 @@ import { Agent, AgentExecutor, AgentResponse, Agents, type LlmClient, type Strat
 import { TestModel } from "effect-lexigram/testing"
 
 export interface Sample {
-  /** Why one would choose the strategy for such a task. */
+  /** Reason to choose the strategy for such a task. */
   readonly why: string
   readonly task: string
   readonly strategy: Strategy.Strategy<any, never>
-  /** Agents may be among them. */
+  /** May include agents. */
   readonly tools?: ReadonlyArray<Tool.Tool<any, any, never, AgentExecutor.AgentExecutor, any>> | undefined
-  /** The model: a text, or a turn with calls, for a request. It knows nothing but what the request holds. */
+  /** The model: a text, or a turn with calls, for a request. It knows only the request. */
   readonly model: (request: LlmClient.LlmRequest) => TestModel.Turn | string
-  /** Model calls it takes in general: `2 + cycles * 2`. */
+  /** Number of model calls in general: `2 + cycles * 2`. */
   readonly calls: string
 }
 
@@ -26,19 +29,19 @@ const short = (text: string, length = 160): string => {
   return line.length > length ? `${line.slice(0, length)}…` : line
 }
 
-/** Runs it and gives back what came out. */
+/** Runs the sample and returns the measurements. */
 export const measure = (sample: Sample) =>
   Effect.map(Stream.runCollect(AgentExecutor.stream(agent(sample), sample.task)), (events) =>
     AgentResponse.fromEvents(Array.from(events))
   ).pipe(Effect.provide(Agents.layer().pipe(Layer.provide(TestModel.layer(sample.model)))))
 
-/** Runs it and prints what happens, when the module is the one that was started. */
+/** Runs the sample and prints its events, if the module is the main one. */
 export const main = async (url: string, sample: Sample): Promise<void> => {
   if (process.argv[1] === undefined || pathToFileURL(process.argv[1]).href !== url) return
   console.log(`${sample.strategy.name}: ${sample.why}\n\nTask: ${sample.task}\n`)
   const program = Stream.runForEach(AgentExecutor.stream(agent(sample), sample.task), (event) =>
     Effect.sync(() => {
-      // Agents that were asked by another one say who they are.
+      // Names agents that were called by another one.
       const print = (text: string) =>
         console.log(event.parentRunId === undefined ? text : `    ${event.agent}: ${text.trim()}`)
       switch (event._tag) {

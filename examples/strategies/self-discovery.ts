@@ -1,4 +1,4 @@
-/** A kind of task that comes again and again: how to think about it is found out once, then only followed. */
+/** A recurring kind of task: the reasoning structure is discovered once, then only followed. */
 import type { LlmClient } from "effect-lexigram"
 import { SelfDiscovery } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"

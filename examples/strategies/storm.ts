@@ -1,4 +1,7 @@
-/** `storm`: an article from a library, researched by several people at once, in which every statement cites its source. */
+/**
+ * `storm`: an article researched in a library from several perspectives at once, in which every statement cites its
+ * source.
+ */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type LlmClient, Tool } from "effect-lexigram"
@@ -22,7 +25,7 @@ const search = Tool.make("library_search", {
     Effect.succeed(library.filter(({ content }) => query.toLowerCase().includes(content.split(":")[0]!.toLowerCase())))
 })
 
-/** Statements of the sources in a request, each with the number of its own. */
+/** Statements of the sources in a request, with the numbers of the sources. */
 const statements = (text: string, subject = "\\w+") =>
   [...text.matchAll(/<source id="(\d+)">\n([\s\S]*?)\n<\/source>/g)].flatMap(([, id, source]) =>
     [...source!.matchAll(new RegExp(`^${subject}: (.*)\\.$`, "gm"))].map(([, fact]) => `${fact} [${id}].`)
@@ -30,7 +33,7 @@ const statements = (text: string, subject = "\\w+") =>
 
 const line = (text: string, label: string) => text.split(`${label} `)[1]?.split("\n")[0] ?? ""
 
-/** Asks for what it cares about until it has heard of it, answers from sources, and writes what they say. */
+/** Asks about its interests until they are covered, answers from sources, and writes what they say. */
 const model = ({ messages, responseFormat }: LlmClient.LlmRequest) => {
   const asked = String(messages.at(-1)!.content)
   const system = String(messages[0]!.content)

@@ -1,4 +1,4 @@
-/** `supervisor`: agents with their own prompts and tools, given work side by side, reviewed before the answer. */
+/** `supervisor`: agents with their own prompts and tools, working in parallel, reviewed before the answer. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Agent, AgentTool, type LlmClient, Tool } from "effect-lexigram"
@@ -27,7 +27,7 @@ const buyer = Agent.make("buyer", {
 
 const text = (message: LlmClient.Message | undefined) => JSON.stringify(message?.content ?? "")
 
-/** The agents: look up what the message names, then say what the tool showed. */
+/** The agents: look up the name in the message, then report the tool's result. */
 const expert = ({ messages, tools }: LlmClient.LlmRequest) => {
   const item = Object.keys(stock).find((name) => text(messages[1]).includes(name)) ?? ""
   return messages.at(-1)?.role === "tool"
@@ -41,7 +41,7 @@ const ask = (agent: string, item: string, message: string) => ({
   params: { message }
 })
 
-/** The supervisor: first both halves for lamps; candles only when the review misses them. */
+/** The supervisor: first delegates both halves for lamps; candles only when the review misses them. */
 const supervisor = ({ messages, responseFormat, tools }: LlmClient.LlmRequest) => {
   const last = text(messages.at(-1))
   const item = last.includes("candles are missing") ? "candles" : "lamps"
