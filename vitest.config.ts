@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const src = fileURLToPath(new URL("./src", import.meta.url))
 
-/** What takes longest, longest first: a file that is begun last would keep one worker busy when the others have nothing left to do. */
+/** Slowest files first: a slow file that starts last would keep one worker busy while the others are idle. */
 const slow = [
   "SqlSessionStore",
   "SqlMemoryStore",
@@ -39,7 +39,7 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/** With `LEXIGRAM_TEST_ORDER=<number>` the files run in another order, one for each number: no outcome may depend on it. */
+/** `LEXIGRAM_TEST_ORDER=<number>` shuffles the files: no outcome may depend on their order. */
 const order = process.env.LEXIGRAM_TEST_ORDER
 
 export default defineConfig({
@@ -54,17 +54,17 @@ export default defineConfig({
     globalSetup: ["test/support/servers/setup.ts"],
     setupFiles: ["test/support/turn.ts"],
     typecheck: { enabled: false },
-    // Nets against hangs, not promises: beside other work, at a low priority, a test takes twenty times as long.
+    // Bounds against hangs, not promises: under load, at low priority, a test takes twenty times as long.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     teardownTimeout: 120_000,
-    // For tests that show what programs see of the environment: none of them changes that of a process that others share.
+    // For tests of the environment that programs see: none of them changes that of a shared process.
     env: { LEXIGRAM_TEST_SECRET: "c0ffee-not-for-children" },
     pool: "forks",
-    // Loading Effect and the library anew for each file would take longer than most tests do. So the files of a worker share them: what a file
-    // opens it closes, and none changes what the others see of the process.
+    // Loading Effect and the library for each file would take longer than most tests. So the files of a worker share
+    // them: each file closes what it opens, and none changes the process for the others.
     isolate: false,
-    // One more than by default, which leaves a core to the runner: it has little to do.
+    // One more than the default, which leaves a core to the mostly idle runner.
     maxWorkers: availableParallelism(),
     minWorkers: 1,
     sequence:
