@@ -1,6 +1,6 @@
 /**
- * Sessions for tests of branches: written through the writer alone, so that times, turns and checkpoints are what a test says, and a store
- * that counts what it is asked.
+ * Sessions for branch tests: written directly by the writer, so that the test controls times, turns and checkpoints,
+ * with a store that counts its calls.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ import * as SessionStore from "../../src/session/turn/SessionStore.js"
 export const sid = (text: string): SessionId => SessionId.make(text)
 export const user = UserId.make("ada")
 
-/** Every call of a method, by its name. */
+/** Calls of methods, by name. */
 export class Calls {
   readonly of = new Map<string, number>()
   get total(): number {
@@ -147,7 +147,7 @@ export const checkpoint = (id: string, checkpointId: string) =>
     })
   )
 
-/** Back to a checkpoint of its own, with the cut that says what is left behind. */
+/** Restores a checkpoint of the session, with a cut that says what is left behind. */
 export const restore = (checkpointId: string) =>
   Effect.gen(function* () {
     const writer = yield* SessionWriter.SessionWriter
@@ -175,7 +175,7 @@ export const restore = (checkpointId: string) =>
 export const load = (id: string) =>
   Effect.flatMap(SessionWriter.SessionWriter, ({ store }) => Effect.map(store.load(sid(id)), Option.getOrThrow))
 
-/** What was said on the way to the head of a session, oldest first. */
+/** Contents of the turns up to the head of a session, oldest first. */
 export const said = (id: string) =>
   Effect.gen(function* () {
     const { store } = yield* SessionWriter.SessionWriter

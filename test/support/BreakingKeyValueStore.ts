@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 
 /**
- * A key-value store in memory that can be told to break: at the write that is so many from now, before it is done or behind it. It outlives
+ * An in-memory key-value store that can break at a given future write, before or after the write is done. It outlives
  * the layers that use it.
  */
 export interface Breaking {
@@ -13,7 +13,7 @@ export interface Breaking {
   /** Bytes and values written since the last call. */
   readonly measured: () => { readonly bytes: number; readonly writes: number; readonly reads: number }
   readonly breakAt: (write: number, when: "before" | "behind") => void
-  /** Whether it has broken since it was told to; it works again from here. */
+  /** Returns whether it has broken since it was told to; it works again afterwards. */
   readonly mend: () => boolean
   readonly layer: Layer.Layer<KeyValueStore.KeyValueStore>
 }

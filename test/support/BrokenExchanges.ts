@@ -1,4 +1,4 @@
-/** Case for stores of sessions: an open exchange that cannot be read does not keep the others from being shown. */
+/** Case for session stores: an unreadable open exchange does not hide the others. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { RunId, SessionId, TurnId } from "../../src/domain/Ids.js"
@@ -32,7 +32,7 @@ export const check = (
     )
     for (const one of found) yield* store.withdraw(one)
     assert.deepStrictEqual(yield* store.orphans({ at: 10, limit: 100 }), [])
-    // More than are asked for stand before the others.
+    // More than requested precede the others.
     for (let number = 3; number < 6; number++) yield* store.open(exchange(number))
     const [one] = yield* store.orphans({ at: 10, limit: 1 })
     assert.include(["run 3", "run 4", "run 5"], one?.runId)

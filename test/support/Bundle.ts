@@ -1,6 +1,6 @@
 /**
- * A program of tests as one file of JavaScript, which starts in a fraction of the time that TypeScript takes: for programs that are started, and
- * killed, many times.
+ * Bundles a test program to one JavaScript file, which starts much faster than TypeScript: for programs that are
+ * started and killed many times.
  */
 import * as Fs from "node:fs"
 import { createRequire } from "node:module"
@@ -13,12 +13,12 @@ import * as Esbuild from "esbuild"
 const folder = fileURLToPath(new URL("./programs", import.meta.url))
 const { resolve } = createRequire(import.meta.url)
 
-/** They have code of the machine, or look for files beside their own. */
+/** Packages with native code, or that read files beside their own. */
 const outside = /^(?:libsql|better-sqlite3|pg|pg-.*|ioredis|sqlite-vec)$/
 
 /**
- * The path of the bundle, which is removed with the scope. Programs lie in `./programs` unless another folder is named. `external` says where a
- * module is that stays outside of it.
+ * Path of the bundle, which the scope removes. Programs are in `./programs` by default. `external` gives the path of a
+ * module that stays outside.
  */
 export const make = (
   program: string,

@@ -1,6 +1,6 @@
 /**
- * An HTTP server on the loopback interface that plays scripted exchanges and keeps what it was sent: a model provider for tests. Nothing
- * in it knows any API; exchanges say byte for byte what goes over the wire.
+ * A loopback HTTP server that plays scripted exchanges and records requests: a model provider for tests. It knows no
+ * API; exchanges define the bytes on the wire.
  */
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
@@ -10,15 +10,15 @@ import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 
-/** One thing a server does with an answer. */
+/** One step of an answer. */
 export type Step =
-  /** Writes bytes, and waits until the socket took them. */
+  /** Writes bytes, and waits until the socket accepted them. */
   | { readonly _tag: "write"; readonly data: string | Uint8Array }
-  /** Waits: for the test to open a gate, for instance. */
+  /** Waits, for example for the test to open a gate. */
   | { readonly _tag: "wait"; readonly until: Effect.Effect<unknown> }
   /** Breaks the connection. */
   | { readonly _tag: "cut" }
-  /** Never goes on. */
+  /** Never continues. */
   | { readonly _tag: "hang" }
 
 export const write = (data: string | Uint8Array): Step => ({ _tag: "write", data })
@@ -28,7 +28,7 @@ export const hang: Step = { _tag: "hang" }
 
 /** An answer. Without `cut` or `hang` it ends after its last step. */
 export interface Exchange {
-  /** What happens before the first byte, status and headers included. */
+  /** Steps before the first byte, status and headers included. */
   readonly before?: ReadonlyArray<Step> | undefined
   readonly status?: number | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -48,7 +48,7 @@ export const json = (
 export const event = (value: unknown): string =>
   `data: ${typeof value === "string" ? value : JSON.stringify(value)}\n\n`
 
-/** A stream of events; strings and bytes are written as they are, other steps are taken. */
+/** A stream of events; strings and bytes are written unchanged, other steps are executed. */
 export const sse = (
   steps: ReadonlyArray<string | Uint8Array | Step>,
   options?: { readonly headers?: Record<string, string> }
@@ -57,7 +57,7 @@ export const sse = (
   steps: steps.map((step) => (typeof step === "string" || step instanceof Uint8Array ? write(step) : step))
 })
 
-/** Takes the request and never answers. */
+/** Accepts the request and never answers. */
 export const silence: Exchange = { before: [hang] }
 
 export interface Received {
@@ -66,7 +66,7 @@ export interface Received {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** The body as JSON, undefined if it is none. */
+  /** The body as JSON, `undefined` if it is not JSON. */
   readonly body: any
 }
 
@@ -75,22 +75,22 @@ export interface ChatServer {
   readonly origin: string
   /** The origin with `/v1`. */
   readonly baseUrl: string
-  /** Exchanges for the next requests, after those already scripted. A request without one gets status 599. */
+  /** Adds exchanges for the next requests. A request without one gets status 599. */
   readonly script: (...exchanges: ReadonlyArray<Exchange>) => Effect.Effect<void>
   readonly requests: ReadonlyArray<Received>
-  /** Requests whose answer is not over. */
+  /** Requests whose answer has not ended. */
   readonly open: () => number
-  /** Answers that the client did not wait for. */
+  /** Answers that the client abandoned. */
   readonly abandoned: () => number
   /** Sockets opened so far. */
   readonly connections: () => number
-  /** Ends once that many requests came. */
+  /** Waits for that many requests. */
   readonly received: (count: number) => Effect.Effect<void>
-  /** Ends once the client left that many answers. */
+  /** Waits until the client abandoned that many answers. */
   readonly left: (count: number) => Effect.Effect<void>
 }
 
-/** Wakes those who wait whenever something happened. */
+/** Wakes all waiters whenever something happens. */
 const makeSignal = () => {
   const waiting = new Set<() => void>()
   return {
@@ -138,7 +138,7 @@ const play = (response: Http.ServerResponse, exchange: Exchange): Effect.Effect<
     yield* Effect.sync(() => void response.end())
   })
 
-/** Starts a server; the scope closes it together with every connection. */
+/** Starts a server; the scope closes it and every connection. */
 export const make: Effect.Effect<ChatServer, never, Scope.Scope> = Effect.gen(function* () {
   const run = yield* FiberSet.makeRuntime<never>()
   const scripted: Array<Exchange> = []

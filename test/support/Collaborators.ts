@@ -1,6 +1,4 @@
-/**
- * Doubles of everything an executor works with, as layers. Each writes down what it was asked; none does anything by itself.
- */
+/** Doubles of all collaborators of an executor, as layers. Each records its calls and has no effects. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -25,7 +23,7 @@ import type { SkillError } from "../../src/skill/definition/SkillError.js"
 import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
 
-/** What governance was told, in order. */
+/** Calls of governance, in order. */
 export type Told =
   | { readonly op: "reserve"; readonly request: Governance.ReserveRequest }
   | {
@@ -38,7 +36,7 @@ export type Told =
   | { readonly op: "audit"; readonly entry: Governance.AuditEntry }
   | { readonly op: "release"; readonly rootRunId: string }
 
-/** Governance that allows and books, but for what is given. */
+/** Governance that allows and books everything, except the given methods. */
 export const governance = (
   over: Partial<Governance.Service> = {}
 ): { readonly service: Governance.Service; readonly told: Array<Told> } => {
@@ -65,7 +63,7 @@ export const governance = (
   }
 }
 
-/** Sessions in memory: owned by their users, with turns that are kept once an id. */
+/** Sessions in memory, owned by their users, that keep each turn id once. */
 export const sessions = (over: Partial<SessionManager.Service> = {}) => {
   const kept = new Map<string, Session>()
   const turns = new Map<string, Array<SessionTurn>>()
@@ -143,7 +141,7 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
   }
 }
 
-/** A memory that keeps entries by id and recalls all that an owner has. */
+/** A memory that keeps entries by id and recalls all entries of an owner. */
 export const memory = (over: Partial<WorkingMemory.Service> = {}) => {
   const entries = new Map<string, MemoryEntry>()
   const asked: Array<WorkingMemory.AssembleOptions> = []
@@ -241,7 +239,7 @@ export const log = (over: Partial<RunLog.Service> = {}) => {
   }
 }
 
-/** A guard by a function of the text: `undefined` passes, a string replaces it, `false` blocks. */
+/** A guard from a function of the text: `undefined` passes, a string replaces the text, `false` blocks. */
 export const guard = (
   name: string,
   stages: ReadonlyArray<Guard.GuardStage>,
@@ -260,7 +258,7 @@ export const guard = (
     })
 })
 
-/** The texts of messages, by role. */
+/** Texts of messages, by role. */
 export const said = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
   messages.map(
     (message) =>
@@ -271,14 +269,14 @@ export const sessionDown = new SessionStorageError({ message: "the disk is full"
 
 export const overloaded = new LlmUnavailableError({ message: "overloaded", provider: "test", status: 503 })
 
-/** The JSON format a request asks for. */
+/** The JSON format requested. */
 export const formatOf = (request: LlmRequest): { readonly name: string; readonly schema: JsonSchema } => {
   const format = request.responseFormat
   if (format?.type !== "json") throw new Error("the request asks for no JSON")
   return format
 }
 
-/** References of a JSON Schema that lead nowhere from its top. */
+/** References of a JSON Schema that do not resolve from its top. */
 export const danglingReferences = (schema: JsonSchema): ReadonlyArray<string> =>
   Array.from(JSON.stringify(schema).matchAll(/"\$ref":"([^"]+)"/g), (match) => match[1]!).filter((reference) => {
     const path = reference

@@ -1,4 +1,4 @@
-/** What tests of consolidation share: a store, facts that are only counted, and time that has passed already. */
+/** Common parts of consolidation tests: a store, counted facts, and an advanced clock. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
@@ -17,10 +17,10 @@ import * as WatchedMemoryStore from "./WatchedMemoryStore.js"
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
 
-/** When tests take place. */
+/** Time of the tests. */
 export const now = 1000 * DAY
 
-/** An entry that was said two days ago, unless it says something else. */
+/** An entry from two days ago by default. */
 export const entry = (
   id: string,
   content: string,
@@ -31,12 +31,12 @@ export const entry = (
 export const ids = (...names: ReadonlyArray<string>): ReadonlyArray<EntryId> => names.map((name) => EntryId.make(name))
 
 export interface Read {
-  /** The entries facts were read from, in their order. */
+  /** Entries from which facts were read, in order. */
   readonly from: Array<string>
   failing: boolean
 }
 
-/** Every entry has one fact. */
+/** One fact per entry. */
 export const facts = (read: Read): SemanticMemory.Service => {
   const nothing = Effect.succeed([])
   const missing = Effect.die("not asked for here")

@@ -1,6 +1,9 @@
-/** What people talk about in `Conversations`: invented sentences with places for names and values. */
+/** Topics of `Conversations`: invented sentences with slots for names and values. */
 
-/** `evidence` says something, `question` asks for it in other words. Where there is a `prompt`, the assistant asks and the evidence answers. */
+/**
+ * `evidence` states something, `question` asks for it in other words. With a `prompt`, the assistant asks and the
+ * evidence answers.
+ */
 export interface Fact {
   readonly kind: "attribute" | "event" | "time" | "preference" | "indirect" | "followUp"
   readonly prompt?: string
@@ -11,7 +14,7 @@ export interface Fact {
 export interface Subject {
   readonly names: ReadonlyArray<string>
   readonly facts: ReadonlyArray<Fact>
-  /** Other matters with the same name. */
+  /** Other statements with the same name. */
   readonly asides: ReadonlyArray<string>
 }
 
@@ -397,7 +400,7 @@ export const ownFacts: ReadonlyArray<Fact> = [
   }
 ]
 
-/** What users say all day, and what the assistant answers to it. */
+/** Small talk of users, and the assistant's answers. */
 export const smallTalk: ReadonlyArray<readonly [said: string, answer: string]> = [
   ["what a day, nothing but {weather} outside", "Then it is a good day for tea and a book"],
   ["I made {meal} for dinner and burnt half of it", "Next time lower the heat a little earlier"],
@@ -451,7 +454,7 @@ export const smallTalk: ReadonlyArray<readonly [said: string, answer: string]> =
   ["I found my school reports in the attic", "Were the grades as good as you remember?"]
 ]
 
-/** What people add to anything, in a sentence of its own. */
+/** Sentences that users add to anything. */
 export const additions: ReadonlyArray<string> = [
   "And the {room} still looks like a battlefield",
   "It took me until {weekday} to notice",
@@ -495,7 +498,7 @@ export const additions: ReadonlyArray<string> = [
   "There were crumbs all over the {room} afterwards"
 ]
 
-/** What the assistant adds. */
+/** Sentences that the assistant adds. */
 export const offers: ReadonlyArray<string> = [
   "Shall I put it into the {tool} for {weekday}?",
   "Tell me if you want to hear more",
@@ -511,12 +514,12 @@ export const offers: ReadonlyArray<string> = [
   "Please check it again before you rely on it"
 ]
 
-/** What the assistant says to something worth keeping. */
+/** The assistant's replies to something memorable. */
 export const acknowledgements: ReadonlyArray<string> = words(
   "Good to know, I will keep that in mind|Thanks for telling me|I see, that is noted|Understood|That changes things a little|Noted|Oh, I had no idea|All right, I have written it down|I will remember that"
 )
 
-/** What stands before or after a sentence now and then, as people talk. */
+/** Fillers before or after a sentence. */
 export const openers: ReadonlyArray<string> = words(
   "by the way,|oh,|you know,|just so you know:|anyway,|guess what:|so,"
 )

@@ -1,8 +1,10 @@
 /**
- * Months of talk between users and an assistant, and questions whose evidence is known. The same seed makes the same conversations.
+ * Generates months of conversation between users and an assistant, and questions with known evidence. The same seed
+ * generates the same conversations.
  *
- * A question shares few words with its evidence, other turns name the same persons and things, and most turns are small talk, so that
- * neither rare words nor freshness alone find what is asked for. Nothing here knows how memory searches.
+ * A question shares few words with its evidence, other turns name the same persons and things, and most turns are small
+ * talk, so that neither rare words nor recency alone finds the evidence. The generator is independent of how memory
+ * searches.
  */
 import { stemmer } from "stemmer"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
@@ -17,12 +19,12 @@ export interface Question {
 }
 
 export interface Conversations {
-  /** Of all users, each in the order it was said. */
+  /** Turns of all users, each user's in order. */
   readonly turns: ReadonlyArray<MemoryEntry.MemoryEntry>
   readonly questions: ReadonlyArray<Question>
-  /** For each named subject: the turns that name it without being evidence of anything. */
+  /** By subject: turns that name it without being evidence. */
   readonly distractors: ReadonlyMap<string, ReadonlyArray<MemoryEntry.MemoryEntry>>
-  /** When the questions are asked: a day after the last turn. */
+  /** Time of the questions: a day after the last turn. */
   readonly now: number
 }
 
@@ -39,7 +41,7 @@ export const full: Omit<Options, "seed"> = { users: 12, turnsPerUser: 430, days:
 const dayMillis = 86_400_000
 const start = Date.UTC(2025, 0, 6)
 
-/** Mulberry32: 32 bits of state, the same everywhere. */
+/** Mulberry32: 32 bits of state, identical on every platform. */
 const makeRandom = (seed: number) => {
   let state = seed >>> 0
   const next = (): number => {
@@ -66,7 +68,7 @@ const makeRandom = (seed: number) => {
 
 type Random = ReturnType<typeof makeRandom>
 
-/** One value a slot, the same wherever the slot stands. */
+/** One value per slot, the same at each occurrence. */
 const filler = (random: Random, name?: string) => {
   const chosen = new Map<string, string>(name === undefined ? [] : [["n", name]])
   return (text: string): string =>
@@ -94,18 +96,18 @@ const functionWords = new Set(
   )
 )
 
-/** The stems of the words that carry a meaning. */
+/** Stems of the content words. */
 const contentWords = (text: string): ReadonlySet<string> =>
   new Set((text.toLowerCase().match(/[\p{L}\p{N}-]+/gu) ?? []).filter((word) => !functionWords.has(word)).map(stemmer))
 
-/** Of the content words of a question, the share that its evidence has as well. */
+/** Fraction of the content words of a question that its evidence shares. */
 export const shared = (question: string, evidence: string): number => {
   const asked = contentWords(question)
   const said = contentWords(evidence)
   return [...asked].filter((word) => said.has(word)).length / asked.size
 }
 
-/** The most that `shared` is for any question and its evidence. */
+/** Upper bound of `shared` for any question and its evidence. */
 export const mostShared = 0.3
 
 interface Line {
@@ -115,7 +117,7 @@ interface Line {
   readonly distracts?: string | undefined
 }
 
-/** Lines that stand together. */
+/** Consecutive lines. */
 type Exchange = ReadonlyArray<Line>
 
 const aboutFact = (random: Random, fact: Texts.Fact, name?: string): Exchange => {
@@ -124,7 +126,7 @@ const aboutFact = (random: Random, fact: Texts.Fact, name?: string): Exchange =>
   const acknowledged: Line = { role: "assistant", text: answered(random, random.pick(Texts.acknowledgements)) }
   const said = fill(fact.evidence)
   let text = spoken(random, said)
-  // What is added at random may happen to be what is asked for.
+  // Random additions may contain words of the question.
   while (shared(question.text, text) > mostShared) text = spoken(random, said)
   const evidence: Line = { role: "user", text, question }
   if (fact.prompt !== undefined) {
@@ -185,7 +187,7 @@ export const make = (options: Options): Conversations => {
     const ownerId = `user-${user}`
     const exchanges = exchangesOf(random, options.turnsPerUser)
     const sessions = Math.max(2, Math.round(exchanges.length / 6))
-    // A session somewhere in each of as many equal stretches of the months.
+    // One session within each of equal parts of the period.
     const stretch = (end - start) / sessions
     const begins = Array.from({ length: sessions }, (_, index) => start + (index + random.next() * 0.9) * stretch)
     let number = 0

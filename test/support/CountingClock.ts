@@ -1,4 +1,4 @@
-/** The live clock, and how many of its timers are armed: for tests that must not count the timers of a process that they share. */
+/** The live clock with a count of its armed timers, for tests in a shared process. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -7,7 +7,7 @@ export interface CountingClock {
   readonly timers: () => number
 }
 
-/** The live clock has it; its type does not say so. */
+/** Present in the live clock, but not in its type. */
 interface Scheduled extends Clock.Clock {
   readonly scheduler: () => Effect.Effect<Clock.ClockScheduler>
 }

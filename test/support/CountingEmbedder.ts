@@ -1,4 +1,4 @@
-/** An embedder that keeps what it was asked, and answers when and how the test says. */
+/** An embedder that records calls, and answers as the test says. */
 import * as Effect from "effect/Effect"
 import * as Embedder from "../../src/llm/embedding/Embedder.js"
 import * as HashingEmbedder from "../../src/llm/embedding/HashingEmbedder.js"
@@ -9,15 +9,15 @@ export const vectorOf = (text: string): Embedder.Vector => HashingEmbedder.vecto
 
 export interface CountingEmbedder {
   readonly embedder: Embedder.Service
-  /** The texts of each call, in the order of their beginnings. */
+  /** Texts of each call, in the order of their starts. */
   readonly calls: Array<ReadonlyArray<string>>
-  /** Calls that were interrupted. */
+  /** Interrupted calls. */
   readonly interrupted: () => number
-  /** Calls that are under way. */
+  /** Running calls. */
   readonly running: () => number
 }
 
-/** `before` runs in each call, before it answers. */
+/** `before` runs in each call before it answers. */
 export const make = (
   before: (texts: ReadonlyArray<string>, call: number) => Effect.Effect<void, Embedder.EmbeddingError> = () =>
     Effect.void

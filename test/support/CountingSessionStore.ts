@@ -1,5 +1,5 @@
 /**
- * A session store that counts what it is asked, and how much it is given to write and gives to read.
+ * A session store that counts calls, and bytes written and read.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -7,14 +7,14 @@ import * as Layer from "effect/Layer"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 export interface Counts {
-  /** By method. */
+  /** Calls by method. */
   readonly calls: Readonly<Record<string, number>>
   readonly written: number
   readonly read: number
 }
 
 export interface Service {
-  /** What was counted since the last time it was taken. */
+  /** Counts since the last call. */
   readonly take: Effect.Effect<Counts>
 }
 
@@ -23,7 +23,7 @@ export class CountingSessionStore extends Context.Tag("effect-lexigram/test/supp
   Service
 >() {}
 
-/** How large a value is as JSON, if each number took eight bytes, whatever it is. */
+/** Size of a value as JSON, with eight bytes per number. */
 export const sizeOf = (value: unknown): number =>
   Buffer.byteLength((JSON.stringify(value) ?? "").replace(/(?<=[:,[])-?\d[\d.e+-]*(?=[,}\]])/g, "00000000"))
 
@@ -62,7 +62,7 @@ const counting = (store: SessionStore.Service): { readonly store: SessionStore.S
   }
 }
 
-/** Over the store of another layer. */
+/** Wraps the store of another layer. */
 export const layer = <E, R>(
   of: Layer.Layer<SessionStore.SessionStore, E, R>
 ): Layer.Layer<SessionStore.SessionStore | CountingSessionStore, E, R> =>

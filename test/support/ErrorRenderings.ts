@@ -1,5 +1,5 @@
 /**
- * Everything a failure can be shown as, for tests that look for secrets in it.
+ * All renderings of a failure, for tests that search them for secrets.
  */
 import { inspect } from "node:util"
 import * as Cause from "effect/Cause"

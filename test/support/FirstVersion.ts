@@ -1,6 +1,6 @@
 /**
- * What databases of the first version look like, as texts in `test/persistence`: its tables (`first-schema.*.sql`) and rows that its stores wrote
- * (`first-rows.*.sql`). Later versions must go on with them.
+ * Databases of the first version, stored as texts in `test/persistence`: tables (`first-schema.*.sql`) and rows written
+ * by its stores (`first-rows.*.sql`). Later versions must read them.
  */
 import * as Fs from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -55,7 +55,7 @@ const fileOf = (what: "schema" | "rows", { name }: Dialect): string =>
 export const kept = (what: "schema" | "rows", dialect: Dialect): string =>
   Fs.readFileSync(fileOf(what, dialect), "utf8")
 
-/** The tables that the code makes now, those of the versions among them. */
+/** Tables made by the current code, including those of the versions. */
 export const schema = (dialect: Dialect): string =>
   textOf([
     `CREATE TABLE lex_migrations (
@@ -70,7 +70,7 @@ const manager = DefaultSessionManager.layer({ autoCheckpointInterval: null }).pi
   Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
 )
 
-/** Every store, none of which makes tables. */
+/** All stores, without creating tables. */
 export const stores = Layer.mergeAll(
   Layer.provideMerge(manager, SqlSessionStore.layer),
   SqlMemoryStore.layer(),
@@ -94,7 +94,7 @@ const month = 3_600_000 * 24 * 30
 const event = (seq: number, text: string): AgentEvent.AgentEvent =>
   ({ _tag: "TextDelta", runId: RunId.make("run"), agent: "agent", seq, at: 0, text }) satisfies AgentEvent.AgentEvent
 
-/** Writes in every store, what is named by `name`. */
+/** Writes to every store under `name`. */
 export const fill = (name: string) =>
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
@@ -179,7 +179,7 @@ export const fill = (name: string) =>
     yield* cache.set(name, large)
   })
 
-/** All that was filled in under these names, without what was made up when it was written. */
+/** Reads everything written under these names, without generated values. */
 export const read = (...names: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
@@ -233,10 +233,10 @@ const literal = (value: unknown, { name }: Dialect): string => {
   return `'${(typeof value === "string" ? value : JSON.stringify(value)).replaceAll("'", "''")}'`
 }
 
-/** Columns of which the driver would make something else than Postgres says. */
+/** Columns that the driver converts differently from Postgres. */
 const asWritten: ReadonlySet<string> = new Set(["words", "often", "tags"])
 
-/** Statements that make the rows again. */
+/** Statements that recreate the rows. */
 const dump = Effect.gen(function* () {
   const database = yield* Database.open
   const { client, dialect } = database
@@ -286,7 +286,7 @@ const dump = Effect.gen(function* () {
   return textOf(statements)
 })
 
-/** Writes the texts anew, from a database that the code has just made and filled. */
+/** Rewrites the texts from a database that the current code has made and filled. */
 export const rewrite = Effect.gen(function* () {
   const { dialect } = yield* Database.open
   yield* Effect.provide(fill("first"), stores)
@@ -294,7 +294,7 @@ export const rewrite = Effect.gen(function* () {
   Fs.writeFileSync(fileOf("rows", dialect), yield* dump)
 })
 
-/** Makes the database that the texts tell of. */
+/** Makes the database that the texts describe. */
 export const make = Effect.gen(function* () {
   const { dialect } = yield* Database.open
   const sql = yield* SqlClient.SqlClient

@@ -13,18 +13,18 @@ import type { SessionTurn } from "../../src/session/turn/Session.js"
 
 export const sessionId = SessionId.make("s1")
 
-/** The real manager over a store in memory. */
+/** The real manager over an in-memory store. */
 export const sessions: Layer.Layer<SessionManager.SessionManager> = DefaultSessionManager.layer({
   autoCheckpointInterval: null
 }).pipe(
   Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
 )
 
-/** A session that takes turns. */
+/** An open session. */
 export const opened = (id: SessionId = sessionId) =>
   Effect.flatMap(SessionManager.SessionManager, (manager) => manager.create({ id }))
 
-/** Says what the function gives, and remembers what it was asked with. */
+/** A participant that answers with the function's result and records its requests. */
 export const speaker = (
   name: string,
   says: (invitation: GroupParticipant.Invitation, index: number) => GroupParticipant.Reply | string | undefined = (
@@ -41,10 +41,10 @@ export const speaker = (
   return { ...participant, asked }
 }
 
-/** Who said what, in order. */
+/** Speakers and texts, in order. */
 export const lines = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<string> =>
   turns.map((turn) => `${authorOf(turn).name}: ${turn.content}`)
 
-/** All that is kept of a session. */
+/** All stored data of a session. */
 export const kept = (id: SessionId = sessionId) =>
   Effect.flatMap(SessionManager.SessionManager, (manager) => manager.turns(id, { last: 1000 }))

@@ -12,7 +12,7 @@ const linear = (text: string): number => {
 
 const sorted = (text: string): ReadonlyArray<string> => [...text].map((char, at) => `${char}${at % 97}`).sort()
 
-// Two nested loops: an expression that looks for the end of what never ends does the same.
+// Two nested loops, like an expression that searches for a missing end.
 const quadratic = (text: string): boolean => /\[[^\]]*\]/.test(text)
 
 const sync = (run: (text: string) => unknown) => () => Growth.assertLinear({ input, size: 4000, run })

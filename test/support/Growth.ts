@@ -1,34 +1,35 @@
 /**
- * Measures how the CPU time of work grows with its input, as a ratio within one run. It is the only module of the tests that reads a clock of the
- * process: no test compares a time with a number of seconds, which another machine or a busy one does not keep.
+ * Measures how CPU time grows with the input, as a ratio within one run. It is the only test module that reads a
+ * process clock: no test compares a time with a number of seconds, which depends on the machine and its load.
  *
- * Both works of a ratio take turns for some rounds, and the least time of each counts: what else the machine does disturbs single rounds only.
+ * Both sides of a ratio alternate for some rounds, and the shortest time of each counts: other load disturbs only
+ * single rounds.
  */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 export interface Shape<A> {
-  /** Makes an input of about `size` characters, items or steps. Its time does not count. */
+  /** Makes an input of about `size` characters, items or steps. Not measured. */
   readonly input: (size: number) => A
   /** The larger size. The smaller one is a sixteenth of it. */
   readonly size: number
-  /** How much less the smaller size is; 16 by default. */
+  /** Ratio of the sizes; 16 by default. */
   readonly times?: number | undefined
-  /** What the assertion says when it fails. */
+  /** Name in the failed assertion. */
   readonly name?: string | undefined
 }
 
-/** Work that lasts shorter is repeated until it lasts as long: microseconds of CPU. */
+/** Shorter work is repeated until it takes this long, in microseconds of CPU. */
 const leastMicros = 2000
 
 const fewestRounds = 3
 
 const mostRounds = 12
 
-/** What lasts longer than this is enough of a measurement by itself: microseconds of CPU. */
+/** A measurement of this length is reliable by itself, in microseconds of CPU. */
 const enoughMicros = 10_000
 
-/** After so much CPU time there is no further round: what lasts so long is not what a disturbance of some milliseconds makes of it. */
+/** No further round after this CPU time: short disturbances cannot explain such a duration. */
 const mostMicros = 3_000_000
 
 type Which = "one" | "other"
@@ -44,14 +45,15 @@ const micros = (): number => {
 }
 
 /**
- * Asks for works to be run and is given their CPU time. Returns the ratio: at once when it is at most `limit`, or else after the last round.
+ * Yields work to run and receives its CPU time. Returns the ratio: at once if it is at most `limit`, otherwise after
+ * the last round.
  */
 function* rounds(limit: number): Generator<Step, number, number> {
-  // The compiler and the caches have seen both before the first round.
+  // Warms up compiler and caches for both sides before the first round.
   const first = yield { which: "other", repeat: 1 }
   const cold = yield { which: "one", repeat: 1 }
   const again = yield { which: "other", repeat: 1 }
-  // Work that the compiler sees for the first time lasts longer, not shorter.
+  // Uncompiled work takes longer, never shorter.
   const least = Math.min(first, again)
   if (least >= enoughMicros && cold / least <= limit) return cold / least
   const repeat = Math.max(1, Math.ceil(leastMicros / Math.max(1, least)))
@@ -69,7 +71,7 @@ function* rounds(limit: number): Generator<Step, number, number> {
   }
 }
 
-/** How many times the CPU time of `other` is what `one` takes. Stops early once that is at most `limit`. */
+/** Ratio of the CPU time of `one` to that of `other`. Stops early once it is at most `limit`. */
 export const ratio = (works: Readonly<Record<Which, () => unknown>>, limit = 0): number => {
   const asked = rounds(limit)
   let next = asked.next()
@@ -99,9 +101,9 @@ export const ratioEffect = Effect.fnUntraced(function* <E, R>(
   return next.value
 })
 
-/** Work on one large input, and on as many small ones as are together as large: in linear time both last equally long. */
+/** One large input, and small ones of the same total size: linear work takes equally long for both. */
 const inputsOf = <A>({ input, size, times = 16 }: Shape<A>) => ({
-  // Half way, on a logarithmic scale, between linear and quadratic.
+  // Halfway between linear and quadratic on a logarithmic scale.
   limit: Math.sqrt(times),
   large: input(size),
   small: Array.from({ length: times }, () => input(Math.ceil(size / times)))
@@ -119,8 +121,8 @@ const message = (name: string | undefined, found: number, limit: number): string
   `${name === undefined ? "" : `${name}: `}grows faster than its input: ${found.toFixed(1)} times the time of as much in small pieces, at most ${limit} expected`
 
 /**
- * Fails when `run` takes more than linear time: when one input of `size` lasts four times as long as sixteen of a sixteenth of it. What is
- * quadratic lasts sixteen times as long.
+ * Fails if `run` takes more than linear time: if one input of `size` takes four times as long as sixteen inputs of a
+ * sixteenth. Quadratic work takes sixteen times as long.
  */
 export const assertLinear = <A>(shape: Shape<A> & { readonly run: (input: A) => unknown }): void => {
   const { large, limit, small } = inputsOf(shape)
@@ -138,7 +140,7 @@ export const assertLinearEffect = Effect.fnUntraced(function* <A, E, R>(
   assert.isAtMost(found, limit, message(shape.name, found, limit))
 })
 
-/** {@link assertLinear} for each text: one that is repeated, or one that is made for a length. */
+/** {@link assertLinear} for each text: a repeated one, or one made for a length. */
 export const assertLinearTexts = (texts: ReadonlyArray<Text>, run: (text: string) => unknown, size = 32_000): void => {
   for (const text of texts) assertLinear({ ...shapeOf(text, size), run })
 }

@@ -1,4 +1,4 @@
-/** An application for the middleware of sessions, and how to ask it. */
+/** An application for the session middleware, and requests to it. */
 import * as Cookies from "@effect/platform/Cookies"
 import * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpRouter from "@effect/platform/HttpRouter"
@@ -21,12 +21,12 @@ export const sessions = DefaultSessionManager.layer({ sessionTtl: "1 hour", maxS
   Layer.provide([InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop])
 )
 
-/** The user as a header says it: good enough for a test. */
+/** The user named by a header, which is sufficient for a test. */
 export const user = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
   Option.map(Option.fromNullable(headers["x-user"]), (id) => UserId.make(id))
 )
 
-/** Says which session is bound, twice: in between others have their turn. */
+/** Reads the bound session twice, letting other fibers run in between. */
 export const show = Effect.gen(function* () {
   const { id, status, userId, variables } = yield* SessionContext.session
   yield* Effect.yieldNow()
@@ -62,15 +62,15 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** What the application showed. */
+  /** Response of the application. */
   readonly shown: Shown
-  /** The cookie that was set, if there was one. */
+  /** The cookie that was set, if any. */
   readonly cookie: Cookies.Cookie | undefined
 }
 
 export type Ask = (path: string, headers?: Readonly<Record<string, string>>, origin?: string) => Effect.Effect<Answer>
 
-/** An application asked in this process. */
+/** Calls an application in this process. */
 export const asking = <E>(
   app: HttpApp.Default<E, SessionManager.SessionManager | Scope.Scope>
 ): Effect.Effect<Ask, never, SessionManager.SessionManager> =>
@@ -94,7 +94,7 @@ export const asking = <E>(
       })
   })
 
-/** The application behind the middleware. */
+/** The application with the middleware. */
 export const serve = (
   options: SessionMiddleware.Options<HttpServerRequest.HttpServerRequest> = {}
 ): Effect.Effect<Ask, never, SessionManager.SessionManager> => asking(SessionMiddleware.make(options)(router))

@@ -1,4 +1,4 @@
-/** The real managers over a store in memory, without memory behind it. */
+/** The real managers over an in-memory store, without a memory subsystem. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,13 +14,13 @@ export const layer: Layer.Layer<SessionManager.SessionManager | BranchManager.Br
   BranchManager.layer()
 ).pipe(Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
 
-/** The windows that were read, in order: how many turns each was asked for, and how many it had. */
+/** Windows read, in order: the requested and the returned number of turns. */
 export class Reads extends Context.Tag("test/Reads")<
   Reads,
   Array<{ readonly last: number; readonly found: number }>
 >() {}
 
-/** The same, and what is read of it. */
+/** The same managers, with their reads recorded. */
 export const layerWatched: Layer.Layer<SessionManager.SessionManager | BranchManager.BranchManager | Reads> =
   Layer.effectContext(
     Effect.map(SessionManager.SessionManager, (sessions) => {

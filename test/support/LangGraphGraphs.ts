@@ -1,6 +1,6 @@
 /**
- * LangGraph's threads as threads of our graphs, one to one. That port knows nothing of the threads there are, so that one thread more keeps
- * the list of them, a checkpoint for each.
+ * LangGraph's threads as threads of our graphs, one to one. The port cannot list threads, so one additional thread
+ * keeps the list, with a checkpoint for each.
  */
 import * as Effect from "effect/Effect"
 import type * as ManagedRuntime from "effect/ManagedRuntime"
@@ -11,7 +11,7 @@ import { type Kept, Saver, type Space, type Write } from "./LangGraphSaver.js"
 const threadOf = (thread: string): string => `thread ${thread}`
 const index = "index"
 
-/** Ids are unique in a thread there, in a namespace here. */
+/** LangGraph's ids are unique per namespace, ours per thread. */
 const idOf = (space: Space, id: string): string => JSON.stringify([space.namespace, id])
 
 const row = (threadId: string, namespace: string, id: string): Checkpointer.Checkpoint => ({
@@ -38,12 +38,12 @@ interface State {
 }
 
 const keptOf = ({ metadata, state }: Checkpointer.Checkpoint): Kept => {
-  // Written below, and what comes out is what went in.
+  // Written below, and read unchanged.
   const { checkpoint, id, parent, values } = state as unknown as State
   return { id, checkpoint, values, metadata, ...(parent === null ? {} : { parent }) }
 }
 
-/** The saver, over the checkpointer of a runtime. */
+/** The saver over the checkpointer of a runtime. */
 export const make = (runtime: ManagedRuntime.ManagedRuntime<Checkpointer.Checkpointer, never>): Saver => {
   const run = <A, E>(use: (checkpointer: Checkpointer.Service) => Effect.Effect<A, E>): Promise<A> =>
     runtime.runPromise(Effect.flatMap(Checkpointer.Checkpointer, use))
@@ -90,7 +90,8 @@ export const make = (runtime: ManagedRuntime.ManagedRuntime<Checkpointer.Checkpo
         Effect.gen(function* () {
           const { namespace, thread } = space
           const found = yield* checkpointer.get(threadOf(thread), { namespace, id: idOf(space, id) })
-          // Of a node the first writes count there. Here the last ones do of what is written below zero: each is a node of its own.
+          // Our port keeps the first writes of a node. LangGraph keeps the last ones with a negative index, so each of
+          // those is a node of its own.
           const again = Option.isNone(found) ? 0 : found.value.writes.length
           yield* Effect.forEach(
             writes,

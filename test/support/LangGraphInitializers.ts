@@ -1,5 +1,5 @@
 /**
- * What LangGraph's validation is run on: for each of its rounds a saver over a store of its own.
+ * Subjects of LangGraph's validation: each round gets a saver over its own store.
  */
 import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import type * as SqlClient from "@effect/sql/SqlClient"
@@ -30,7 +30,7 @@ const initializer = <I>(
   return {
     checkpointerName,
     createCheckpointer: () => {
-      // A memo map of its own: a layer that was built for another saver is another store.
+      // Its own memo map: a layer built for another saver would share its store.
       const runtime = ManagedRuntime.make(layer)
       const saver = make(runtime)
       runtimes.set(saver, runtime)
@@ -43,7 +43,7 @@ const initializer = <I>(
   }
 }
 
-/** Those of LangGraph itself, to compare with. */
+/** LangGraph's own saver, for comparison. */
 export const memorySaver: Initializer = {
   checkpointerName: "MemorySaver",
   createCheckpointer: () => new MemorySaver()
@@ -67,7 +67,7 @@ export const graphsInMemory: Initializer = initializer(
   LangGraphGraphs.make
 )
 
-/** One database for all rounds, emptied at the beginning of each. */
+/** One database for all rounds, emptied at the start of each. */
 const inDatabase = <I>(
   checkpointerName: string,
   client: () => Layer.Layer<SqlClient.SqlClient>,
@@ -88,7 +88,7 @@ const inDatabase = <I>(
 
 const sqlite = () => Layer.orDie(SqliteClient.layer({ file: "validation.db" }))
 
-/** Where `DATABASE_URL` says. */
+/** The database at `DATABASE_URL`. */
 const postgres = () =>
   Layer.orDie(PostgresClient.layer({ url: Redacted.make(process.env["DATABASE_URL"] ?? ""), maxConnections: 4 }))
 

@@ -1,6 +1,6 @@
 /**
- * A checkpoint saver as LangGraph wants them, over a port that keeps texts, so that LangGraph's validation of savers can be run on what is
- * behind it. A saver holds nothing but its port: it is frozen, and another one over the same port goes on where it was.
+ * A LangGraph checkpoint saver over a port that stores texts, for running LangGraph's saver validation on a backend.
+ * The saver is frozen and has no state except its port: another saver over the same port continues where it stopped.
  */
 import type { RunnableConfig } from "@langchain/core/runnables"
 import {
@@ -21,33 +21,33 @@ import {
 } from "@langchain/langgraph-checkpoint"
 import type { Json } from "../../src/graph/Checkpointer.js"
 
-/** A namespace of a thread: the graph itself is `""`, each of its subgraphs has one of its own. */
+/** A namespace of a thread: the graph is `""`, each subgraph has its own. */
 export interface Space {
   readonly thread: string
   readonly namespace: string
 }
 
-/** A checkpoint in serialized form. */
+/** A serialized checkpoint. */
 export interface Kept {
   readonly id: string
   readonly parent?: string | undefined
-  /** Without the values of its channels. */
+  /** Without channel values. */
   readonly checkpoint: string
   readonly metadata: { readonly [key: string]: Json }
-  /** Where the values of its channels are found, those that it has from its parent too. */
+  /** References to channel values, including those inherited from its parent. */
   readonly values: ReadonlyArray<readonly [channel: string, ref: string]>
 }
 
 export interface Write {
   readonly task: string
   readonly path: string
-  /** The place in what the task has written; below zero for the kinds of which the last one counts. */
+  /** Index within the writes of the task; negative for kinds of which only the last counts. */
   readonly index: number
   readonly channel: string
   readonly value: string
 }
 
-/** What a saver needs: checkpoints come the newest first. */
+/** Port of a saver; checkpoints are listed newest first. */
 export interface Port {
   readonly ref: (channel: string, text: string) => string
   readonly value: (space: Space, ref: string) => Promise<string | undefined>
@@ -116,7 +116,7 @@ export class Saver extends BaseCheckpointSaver {
       const text = await this.#port.value(space, ref)
       if (text !== undefined) values.push([channel, await this.#unpack(text)])
     }
-    // Until the fourth version of the format what was sent to tasks stood among the writes of the parent.
+    // Before version 4 of the format, sends to tasks were part of the parent's writes.
     if (checkpoint.v < 4 && kept.parent !== undefined) {
       const versions = Object.values(checkpoint.channel_versions)
       const sent = (await this.#writes(space, kept.parent)).filter(([, channel]) => channel === TASKS)
@@ -152,7 +152,7 @@ export class Saver extends BaseCheckpointSaver {
       for await (const kept of this.#port.checkpoints(space)) {
         if (left <= 0) return
         if (only !== "" && kept.id !== only) continue
-        // Ids tell the time, so that one may come before another of another thread.
+        // Ids are ordered by time, also across threads.
         if (before !== "" && kept.id >= before) continue
         const tuple = await this.#tuple(space, kept)
         const metadata = new Map<string, unknown>(Object.entries(tuple.metadata ?? {}))

@@ -1,7 +1,7 @@
 /**
- * LangGraph's threads as sessions. A thread is a tree of sessions: the graph's own is the root, below it are those of subgraphs, and below
- * these those of what tasks have written. The values of channels and the writes of tasks are turns, each kept once; a checkpoint is a
- * checkpoint of its session and has in its variables where the values are found.
+ * LangGraph's threads as sessions. A thread is a tree of sessions: the graph's own is the root, below it are those of
+ * subgraphs, and below these those of task writes. Channel values and task writes are turns, each stored once; a
+ * checkpoint is a checkpoint of its session, whose variables reference the values.
  */
 import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
@@ -20,7 +20,7 @@ import {
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
 import { type Kept, Saver, type Space, type Write } from "./LangGraphSaver.js"
 
-/** Whatever the ids of LangGraph are made of, and however long they are. */
+/** Key for LangGraph ids of any content and length. */
 const key = (...parts: ReadonlyArray<string | number>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
@@ -33,7 +33,7 @@ const checkpointOf = (space: Space, id: string): CheckpointId =>
 
 const pageSize = 50
 
-/** Goes over all that comes by pages, each of which begins behind the last one of the page before. */
+/** Iterates over all pages, each starting after the last item of the previous one. */
 const pages = async function* <A>(read: (last: A | undefined) => Promise<ReadonlyArray<A>>): AsyncGenerator<A> {
   let last: A | undefined
   for (;;) {
@@ -81,7 +81,7 @@ const turnOf = (id: string, content: string, metadata: NewTurn["metadata"], time
   cost: 0
 })
 
-/** Puts those of the turns that are new behind the head, and a checkpoint with them. Another writer in between: all once more. */
+/** Appends the new turns after the head, with a checkpoint. Repeats everything if another writer interferes. */
 const write = (
   id: SessionId,
   make: (session: Session, now: number) => ReadonlyArray<NewTurn>,
@@ -148,14 +148,14 @@ interface Variables {
 }
 
 const keptOf = ({ metadata, state }: SessionCheckpoint): Kept => {
-  // Written above, and what comes out is what went in.
+  // Written above, and read unchanged.
   const { checkpoint, id, parent, values } = state.variables as unknown as Variables
   return { id, checkpoint, values, metadata: metadata as Kept["metadata"], ...(parent === null ? {} : { parent }) }
 }
 
 interface WriteMetadata extends Omit<Write, "value"> {}
 
-/** The saver, over the store of a runtime. */
+/** The saver over the store of a runtime. */
 export const make = (runtime: ManagedRuntime.ManagedRuntime<SessionStore.SessionStore, never>): Saver => {
   const run = <A, E>(
     use: (store: SessionStore.Service) => Effect.Effect<A, E, SessionStore.SessionStore>
@@ -219,7 +219,7 @@ export const make = (runtime: ManagedRuntime.ManagedRuntime<SessionStore.Session
           yield* open(space, session, "writes")
           yield* write(session, ({ depth }, now) =>
             writes.map(({ value, ...metadata }, at) => {
-              // Of what is written below zero the last counts: each is a turn of its own.
+              // Of the writes with a negative index the last one counts: each is a separate turn.
               const again = metadata.index < 0 ? [depth + at] : []
               return turnOf(key("write", metadata.task, metadata.index, ...again), value, metadata, now)
             })

@@ -1,5 +1,5 @@
 /**
- * LangGraph's validation of checkpoint savers, started by its own command in a process of its own.
+ * LangGraph's checkpoint saver validation, started by its own command in its own process.
  */
 import { spawn } from "node:child_process"
 import * as Fs from "node:fs"
@@ -23,12 +23,12 @@ const Report = Schema.parseJson(
 )
 
 export interface Outcome {
-  /** With which the process ended. */
+  /** Exit code of the process. */
   readonly code: number | null
-  /** The last of what it has printed. */
+  /** End of its output. */
   readonly printed: string
   readonly passed: ReadonlyArray<string>
-  /** Skipped, failed, or whatever else is not passed. */
+  /** Tests that did not pass: skipped, failed or otherwise. */
   readonly others: ReadonlyArray<{ readonly fullName: string; readonly status: string }>
 }
 
@@ -40,8 +40,8 @@ const folder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
 const name = "@langchain/langgraph-checkpoint-validation"
 
 /**
- * In 1.1.1, as published, two modules of the package lack what the file that the command runs imports from them: here they get it back,
- * as long as they lack it.
+ * In the published 1.1.1, two modules of the package lack exports that the command imports: they are added here while
+ * missing.
  */
 const config = (report: string): string => `
 const lacking = {
@@ -64,17 +64,17 @@ export default {
 }
 `
 
-/** So much of what is printed is kept. */
+/** Characters of output kept. */
 const tail = 20_000
 
-/** Ends with the process; interrupted, it ends the process and all that this has started. */
+/** Ends with the process; interruption ends the process and its children. */
 const node = (
   args: ReadonlyArray<string>,
   cwd: string,
   variables: { readonly [name: string]: string }
 ): Effect.Effect<Pick<Outcome, "code" | "printed">> =>
   Effect.async((resume) => {
-    // Nothing of the process that runs the tests: its variables tell vitest that it is within vitest.
+    // Without the test environment: its variables mark a process as part of vitest.
     const child = spawn(process.execPath, args, {
       cwd,
       env: { PATH: process.env["PATH"] ?? "", TMPDIR: cwd, HOME: cwd, CI: "1", NO_COLOR: "1", ...variables },
@@ -91,14 +91,14 @@ const node = (
     child.once("error", (error) => resume(Effect.die(error)))
     child.once("close", (code) => resume(Effect.succeed({ code, printed })))
     return Effect.promise(() => {
-      // The group: the workers of vitest go with it.
+      // The process group includes the vitest workers.
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
         process.kill(-child.pid, "SIGKILL")
       return ended
     })
   })
 
-/** The outcome for one of the initializers, by its name; `variables` are added to the environment of its process. */
+/** Result for one of the initializers, by name; `variables` are added to the environment of its process. */
 export const validate = (
   initializer: keyof typeof LangGraphInitializers,
   variables: { readonly [name: string]: string } = {}
@@ -110,7 +110,7 @@ export const validate = (
     const savers = fileURLToPath(new URL("./LangGraphInitializers.ts", import.meta.url))
     Fs.writeFileSync(Path.join(cwd, "vitest.config.mjs"), config(report))
     const home = Path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-    // The history of channels is in none of the suites that the command runs.
+    // The command runs no suite for the history of channels.
     Fs.writeFileSync(
       entry,
       `import { deltaChannelHistoryTests } from ${JSON.stringify(Path.join(home, "dist", "index.js"))}

@@ -1,4 +1,4 @@
-/** Servers on the loopback interface, of HTTP and of plain bytes. The scope closes them and every connection they have. */
+/** Loopback servers for HTTP and plain bytes. The scope closes them and their connections. */
 import * as Http from "node:http"
 import * as Net from "node:net"
 import * as Deferred from "effect/Deferred"
@@ -16,11 +16,11 @@ export interface LoopbackServer {
   readonly port: number
   /** `http://127.0.0.1:port` */
   readonly url: string
-  /** Every request that arrived whole. */
+  /** Requests received completely. */
   readonly requests: ReadonlyArray<Received>
-  /** Connections that are open now. */
+  /** Open connections. */
   readonly open: () => number
-  /** When the first connection was closed. */
+  /** Completes when the first connection is closed. */
   readonly closed: Effect.Effect<void>
 }
 
@@ -77,7 +77,7 @@ export const http = (
     return listen(server, requests)
   })
 
-/** `answer` is called when the first bytes of a request are there. */
+/** `answer` is called at the first bytes of a request. */
 export const raw = (answer: (socket: Net.Socket) => void): Effect.Effect<LoopbackServer, never, Scope.Scope> =>
   Effect.suspend(() =>
     listen(

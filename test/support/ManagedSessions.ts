@@ -1,4 +1,4 @@
-/** Sessions under a manager, with everything that follows a write in lists a test can look at. */
+/** Sessions under a manager, with the effects of every write recorded in lists. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
@@ -23,13 +23,13 @@ export const uid = (text: string): UserId => UserId.make(text)
 export const ada = uid("ada")
 export const bob = uid("bob")
 
-/** A turn whose content is its id, said at `n`. */
+/** A turn whose content is its id, at time `n`. */
 export const turn = (n: number, fields: Partial<NewTurn> = {}): NewTurn =>
   NewTurn.make({ id: TurnId.make(`t${n}`), role: "user", content: `t${n}`, timestamp: n, ...fields })
 
 export const refusal = new MemoryStoreError({ message: "memory is out", store: "told" })
 
-/** What memory does when it is asked; default: nothing, and well. */
+/** Behavior of memory; default: succeeds without effect. */
 export interface Doings {
   add: (entry: MemoryEntry) => Effect.Effect<void, MemoryStoreError | MemoryCapacityError>
   flush: Effect.Effect<void, MemoryStoreError>
@@ -44,7 +44,7 @@ export class Told {
   readonly memory: Array<string> = []
   readonly doings: Doings = { add: () => Effect.void, flush: Effect.void, consolidate: Effect.void }
 
-  /** By type, with what changed where something did. */
+  /** Types of events, with the change if there was one. */
   get eventTypes(): ReadonlyArray<string> {
     return this.events.map(({ eventType, fields: { change } }) =>
       change === undefined ? eventType : `${eventType} ${String(change)}`
@@ -106,7 +106,7 @@ export type Provided =
   | SessionWriter.SessionWriter
   | SessionStore.SessionStore
 
-/** All that is told goes to `told`; memory is there. */
+/** Records all reports in `told`, with memory enabled. */
 export const layer = (
   options?: DefaultSessionManager.Options | undefined,
   parts: {
@@ -124,7 +124,7 @@ export const layer = (
   )
 }
 
-/** A store of which a test replaces some methods. */
+/** A store with some methods replaced by a test. */
 export const storeWith = (
   change: (store: SessionStore.Service) => Partial<SessionStore.Service>
 ): Layer.Layer<SessionStore.SessionStore> =>
@@ -133,7 +133,7 @@ export const storeWith = (
     Effect.map(SessionStore.SessionStore, (store) => ({ ...store, ...change(store) }))
   ).pipe(Layer.provide(InMemorySessionStore.layer))
 
-/** What was said on the way to the head. */
+/** Contents of the turns from the root to the head. */
 export const words = (id: SessionId) =>
   Effect.flatMap(SessionManager.SessionManager, (sessions) =>
     Effect.map(sessions.turns(id, { last: 10_000 }), (turns) => turns.map(({ content }) => content))

@@ -1,5 +1,5 @@
 /**
- * MCP servers of tests: the program beside this module, and the reference servers from npm.
+ * MCP servers for tests: the program beside this module, and the reference servers from npm.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as Fs from "node:fs"
@@ -13,7 +13,7 @@ import type * as Scope from "effect/Scope"
 
 const require = createRequire(import.meta.url)
 
-/** The program of a reference server. */
+/** Path of a reference server. */
 export const reference = (name: "everything" | "filesystem" | "memory"): string => {
   const manifest = require.resolve(`@modelcontextprotocol/server-${name}/package.json`)
   return Path.join(Path.dirname(manifest), "dist", "index.js")
@@ -21,7 +21,7 @@ export const reference = (name: "everything" | "filesystem" | "memory"): string 
 
 export const program: string = fileURLToPath(new URL("./McpServerProgram.mjs", import.meta.url))
 
-/** How a process is started: over standard input and output. */
+/** Command of a server on standard input and output. */
 export const stdio = (script: string, ...args: ReadonlyArray<string>) => ({
   command: process.execPath,
   args: [script, ...args]
@@ -30,11 +30,11 @@ export const stdio = (script: string, ...args: ReadonlyArray<string>) => ({
 export interface Started {
   readonly child: ChildProcess
   readonly url: string
-  /** What it has printed. */
+  /** Its output so far. */
   readonly printed: () => string
 }
 
-/** Starts a server over HTTP, and waits until it has printed its address. It is killed when the scope closes. */
+/** Starts an HTTP server and waits for its address in the output. The scope kills it. */
 const startHttp = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>>
@@ -66,7 +66,7 @@ const startHttp = (
 export const http = (env: Readonly<Record<string, string>> = {}): Effect.Effect<Started, never, Scope.Scope> =>
   startHttp([program, "http"], env)
 
-/** It prints the port it was told, which is none: what it listens on comes from a module that is loaded before it. */
+/** The server prints only its configured port, 0; a module loaded before it prints the actual address. */
 const tellAddress = `data:text/javascript,${encodeURIComponent(`
   import { Server } from "node:net"
   const listen = Server.prototype.listen
@@ -81,13 +81,13 @@ export const everythingHttp: Effect.Effect<Started, never, Scope.Scope> = startH
   { PORT: "0" }
 )
 
-/** A folder that goes when the scope closes. */
+/** A folder removed by the scope. */
 export const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "mcp-")))),
   (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true, force: true }))
 )
 
-/** Whether a process is there; one that has ended and was not waited for counts as there. */
+/** True if a process exists, including one that ended without being waited for. */
 export const isThere = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
@@ -97,7 +97,7 @@ export const isThere = (pid: number): boolean => {
   }
 }
 
-/** Waits until something holds, for at most some seconds. */
+/** Waits some seconds at most until a condition holds. */
 export const eventually = (holds: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() => (holds() ? Effect.void : Effect.fail("not yet"))).pipe(
     Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(500)))),

@@ -1,4 +1,4 @@
-/** Registers what every `MemoryStore` must do. */
+/** Registers the suite of `MemoryStore`. */
 import { describe, it } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
 import type { MemoryStore } from "../../src/memory/search/MemoryStore.js"

@@ -1,4 +1,4 @@
-/** The long-term tiers of memory over arrays: what a test of working memory puts below it. */
+/** Long-term memory tiers over arrays, for tests of working memory. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
@@ -32,7 +32,7 @@ export const entry = (
   }
 }
 
-/** The n-th turn of session `s`, from 1. */
+/** Turn number n of session `s`, from 1. */
 export const turn = (n: number, fields?: Parameters<typeof entry>[1]): MemoryEntry.MemoryEntry =>
   entry(`t${n}`, {
     timestamp: n * 1000,
@@ -74,7 +74,7 @@ export interface State {
   procedures: ReadonlyArray<Procedure.Procedure>
   ingested: ReadonlyArray<ReadonlyArray<MemoryEntry.MemoryEntry>>
   queries: ReadonlyArray<MemoryEntry.MemoryQuery>
-  /** What was counted as accessed, call by call. */
+  /** Entries counted as accessed, per call. */
   accessed: ReadonlyArray<ReadonlyArray<string>>
   recents: ReadonlyArray<{ readonly n: number; readonly selection?: Selection.Selection | undefined }>
 }
@@ -197,14 +197,14 @@ export const make = (
   }
 }
 
-/** A token a character: what a test can compute by head. */
+/** One token per character, which a test can compute by hand. */
 export const characters: TokenCounter.Service = TokenCounter.make({
   model: "characters",
   exact: true,
   count: (text) => text.length
 })
 
-/** Finds more in a whole than in its parts, and not always the same for texts of one length. */
+/** Counts more for a whole than for its parts, and varies for texts of equal length. */
 export const superadditive: TokenCounter.Service = TokenCounter.make({
   model: "superadditive",
   exact: true,

@@ -1,4 +1,4 @@
-/** A collector of OpenTelemetry on the loopback interface, which takes OTLP as JSON over HTTP and keeps what it was sent. */
+/** A loopback OpenTelemetry collector that accepts OTLP as JSON over HTTP and records it. */
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Deferred from "effect/Deferred"
@@ -28,12 +28,12 @@ export interface OtlpCollector {
   readonly baseUrl: string
   readonly requests: ReadonlyArray<Received>
   readonly spans: () => ReadonlyArray<Span>
-  /** The last that was said of each metric. */
+  /** Last report of each metric. */
   readonly metrics: () => ReadonlyMap<string, any>
   readonly logs: () => ReadonlyArray<any>
-  /** Of the last request. */
+  /** Resource of the last request. */
   readonly resource: () => Readonly<Record<string, unknown>>
-  /** Everything that arrived, as text. */
+  /** All received data as text. */
   readonly text: () => string
 }
 
@@ -43,7 +43,7 @@ const valueOf = (value: any): unknown =>
 const attributesOf = (attributes: ReadonlyArray<{ readonly key: string; readonly value: any }>) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]))
 
-/** `answer` decides what happens to a request; by default it is taken. The scope closes the server and every connection. */
+/** `answer` handles a request; by default it is accepted. The scope closes the server and every connection. */
 export const make = (
   answer: (request: Received, response: Http.ServerResponse) => void = (_request, response) => void response.end("{}")
 ): Effect.Effect<OtlpCollector, never, Scope.Scope> =>
@@ -122,13 +122,13 @@ export const make = (
     }
   })
 
-/** The trees of spans: names, and what stands below them, in the order in which they began. */
+/** A span with its children, in the order of their starts. */
 export interface Tree {
   readonly span: Span
   readonly children: ReadonlyArray<Tree>
 }
 
-/** The roots, of which a trace that is whole has one; spans whose parent did not arrive are roots too. */
+/** Root spans: one per complete trace; spans whose parent did not arrive are roots too. */
 export const trees = (spans: ReadonlyArray<Span>): ReadonlyArray<Tree> => {
   const known = new Set(spans.map((span) => span.spanId))
   const build = (span: Span): Tree => ({

@@ -1,9 +1,10 @@
 /**
- * Texts with personal data and secrets, and texts that only look like it.
+ * Texts with personal data and secrets, and lookalikes without.
  *
- * A file has sections. A line of `[values]` stands in a sentence of `[frames]` (of the file, else of `frames.txt`) and must be found; in
- * `[texts]` and in values, `«…»` is what must be found; nothing of the type may be found in `[not]` (in frames) and `[not texts]`. `‹n20›`
- * is random text made when the tests run, and `¦` is nothing: no line of a file is a token that anybody could take for a real one.
+ * A file has sections. A line of `[values]` is put into a sentence of `[frames]` (of the file, else of `frames.txt`)
+ * and must be found; in `[texts]` and in values, `«…»` marks what must be found; nothing of the type may be found in
+ * `[not]` (in frames) and `[not texts]`. `‹n20›` is random text made at run time, and `¦` is nothing: no line of a file
+ * contains a token that could be taken for a real one.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -11,7 +12,7 @@ import { fileURLToPath } from "node:url"
 
 export interface Sample {
   readonly text: string
-  /** Start and end of all that must be found. */
+  /** Start and end of every expected finding. */
   readonly spans: ReadonlyArray<readonly [start: number, end: number]>
 }
 
@@ -46,7 +47,7 @@ const alphabets: { readonly [kind: string]: ReadonlyArray<string> } = {
   b: [`${lower}${upper}${digit}+/`, lower, upper, digit]
 }
 
-/** Begins and ends with a letter or digit, and has something of every kind. */
+/** Begins and ends with a letter or digit, and contains every kind of character. */
 const make = (kind: string, length: number, pick: Random): string => {
   const kinds = alphabets[kind]!
   const all = kinds.join("")
@@ -124,7 +125,7 @@ export const types: ReadonlyArray<string> = Fs.readdirSync(folder)
 
 const common = read("frames.txt").get("")!
 
-/** The positives of a type (each line often enough that there are 40 of them) and its hard negatives, those of all types included. */
+/** Positives of a type (repeated to at least 40) and its hard negatives, including those of all types. */
 export const load = (
   type: string
 ): { readonly positives: ReadonlyArray<Sample>; readonly negatives: ReadonlyArray<Sample> } => {

@@ -1,5 +1,5 @@
 /**
- * Databases of the Postgres of the run: a schema for a test file, opened once, dropped when the file ends.
+ * Databases in the Postgres server of the run: one schema per test file, opened once, dropped at the end of the file.
  *
  * ```ts
  * const database = await PostgresServer.database({ setup: Migrations.run })
@@ -9,8 +9,9 @@
  * })
  * ```
  *
- * Every build of `layer` empties the tables of the schema (not those whose name ends in `migrations`) and gives the one client of the file: cases
- * that build it each on their own begin with an empty store. `kept` is the same client without the emptying: a second view on the same tables.
+ * Every build of `layer` empties the tables of the schema (except those whose name ends in `migrations`) and provides
+ * the one client of the file: tests that build it separately start with an empty store. `kept` is the same client
+ * without emptying: a second view of the same tables.
  */
 
 import { randomUUID } from "node:crypto"
@@ -29,20 +30,20 @@ import * as TestServers from "./TestServers.js"
 export type Services = PostgresClient.Services
 
 export interface Database {
-  /** Empties all tables, then gives the client. */
+  /** Empties all tables, then provides the client. */
   readonly layer: Layer.Layer<Services, SqlError>
-  /** Gives the client and leaves the tables as they are. */
+  /** Provides the client and keeps the tables as they are. */
   readonly kept: Layer.Layer<Services>
   /** Empties all tables of the schema. */
   readonly empty: Effect.Effect<void, SqlError>
   readonly schema: string
-  /** The schema by a URL, for a client, a pool or a process of a test's own. */
+  /** URL of the schema, for a separate client, pool or process of a test. */
   readonly url: string
   readonly address: TestServers.PostgresAddress
 }
 
 export interface Options {
-  /** What makes the tables, once. */
+  /** Creates the tables, once. */
   readonly setup?: Effect.Effect<unknown, unknown, Services> | undefined
   /** Default: 10; with pgvector 1. */
   readonly maxConnections?: number | undefined
@@ -52,8 +53,8 @@ const client = (url: string, maxConnections: number) =>
   PostgresClient.layer({ url: Redacted.make(url), maxConnections, applicationName: "lexigram-tests" })
 
 /**
- * Deleting from twenty tables of a few rows takes 3 ms, truncating them 25 to 90. Only a superuser may pass over foreign keys; anybody else's
- * tables are truncated. Numbers of `bigserial` columns go on.
+ * Deleting from twenty tables with a few rows takes 3 ms, truncating them 25 to 90. Only a superuser may bypass foreign
+ * keys; for others the tables are truncated. Sequences of `bigserial` columns continue.
  */
 const emptying = (schema: string): string => `do $$
 declare
@@ -94,7 +95,7 @@ const open = async (
     )
   })
   await run(statement(`create schema ${schema}`))
-  // PGlite passes over what a connection asks for when it begins; its one session keeps this.
+  // PGlite ignores startup options of a connection; its one session keeps this setting.
   if (maxConnections === 1) await run(statement(`set search_path to ${schema}, public`))
   if (options.setup) await run(options.setup)
   const kept = Layer.succeedContext(context)
@@ -118,11 +119,13 @@ const opened = async (
     ? backend
     : { _tag: "Available", server: await open(backend.server, options, options.maxConnections ?? maxConnections) }
 
-/** A schema for this file on the Postgres of the run. To be called where the file is loaded or in a `describe`, not in a test. */
+/**
+ * A schema for this file in the Postgres server of the run. Call it at module level or in a `describe`, not in a test.
+ */
 export const database = async (options: Options = {}): Promise<TestServers.Backend<Database>> =>
   opened(await TestServers.postgres(), options, 10)
 
-/** The same where there is pgvector; the extension is there. */
+/** Like `database`, with the pgvector extension. */
 export const vectorDatabase = async (options: Options = {}): Promise<TestServers.Backend<Database>> =>
   opened(
     await TestServers.pgvector(),

@@ -1,15 +1,15 @@
 /**
- * Processes of this machine, as tests look for them.
+ * Finds processes of this machine.
  */
 import { randomInt } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** A command that lasts for minutes and that nobody else runs. */
+/** A unique command that runs for minutes. */
 export const fresh = (): string => `sleep 300.${randomInt(1e9)}`
 
-/** The living processes that were started by this text, not the shells that have it in their script. */
+/** Live processes started by this text, without shells whose script contains it. */
 export const running = (command: string): ReadonlyArray<number> =>
   Fs.readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -22,7 +22,7 @@ export const running = (command: string): ReadonlyArray<number> =>
       }
     })
 
-/** The command lines of what this process has started and what still runs. */
+/** Command lines of running processes that this process started. */
 export const children = (): ReadonlyArray<string> =>
   Fs.readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8")
     .split(" ")
@@ -34,7 +34,7 @@ export const children = (): ReadonlyArray<string> =>
       }
     })
 
-/** Looks again and again, by the clock of the machine. The time is a net against hangs, not a promise: a busy machine takes long. */
+/** Polls in real time. The time limit is a bound against hangs, not a promise: a busy machine is slow. */
 export const eventually = (check: () => boolean, withinMillis = 120_000): Effect.Effect<void> =>
   Effect.gen(function* () {
     const from = yield* Clock.currentTimeMillis

@@ -1,6 +1,6 @@
 /**
- * Programs of tests that run as processes of their own: TypeScript by `node --import tsx`, with lines of JSON in both directions. A test starts
- * them in its scope, which kills those that still run, each by its own id.
+ * Test programs that run as separate processes: TypeScript by `node --import tsx`, with JSON lines in both directions.
+ * A test starts them in its scope, which kills those still running, each by its own id.
  *
  * ```ts
  * // test/support/programs/Counter.ts
@@ -37,12 +37,12 @@ export interface Ended {
 
 export interface Program {
   readonly pid: number
-  /** What it says next. Dies with what stood in its error output when it ends before. */
+  /** The next message. Dies with the error output if the program ends first. */
   readonly hear: Effect.Effect<any>
-  /** What it has said until its end and nobody has heard. */
+  /** Unread messages until its end. */
   readonly rest: Effect.Effect<ReadonlyArray<any>>
   readonly say: (value: unknown) => Effect.Effect<void>
-  /** Sends it and waits for the end. */
+  /** Sends the signal and waits for the end. */
   readonly kill: (signal?: NodeJS.Signals) => Effect.Effect<Ended>
   readonly ended: Effect.Effect<Ended>
 }
@@ -50,7 +50,9 @@ export interface Program {
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const folder = fileURLToPath(new URL("./programs", import.meta.url))
 
-/** A program of `test/support/programs`, by its name without the ending, or one by its path, as those that `Bundle` makes. */
+/**
+ * Starts a program of `test/support/programs` by its name without extension, or one by its path, such as a `Bundle`.
+ */
 export const start = (program: string, input: unknown): Effect.Effect<Program, never, Scope.Scope> =>
   Effect.gen(function* () {
     const file = program.includes("/") ? program : `${folder}/${program}.ts`
@@ -106,11 +108,11 @@ export const start = (program: string, input: unknown): Effect.Effect<Program, n
 export interface Inside<Input> {
   readonly input: Input
   readonly hear: Effect.Effect<any>
-  /** Succeeds when it is written. */
+  /** Succeeds once written. */
   readonly say: (value: unknown) => Effect.Effect<void>
 }
 
-/** What a program is, in its own file. It ends with 1 and the cause in its error output when the effect fails. */
+/** Runs the effect of a program file. Exits with 1 and prints the cause if the effect fails. */
 export const main = <Input>(program: (inside: Inside<Input>) => Effect.Effect<unknown, unknown>): void => {
   const run = Effect.gen(function* () {
     const lines = yield* Mailbox.make<unknown>()

@@ -1,4 +1,4 @@
-/** A strict reader of Prometheus's text format 0.0.4 and of OpenMetrics 1.0.0: what it does not know is an error. */
+/** A strict parser of Prometheus text format 0.0.4 and OpenMetrics 1.0.0: anything unknown is an error. */
 
 export interface Sample {
   readonly name: string

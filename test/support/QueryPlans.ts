@@ -1,11 +1,11 @@
-/** How a database goes about a statement. */
+/** Query plans of a database. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Param } from "../../src/persistence/engine/Dialect.js"
 
 /**
- * The lines of a plan, as if the tables were large. A list may stand among the parameters of Postgres. Nothing of the statement is done.
+ * Lines of a plan, as if the tables were large. Postgres parameters may include a list. The statement is not executed.
  */
 export const explain = (statement: string, params: ReadonlyArray<Param>) =>
   Effect.gen(function* () {
@@ -24,8 +24,8 @@ export const explain = (statement: string, params: ReadonlyArray<Param>) =>
   })
 
 /**
- * No table of ours is read from its beginning to its end. `sorts: false`: nor are its rows put into order. `by`: what SQLite, which knows nothing of
- * how many rows there are, finds them by.
+ * Checks that no table of ours is scanned. `sorts: false`: nor are its rows sorted. `by`: the index that SQLite, which
+ * does not know row counts, must use.
  */
 export const usesIndexes = (
   name: string,

@@ -1,4 +1,4 @@
-/** The numbers of the price data set as they stand in its file, read without any of its functions. */
+/** Numbers of the price data set, read from its file without its functions. */
 import * as Fs from "node:fs"
 import { createRequire } from "node:module"
 
@@ -35,7 +35,7 @@ export const model = (provider: string, id: string): RawModel => {
   return found
 }
 
-/** The prices of a model that has the same at all times. */
+/** Prices of a model with constant prices. */
 export const prices = (provider: string, id: string): RawPrices => {
   const { prices } = model(provider, id)
   if (Array.isArray(prices)) throw new Error(`${provider}/${id} has prices by time`)

@@ -1,4 +1,4 @@
-/** Completions in and around the ReAct text protocol, for properties, and the pieces they may arrive in. */
+/** Arbitrary completions in and around the ReAct text protocol, and ways to split them. */
 import * as FastCheck from "effect/FastCheck"
 
 const lines = [
@@ -50,7 +50,7 @@ const lines = [
   "**"
 ]
 
-/** Lines of all kinds, now and then torn or glued. */
+/** Lines of all kinds, sometimes split or joined. */
 export const completion: FastCheck.Arbitrary<string> = FastCheck.array(
   FastCheck.oneof(
     { weight: 8, arbitrary: FastCheck.constantFrom(...lines) },

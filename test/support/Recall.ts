@@ -1,4 +1,4 @@
-/** How often, and how far up, the evidence of a question is among the first ten that a way of searching finds. */
+/** Measures how often, and at which rank, a search finds the evidence of a question among the first ten results. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import MiniSearch from "minisearch"
@@ -10,9 +10,9 @@ import * as VectorIndex from "../../src/memory/search/VectorIndex.js"
 import type { Conversations, Question } from "./Conversations.js"
 
 export interface Figures {
-  /** The share of questions whose evidence is among the first ten. */
+  /** Fraction of questions with evidence among the first ten. */
   readonly recall: number
-  /** The mean of 1 / rank of the evidence, 0 where it is not among the first ten. */
+  /** Mean of 1 / rank of the evidence, 0 if it is not among the first ten. */
   readonly mrr: number
   readonly questions: number
 }
@@ -39,7 +39,7 @@ const idsOf = (results: ReadonlyArray<MemoryEntry.MemorySearchResult>) => result
 
 const relevanceAlone = { recencyWeight: 0, importanceWeight: 0, relevanceWeight: 1 } as const
 
-/** Search by an independent BM25, with an index for each owner. */
+/** Searches with an independent BM25 implementation, with one index per owner. */
 const independent = (conversations: Conversations): Search => {
   const indexes = new Map<string, MiniSearch>()
   for (const { content, id, ownerId } of conversations.turns) {
@@ -60,7 +60,7 @@ const withVectors = Effect.gen(function* () {
   return yield* DefaultMemoryStore.makeMemory({ ttl: 0, vectors: { embedder, index } })
 })
 
-/** Ways to search; all but the last two by words. */
+/** Ways to search; all except the last two by words. */
 export const ways = [
   "relevance alone",
   "default weights",
@@ -71,7 +71,7 @@ export const ways = [
 ] as const
 export type Way = (typeof ways)[number]
 
-/** The clock stands where the questions are asked. */
+/** A clock set to the time of the questions. */
 const at = (now: number): Clock.Clock => ({
   ...Clock.make(),
   [Clock.ClockTypeId]: Clock.ClockTypeId,

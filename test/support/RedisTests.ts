@@ -1,4 +1,4 @@
-/** What tests of Redis have in common. */
+/** Common parts of the Redis tests. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,7 +10,7 @@ import * as RedisClient from "../../src/persistence/redis/RedisClient.js"
 
 export const urlOf = ({ url }: { readonly url: string }): Redacted.Redacted<string> => Redacted.make(url)
 
-/** By the clock of the machine. The time is a net against hangs. */
+/** Polls in real time. The time limit is a bound against hangs. */
 export const eventually = <E, R>(
   check: Effect.Effect<boolean, E, R>,
   withinMillis = 120_000
@@ -24,7 +24,7 @@ export const eventually = <E, R>(
   }).pipe(Effect.withClock(Clock.make()))
 
 /**
- * One connection for a whole test file: stores of different prefixes have nothing in common. It opens with the first test, and closes
+ * One connection per test file: stores with different prefixes are independent. It opens with the first test and closes
  * with the last one.
  */
 export const connection = (options: RedisClient.Options): Layer.Layer<RedisClient.RedisClient> => {
@@ -34,7 +34,7 @@ export const connection = (options: RedisClient.Options): Layer.Layer<RedisClien
   return Layer.effect(
     RedisClient.RedisClient,
     Effect.promise(() => {
-      // Commands wait as long as a test may take: beside other work, 5 seconds pass before an answer is read.
+      // Commands wait as long as a test may take: under load, 5 seconds pass before an answer is read.
       const patient = { connectTimeout: "2 minutes", commandTimeout: "2 minutes", ...options } as const
       opened ??= Effect.runPromise(Scope.extend(RedisClient.make(patient), scope))
       return opened

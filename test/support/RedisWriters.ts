@@ -1,4 +1,4 @@
-/** Those who write to stores in Redis, in the process of a test or in others. */
+/** Writers to Redis stores, in the process of a test or in others. */
 import * as Effect from "effect/Effect"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
@@ -12,7 +12,7 @@ export const sessionId = SessionId.make("session")
 export const owner = "owner"
 export const windowMs = 3_600_000
 
-/** A turn of this id behind whatever is the head. */
+/** Appends a turn with this id after the current head. */
 export const said = (writer: SessionWriter.Service, id: SessionId, turn: string) =>
   SystemAccess.grant(
     writer.modify(id, undefined, (session) => {

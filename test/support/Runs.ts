@@ -1,4 +1,4 @@
-/** An executor over a scripted model and the given collaborators, and what its runs bring. */
+/** An executor over a scripted model and given collaborators, and the results of its runs. */
 import * as Layer from "effect/Layer"
 import type * as Stream from "effect/Stream"
 import type * as AgentExecutor from "../../src/agent/AgentExecutor.js"

@@ -1,4 +1,4 @@
-/** A model client that answers from a script, for the tests of the wrappers around clients. */
+/** A scripted model client for the tests of client wrappers. */
 import * as Effect from "effect/Effect"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
@@ -30,7 +30,7 @@ export const response = (text: string, over?: Partial<LlmClient.LlmResponse>): L
   ...over
 })
 
-/** Hands the answer over as parts, the text cut as given, one chunk a piece, then ends with it. */
+/** Streams the answer as parts, with the text split as given, one chunk per piece, then ends. */
 export const answer = (
   cuts: string | ReadonlyArray<string>,
   options: LlmClient.CompleteOptions | undefined,

@@ -1,4 +1,4 @@
-/** The rows of sessions in a database: what is deleted leaves none. */
+/** Rows of sessions in a database: deletion leaves none. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 

@@ -1,14 +1,14 @@
-/** Turns of one conversation, as tests need them. */
+/** Turns of one conversation. */
 import * as FastCheck from "effect/FastCheck"
 import { SessionId, TurnId } from "../../src/domain/Ids.js"
 import type { NewTurn, SessionTurn } from "../../src/session/turn/Session.js"
 
-/** Characters of all kinds, halves of pairs among them, for texts of properties. */
+/** Characters of all kinds, including unpaired surrogates, for property tests. */
 export const hostile = FastCheck.constantFrom(...'ab z.\n"\\{}\u0000\u200d\u0301é漢ก😀', "\ud800", "\udfff", "\u202e")
 
 type Fields = Partial<Omit<SessionTurn, "id" | "sessionId">>
 
-/** A turn that is not yet in its place. */
+/** A turn that is not yet in a session. */
 export const fresh = (id: string, fields?: Fields): NewTurn => ({
   id: TurnId.make(id),
   role: "user",
@@ -22,7 +22,7 @@ export const fresh = (id: string, fields?: Fields): NewTurn => ({
   ...fields
 })
 
-/** The n-th turn of session `s`, from 1. */
+/** Turn number n of session `s`, from 1. */
 export const turn = (depth: number, fields?: Fields & { readonly id?: string }): SessionTurn => {
   const { id, ...rest } = fields ?? {}
   return {

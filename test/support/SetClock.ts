@@ -1,4 +1,4 @@
-/** A clock that stands still and is set by hand, for tests that move it thousands of times: it wakes nobody. */
+/** A clock set by hand, for tests that move it thousands of times: it wakes no fiber. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 

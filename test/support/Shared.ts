@@ -1,8 +1,8 @@
 /**
- * Tests that share what a layer builds: it is built for the first of them and released after the last. They run on the live clock.
+ * Tests that share a layer: it is built for the first of them and released after the last. They run on the live clock.
  *
- * The `layer` of @effect/vitest is not used, because it puts its own `effect` and `scoped` into the `it` that all tests of a process have
- * in common, and leaves them there: every test that is registered later would run on that layer, and on its clock.
+ * The `layer` of @effect/vitest is not used: it adds its `effect` and `scoped` to the `it` shared by all tests of a
+ * process, so every test registered later would run on that layer and its clock.
  */
 import { afterAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

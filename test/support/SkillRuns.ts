@@ -1,4 +1,4 @@
-/** Executes skills as executors do, without anything around them: for tests of what composites make of other skills. */
+/** Runs skills without executor features, for tests of composites. */
 import * as Effect from "effect/Effect"
 import * as Skill from "../../src/skill/definition/Skill.js"
 import { type SkillError, SkillNotFoundError, SkillValidationError } from "../../src/skill/definition/SkillError.js"
@@ -23,7 +23,7 @@ const execute = (skill: Skill.Any, params: unknown, run: Skill.Run): Effect.Effe
   )
 }
 
-/** References stand for these skills, and take and give values in their JSON form. */
+/** References resolve to these skills, with values in JSON form. */
 export const make = (...registered: ReadonlyArray<Skill.Any>): Skill.Run => {
   const run = (skill: Skill.Any, params: unknown): Effect.Effect<unknown, unknown> =>
     Effect.suspend(() => {
@@ -45,7 +45,7 @@ export const make = (...registered: ReadonlyArray<Skill.Any>): Skill.Run => {
   return run as Skill.Run
 }
 
-/** A call by name, with parameters and result in their JSON form. */
+/** Calls a skill by name, with parameters and result in JSON form. */
 export const call = (
   skill: Skill.Any,
   params: unknown,

@@ -1,8 +1,8 @@
-/** Skills called as executors call them: parameters as they came, results in their JSON form. */
+/** Skills called as an executor does: raw parameters, results in JSON form. */
 import * as Effect from "effect/Effect"
 import type * as Skill from "../../src/skill/definition/Skill.js"
 
-/** Parameters that do not fit, or a result that does not. */
+/** Parameters or a result that do not match. */
 export class Misfit extends Error {
   readonly _tag = "Misfit"
 }

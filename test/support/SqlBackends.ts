@@ -1,6 +1,6 @@
 /**
- * The databases that stores of SQL are tested on: SQLite in a file by each driver that is here, and the Postgres of the run. Each is opened and
- * migrated once for a test file, and emptied whenever `layer` is built.
+ * Databases for tests of SQL stores: SQLite in a file with each available driver, and the Postgres server of the run.
+ * Each is opened and migrated once per test file, and emptied whenever `layer` is built.
  */
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -24,17 +24,17 @@ import * as TestServers from "./TestServers.js"
 
 export interface SqlBackend {
   readonly dialect: "sqlite" | "postgres"
-  /** Empties all tables, then gives the client. */
+  /** Empties all tables, then provides the client. */
   readonly layer: Layer.Layer<SqlClient.SqlClient>
-  /** Gives the same client and leaves the tables as they are. */
+  /** Provides the same client and keeps the tables as they are. */
   readonly kept: Layer.Layer<SqlClient.SqlClient>
-  /** Another client of the same database, as another process has it. */
+  /** Another client of the same database, as in another process. */
   readonly other: Layer.Layer<SqlClient.SqlClient>
 }
 
 const sqlite = (driver: SqliteClient.Driver): SqlBackend => {
   let folder: string | undefined
-  // Not before it is needed: the cases of a driver that is not here are never run.
+  // Lazy: the cases of a missing driver never run.
   const client = Layer.suspend(() => {
     folder ??= Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-stores-")))
     return Layer.orDie(SqliteClient.layer({ file: Path.join(folder, "test.db"), driver }))
@@ -64,10 +64,10 @@ const postgres = (database: PostgresServer.Database): SqlBackend => ({
   other: Layer.orDie(PostgresClient.layer({ url: Redacted.make(database.url), maxConnections: 4 }))
 })
 
-/** Another database, of another client, without tables. */
+/** Another database with its own client, without tables. */
 export const elsewhere: Layer.Layer<SqlClient.SqlClient> = Layer.orDie(SqliteClient.layer({ file: ":memory:" }))
 
-/** The cases on each of them. */
+/** Registers the cases for each database. */
 export const suite = (name: string, cases: (backend: SqlBackend) => void): void => {
   SqliteDrivers.suite(name, (driver) => cases(sqlite(driver)))
   describe(name, async () => {
@@ -81,7 +81,7 @@ export interface Seen {
   readonly params: ReadonlyArray<unknown>
 }
 
-/** A client that does something else before each statement that it is given. */
+/** A client that runs an effect before each statement. */
 export const preceded = (
   before: (statement: Seen) => Effect.Effect<unknown>
 ): Layer.Layer<SqlClient.SqlClient, never, SqlClient.SqlClient> =>
@@ -90,7 +90,7 @@ export const preceded = (
     Effect.map(SqlClient.SqlClient, (client) => watching(client, before))
   )
 
-/** A client that tells which statements it was given. */
+/** A client that records statements. */
 export const watched = (seen: Array<Seen>): Layer.Layer<SqlClient.SqlClient, never, SqlClient.SqlClient> =>
   preceded((statement) => Effect.sync(() => seen.push(statement)))
 
@@ -130,8 +130,8 @@ const watching = (
 }
 
 /**
- * How the database goes about statements: on Postgres as if whole tables were dear to read, and rows dear to sort. By a client of its own: `libsql` leaves a statement
- * that writes open when it is explained.
+ * Query plans of statements: on Postgres with high costs for reading whole tables and for sorting. Uses its own client:
+ * `libsql` leaves an explained write statement open.
  */
 export const plans = (
   backend: SqlBackend,
@@ -159,7 +159,7 @@ export const plans = (
 
 const node = /^( *)(?:-> +)?(\w.*?) {2}\(cost=/
 
-/** Whether Postgres sorts rows of a table of ours: those that a limit or a common table expression hands on are few. */
+/** True if Postgres sorts rows of our tables; rows of a limit or a common table expression are few. */
 const sortsRows = (plan: string): boolean => {
   const lines = plan.split("\n")
   return lines.some((line, index) => {
@@ -178,7 +178,7 @@ const sortsRows = (plan: string): boolean => {
   })
 }
 
-/** What a plan must not have: a whole table read, or rows sorted that an index has in order. */
+/** True if a plan reads a whole table, or sorts rows that an index has in order. */
 export const isSlow = (plan: string): boolean =>
   /^SCAN (?!old\b|json_each|\d+ CONSTANT|CONSTANT|\d+-ROW VALUES|\(subquery)/m.test(plan) ||
   /\bUSE TEMP B-TREE FOR (?:LAST TERM OF )?ORDER BY/.test(plan) ||

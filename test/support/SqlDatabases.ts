@@ -1,4 +1,4 @@
-/** Both databases with their tables, empty for each test: SQLite in a file of its own, Postgres in a schema of the test file. */
+/** Both databases with empty tables for each test: SQLite in its own file, Postgres in the schema of the test file. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { describe } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -16,7 +16,7 @@ import * as TestServers from "./TestServers.js"
 export interface Place {
   readonly name: "sqlite" | "postgres"
   readonly layer: Layer.Layer<SqlClient.SqlClient, unknown>
-  /** Another client of the same database, as another process has one. */
+  /** Another client of the same database, as in another process. */
   readonly second: Effect.Effect<SqlClient.SqlClient, unknown, SqlClient.SqlClient | Scope.Scope>
 }
 
@@ -29,7 +29,7 @@ const sqlite: Layer.Layer<SqlClient.SqlClient, unknown> = Migrations.layer.pipe(
   )
 )
 
-/** Registers the cases for each. */
+/** Registers the cases for each database. */
 export const suite = (name: string, cases: (place: Place) => void): void => {
   describe(`${name} on SQLite`, () =>
     cases({

@@ -1,4 +1,4 @@
-/** What holds for every store of SQL, whatever it keeps. */
+/** Cases common to all SQL stores. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -9,19 +9,19 @@ import * as SqlBackends from "./SqlBackends.js"
 import * as SqlTables from "./SqlTables.js"
 
 export interface Store<S> {
-  /** Builds it over the client in the context. */
+  /** Builds the store over the client in context. */
   readonly make: Effect.Effect<S, unknown, SqlClient.SqlClient>
-  /** Makes its tables first. */
+  /** Creates its tables. */
   readonly migrated: Layer.Layer<any, unknown, SqlClient.SqlClient>
-  /** Keeps something under a name. */
+  /** Writes something under a name. */
   readonly write: (store: S, name: string) => Effect.Effect<unknown, unknown>
-  /** Whether it is there, whole. */
+  /** True if it is completely there. */
   readonly has: (store: S, name: string) => Effect.Effect<boolean, unknown>
-  /** Everything it can do, on what is there and on what is not. */
+  /** Runs every operation, on present and missing data. */
   readonly everything: (store: S) => Effect.Effect<unknown, unknown>
-  /** What fails where the database does; default `write`. */
+  /** Operation that fails with the database; default `write`. */
   readonly failing?: ((store: S) => Effect.Effect<unknown, unknown>) | undefined
-  /** Statements that may read all there is, or sort: why. */
+  /** Statements allowed to read whole tables or to sort. */
   readonly allowed?: ReadonlyArray<RegExp> | undefined
 }
 

@@ -1,11 +1,11 @@
-/** The tables of a database that stores of SQL use. */
+/** Tables of the SQL stores in a database. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 
 /**
- * Those there are, the one of migrations apart; also those that a test has renamed. Those that full text is made of are its own: SQLite lets nobody
- * else write to them.
+ * Existing tables except the one of migrations, including renamed ones. Excludes the full-text tables, which SQLite
+ * does not let others write.
  */
 export const names: Effect.Effect<ReadonlyArray<string>, SqlError, SqlClient.SqlClient> = Effect.flatMap(
   SqlClient.SqlClient,

@@ -1,4 +1,4 @@
-/** Which drivers of SQLite are here, and places for their files. */
+/** Available SQLite drivers, and places for their files. */
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -34,7 +34,7 @@ export const names = Object.keys(there) as ReadonlyArray<SqliteClient.Driver>
 
 export const isThere = (driver: SqliteClient.Driver): boolean => there[driver]
 
-/** The cases run with each driver; those that are not here are told of as skipped. */
+/** Registers the cases for each driver; missing drivers are reported as skipped. */
 export const suite = (name: string, cases: (driver: SqliteClient.Driver) => void): void => {
   for (const driver of names) {
     if (there[driver]) describe(`${name} by ${driver}`, () => cases(driver))
@@ -42,7 +42,7 @@ export const suite = (name: string, cases: (driver: SqliteClient.Driver) => void
   }
 }
 
-/** A folder that is gone after the test. */
+/** A folder removed after the test. */
 export const folder = Effect.acquireRelease(
   Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-sqlite-"))),
   (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true, force: true }))
@@ -50,13 +50,13 @@ export const folder = Effect.acquireRelease(
 
 export const file = Effect.map(folder, (path) => Path.join(path, "test.db"))
 
-/** Another process that has the same file open, by `SqliteProgram.mjs`. */
+/** Another process with the same file open, running `SqliteProgram.mjs`. */
 export interface OtherProcess {
-  /** The next line that it says. */
+  /** The next line of its output. */
   readonly line: Effect.Effect<string>
   readonly said: ReadonlyArray<string>
   readonly tell: (line: string) => Effect.Effect<void>
-  /** By SIGKILL; ends when it is gone. */
+  /** Sends SIGKILL and waits for the end. */
   readonly kill: Effect.Effect<void>
 }
 

@@ -1,8 +1,8 @@
 /**
- * A SQLite file of a test file, opened once and removed at its end: the counterpart of `PostgresServer.database`.
+ * A SQLite file per test file, opened once and removed at its end: the counterpart of `PostgresServer.database`.
  *
- * Every build of `layer` empties the tables (not those whose name ends in `migrations`) and gives the one client of the file; `kept` is the same
- * client without the emptying.
+ * Every build of `layer` empties the tables (except those whose name ends in `migrations`) and provides the one client
+ * of the file; `kept` is the same client without emptying.
  */
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -26,7 +26,7 @@ export interface Database {
 }
 
 export interface Options extends Omit<SqliteClient.Options, "file"> {
-  /** What makes the tables, once. */
+  /** Creates the tables, once. */
   readonly setup?: Effect.Effect<unknown, unknown, Services> | undefined
 }
 

@@ -1,13 +1,13 @@
-/** A clock with a timer service, like the live one, whose time moves only when told. */
+/** A clock with a timer service, like the live one, whose time advances only on request. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 export interface SteppedClock {
   readonly clock: Clock.Clock
-  /** Moves time and fires what is due, in order. */
+  /** Advances the time and fires due timers in order. */
   readonly advance: (millis: number) => Effect.Effect<void>
-  /** Timers that are armed. */
+  /** Number of armed timers. */
   readonly timers: () => number
 }
 
@@ -39,7 +39,7 @@ export const make = (): SteppedClock => {
         return Effect.sync(() => void cancel())
       })
   } as unknown as Clock.Clock
-  // Fibers that a timer woke run before the next one fires.
+  // Lets fibers woken by a timer run before the next one fires.
   const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
   return {
     clock,

@@ -1,4 +1,4 @@
-/** Stores over a database that fails, what they keep, and how their failures look. */
+/** Stores over a failing database, their data, and how their failures print. */
 import { inspect } from "node:util"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
@@ -27,7 +27,7 @@ const manager = DefaultSessionManager.layer({ autoCheckpointInterval: null }).pi
   Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
 )
 
-/** The stores, and the client that they are over. Their tables must be there. */
+/** The stores and their client. The tables must exist. */
 export const over = <E, Out extends SqlClient.SqlClient>(client: Layer.Layer<Out, E>) =>
   Layer.mergeAll(
     Layer.provideMerge(manager, SqlSessionStore.layer),
@@ -44,7 +44,7 @@ export type Services =
   | Checkpointer.Checkpointer
   | RunLog.RunLog
 
-/** What stands in everything that is kept, and may stand nowhere else. */
+/** Part of everything that is written; it must appear nowhere else. */
 export const secret = "hunter2 drinks 北京 tea"
 
 export const session = SessionId.make("kept")
@@ -119,7 +119,7 @@ const tell = (name: string) =>
     )
   )
 
-/** A write of each store, by the tag of the error that it fails with. */
+/** A write of each store, by the tag of its error. */
 export const writes = {
   SessionStorageError: addTurn,
   StorageError: remember,
@@ -128,7 +128,7 @@ export const writes = {
   RunLogError: tell
 } satisfies { readonly [tag: string]: (name: string) => Effect.Effect<unknown, { readonly _tag: string }, any> }
 
-/** How much of what was written under a name can be read: each store has all of it, or nothing. */
+/** How much of the data written under a name can be read: each store has all or nothing of it. */
 export const found = (name: string) =>
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
@@ -161,7 +161,7 @@ export const readTurns = Effect.flatMap(SessionManager.SessionManager, (sessions
   sessions.turns(session, { last: 9 })
 )
 export const readEntries = Effect.flatMap(MemoryStore.MemoryStore, (memory) => memory.get(owner, EntryId.make("a-0")))
-/** Adds them where there is such a checkpoint. */
+/** Adds writes if the checkpoint exists. */
 export const saveWrites = (name: string) =>
   Effect.flatMap(Checkpointer.Checkpointer, (checkpointer) =>
     checkpointer.putWrites("thread", name, "node", [["text", body(name)]])
@@ -189,7 +189,7 @@ export interface Shown {
   readonly message: string
 }
 
-/** Every way in which a failure is shown says nothing of what is kept, nor of how the database is reached. */
+/** Checks that no rendering of a failure contains stored data or connection details. */
 export const saysNothing = <E extends Shown>(error: E, more: ReadonlyArray<string> = []): E => {
   const shown = [
     error.message,
@@ -204,7 +204,7 @@ export const saysNothing = <E extends Shown>(error: E, more: ReadonlyArray<strin
   return error
 }
 
-/** Each of the writes fails with the error of its port, which begins with these words. */
+/** Checks that each write fails with the error of its port, starting with these words. */
 export const allFail = (name: string, words: RegExp, more: ReadonlyArray<string> = []) =>
   Effect.forEach(
     Object.entries(writes),

@@ -1,4 +1,4 @@
-/** Tests that act for the system: they call for sessions of users without naming these. */
+/** Tests that act for the system: they access sessions of users without naming the users. */
 import { it } from "@effect/vitest"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,5 +12,5 @@ export const effect = <A, E>(
   timeout?: number
 ): void => it.effect(name, (context) => SystemAccess.grant(run(context)), timeout)
 
-/** Gives the capability to all that is provided with it. */
+/** Provides the capability. */
 export const layer: Layer.Layer<never> = Layer.effect(SystemAccess.SystemAccess, SystemAccess.grant(SystemAccess.held))

@@ -1,9 +1,11 @@
 /**
- * Real servers for tests: Postgres, Redis, Postgres with pgvector. The first test file that asks for one has it started; all of them end with the
- * run (`servers/`). What cannot be had is a `Missing` with the reason: its tests are reported as skipped, or fail where backends are required.
+ * Real servers for tests: Postgres, Redis, Postgres with pgvector. The first test file that requests one starts it; all
+ * end with the run (`servers/`). An unavailable server is a `Missing` with the reason: its tests are reported as
+ * skipped, or fail where backends are required.
  *
- * `TEST_PG_URL`, `TEST_REDIS_URL` and `TEST_PGVECTOR_URL` name servers that run already. `LEXIGRAM_SKIP_BACKENDS="redis,pgvector"` leaves out
- * what it names; `LEXIGRAM_REQUIRE_BACKENDS=1` makes anything else that is missing a failure.
+ * `TEST_PG_URL`, `TEST_REDIS_URL` and `TEST_PGVECTOR_URL` name running servers.
+ * `LEXIGRAM_SKIP_BACKENDS="redis,pgvector"` skips the named ones; `LEXIGRAM_REQUIRE_BACKENDS=1` makes any other missing
+ * backend a failure.
  *
  * ```ts
  * const redis = await TestServers.redis()
@@ -51,25 +53,25 @@ export interface PostgresAddress {
 export interface RedisAddress {
   readonly host: string
   readonly port: number
-  /** A number that no other test file of the run gets, where the server was started for the run. */
+  /** A number unique to the test file, if the server was started for the run. */
   readonly database: number
   readonly url: string
 }
 
-/** A server that belongs to one test. The scope ends it and removes its files. */
+/** A server of one test. The scope ends it and removes its files. */
 export interface Own {
-  /** On the port and with the files that it had. */
+  /** Restarts on the same port with the same files. */
   readonly start: Effect.Effect<void>
-  /** `kill`: no process of it does anything more. `immediate`: it cuts its connections and ends. `fast`: it ends in order. */
+  /** `kill`: none of its processes continues. `immediate`: cuts its connections and ends. `fast`: ends in order. */
   readonly stop: (mode: "kill" | "immediate" | "fast") => Effect.Effect<void>
 }
 
 export interface OwnOptions {
-  /** Whether what was confirmed outlives a crash, as in production. Default: true. */
+  /** True if confirmed data survives a crash, as in production. Default: true. */
   readonly durable?: boolean | undefined
-  /** Settings of the server by their own names. */
+  /** Server settings by their own names. */
   readonly settings?: Readonly<Record<string, string>> | undefined
-  /** Files that it has beside its data, by name; Postgres alone. */
+  /** Files in its data folder, by name; Postgres only. */
   readonly files?: Readonly<Record<string, string>> | undefined
 }
 
@@ -80,7 +82,7 @@ const leftOut = (name: Name, env: NodeJS.ProcessEnv): boolean =>
     .split(",")
     .some((left) => left.trim() === (name === "redisCluster" ? "redis" : name))
 
-/** What becomes of the tests of a backend that is missing. */
+/** What happens to the tests of a missing backend. */
 export const withoutBackend = (name: Name, env: NodeJS.ProcessEnv): "skipped" | "failed" =>
   env.LEXIGRAM_REQUIRE_BACKENDS === "1" && !leftOut(name, env) ? "failed" : "skipped"
 
@@ -145,7 +147,10 @@ const keeper = (): Promise<Line> => {
 
 let holders = 0
 
-/** With its connection a file gives back what it has of the keeper: its process goes on with other files, and somebody may wait for that. */
+/**
+ * Closing its connection returns the file's servers to the keeper: the process continues with other files, and another
+ * file may be waiting.
+ */
 const holdLine = (): void => {
   holders++
   afterAll(async () => {
@@ -186,19 +191,22 @@ const redisUrl = (url: URL): RedisAddress => ({
   url: url.href
 })
 
-/** The Postgres of the run. Databases are made in it by `PostgresServer.database`. */
+/** The Postgres server of the run. `PostgresServer.database` creates databases in it. */
 export const postgres = (): Promise<Backend<PostgresAddress>> => had("postgres", "TEST_PG_URL", postgresUrl)
 
 /**
- * The Postgres of the run that has pgvector. One test file has it at a time, the next one waits. Where it is PGlite, all connections share one
- * session (settings, prepared statements, temporary tables), and no statement can be cancelled: use a pool of one connection.
+ * The Postgres server with pgvector. One test file has it at a time, others wait. With PGlite, all connections share
+ * one session (settings, prepared statements, temporary tables), and no statement can be cancelled: use a pool of one
+ * connection.
  */
 export const pgvector = (): Promise<Backend<PostgresAddress>> => had("pgvector", "TEST_PGVECTOR_URL", postgresUrl)
 
-/** The Redis of the run, with a database for the file. Channels have no databases: name them so that no other file does. */
+/**
+ * The Redis server of the run, with a database for the file. Channels are shared by all databases: use unique names.
+ */
 export const redis = (): Promise<Backend<RedisAddress>> => had("redis", "TEST_REDIS_URL", redisUrl)
 
-/** Three masters that share the slots. Nothing in it is the file's alone: prefix the keys. */
+/** Three masters that share the slots. It is shared by all files: prefix the keys. */
 export const redisCluster = (): Promise<Backend<ReadonlyArray<RedisAddress>>> =>
   had<ReadonlyArray<RedisAddress>>("redisCluster", undefined, () => [])
 
@@ -224,15 +232,18 @@ const own =
       })
     )
 
-/** A Postgres for one test, started from the binaries of the package whatever `TEST_PG_URL` says. */
+/** A Postgres server for one test, started from the package whatever `TEST_PG_URL` says. */
 export const ownPostgres: (options?: OwnOptions) => Effect.Effect<PostgresAddress & Own, never, Scope.Scope> =
   own<PostgresAddress>("ownPostgres")
 
-/** A Redis for one test. Call it in a suite of `redis`, which tells whether there is one. */
+/** A Redis server for one test. Call it in a suite of `redis`, which checks availability. */
 export const ownRedis: (options?: OwnOptions) => Effect.Effect<RedisAddress & Own, never, Scope.Scope> =
   own<RedisAddress>("ownRedis")
 
-/** The tests of a backend. Where it is missing, one test that is skipped for that reason, or fails where backends are required. */
+/**
+ * Registers the tests of a backend. If it is missing, one test is skipped with the reason, or fails where backends are
+ * required.
+ */
 export const suite = <A>(name: Name, backend: Backend<A>, tests: (server: A) => void): void => {
   if (backend._tag === "Available") {
     describe(name, () => tests(backend.server))

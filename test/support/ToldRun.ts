@@ -1,5 +1,5 @@
 /**
- * A run that keeps what is told to hooks, to the bus and in spans.
+ * A run that records hooks, bus events and spans.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

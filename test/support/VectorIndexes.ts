@@ -1,4 +1,4 @@
-/** What all indexes of vectors over databases are tried with beside the suite of the port. */
+/** Cases of all vector indexes over databases beyond the suite of the port. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { assert, describe, it } from "@effect/vitest"
@@ -17,7 +17,7 @@ export const model = { model: "m", dimensions: 8 }
 export const vectorOf = (seed: number, dimensions: number = model.dimensions): Embedder.Vector =>
   Embedder.normalize(Array.from({ length: dimensions }, (_, i) => ((seed * 31 + i * 17 + ((seed * i) % 7)) % 11) - 5))!
 
-/** Numbers that look random and are always the same. */
+/** Pseudo-random numbers, always the same. */
 export const random = (seed: number): (() => number) => {
   let state = seed * 2_654_435_761 + 1
   return () => {
@@ -41,7 +41,7 @@ export const item = (
 
 export const ids = (...names: ReadonlyArray<string>) => names.map((name) => EntryId.make(name))
 
-/** Ids of everything selected of an owner, in any order. */
+/** Ids selected for an owner, in any order. */
 export const found = (index: VectorIndex.Service, owner: string, selection?: Selection.Selection) =>
   Effect.map(index.search(owner, vectorOf(1), { limit: 1_000, selection }), (hits) =>
     hits.map(({ id }) => id as string).sort()
@@ -90,7 +90,7 @@ const metadata = FastCheck.oneof(
   FastCheck.tuple(FastCheck.constantFrom("one", "else", ["else"]), FastCheck.integer({ min: -1, max: 6 })).map(
     ([sessionTree, start]) => ({ sessionTree, timeRange: { start } })
   ),
-  // More than one row has equalities of.
+  // More equalities than fit in one row.
   FastCheck.constant({ many: Array.from({ length: 100 }, (_, n) => n), k: "a" })
 )
 
@@ -187,7 +187,7 @@ const operation: FastCheck.Arbitrary<Operation> = FastCheck.oneof(
   }
 )
 
-/** The same by the index in memory, after any operations. The index is empty before, and after. */
+/** Checks that an index agrees with the one in memory after any operations. The index is empty before and after. */
 export const agrees = (
   index: VectorIndex.Service,
   options: { readonly runs: number; readonly before?: Effect.Effect<unknown, unknown> | undefined }
@@ -226,7 +226,7 @@ export const agrees = (
                   assert.strictEqual(hits.length, expected.length)
                   for (const [i, hit] of hits.entries()) {
                     assert.closeTo(hit.similarity, expected[i]!.similarity, 1e-5)
-                    // Two ways to add up may put similar ones differently.
+                    // Different orders of addition may swap similar entries.
                     if (expected.filter((e) => Math.abs(e.similarity - hit.similarity) < 1e-5).length === 1) {
                       assert.strictEqual(hit.id, expected[i]!.id)
                     }
@@ -246,7 +246,7 @@ export const agrees = (
     )
   )
 
-/** A client that tells the statements that went through it. */
+/** A client that records statements. */
 export const recording = Effect.map(SqlClient.SqlClient, (client) => {
   const texts = new Set<string>()
   const told = (connection: Connection): Connection => ({
@@ -270,7 +270,7 @@ export const recording = Effect.map(SqlClient.SqlClient, (client) => {
   return { texts, client: recorder }
 })
 
-/** Every operation, with every kind of condition. */
+/** Runs every operation with every kind of condition. */
 export const everything = (index: VectorIndex.Service) =>
   Effect.gen(function* () {
     yield* index.upsert("ann", [item("a", 1, { expiresAt: 10 }), item("b", 2), item("c", 3)])

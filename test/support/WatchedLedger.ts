@@ -1,21 +1,21 @@
-/** A ledger in memory that is looked at after every booking. */
+/** A memory ledger that is checked after every booking. */
 import * as Effect from "effect/Effect"
 import type * as CostLedger from "../../src/governance/store/CostLedger.js"
 import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
 
 export interface Watched {
   readonly service: CostLedger.Service
-  /** Holds that are open. */
+  /** Number of open holds. */
   readonly open: () => number
-  /** Holds that were ever made. */
+  /** Number of holds ever made. */
   readonly held: () => number
-  /** Holds that the ledger refused. */
+  /** Number of refused holds. */
   readonly refused: () => number
-  /** The sum of what was settled. */
+  /** Sum of settled amounts. */
   readonly settled: () => CostLedger.Amount
-  /** The most that was ever spent and reserved together, of any run. */
+  /** Largest spent and reserved total of any run. */
   readonly most: () => CostLedger.Amount
-  /** What went wrong, in words. */
+  /** Violations found. */
   readonly problems: Array<string>
 }
 
@@ -34,7 +34,7 @@ export const make: Effect.Effect<Watched> = Effect.map(MemoryCostLedger.make(), 
       most = { nanoUsd: Math.max(most.nanoUsd, used.nanoUsd), tokens: Math.max(most.tokens, used.tokens) }
     })
 
-  /** Any second settlement or refund of a hold, also one that would change nothing. */
+  /** Records any second settlement or refund of a hold, even one without effect. */
   const closing = (id: string, what: string) => {
     if (!accounts.has(id)) problems.push(`${what} of ${id}, which was never held`)
     const count = (closings.get(id) ?? 0) + 1

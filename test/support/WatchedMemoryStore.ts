@@ -1,4 +1,4 @@
-/** A memory store whose calls tests can count, look at and make fail. */
+/** A memory store whose calls tests can count, inspect and fail. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -10,18 +10,18 @@ import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 type Method = "storeMany" | "retrieve" | "getMany" | "apply" | "stream" | "owners" | "recordAccess" | "health"
 
 export interface Watched extends MemoryStore.Service {
-  /** What the owner has, oldest first. */
+  /** Entries of an owner, oldest first. */
   readonly all: (ownerId: string) => Effect.Effect<ReadonlyArray<MemoryEntry>>
   readonly queries: Array<MemoryQuery>
-  /** The methods that were called, in their order. */
+  /** Called methods, in order. */
   readonly calls: Array<Method>
-  /** Comes before the method, and fails it if it fails. */
+  /** Runs before the method, and fails it if it fails. */
   readonly before: Map<Method, Effect.Effect<unknown, RetrievalFailure>>
 }
 
 export const refusal = new MemoryStoreError({ message: "refused", store: "watched" })
 
-/** Entries live for ever unless they say something else. */
+/** Entries do not expire by default. */
 export const make = (options?: DefaultMemoryStore.MemoryOptions): Effect.Effect<Watched> =>
   Effect.map(DefaultMemoryStore.makeMemory({ ttl: 0, ...options }), (store) => {
     const queries: Array<MemoryQuery> = []

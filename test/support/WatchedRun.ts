@@ -1,4 +1,4 @@
-/** A run whose hooks and domain events are written down. */
+/** A run whose hooks and domain events are recorded. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { RunId } from "../../src/domain/Ids.js"

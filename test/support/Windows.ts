@@ -1,5 +1,5 @@
 /**
- * What comes out of a guard's window when a text is written in pieces.
+ * Output of a guard's window for a text written in pieces.
  */
 import * as Effect from "effect/Effect"
 import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"

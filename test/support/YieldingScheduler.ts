@@ -1,6 +1,6 @@
 /**
- * A scheduler that yields after every operation of every fiber, and counts: whatever can happen between two operations, can be made to
- * happen there.
+ * A scheduler that yields after every operation of every fiber and counts them, so that a test can interleave anything
+ * between two operations.
  */
 import type * as Scheduler from "effect/Scheduler"
 
@@ -15,7 +15,7 @@ export const make = (onYield: (count: number) => void): YieldingScheduler => {
   let running = false
   const skip = new WeakMap<object, number>()
   const drain = () => {
-    // Batches, so that hundreds of thousands of yields do not take a turn of the event loop each.
+    // Runs in batches, so that hundreds of thousands of yields do not each take a turn of the event loop.
     for (let n = 0; n < 512; n++) {
       const task = queue.shift()
       if (task === undefined) {
@@ -29,7 +29,8 @@ export const make = (onYield: (count: number) => void): YieldingScheduler => {
   return {
     count: () => count,
     shouldYield: (fiber) => {
-      // After a yield come its own result and the operation that was put off: yielding at those again would never get on.
+      // After a yield, its own result and the deferred operation follow: yielding again there would never make
+      // progress.
       const left = skip.get(fiber) ?? 0
       if (left > 0) {
         skip.set(fiber, left - 1)
@@ -37,10 +38,10 @@ export const make = (onYield: (count: number) => void): YieldingScheduler => {
       }
       skip.set(fiber, 2)
       count++
-      // When the fiber has yielded, as any other fiber would: not from within its own operation.
+      // Called when the fiber has yielded, as from another fiber, not within its own operation.
       const at = count
       queue.push(() => onYield(at))
-      // Any priority, 0 too, would wrap the yield into operations of its own.
+      // Any priority, including 0, would wrap the yield into further operations.
       return undefined as unknown as number
     },
     scheduleTask: (task) => {

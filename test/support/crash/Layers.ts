@@ -1,4 +1,4 @@
-/** The stores of the workload over the database of a URL. */
+/** Stores of the workload over the database at a URL. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -22,7 +22,7 @@ const clientOf = (url: string): Layer.Layer<SqlClient.SqlClient, DatabaseError |
   throw new Error(`no database for SQL: ${parsed._tag}`)
 }
 
-/** No checkpoint has to make room for another one. */
+/** No checkpoint is evicted by another one. */
 const manager = DefaultSessionManager.layer({
   maxCheckpointsPerSession: 1_000_000,
   maxTurnsPerSession: 1_000_000

@@ -1,6 +1,6 @@
 /**
- * Writers that say what was acknowledged, and a reader that holds the database to it. What is written follows from its name, so that the reader
- * knows every byte of it.
+ * Writers that report acknowledged writes, and a reader that verifies the database. The data follows from its name, so
+ * the reader can verify every byte.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -23,7 +23,7 @@ export type Services =
   | Checkpointer.Checkpointer
   | RunLog.RunLog
 
-/** What was acknowledged, as the lines of a writer say it: a kind, and the words that name it. */
+/** An acknowledged write, as a line of a writer: a kind and the words that name it. */
 export type Acknowledge = (...words: ReadonlyArray<string | number>) => void
 
 const owner = "owner"
@@ -31,7 +31,7 @@ const accountOf = (writer: string): string => `account of ${writer}`
 const COST = 3
 const HELD = 10
 
-/** Every fifth is large enough to be kept apart from its row. */
+/** Every fifth text is large enough to be stored apart from its row. */
 const contentOf = (name: string): string =>
   `${name} ${Number.parseInt(name.replace(/\D/g, "") || "0", 10) % 5 === 0 ? name.repeat(3_000) : "small"}`
 
@@ -123,7 +123,7 @@ const event = (runId: RunId, seq: number): AgentEvent.AgentEvent =>
     runId,
     agent: "agent",
     seq,
-    // Of now: a log lets go what is old.
+    // Current time: a log drops old entries.
     at: Date.now(),
     text: contentOf(`event${seq}`)
   }) as AgentEvent.AgentEvent
@@ -138,7 +138,7 @@ const runs = (writer: string, ack: Acknowledge) =>
     }
   })
 
-/** Writes until it is killed. `round` keeps the names of several lives apart. */
+/** Writes until killed. `round` distinguishes the names of several lives. */
 export const write = (round: string, ack: Acknowledge): Effect.Effect<never, unknown, Services> =>
   Effect.all(
     [
@@ -157,7 +157,7 @@ const claim = (holds: boolean, what: string): Effect.Effect<void, string> => (ho
 
 const PAGE = 500
 
-/** All on the way to the head of a session, oldest first. */
+/** Lineage of a session's head, oldest first. */
 const wayOf = (store: SessionStore.Service, id: SessionId) =>
   Effect.gen(function* () {
     const session = Option.getOrThrow(yield* store.load(id))
@@ -182,7 +182,7 @@ const checkSession = (store: SessionStore.Service, id: SessionId) =>
     return new Set<string>(way.map(({ id }) => id))
   })
 
-/** Holds the database to these lines, of one life or several. How many things were looked at. */
+/** Verifies the database against the lines of one or several lives. Returns the number of checks. */
 export const verify = (lines: ReadonlyArray<string>): Effect.Effect<number, unknown, Services> =>
   Effect.gen(function* () {
     const store = yield* SessionStore.SessionStore
@@ -258,13 +258,13 @@ export const verify = (lines: ReadonlyArray<string>): Effect.Effect<number, unkn
     for (const [writer, times] of settled) {
       const { reserved, spent } = yield* ledger.read(accountOf(writer))
       const done = spent.nanoUsd / COST
-      // What came last may have been kept without being acknowledged, or be held still.
+      // The last writes may exist without acknowledgment, or still be held.
       yield* claim(
         (done === times || done === times + 1) && (reserved.nanoUsd === 0 || reserved.nanoUsd === HELD),
         `${writer} was told of ${times} settlements; ${done} were booked, and ${reserved.nanoUsd} are held`
       )
     }
-    // Every entry is found by its words, also the ones that nobody acknowledged.
+    // Every entry is found by its words, including unacknowledged ones.
     const some = yield* memory.getRecent({ ownerId: owner, n: 3 })
     for (const entry of some) {
       const results = yield* memory.retrieve({ ownerId: owner, query: entry.id, topK: 5 })

@@ -1,4 +1,4 @@
-/** Sets the whole budget of a month aside for a call, and waits for its end. */
+/** Reserves a whole monthly budget for a call, and waits for its end. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,4 +1,4 @@
-/** Writes until it is killed, and says each time what was acknowledged. */
+/** Writes until killed, and reports every acknowledged write. */
 import * as Fs from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Layers from "../crash/Layers.js"
@@ -10,7 +10,7 @@ export interface Input {
   readonly round: string
 }
 
-// At once: what has been said was kept before, and nothing of it waits in this process.
+// Synchronous: a reported write was already acknowledged, and nothing is buffered in this process.
 const ack: Workload.Acknowledge = (...words) => void Fs.writeSync(1, `${JSON.stringify(words.join(" "))}\n`)
 
 Programs.main<Input>(({ input }) => Effect.provide(Workload.write(input.round, ack), Layers.make(input.url)))

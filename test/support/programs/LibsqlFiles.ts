@@ -1,4 +1,4 @@
-/** Opens and closes databases by libsql, and says how many of their files the process has open, then and when all of them are closed. */
+/** Opens and closes databases with libsql, and reports the number of open database files before and after closing. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Effect from "effect/Effect"

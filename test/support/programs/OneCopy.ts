@@ -1,4 +1,4 @@
-/** What `TwoCopies` looks at of a copy of the library. */
+/** The parts of a copy of the library that `TwoCopies` uses. */
 
 export * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 export * as Agents from "../../../src/agent/Agents.js"

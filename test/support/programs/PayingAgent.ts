@@ -1,4 +1,4 @@
-/** Runs an agent in a session of a database, and says "paying" from inside its tool, which ends when it is told to. */
+/** Runs an agent in a session of a database. Its tool reports "paying" and ends when told to. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"

@@ -1,4 +1,4 @@
-/** Runs commands, one of them past its time, and says which handles and zombies the process has before and after. */
+/** Runs commands, one of them past its timeout, and reports handles and zombies before and after. */
 import * as Fs from "node:fs"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Effect from "effect/Effect"

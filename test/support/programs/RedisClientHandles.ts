@@ -1,4 +1,4 @@
-/** Opens and closes clients of Redis, once while the server goes, and says which sockets and timers the process has. */
+/** Opens and closes Redis clients, once while the server stops, and reports sockets and timers. */
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"

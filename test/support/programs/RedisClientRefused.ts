@@ -1,4 +1,4 @@
-/** Connects to ports where no Redis answers, and says which errors come and which sockets stay. */
+/** Connects to ports without Redis, and reports errors and remaining sockets. */
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"

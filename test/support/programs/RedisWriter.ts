@@ -1,4 +1,7 @@
-/** One of several processes that write to the same stores in Redis. It says how many takes it was allowed, and how many entries it has found. */
+/**
+ * One of several processes that write to the same stores in Redis. It reports its allowed takes and the entries it
+ * found.
+ */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as RedisClient from "../../../src/persistence/redis/RedisClient.js"

@@ -1,6 +1,4 @@
-/**
- * Runs a statement on a file until it is told to stop, or until the statement is done; then says how it went and waits.
- */
+/** Runs a statement on a file until told to stop or until it is done; then reports the result and waits. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -1,4 +1,4 @@
-/** Works on the stores of a database together with other processes, round by round, and says what it did. */
+/** Works on the stores of a database together with other processes, round by round, and reports its work. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
@@ -23,16 +23,16 @@ export interface Input {
 
 export type Round = { readonly database: "sqlite" | "postgres"; readonly count: number } & (
   | {
-      /** Holds, and settles or releases; says `Done`. */
+      /** Holds, then settles or releases; reports `Done`. */
       readonly store: "ledger"
       readonly account: string
       readonly limit: number
-      /** Holds once more in the end, and does not give it back. */
+      /** Makes a last hold that is never given back. */
       readonly leaves: boolean
     }
-  /** Takes 3; says how often it was allowed. */
+  /** Takes 3; reports how often it was allowed. */
   | { readonly store: "rates"; readonly limit: number }
-  /** Says facts of one owner; says how many. */
+  /** Asserts facts of one owner; reports how many. */
   | { readonly store: "facts" }
 )
 

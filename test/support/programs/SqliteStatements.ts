@@ -1,4 +1,6 @@
-/** Runs many different statements with a small cache of statements, and says how many of them are still there after a collection of garbage. */
+/**
+ * Runs many different statements with a small statement cache, and reports how many remain after garbage collection.
+ */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,7 @@
-/** Adds turns to a session and books in an account together with other processes; or takes a lock, and keeps it until it is told to go on. */
+/**
+ * Adds turns to a session and books in an account together with other processes; or takes a lock and holds it until
+ * told to continue.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { SessionId, TurnId } from "../../../src/domain/Ids.js"
@@ -15,7 +18,7 @@ export interface Input {
 
 export type Round =
   | ({ readonly _tag: "Write"; readonly session: string; readonly account: string; readonly fibers: number } & Sizes)
-  /** The statements of a transaction that stays open until the next word, and what ends it. */
+  /** Statements of a transaction that stays open until the next message, which ends it. */
   | { readonly _tag: "Lock"; readonly statements: ReadonlyArray<string> }
 
 interface Sizes {
@@ -28,7 +31,7 @@ export interface Done {
   readonly refused: number
 }
 
-/** What each turn and each settlement costs. */
+/** Cost of each turn and each settlement. */
 const COST = 3
 const HELD = 10
 
@@ -48,7 +51,7 @@ const one = (name: string, fiber: number, { account, limit, session, turns }: Ex
       }
       const isHeld = (yield* ledger.hold(hold))._tag === "Held"
       const added = yield* sessions.addTurn(id, turn)
-      // As after an answer that was lost.
+      // Repeats the call, as after a lost response.
       const again = yield* sessions.addTurn(id, turn)
       if (again.depth !== added.depth) return yield* Effect.fail(`${key} was added twice`)
       if (!isHeld) continue

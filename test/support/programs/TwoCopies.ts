@@ -1,4 +1,4 @@
-/** Two copies of the library over one Effect, in a process that nobody else has loaded anything into. */
+/** Two copies of the library over one Effect, in a process that has loaded nothing else. */
 import { pathToFileURL } from "node:url"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

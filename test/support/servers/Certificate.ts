@@ -1,4 +1,4 @@
-/** A certificate for `localhost` and 127.0.0.1 that is signed by itself, and its key, as PEM. */
+/** A self-signed certificate for `localhost` and 127.0.0.1, and its key, as PEM. */
 import * as Crypto from "node:crypto"
 
 const tlv = (tag: number, ...parts: ReadonlyArray<Uint8Array>): Buffer => {

@@ -1,4 +1,4 @@
-/** Starts the program that keeps the servers, as a process of its own. */
+/** Starts the keeper of the servers as a separate process. */
 import * as ChildProcess from "node:child_process"
 import { createRequire } from "node:module"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -7,9 +7,9 @@ import * as Lines from "./Lines.js"
 export interface Keeper {
   readonly pid: number
   readonly port: Promise<number>
-  /** Resolves when it has ended, however it does. */
+  /** Resolves when it has ended in any way. */
   readonly ended: Promise<void>
-  /** Has it end its servers and itself. */
+  /** Ends its servers and the process. */
   readonly end: () => Promise<void>
 }
 
@@ -18,7 +18,7 @@ export const start = (
   program: string = fileURLToPath(new URL("./KeeperProgram.ts", import.meta.url))
 ): Keeper => {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href
-  // In a process group of its own: an interrupt from the terminal is for the run, which ends it.
+  // In its own process group: a terminal interrupt goes to the run, which ends it.
   const child = ChildProcess.spawn(process.execPath, ["--import", tsx, program], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
@@ -38,7 +38,7 @@ export const start = (
     port,
     ended,
     end: async () => {
-      // Whoever waits for its end stays until then.
+      // Keeps this process alive while something waits for the end.
       child.ref()
       child.stdin.end()
       await ended

@@ -1,6 +1,6 @@
 /**
- * Starts the servers of a test run when a test asks for the first, and ends them with its standard input: however the run ends, its end of the
- * pipe is closed. Tests talk to it over a port that it prints. What a test file started for itself ends with the connection of the file.
+ * Starts the servers of a test run on first request, and ends them when its standard input closes, however the run
+ * ends. Tests talk to it over a port that it prints. Servers started for one test file end with that file's connection.
  */
 import { randomBytes } from "node:crypto"
 import * as Fs from "node:fs"
@@ -18,7 +18,7 @@ Fs.chmodSync(folder, 0o711)
 const postgres = PostgresProcess.make(Path.join(folder, "postgres"), randomBytes(12).toString("hex"))
 const redis = RedisProcess.make(Path.join(folder, "redis"))
 
-/** What ends at the end, and what is on its way. */
+/** Finalizers of running servers, and starts in progress. */
 const started = new Set<() => Promise<unknown>>()
 const starting = new Set<Promise<unknown>>()
 let ending: Promise<void> | undefined

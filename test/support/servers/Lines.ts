@@ -1,4 +1,4 @@
-/** Messages between processes of a test run: one JSON text a line. */
+/** Messages between processes of a test run: one JSON text per line. */
 import type * as Net from "node:net"
 import type { Readable } from "node:stream"
 

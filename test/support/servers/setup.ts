@@ -1,6 +1,7 @@
 /**
- * The global setup of the tests: a port at which a test file learns where the keeper of the servers is. The keeper is started when the first one
- * asks, so a run without servers does not pay for them. At the end the backends that could not be had are told, with the reason.
+ * Global setup of the tests: a port where a test file learns the address of the keeper of servers. The keeper starts on
+ * the first request, so a run without servers does not pay for it. Missing backends are reported at the end with the
+ * reason.
  */
 import * as Net from "node:net"
 import type { TestProject } from "vitest/node"
