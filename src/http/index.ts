@@ -1,6 +1,6 @@
 /**
- * Sessions of requests, for `@effect/platform` servers: finds the session a request belongs to, or begins one, and
- * binds it to what the application does for the request.
+ * Sessions of requests, for `@effect/platform` servers: finds the session of a request, or creates one, and binds it to
+ * the handling of the request.
  *
  * @since 0.1.0
  */

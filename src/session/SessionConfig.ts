@@ -72,9 +72,9 @@ export const SessionConfig = Schema.Struct({
   /** False: nothing is stored. */
   enabled: Flag,
   /** Distinguishes the sessions of several systems in health checks and logs. */
-  name: Visible.annotations(says("must be a name of 1 to 256 characters, all of which can be seen")),
+  name: Visible.annotations(says("must be a name of 1 to 256 visible characters")),
   /** The system prompt of sessions created without one. */
-  defaultSystemPrompt: Schema.NullOr(Schema.String).annotations(says("must be a text, or null for none")),
+  defaultSystemPrompt: Schema.NullOr(Schema.String).annotations(says("must be a text or null")),
   /** Seconds after which an idle session expires; 0: never. */
   sessionTtl: Schema.Number.pipe(Schema.between(0, longest)).annotations(
     says(`must be seconds, from 0 (never) to ${longest}`)
@@ -106,9 +106,9 @@ export const SessionConfig = Schema.Struct({
   /** In this process, or with the layers that `Sessions.layer` is given for the others. */
   backend: Backend.annotations(says('must be "in_memory", "cache" or "database"')),
   /** The cookie that holds the session of a web client; null: none. */
-  cookieName: Schema.NullOr(Token).annotations(says("must be a name of a cookie (RFC 6265), or null for none")),
+  cookieName: Schema.NullOr(Token).annotations(says("must be a cookie name (RFC 6265) or null")),
   /** The request header that names the session. */
-  headerName: Token.annotations(says("must be a name of a header (RFC 9110)")),
+  headerName: Token.annotations(says("must be a header name (RFC 9110)")),
   /**
    * Seconds after its last renewal for which a process keeps the open exchanges of its runs. After that, other
    * processes mark them as interrupted. Must exceed the clock difference between machines.
@@ -204,7 +204,7 @@ export const validateForEnvironment = (
           field: "backend",
           level: "error",
           message:
-            "Sessions are kept in this process and lost when it ends; set the backend to a database or a cache that outlives it"
+            "Sessions are stored in this process and lost when it ends; set the backend to a database or a cache that outlives it"
         }
       ]
     : []

@@ -135,12 +135,12 @@ const storeOf = ({ backend }: SessionConfig.SessionConfig, given: Collaborators)
       return InMemorySessionStore.layer
     case "cache":
       return given.keyValue === undefined
-        ? missing('backend is "cache", and there is none', "Give `Sessions.layer` a `keyValue` store, or a `store`")
+        ? missing('backend is "cache", but no cache is given', "Give `Sessions.layer` a `keyValue` store, or a `store`")
         : Layer.provide(KeyValueSessionStore.layer(), given.keyValue)
     case "database":
       return missing(
-        'backend is "database", and there is none',
-        "Give `Sessions.layer` a `store`, as `SqlSessionStore.layer` of effect-lexigram/persistence; `Lexigram.layerSqlite` there has all of it"
+        'backend is "database", but no store is given',
+        "Give `Sessions.layer` a `store`, such as `SqlSessionStore.layer` of effect-lexigram/persistence, or use `Lexigram.layerSqlite` of the same entry"
       )
   }
 }

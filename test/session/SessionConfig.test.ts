@@ -103,7 +103,7 @@ describe("SessionConfig from code", () => {
       )
     )
     assert.strictEqual(failure._tag, "SessionConfigurationError")
-    for (const part of ["sessionTtl must be seconds", "headerName must be a name", "colour is not a field"]) {
+    for (const part of ["sessionTtl must be seconds", "headerName must be a header name", "colour is not a field"]) {
       assert.include(failure.message, part)
     }
     assert.include(failure.hint ?? "", "backend")

@@ -73,7 +73,7 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
       const session = kept.get(id)
       return session !== undefined && sees(session, access)
         ? Effect.succeed(session)
-        : Effect.fail(new SessionNotFoundError({ sessionId: id, message: "There is no such session" }))
+        : Effect.fail(new SessionNotFoundError({ sessionId: id, message: "The session was not found" }))
     })
   const unused = () => Effect.dieMessage("not a part of these tests")
   const service: SessionManager.Service = {

@@ -1,6 +1,6 @@
 /**
- * Sessions of requests, for `@effect/platform` servers: finds the session a request belongs to, or begins one, and
- * binds it to what the application does for the request.
+ * Sessions of requests, for `@effect/platform` servers: finds the session of a request, or creates one, and binds it to
+ * the handling of the request.
  *
  * @since 0.1.0
  */
@@ -33,47 +33,47 @@ import * as SessionToken from "./SessionToken.js"
  */
 export interface Options<out R = never> {
   /**
-   * Who the user of the request is, by whatever the application knows users by. Without it: the `sub` of the token, if
-   * there is one. A session of a user is found only for that user, whatever id a request names.
+   * The user of the request, as the application identifies users. Default: the `sub` of the token, if there is one. A
+   * user's session is found only for that user, whatever id a request names.
    */
   readonly user?: Effect.Effect<Option.Option<UserId>, never, R> | undefined
   /**
-   * Verifies the token of the header `Authorization: Bearer`, which may name user and session. Unless set it is not
-   * looked at.
+   * Verifies the token of the header `Authorization: Bearer`, which may name user and session. By default it is
+   * ignored.
    */
   readonly token?: SessionToken.Verifier | undefined
   /**
-   * Whether a request without a good token is refused with 401. Default true; false: a token that does not hold counts
-   * as none.
+   * Whether a request without a valid token is rejected with 401. Default true; false: an invalid token counts as none.
    */
   readonly tokenRequired?: boolean | undefined
-  /** The header that may name the session; `X-Session-ID` unless set, `null`: none. */
+  /** The header that may name the session; default `X-Session-ID`, `null`: none. */
   readonly headerName?: string | null | undefined
-  /** The query parameter that may name it; `session_id` unless set, `null`: none. */
+  /** The query parameter that may name it; default `session_id`, `null`: none. */
   readonly queryName?: string | null | undefined
-  /** The cookie that keeps it; `lexigram_session` unless set, `null`: none. */
+  /** The cookie that stores it; default `lexigram_session`, `null`: none. */
   readonly cookieName?: string | null | undefined
-  /** How long a browser keeps the cookie after the last request; a day unless set, 0: until it is closed. */
+  /** How long a browser keeps the cookie after the last request; default a day, 0: until the browser is closed. */
   readonly ttl?: Duration.DurationInput | undefined
-  /** Whether the cookie is for TLS only. Default `auto`: where the request came by TLS. */
+  /** Whether the cookie is sent over TLS only. Default `auto`: if the request used TLS. */
   readonly secure?: boolean | "auto" | undefined
   /**
-   * Believes `X-Forwarded-Proto` on whether the request came by TLS. Only behind a proxy that sets it. Default false.
+   * Trusts `X-Forwarded-Proto` on whether the request used TLS. Enable it only behind a proxy that sets the header.
+   * Default false.
    */
   readonly trustProxy?: boolean | undefined
-  /** Of the cookie; `lax` unless set. */
+  /** Of the cookie; default `lax`. */
   readonly sameSite?: "lax" | "strict" | "none" | undefined
-  /** Of the cookie; `/` unless set. */
+  /** Of the cookie; default `/`. */
   readonly path?: string | undefined
-  /** Of the cookie; the host alone unless set. */
+  /** Of the cookie; default the host alone. */
   readonly domain?: string | undefined
   /**
-   * What becomes of a name for which there is no session of the user: somebody else's, an ended one, none at all.
-   * `create`: it is passed over, so that the request gets a new one if nothing else names one. `reject`: 404, but for
-   * cookies, which nobody chooses. Default `create`.
+   * How to treat a name for which the user has no session: another user's, an ended one, or none at all. `create`: it
+   * is ignored, and the request gets a new session if nothing else names one. `reject`: 404, except for cookies, which
+   * no client chooses. Default `create`.
    */
   readonly onForeign?: "create" | "reject" | undefined
-  /** Of new sessions. */
+  /** Options of new sessions. */
   readonly create?: Omit<SessionManager.CreateOptions, "id" | "userId"> | undefined
 }
 
@@ -100,17 +100,17 @@ const statusOf = (error: Refusal): number => {
   }
 }
 
-/** What a client is told: texts of our own only. */
+/** Messages for clients: only texts of our own. */
 const messageOf = (error: Refusal): string => {
   switch (error._tag) {
     case "SessionTokenError":
       return SessionToken.refusal(error.reason).message
     case "SessionNotFoundError":
-      return "There is no such session"
+      return "The session was not found"
     case "SessionCapacityError":
       return "There are too many sessions"
     case "SessionStorageError":
-      return "Sessions cannot be had now"
+      return "Sessions are temporarily unavailable"
   }
 }
 
@@ -137,7 +137,7 @@ const refuse = (error: Refusal): Effect.Effect<HttpServerResponse.HttpServerResp
   )
 }
 
-/** A token of HTTP (RFC 9110). */
+/** An HTTP token (RFC 9110). */
 const isName = (name: string | null): boolean => name === null || /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)
 
 interface Settings {
@@ -151,7 +151,7 @@ const settingsOf = (options: Pick<Options<unknown>, keyof Options>): Settings =>
   const wrong = (message: string) => new SessionConfigurationError({ message })
   if (!isName(headerName) || !isName(cookieName)) throw wrong("headerName and cookieName must be tokens (RFC 9110)")
   if (sameSite === "none" && options.secure === false) {
-    throw wrong("A cookie for other sites (sameSite none) must be for TLS")
+    throw wrong("A cookie for other sites (sameSite none) must be secure")
   }
   const ttl = Duration.decode(options.ttl ?? "1 day")
   const cookie: Cookies.Cookie["options"] = {
@@ -162,41 +162,41 @@ const settingsOf = (options: Pick<Options<unknown>, keyof Options>): Settings =>
     ...(domain === undefined ? {} : { domain })
   }
   if (Cookies.makeCookie(cookieName ?? "none", "id", cookie)._tag === "Left") {
-    throw wrong("There can be no cookie with such a path, domain or time to live")
+    throw wrong("The path, domain or time to live is invalid in a cookie")
   }
   return { names: { header: headerName, query: queryName, cookie: cookieName }, cookie }
 }
 
 const randomId: Effect.Effect<SessionId> = Effect.sync(() => SessionId.make(globalThis.crypto.randomUUID()))
 
-/** What a request comes to: its session, and whether the browser is to keep it. */
+/** The session of a request, and whether to set the cookie. */
 interface Found {
   readonly session: Session
   readonly keep: boolean
 }
 
 /**
- * The session a request belongs to is the first that header, query, cookie or token name, in this order, and that there
- * is for its user; if there is none, a new one begins. It is bound with `SessionContext.bind` to what the application
- * does. A suspended session is found as well, and stays suspended.
+ * The session of a request is the first one that exists for its user among those named by header, query, cookie and
+ * token, in this order; if there is none, a new one is created. It is bound to the application with
+ * `SessionContext.bind`. A suspended session is found as well, and stays suspended.
  *
- * What an id alone is good for: nothing, where a session belongs to a user. A session of nobody is found by its cookie,
- * which scripts cannot read, or by a token, never by header or query; new ids cannot be guessed. No session is ever
- * begun under an id that a client names. When somebody signs in, what was said before stays with nobody: an application
- * that wants it adopted does so itself.
+ * An id alone gives no access to a user's session. A session without an owner is found by its cookie, which scripts
+ * cannot read, or by a token, never by header or query; new ids cannot be guessed. No session is created under an id
+ * that a client names. When a user signs in, the earlier session stays without an owner: an application that wants to
+ * claim it does so itself.
  *
  * The cookie is set with every new session, and again whenever it named the session; not when header, query or token
- * did. A response that sets it is not for caches (`Cache-Control: no-store`, unless the application says something
- * else), and an application that sets a cookie of that name itself, to end the session, has its way.
+ * did. A response that sets it is not cacheable (`Cache-Control: no-store`, unless the application sets the header). If
+ * the application sets a cookie of that name itself, to end the session, its cookie wins.
  *
- * Refusals are JSON, `{ "error": { "code", "message" } }`: 401 without a good token where one is required, 404 with
- * `onForeign: "reject"`, 429 when the user has too many sessions, 503 when sessions or keys cannot be had.
+ * Rejections are JSON, `{ "error": { "code", "message" } }`: 401 without a valid token where one is required, 404 with
+ * `onForeign: "reject"`, 429 when the user has too many sessions, 503 when sessions or keys are unavailable.
  *
- * The id of a session of nobody is its key. Spans of the server do not show it, but spans and events of sessions do,
- * and the platform's request logger writes whole URLs: set `queryName` to `null`, or do not log them. Where
- * neighbouring domains are not trusted, name the cookie `__Host-…`: browsers let nobody else set such a one.
+ * The id of a session without an owner is its key. Spans of the server hide it, but spans and events of sessions
+ * contain it, and the platform's request logger writes whole URLs: set `queryName` to `null`, or do not log them. If
+ * neighboring domains are not trusted, name the cookie `__Host-…`: browsers let no other domain set such a cookie.
  *
- * Throws `SessionConfigurationError` for names, path, domain or time to live that no header or cookie can have.
+ * Throws `SessionConfigurationError` for names, path, domain or time to live that are invalid in a header or cookie.
  *
  * @since 0.1.0
  * @category constructors
@@ -233,7 +233,7 @@ export const make = <R = never>(options: Options<R> = {}): Middleware<R> => {
     if (token === undefined) return Effect.succeed(nothing)
     const given = SessionRequest.bearer(request)
     const verified = given === undefined ? Effect.fail(SessionToken.refusal("missing")) : token.verify(given)
-    // Whoever cannot be known now is not taken for nobody.
+    // A user who cannot be identified now is not treated as anonymous.
     return tokenRequired
       ? verified
       : Effect.catchIf(
@@ -254,7 +254,7 @@ export const make = <R = never>(options: Options<R> = {}): Middleware<R> => {
     const found = yield* sessions.get(id.value, access)
     if (Option.isNone(found) || found.value.userId !== userId) return Option.none<Session>()
     if (found.value.status !== "active") return Option.filter(found, isLive)
-    // An active one may be overdue.
+    // An active session may be overdue.
     return yield* Effect.catchTags(Effect.asSome(sessions.resume(id.value, access)), {
       SessionNotFoundError: () => Effect.succeedNone,
       SessionClosedError: () => Effect.succeedNone,
@@ -276,16 +276,16 @@ export const make = <R = never>(options: Options<R> = {}): Middleware<R> => {
       const found = yield* find(sessions, claim, userId)
       if (Option.isSome(found)) return { session: found.value, keep: claim.by === "cookie" }
       if (onForeign === "reject" && claim.by !== "cookie") {
-        return yield* new SessionNotFoundError({ message: "There is no such session", sessionId: "" })
+        return yield* new SessionNotFoundError({ message: "The session was not found", sessionId: "" })
       }
     }
     const session = yield* Effect.catchTag(
       sessions.create({ ...options.create, id: yield* randomId, ...(userId === undefined ? {} : { userId }) }),
       "SessionNotFoundError",
-      // A random id is never that of somebody else's session.
+      // A random id never belongs to another user's session.
       Effect.die
     ).pipe(
-      // What the application gives for new sessions is the same for every request.
+      // The application's options for new sessions are the same for every request.
       Effect.catchTag("SessionInputError", Effect.die)
     )
     return { session, keep: true }
@@ -321,9 +321,9 @@ export const make = <R = never>(options: Options<R> = {}): Middleware<R> => {
 }
 
 /**
- * The middleware with the header, the cookie and the time to live that sessions are configured with, as
- * `Sessions.Sessions` has them; what is given besides wins. The cookie of sessions that never expire is kept for 400
- * days, as long as browsers do.
+ * The middleware with the header, the cookie and the time to live of the session configuration in `Sessions.Sessions`;
+ * the given options override them. The cookie of sessions that never expire is kept for 400 days, the maximum of
+ * browsers.
  *
  * @since 0.1.0
  * @category constructors

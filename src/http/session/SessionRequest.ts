@@ -1,5 +1,5 @@
 /**
- * The claims of a request about its session. They come from outside and are not trusted.
+ * The claims of a request about its session. They are untrusted input.
  *
  * @private
  * @since 0.1.0
@@ -12,7 +12,7 @@ import type * as Tracer from "effect/Tracer"
 import { SessionId } from "../../domain/Ids.js"
 
 /**
- * Names of what is looked at; `null`: it is not.
+ * The names to read; `null`: not read.
  *
  * @category models
  */
@@ -23,8 +23,8 @@ export interface Names {
 }
 
 /**
- * The session that a request names, and where. None: what stands there can be no id, or is said twice in different
- * ways.
+ * The session that a request names, and the place where it does. None: the value is not an id, or it is given twice
+ * with different values.
  *
  * @category models
  */
@@ -33,7 +33,7 @@ export interface Named {
   readonly id: Option.Option<SessionId>
 }
 
-/** Longer ones are not read. Servers have such bounds of their own; web handlers have none. */
+/** Longer headers and URLs are not read. Servers have such bounds of their own; web handlers have none. */
 const longest = 16_384
 
 const isSessionId = Schema.is(SessionId)
@@ -59,7 +59,7 @@ const decoded = (value: string): string => {
   }
 }
 
-/** The values of a cookie, each once: a neighbouring domain may have added one of its own. */
+/** The values of a cookie, each once: a neighboring domain may have added its own. */
 const cookiesOf = (header: string, name: string): ReadonlyArray<string> => {
   const values = new Set<string>()
   if (header.length > longest) return []
@@ -79,7 +79,7 @@ const queryOf = (url: string, name: string): ReadonlyArray<string> => {
 }
 
 /**
- * What header, query and cookie name, in this order. An empty value names nothing.
+ * The sessions named by header, query and cookie, in this order. An empty value names nothing.
  *
  * @category constructors
  */
@@ -97,7 +97,7 @@ export const named = (request: HttpServerRequest.HttpServerRequest, names: Names
 }
 
 /**
- * What stands behind `Bearer` in the header `Authorization`.
+ * The credentials after `Bearer` in the header `Authorization`.
  *
  * @category constructors
  */
@@ -107,7 +107,7 @@ export const bearer = (request: HttpServerRequest.HttpServerRequest): string | u
 }
 
 /**
- * Whether the client speaks to us, or to a proxy that is trusted, by TLS.
+ * Whether the client uses TLS to this server, or to a trusted proxy.
  *
  * @category getters
  */
@@ -117,7 +117,7 @@ export const isHttps = (request: HttpServerRequest.HttpServerRequest, trustProxy
     if (forwarded !== undefined && forwarded !== "") return forwarded === "https"
   }
   const source = request.source as { readonly socket?: { readonly encrypted?: unknown }; readonly url?: unknown }
-  // Of a request of Node the url is what the client wrote.
+  // In Node, the URL of a request is what the client wrote.
   return source.socket === undefined
     ? typeof source.url === "string" && source.url.startsWith("https:")
     : source.socket.encrypted === true
@@ -134,8 +134,7 @@ const withoutQuery = (text: string, name: string): string => {
 }
 
 /**
- * Hides the session in what the spans of the server have taken down of the request: its id may be all that is needed to
- * use it.
+ * Hides the session in the attributes of the server's spans: its id may be enough to use it.
  *
  * @category combinators
  */

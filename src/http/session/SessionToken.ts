@@ -17,8 +17,8 @@ import * as OptionalPackage from "../../provider/exchange/OptionalPackage.js"
 import { SessionConfigurationError } from "../../session/turn/SessionError.js"
 
 /**
- * There is no token, it does not hold, it holds no longer, or the keys to verify it could not be fetched. What the
- * token says is not told.
+ * The token is missing, invalid or expired, or the keys to verify it could not be fetched. The error never contains the
+ * claims of the token.
  *
  * @since 0.1.0
  * @category errors
@@ -31,7 +31,7 @@ export class SessionTokenError extends ErrorCode.TaggedError<SessionTokenError>(
 }) {}
 
 /**
- * What a verified token says.
+ * The claims of a verified token.
  *
  * @since 0.1.0
  * @category models
@@ -60,7 +60,7 @@ export interface Verifier {
 export type SecretAlgorithm = "HS256" | "HS384" | "HS512"
 
 /**
- * Signatures with a pair of keys.
+ * Signatures with a key pair.
  *
  * @since 0.1.0
  * @category models
@@ -89,7 +89,7 @@ export interface JsonWebKeySet {
 
 type Keys =
   | {
-      /** At least as many bytes as the hash has: 32, 48 or 64. */
+      /** At least as many bytes as the hash: 32, 48 or 64. */
       readonly secret: Redacted.Redacted<string | Uint8Array>
       readonly algorithms: readonly [SecretAlgorithm, ...ReadonlyArray<SecretAlgorithm>]
     }
@@ -104,32 +104,32 @@ type Keys =
     }
   | {
       /**
-       * Where the keys are fetched from when they are needed, `https` unless on this machine. They are kept for 10
-       * minutes, and fetched anew for a key that is not among them, at most every 30 seconds.
+       * Where the keys are fetched from when they are needed: `https`, except on this machine. They are cached for 10
+       * minutes and fetched again for an unknown key, at most every 30 seconds.
        */
       readonly jwksUrl: string
       readonly algorithms: readonly [PublicKeyAlgorithm, ...ReadonlyArray<PublicKeyAlgorithm>]
     }
 
 /**
- * With which keys and by which algorithms tokens are signed; no other algorithm is accepted, and never `none`.
+ * The keys and algorithms of accepted signatures; no other algorithm is accepted, and never `none`.
  *
  * @since 0.1.0
  * @category models
  */
 export type Options = Keys & {
-  /** Who must have issued it; anybody who has the key unless set. */
+  /** The required issuer; default: anybody who has the key. */
   readonly issuer?: string | ReadonlyArray<string> | undefined
-  /** Whom it must be for; unless set it is not looked at. */
+  /** The required audience; by default it is not checked. */
   readonly audience?: string | ReadonlyArray<string> | undefined
-  /** By how much clocks may differ; 5 seconds unless set. */
+  /** The tolerated clock difference; default 5 seconds. */
   readonly clockTolerance?: Duration.DurationInput | undefined
-  /** The claim that names the session; `session_id` unless set. */
+  /** The claim that names the session; default `session_id`. */
   readonly sessionClaim?: string | undefined
 }
 
 /**
- * Longer tokens are refused before anything is read of them.
+ * Longer tokens are rejected unread.
  *
  * @since 0.1.0
  * @category constants
@@ -151,7 +151,7 @@ const publicKeyAlgorithms: ReadonlySet<string> = new Set<PublicKeyAlgorithm>([
 ])
 
 const messages = {
-  missing: "There is no token",
+  missing: "The token is missing",
   invalid: "The token is not valid",
   expired: "The token has expired",
   unavailable: "The keys to verify the token could not be fetched"
@@ -205,7 +205,7 @@ const getKeyOf = (jose: Jose, options: Options): Effect.Effect<GetKey, SessionCo
     }
     return Effect.succeed(async () => bytes)
   }
-  // A public key that is taken for a secret lets everybody sign.
+  // A public key accepted as a secret would let anybody sign.
   if (!algorithms.every((algorithm) => publicKeyAlgorithms.has(algorithm))) {
     return Effect.fail(misconfigured("Public keys verify RS, PS and ES algorithms and EdDSA only"))
   }
@@ -218,7 +218,7 @@ const getKeyOf = (jose: Jose, options: Options): Effect.Effect<GetKey, SessionCo
   if ("jwks" in options) {
     return Effect.try({
       try: () => jose.createLocalJWKSet(structuredClone(options.jwks) as import("jose").JSONWebKeySet),
-      catch: () => misconfigured("jwks is no set of JSON Web Keys")
+      catch: () => misconfigured("jwks is not a set of JSON Web Keys")
     })
   }
   return Effect.tryPromise({
@@ -231,7 +231,7 @@ const getKeyOf = (jose: Jose, options: Options): Effect.Effect<GetKey, SessionCo
         return key
       }
     },
-    catch: () => misconfigured("publicKey is no public key in PEM that fits the algorithms")
+    catch: () => misconfigured("publicKey is not a PEM public key that fits the algorithms")
   })
 }
 
@@ -261,10 +261,10 @@ const isUserId = Schema.is(UserId)
 const isSessionId = Schema.is(SessionId)
 
 /**
- * A verifier. A token must have a good signature by one of the algorithms, an end that is not over, and a beginning, if
- * it names one, that is; issuer and audience as set; and for `sub` and session, if it names them, what can be an id.
+ * Makes a verifier. A token must have a valid signature by one of the algorithms, an `exp` in the future, and an `nbf`,
+ * if present, in the past; issuer and audience as configured; and `sub` and session, if present, must be valid ids.
  *
- * Fails when the keys do not fit the algorithms, or without the package `jose`.
+ * Fails when the keys do not fit the algorithms, or when the package `jose` is missing.
  *
  * @since 0.1.0
  * @category constructors

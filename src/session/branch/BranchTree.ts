@@ -97,7 +97,7 @@ const label = (node: BranchNode, asked: SessionId): string => {
   const id = VisibleText.visible(node.sessionId)
   const name = node.branchName === undefined ? id : `${VisibleText.visible(node.branchName)} (${id})`
   const mark = node.sessionId === asked ? "* " : ""
-  if (node.status === undefined) return `${mark}${name}: not there`
+  if (node.status === undefined) return `${mark}${name}: missing`
   const from = node.fork === undefined ? "" : `, from turn ${node.fork.depth}`
   return `${mark}${name}: ${node.status}, ${turns(node.depth)}${from}`
 }

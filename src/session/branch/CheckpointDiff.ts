@@ -32,8 +32,8 @@ const sideOf = (
 
 const unrelated = (one: Session, other: Session): SessionMergeError =>
   new SessionMergeError({
-    message: "The checkpoints are of sessions that have no beginning in common",
-    hint: "Only checkpoints of one session, or of sessions that were forked from one another, can be compared",
+    message: "The checkpoints belong to different session trees",
+    hint: "Compare checkpoints of one session, or of sessions that were forked from one another",
     sessionId: one.id,
     branchSessionId: other.id,
     reason: "unrelated",

@@ -51,8 +51,8 @@ export const cutsOf = (way: Way, sessionId: SessionId): ReadonlyArray<Cut> =>
 const pageSize = 100
 
 const lost = new SessionStorageError({
-  message: "Turns on the way to the head of a session are not there",
-  hint: "The session was deleted in between, or the store has lost some of its turns"
+  message: "Turns on the path to the head of a session are missing",
+  hint: "The session was deleted in the meantime, or the store has lost some of its turns"
 })
 
 /** Follows the parents turn by turn. */

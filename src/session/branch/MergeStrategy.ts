@@ -202,8 +202,8 @@ export const selective = (turns: ReadonlyArray<TurnId | TurnRef>): MergeStrategy
               merging,
               "unknown_turn",
               found.length === 0
-                ? "The branch has no turn of one of these ids behind what both sessions have in common"
-                : "Several sessions that the branch comes from wrote a turn of one of these ids",
+                ? "The branch has no turn with one of these ids after the common part"
+                : "Several ancestors of the branch wrote a turn with one of these ids",
               "Read the turns of the branch, and name them by session and id"
             )
           )
@@ -258,7 +258,7 @@ const conflict = (merging: Merging, conflicts: ReadonlyArray<Conflict>): Session
   return refused(
     merging,
     "conflict",
-    `Both sessions changed ${[...counted, ...others].join(" and ")}, and not to the same`,
+    `Both sessions changed ${[...counted, ...others].join(" and ")} differently`,
     "Let one side win, or decide with a resolver",
     variables.slice(0, 100).map(named)
   )
@@ -286,7 +286,7 @@ const answered = <E, R>(
             merging,
             "resolver",
             "The resolver did not give one answer for each conflict",
-            "Answer in the order of the conflicts, none for what shall be removed"
+            "Answer in the order of the conflicts, with none for a value to remove"
           )
       )
   }
@@ -331,7 +331,7 @@ export const threeWay = <E = never, R = never>(options: ThreeWayOptions<E, R> = 
         () => resolved.find(({ field }) => field === "systemPrompt")?.resolved ?? Option.none()
       )
       if (Option.isSome(spoken) && typeof spoken.value !== "string") {
-        return yield* refused(merging, "resolver", "The system prompt can only be a text", "Answer a text, or none")
+        return yield* refused(merging, "resolver", "The system prompt must be a text", "Answer with a text or none")
       }
       return {
         turns,

@@ -140,22 +140,18 @@ export const make = (options: Options = {}): MergeStrategy.Resolver<never, Model
     if (conflicts.length > maxConflicts) {
       return yield* refused(
         merging,
-        `There are ${conflicts.length} conflicts, and a model is asked about ${maxConflicts} at most`,
+        `There are ${conflicts.length} conflicts, and the model decides ${maxConflicts} at most`,
         "Merge more often, let one side win, or allow more (`maxConflicts`)"
       )
     }
     const response = yield* Effect.mapError(ask(conflicts), ({ _tag }) =>
-      refused(
-        merging,
-        `The model that decides about conflicts gave no answer: ${_tag}`,
-        "Merge again, or let one side win"
-      )
+      refused(merging, `The model that resolves conflicts gave no answer: ${_tag}`, "Merge again, or let one side win")
     )
     const answers = decided(response, conflicts)
     if (Option.isNone(answers)) {
       return yield* refused(
         merging,
-        "The model did not decide about every conflict",
+        "The model did not decide every conflict",
         "Merge again, give the role another model, or let one side win"
       )
     }

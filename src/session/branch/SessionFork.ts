@@ -43,11 +43,11 @@ export interface Options extends SessionWriter.Access {
 const isSessionId = Schema.is(SessionId)
 
 const cannotBeKept = (field: string, hint: string): SessionInputError =>
-  new SessionInputError({ message: `The branch cannot be kept: ${field} is out of bounds`, hint })
+  new SessionInputError({ message: `The branch cannot be stored: ${field} is out of bounds`, hint })
 
 const idTaken = (sessionId: SessionId): SessionNotFoundError =>
   new SessionNotFoundError({
-    message: "There is no such branch of the session",
+    message: "The session has no such branch",
     hint: "The id belongs to another session, or to a deleted one whose turns a branch still needs: choose another id",
     sessionId
   })
@@ -57,8 +57,8 @@ const idTaken = (sessionId: SessionId): SessionNotFoundError =>
  */
 export const noCheckpoint = (checkpointId: CheckpointId): CheckpointNotFoundError =>
   new CheckpointNotFoundError({
-    message: "There is no such checkpoint of the session",
-    hint: "A checkpoint of another session, or of somebody else's, is not found either",
+    message: "The session has no such checkpoint",
+    hint: "Choose a checkpoint of this session; checkpoints of other users are not found",
     checkpointId
   })
 
@@ -106,7 +106,7 @@ const lineageOf = (
 
 const tooDeep = new SessionCapacityError({
   message: `The branch would begin with turns of more than ${maxLineage} sessions`,
-  hint: "Merge branches back, or begin a new session with a summary",
+  hint: "Merge branches back, or start a new session with a summary",
   detail: "nested branches"
 })
 
@@ -138,7 +138,7 @@ export const make = (
     }
     const metadata = options?.metadata === undefined ? undefined : JsonCopy.copy(options.metadata)
     if (options?.metadata !== undefined && metadata === undefined) {
-      return yield* cannotBeKept("metadata", "It must be plain data as JSON has it")
+      return yield* cannotBeKept("metadata", "It must be plain JSON data")
     }
     const source = yield* find(sourceId, options)
     const now = yield* Clock.currentTimeMillis
@@ -193,6 +193,6 @@ export const make = (
 }
 
 const gone = new SessionStorageError({
-  message: "The newest turn of the session is not there",
+  message: "The newest turn of the session is missing",
   hint: "The store has lost it; fork from an earlier checkpoint"
 })

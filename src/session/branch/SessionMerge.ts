@@ -158,8 +158,8 @@ const outcomeOf = (merging: Merging, plan: Plan): Effect.Effect<Outcome, Session
           into.id,
           from.id,
           "unknown_turn",
-          "The strategy wants turns that it was not offered",
-          "A plan has some of the turns of the merge, as they are"
+          "The plan of the strategy contains turns that were not offered",
+          "Return some of the offered turns, unchanged"
         )
       )
     }
@@ -180,7 +180,7 @@ const outcomeOf = (merging: Merging, plan: Plan): Effect.Effect<Outcome, Session
           into.id,
           from.id,
           "resolver",
-          "The merged state cannot be kept",
+          "The merged state cannot be stored",
           `Variables and metadata are plain data of at most ${JsonCopy.maxDepth} levels and ${JsonCopy.maxValues} values`
         )
       )
@@ -210,7 +210,7 @@ const outcomeOf = (merging: Merging, plan: Plan): Effect.Effect<Outcome, Session
 
 const suspended = (sessionId: SessionId): SessionTransitionError =>
   new SessionTransitionError({
-    message: "A suspended session takes nothing over",
+    message: "The session is suspended and cannot be merged into",
     hint: "Resume it first",
     sessionId,
     fromStatus: "suspended",
@@ -227,7 +227,7 @@ const refusalOf = (session: Session, ttl: number, now: number) => {
 const full = (maxTurns: number): SessionCapacityError =>
   new SessionCapacityError({
     message: `With the turns of the branch the session would have more than ${maxTurns}`,
-    hint: "Take over some of them (`MergeStrategy.selective`), or allow more turns (`maxTurnsPerSession`)",
+    hint: "Merge some of them (`MergeStrategy.selective`), or allow more turns (`maxTurnsPerSession`)",
     detail: "turns of a session"
   })
 
@@ -297,7 +297,7 @@ const write = (
 const maxAttempts = 200
 
 const busy = new SessionStorageError({
-  message: `The session was changed by others ${maxAttempts} times while a branch was to be merged into it`,
+  message: `Other writers changed the session ${maxAttempts} times during the merge`,
   hint: "Try again later"
 })
 
@@ -329,8 +329,8 @@ export const make = (writer: SessionWriter.Service, settings: Settings) => {
             intoId,
             fromId,
             "unrelated",
-            "The sessions have no beginning in common",
-            "Only sessions that were forked from one another, or from a third one, can be merged"
+            "The sessions belong to different trees",
+            "Merge sessions that were forked from one another, or from a common session"
           )
         }
         const clock = yield* Effect.clock

@@ -46,8 +46,8 @@ export const problemOf = (
     if (member.name.trim() === "" || reserved.has(member.name)) {
       return error(
         "invalid-name",
-        `A participant cannot be named ${shown(member.name)}`,
-        "Give it a name; user, assistant, system and tool stand for others"
+        `${shown(member.name)} is not a valid name of a participant`,
+        "Choose another name; user, assistant, system and tool are reserved"
       )
     }
     if (seen.has(member.name)) {

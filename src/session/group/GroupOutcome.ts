@@ -153,6 +153,6 @@ export const failureOf = (cause: Cause.Cause<unknown>): ErrorInfo => {
   const failure = Cause.failureOption(cause)
   if (Option.isSome(failure)) return errorInfo(failure.value)
   return Cause.isInterruptedOnly(cause)
-    ? { tag: "InterruptedError", message: "It was interrupted" }
-    : { tag: "Defect", message: "It crashed: a bug, not a failure" }
+    ? { tag: "InterruptedError", message: "The run was interrupted" }
+    : { tag: "Defect", message: "The run crashed with a defect" }
 }

@@ -154,7 +154,7 @@ class GroupRun {
             participant: member.name,
             timeoutMs: limit,
             message: `"${member.name}" did not answer within ${limit} ms`,
-            hint: "Give it more time, or the group a longer `participantTimeout`"
+            hint: "Raise its `timeout`, or the `participantTimeout` of the group"
           })
       })
     )
@@ -185,7 +185,7 @@ class GroupRun {
     const excluded = entry.excluded
       ? this.degraded(`participant:${name}`, {
           tag: "ParticipantExcluded",
-          message: `"${name}" failed ${entry.failedInARow} times in a row and is asked no more`
+          message: `"${name}" failed ${entry.failedInARow} times in a row and is no longer asked`
         })
       : Effect.void
     return Effect.zipRight(told, Effect.zipRight(excluded, ended))
@@ -206,7 +206,7 @@ class GroupRun {
       this.nothingSaid(name, true)
       return this.degraded("turn-manager", {
         tag: "UnknownParticipant",
-        message: `The turn manager "${this.group.turnManager.name}" named somebody who cannot be asked`
+        message: `The turn manager "${this.group.turnManager.name}" chose a name that cannot be asked`
       })
     }
     const entry = this.entries[index] as GroupTally.Entry
@@ -313,7 +313,7 @@ class GroupRun {
     if (this.current !== undefined) {
       GroupTally.fail(this.current.entry, this.round, {
         tag: "InterruptedError",
-        message: "The time of the group was up before it answered"
+        message: "The time of the group was up before the participant answered"
       })
       this.current = undefined
     }

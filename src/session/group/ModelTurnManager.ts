@@ -80,12 +80,12 @@ const situation = (members: ReadonlyArray<Member>, turns: ReadonlyArray<SessionT
 
 const unreadable: ErrorInfo = {
   tag: "UnreadableDecision",
-  message: "The model that chooses the next speaker did not say whom; the next in turn is asked"
+  message: "The model did not choose the next speaker; the next member in order is asked"
 }
 
 const unknown: ErrorInfo = {
   tag: "UnknownParticipant",
-  message: "The model that chooses the next speaker named nobody of the group; the next in turn is asked"
+  message: "The model chose a name that is not in the group; the next member in order is asked"
 }
 
 /**

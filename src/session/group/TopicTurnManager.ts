@@ -42,7 +42,7 @@ export const make = (options: {
     initial: (): Asked => ({ asked: [], answers: 0 }),
     problem: (members) => {
       const empty = topics.find(({ words }) => words.trim() === "")
-      if (empty !== undefined) return `the topic ${TurnNames.shown(empty.keyword)} has no word`
+      if (empty !== undefined) return `the topic ${TurnNames.shown(empty.keyword)} has no words`
       return TurnNames.unknown(
         [...topics.map(({ name }) => name), ...(fallback === undefined ? [] : [fallback])],
         members

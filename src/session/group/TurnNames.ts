@@ -18,5 +18,5 @@ export const unknown = (names: ReadonlyArray<string>, members: ReadonlyArray<Mem
   const similar = nearest(name, known)
   const hint =
     similar === undefined ? `the group has ${known.map(shown).join(", ")}` : `did you mean ${shown(similar)}?`
-  return `it names ${shown(name)}, whom the group does not have; ${hint}`
+  return `it names ${shown(name)}, which is not in the group; ${hint}`
 }

@@ -185,7 +185,7 @@ export const make = (options: Options): Effect.Effect<Service, never, TokenCount
       const least = result(newest === undefined ? [] : [newest])
       if (!fits(least)) {
         return yield* new SessionCapacityError({
-          message: "The turns of the system and the newest turn are more than the budget",
+          message: "The system turns and the newest turn exceed the budget",
           hint: "Allow more tokens for the history",
           detail: `${mostTokens} tokens of history`
         })

@@ -94,7 +94,7 @@ export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: SessionMess
  */
 export const overBudget = (module: string): Effect.Effect<History> =>
   Effect.as(
-    Effect.logWarning("The newest turn of the session is more than the budget: none is shown").pipe(
+    Effect.logWarning("The newest turn of the session exceeds the budget: no history is shown").pipe(
       Effect.annotateLogs({ module })
     ),
     empty

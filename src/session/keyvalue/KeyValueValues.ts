@@ -29,7 +29,7 @@ const reasonOf = (error: PlatformError): string => (error._tag === "SystemError"
 const failed = (what: string, key: string) => (error: PlatformError) =>
   new SessionStorageError({
     message: `The value under ${key} could not be ${what} (${reasonOf(error)})`,
-    hint: "See that the key-value store can be read and written, and has room"
+    hint: "Check that the key-value store can be read and written, and has room"
   })
 
 const isGone = (error: PlatformError): boolean => error._tag === "SystemError" && error.reason === "NotFound"

@@ -95,7 +95,7 @@ const settingsOf = (options: Options | undefined): SessionChange.Settings => {
 const recoverSize = 100
 
 const taken = (sessionId: SessionId, hint: string): SessionNotFoundError =>
-  new SessionNotFoundError({ message: "There is no such session", hint, sessionId })
+  new SessionNotFoundError({ message: "The session was not found", hint, sessionId })
 
 const create =
   (parts: Parts): Service["create"] =>
@@ -122,13 +122,12 @@ const create =
             )
           ),
           "SessionConflictError",
-          () =>
-            Effect.fail(taken(id, "The id is that of a deleted session of which branches are left; take another one"))
+          () => Effect.fail(taken(id, "The id belongs to a deleted session that still has branches; choose another id"))
         )
       return yield* SessionTelemetry.followed(made, ({ isNew, session: kept }, restore) => {
         if (isNew) return Effect.as(effects.telemetry.started(kept, restore), kept)
         return Effect.flatMap(SystemAccess.permits(userId, kept.userId), (mayUse) =>
-          mayUse ? Effect.succeed(kept) : Effect.fail(taken(id, "The id is not free; take another one"))
+          mayUse ? Effect.succeed(kept) : Effect.fail(taken(id, "The id is taken; choose another one"))
         )
       })
     })
@@ -159,7 +158,7 @@ const claim =
   (id, userId) => {
     const decide = (session: Session, now: number): Effect.Effect<Claimed, SessionNotFoundError> => {
       if (session.userId === userId) return Effect.succeed({ _tag: "Keep", value: session })
-      if (session.userId !== undefined) return Effect.fail(taken(id, "Only a session of nobody can be claimed"))
+      if (session.userId !== undefined) return Effect.fail(taken(id, "Only a session without an owner can be claimed"))
       const value = SessionChange.next(session, now, { userId })
       const limits = { perUser: parts.settings.maxSessionsPerUser }
       return Effect.succeed({ _tag: "Save", value, change: { session: value, limits } })
@@ -281,7 +280,7 @@ const forSystem = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Sessio
     onTrue: () => SystemAccess.drop(work),
     onFalse: () =>
       new SessionInputError({
-        message: "Work on the sessions of everybody is for the system alone",
+        message: "Only the system may handle sessions of all owners",
         hint: "Wrap the call in SystemAccess.grant"
       })
   })

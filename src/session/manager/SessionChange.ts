@@ -45,7 +45,7 @@ export interface Parts {
   readonly effects: SessionEffects.Effects
 }
 
-const reopening = "Create another session, or restore one of its checkpoints and ask for it to be reopened"
+const reopening = "Create another session, or restore one of its checkpoints with `reopen`"
 
 /**
  * @category errors
@@ -58,7 +58,7 @@ export const closed = (sessionId: SessionId): SessionClosedError =>
  */
 export const expired = (sessionId: SessionId): SessionExpiredError =>
   new SessionExpiredError({
-    message: "The session has expired: nothing happened in it for too long",
+    message: "The session has expired: it was idle for too long",
     hint: reopening,
     sessionId
   })

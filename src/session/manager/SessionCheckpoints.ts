@@ -99,8 +99,8 @@ export const checkpoints =
 
 const notFound = (checkpointId: CheckpointId): CheckpointNotFoundError =>
   new CheckpointNotFoundError({
-    message: "There is no such checkpoint",
-    hint: "List the checkpoints of the session; old ones go when there are too many, and those of another user are not found",
+    message: "The checkpoint was not found",
+    hint: "List the checkpoints of the session; the oldest are deleted beyond the limit, and those of another user are not found",
     checkpointId
   })
 
@@ -119,7 +119,7 @@ const saidAt = (
           ? Effect.succeed(turn.value.timestamp)
           : Effect.fail(
               new SessionStorageError({
-                message: "The newest turn of the checkpoint is not kept any more",
+                message: "The newest turn of the checkpoint is no longer stored",
                 hint: "Restore another checkpoint"
               })
             )

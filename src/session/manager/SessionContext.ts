@@ -116,7 +116,7 @@ export const option: Effect.Effect<Option.Option<Session>> = Effect.map(SessionC
 )
 
 const unbound = new SessionUnboundError({
-  message: "No session is bound here",
+  message: "No session is bound",
   hint: "Wrap the work in SessionContext.bind, or run the agent with a sessionId"
 })
 
@@ -161,7 +161,7 @@ export const current: Effect.Effect<
   const found = yield* sessions.get(bound.id, accessOf(bound))
   if (Option.isSome(found)) return found.value
   return yield* new SessionNotFoundError({
-    message: "The bound session is not kept any more",
+    message: "The bound session is no longer stored",
     sessionId: bound.id
   })
 })

@@ -63,8 +63,8 @@ const warn = (message: string, annotations?: Record<string, string>): Effect.Eff
   Effect.annotateLogs(Effect.logWarning(message), { module: "SessionManager", ...annotations })
 
 const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string } = {
-  add: "A turn could not be remembered",
-  flush: "What memory held of a session could not be handed over",
+  add: "A turn could not be added to memory",
+  flush: "Working memory of a session could not be flushed",
   consolidate: "Memory could not be consolidated after a session"
 }
 
@@ -82,7 +82,7 @@ const errorOf = (
     return Cause.isInterruptedOnly(cause)
       ? new SessionTaskError.TaskCancelledError({
           ...given("interrupted"),
-          hint: "Keep the layer of sessions until what follows has ended"
+          hint: "Keep the session layer open until the work for memory has ended"
         })
       : new SessionTaskError.TaskError(given("defect"))
   }
@@ -90,8 +90,8 @@ const errorOf = (
   if (failure._tag === "TimeoutException")
     return new SessionTaskError.TaskTimeoutError({ ...given(reason), timeoutMs: patience, hint: "Use a faster memory" })
   return failure._tag === "MemoryCapacityError"
-    ? new SessionTaskError.TaskValidationError({ ...given(reason), hint: "Raise what the memory may hold" })
-    : new SessionTaskError.TaskError({ ...given(reason), hint: "See whether the store of the memory can be reached" })
+    ? new SessionTaskError.TaskValidationError({ ...given(reason), hint: "Raise the limits of the memory" })
+    : new SessionTaskError.TaskError({ ...given(reason), hint: "Check whether the store of the memory is reachable" })
 }
 
 /** Work for memory: a failure is counted, logged and published, and never propagates. */
@@ -121,9 +121,9 @@ const makeFibers: Effect.Effect<FiberSet.FiberSet<void>, never, Scope.Scope> = E
       Effect.catchAll(
         Deadline.run(() => FiberSet.awaitEmpty(fibers), {
           whole: patience,
-          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+          onTimeout: (_phase, limit) => new Cause.TimeoutException(`not finished within ${limit} ms`)
         }),
-        ({ message }) => warn(`What memory had to do for sessions is interrupted: ${message}`)
+        ({ message }) => warn(`Work for memory was interrupted: ${message}`)
       )
     )
 )

@@ -63,7 +63,7 @@ export const make = (
         Effect.catchAll(({ _tag }) => warned(`${what}: ${_tag}`)),
         Effect.catchAllDefect(() => warned(`${what}: defect`))
       )
-    const marked = logged("What other processes left open could not be marked", sweep)
+    const marked = logged("Exchanges that other processes left open could not be marked", sweep)
     const sweepWhenDue = Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (now - swept < pause) return Effect.void
       swept = now

@@ -380,7 +380,7 @@ export const layerNoop: Layer.Layer<SessionManager> = Layer.succeed(SessionManag
   restore: (id) =>
     Effect.fail(
       new CheckpointNotFoundError({
-        message: "There is no such checkpoint: sessions are not kept",
+        message: "The checkpoint was not found: sessions are not stored",
         hint: "Provide a layer of SessionManager that stores them",
         checkpointId: id
       })

@@ -67,7 +67,7 @@ const stretchOf = ({ cuts = [] }: Place, at: number): number | undefined =>
     undefined
   )
 
-const cutNote = "\n[Cut: the turn was longer than what is remembered of one.]"
+const cutNote = "\n[Cut: the turn exceeds what memory stores of one.]"
 
 /** The beginning of a text that is too long for an entry, without half a character at its end. */
 const contentOf = (content: string): string => {

@@ -36,9 +36,9 @@ export const canTransition = (from: SessionStatus, to: SessionStatus): boolean =
 export const isTerminal = (status: SessionStatus): boolean => transitions[status].size === 0
 
 const hintOf = (from: SessionStatus, to: SessionStatus): string => {
-  if (from === to) return "It has that status already; nothing has to be done"
+  if (from === to) return "It already has that status; there is nothing to do"
   return isTerminal(from)
-    ? "Create another session, or restore one of its checkpoints and ask for it to be reopened"
+    ? "Create another session, or restore one of its checkpoints with `reopen`"
     : `From ${from} it can become ${Array.from(transitions[from]).join(", ")}`
 }
 

@@ -76,9 +76,9 @@ const saidIn = ({ content, role, skillResults, toolCalls }: NewTurn): string =>
 const conflict = (session: Session, given: NewTurn, message: string, actual: string): SessionConflictError =>
   new SessionConflictError({
     message,
-    hint: "Give each turn an id of its own; one that is sent again must say the same as before",
+    hint: "Give each turn an id of its own; a repeated turn must have the same content",
     sessionId: session.id,
-    expected: `turn ${given.id} as it is given`,
+    expected: `turn ${given.id} as given`,
     actual
   })
 
@@ -94,12 +94,7 @@ export const saidBefore = (
 ): Effect.Effect<void, SessionConflictError> =>
   saidIn(kept) === saidIn(given)
     ? Effect.void
-    : conflict(
-        session,
-        given,
-        "The id is that of another turn: the session has one that says something else",
-        "another turn"
-      )
+    : conflict(session, given, "The id belongs to another turn of the session with different content", "another turn")
 
 /**
  * Replaces a given turn by the stored one with its id. Both must have the same content, unless the first one wins, and
@@ -124,8 +119,8 @@ export const settled = (
       : conflict(
           session,
           given,
-          "The id is that of a turn that a restore has left behind",
-          "a turn off the way to the head"
+          "The id belongs to a turn that a restore removed from the path",
+          "a turn off the path to the head"
         )
   )
 }
@@ -157,7 +152,7 @@ export const refusal = ({ settings }: SessionChange.Parts, session: Session, cou
   if (ended !== undefined) return ended
   if (session.status === "suspended") {
     return new SessionTransitionError({
-      message: "A suspended session takes no turns",
+      message: "The session is suspended and takes no turns",
       hint: "Resume it first",
       sessionId: session.id,
       fromStatus: "suspended",
@@ -167,7 +162,7 @@ export const refusal = ({ settings }: SessionChange.Parts, session: Session, cou
   if (session.depth + count > settings.maxTurns) {
     return new SessionCapacityError({
       message: `The session has ${session.depth} turns, and may not have more than ${settings.maxTurns}`,
-      hint: "Go on in another session, or allow more turns (`maxTurnsPerSession`)",
+      hint: "Continue in another session, or allow more turns (`maxTurnsPerSession`)",
       detail: "turns of a session"
     })
   }
@@ -178,7 +173,7 @@ const unexpected = (session: Session, expected: TurnRef | null | undefined): Ses
   expected === undefined || isSame(expected ?? undefined, session.head)
     ? undefined
     : new SessionConflictError({
-        message: "The newest turn of the session is another one than the caller knows",
+        message: "The newest turn of the session is not the one that the caller expects",
         hint: "Read the turns again, and add the turn if it still fits",
         sessionId: session.id,
         expected: nameOf(expected),

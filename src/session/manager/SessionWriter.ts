@@ -80,13 +80,13 @@ const longestPause = 250
 
 const notFound = (sessionId: SessionId): SessionNotFoundError =>
   new SessionNotFoundError({
-    message: "There is no such session",
+    message: "The session was not found",
     hint: "Create it first; a session of another user is not found either",
     sessionId
   })
 
 const busy = new SessionStorageError({
-  message: `The session was changed by others ${maxAttempts} times while it was to be written`,
+  message: `Other writers changed the session ${maxAttempts} times during the write`,
   hint: "Try again later; many processes write to one session"
 })
 

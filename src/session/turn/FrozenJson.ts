@@ -24,10 +24,10 @@ const any = (value: unknown, depth: number): unknown => {
       return Number.isFinite(value) ? value + 0 : null
     case "object":
       if (value === null) return null
-      if (depth > maxDepth) throw new RangeError("Too deep")
+      if (depth > maxDepth) throw new RangeError("The value is too deep")
       return Array.isArray(value) ? list(value, depth) : record(value, depth)
     case "bigint":
-      throw new TypeError("A big integer is no JSON")
+      throw new TypeError("A big integer is not JSON")
     default:
       return undefined
   }

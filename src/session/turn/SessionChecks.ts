@@ -46,8 +46,8 @@ const refused = (what: string, fields: string, hint: string): Checked<never> =>
 const bounds = { maxDepth: 256, maxValues: 250_000 }
 const copyOf = (value: unknown) => JsonCopy.copy(value, bounds)
 
-const plainData = `It must be plain data as JSON has it, of at most ${bounds.maxDepth} levels and ${bounds.maxValues} values`
-const asTheSchema = "The schema `Session.NewTurn` says what each field can be"
+const plainData = `It must be plain JSON data of at most ${bounds.maxDepth} levels and ${bounds.maxValues} values`
+const asTheSchema = "The schema `Session.NewTurn` gives the bounds of each field"
 
 /** The fields that are out of bounds, never their values. */
 const fieldsOf = (value: unknown): string => {
@@ -112,7 +112,7 @@ export const turn = (given: NewTurn, maxBytes: number): Checked<NewTurn> =>
       : Either.left(
           new SessionInputError({
             message: `The turn has ${bytes} bytes, and may not have more than ${maxBytes}`,
-            hint: "Keep large contents elsewhere and say where they are, or allow more (`maxTurnBytes`)"
+            hint: "Store large contents elsewhere and refer to them, or allow more (`maxTurnBytes`)"
           })
         )
   })

@@ -27,7 +27,7 @@ export interface Codec<A> {
  */
 export const unreadable = (key: string): SessionStorageError =>
   new SessionStorageError({
-    message: `What is kept under ${key} cannot be read: it is no JSON, or not what is kept there`,
+    message: `The value under ${key} cannot be read: it is not JSON, or not a record of this kind`,
     hint: "It was written by something else, or only in part; delete it, or restore it from a backup"
   })
 

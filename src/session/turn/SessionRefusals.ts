@@ -15,8 +15,8 @@ import type { Limits } from "./SessionStore.js"
 export const stale = (next: Session, kept: Pick<Session, "revision"> | undefined): SessionConflictError =>
   new SessionConflictError({
     message:
-      kept === undefined ? "The session is not there any more" : "The session was changed by somebody else in between",
-    hint: "Read it again and decide anew",
+      kept === undefined ? "The session is no longer stored" : "Another writer changed the session in the meantime",
+    hint: "Read it again and decide on the new state",
     sessionId: next.id,
     expected: `revision ${next.revision - 1}`,
     actual: kept === undefined ? "none" : `revision ${kept.revision}`
@@ -27,10 +27,10 @@ export const stale = (next: Session, kept: Pick<Session, "revision"> | undefined
  */
 export const notThere = (sessionId: Session["id"]): SessionConflictError =>
   new SessionConflictError({
-    message: "The session is not there any more",
+    message: "The session is no longer stored",
     hint: "It was deleted; create it again, or use another one",
     sessionId,
-    expected: "a session that is kept",
+    expected: "a stored session",
     actual: "none"
   })
 
@@ -39,10 +39,10 @@ export const notThere = (sessionId: Session["id"]): SessionConflictError =>
  */
 export const headGone = (session: Session): SessionConflictError =>
   new SessionConflictError({
-    message: "The turn that the session begins with is not there",
+    message: "The turn that the session begins with is missing",
     hint: "It was deleted with its session; begin with another one",
     sessionId: session.id,
-    expected: "a head that is kept",
+    expected: "a stored head",
     actual: "none"
   })
 
@@ -51,10 +51,10 @@ export const headGone = (session: Session): SessionConflictError =>
  */
 export const idNeeded = (session: Session): SessionConflictError =>
   new SessionConflictError({
-    message: "The session of this id is deleted, and branches still need some of its turns",
+    message: "The session with this id is deleted, but branches still need some of its turns",
     hint: "Choose another id, or delete its branches first",
     sessionId: session.id,
-    expected: "an id that is free",
+    expected: "a free id",
     actual: "turns of a deleted session"
   })
 
@@ -62,23 +62,23 @@ export const idNeeded = (session: Session): SessionConflictError =>
  * @category constructors
  */
 export const checkpointTaken: SessionStorageError = new SessionStorageError({
-  message: "There is a checkpoint of this id already; nothing is written",
-  hint: "Checkpoints never change; give each an id of its own"
+  message: "A checkpoint with this id already exists; nothing is written",
+  hint: "Checkpoints are immutable; give each an id of its own"
 })
 
 /**
  * @category constructors
  */
 export const turnsTwice: SessionStorageError = new SessionStorageError({
-  message: "Two of the turns have one id; nothing is written",
-  hint: "Ids of turns are unique within a session"
+  message: "Two of the turns have the same id; nothing is written",
+  hint: "Turn ids are unique within a session"
 })
 
 /**
  * @category constructors
  */
 export const notJson: SessionStorageError = new SessionStorageError({
-  message: "What is to be kept cannot be written as JSON, or not be read again; nothing is written",
+  message: "The session cannot be written as JSON that can be read again; nothing is written",
   hint: "Metadata, variables, and parameters and results of tools hold plain data: no cycles, no big integers; times and costs are numbers"
 })
 

@@ -68,7 +68,7 @@ const beginning = (text: string, bytes: number): string => {
 export const fitted = <T extends Sized>(turn: T, most: number): T => {
   const bytes = of(turn)
   if (bytes <= most) return turn
-  const note = `\n[Cut: this turn had ${bytes} bytes, and ${most} are kept.]`
+  const note = `\n[Cut: this turn had ${bytes} bytes; ${most} are stored.]`
   let room = most - Buffer.byteLength(note) - bytesOf(turn.metadata) - bytesOf(turn.skillResults)
   const text = Buffer.byteLength(turn.content)
   const kept: Array<TurnToolCall> = []

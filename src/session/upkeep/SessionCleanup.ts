@@ -167,7 +167,7 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
     onSuccess: () => Effect.succeed(interval),
     onFailure: (cause) =>
       Effect.as(
-        Effect.annotateLogs(Effect.logWarning(`Idle sessions could not be made expired: ${reasonOf(cause)}`), {
+        Effect.annotateLogs(Effect.logWarning(`Idle sessions could not be expired: ${reasonOf(cause)}`), {
           module: "SessionCleanup"
         }),
         retryAfter

@@ -222,7 +222,7 @@ describe("a session of somebody else", () => {
       )
       for (const { cookie, headers, status, text } of answers.flat()) {
         assert.strictEqual(status, 404)
-        assert.strictEqual(text, '{"error":{"code":"LEX_ERR_SES_007","message":"There is no such session"}}')
+        assert.strictEqual(text, '{"error":{"code":"LEX_ERR_SES_007","message":"The session was not found"}}')
         assert.isUndefined(cookie)
         assert.strictEqual(headers.get("cache-control"), "no-store")
       }
@@ -420,8 +420,11 @@ describe("tokens", () => {
           return [headers.get("www-authenticate"), text]
         })
       const body = (message: string) => `{"error":{"code":"LEX_ERR_SES_111","message":"${message}"}}`
-      assert.deepStrictEqual(yield* refused({}), ["Bearer", body("There is no token")])
-      assert.deepStrictEqual(yield* refused({ authorization: "Basic YW5uOmE=" }), ["Bearer", body("There is no token")])
+      assert.deepStrictEqual(yield* refused({}), ["Bearer", body("The token is missing")])
+      assert.deepStrictEqual(yield* refused({ authorization: "Basic YW5uOmE=" }), [
+        "Bearer",
+        body("The token is missing")
+      ])
       const invalid = 'Bearer error="invalid_token"'
       assert.deepStrictEqual(yield* refused(bearing("x")), [invalid, body("The token is not valid")])
       assert.deepStrictEqual(yield* refused(bearing("old")), [invalid, body("The token has expired")])

@@ -166,7 +166,10 @@ describe("failures", () => {
       for (const headers of [{ ...asAnn, "x-session-id": named, authorization: "Bearer the-token" }, asAnn]) {
         const { cookie, status, text } = yield* ask("/", headers)
         assert.strictEqual(status, 503)
-        assert.strictEqual(text, '{"error":{"code":"LEX_ERR_SES_100","message":"Sessions cannot be had now"}}')
+        assert.strictEqual(
+          text,
+          '{"error":{"code":"LEX_ERR_SES_100","message":"Sessions are temporarily unavailable"}}'
+        )
         assert.isUndefined(cookie)
       }
       assert.lengthOf(logged, 2)

@@ -410,12 +410,12 @@ describe("BranchManager.tree", () => {
       const text = Effect.map(branches.tree(sid("aa")), BranchTree.toText)
       assert.strictEqual(
         yield* text,
-        ["s: active, 1 turn", "└─ a: not there", "   └─ * aa: active, 2 turns, from turn 2"].join("\n")
+        ["s: active, 1 turn", "└─ a: missing", "   └─ * aa: active, 2 turns, from turn 2"].join("\n")
       )
       yield* store.delete(sid("s"))
       assert.strictEqual(
         yield* text,
-        ["s: not there", "└─ a: not there", "   └─ * aa: active, 2 turns, from turn 2"].join("\n")
+        ["s: missing", "└─ a: missing", "   └─ * aa: active, 2 turns, from turn 2"].join("\n")
       )
     }).pipe(Effect.provide(B.layer()))
   )
@@ -436,8 +436,8 @@ describe("BranchManager.tree", () => {
       assert.strictEqual(
         BranchTree.toText(newest),
         [
-          "0: not there",
-          "└─ 247: not there",
+          "0: missing",
+          "└─ 247: missing",
           "   └─ 248: active, 0 turns",
           "      └─ 249: active, 0 turns",
           "… older sessions are not shown"

@@ -133,7 +133,7 @@ describe("an answer that is too long for its turn", () => {
       const [question, kept] = yield* (yield* manager).turns(SessionId.make("s"), { last: 10 })
       assert.strictEqual(question?.content, "Tell me all.")
       assert.isTrue(kept?.content.startsWith("long long "))
-      assert.match(kept?.content ?? "", /\n\[Cut: this turn had \d+ bytes, and 2000 are kept\.\]$/)
+      assert.match(kept?.content ?? "", /\n\[Cut: this turn had \d+ bytes; 2000 are stored\.\]$/)
       assert.deepStrictEqual(kept?.toolCalls, [])
     }).pipe(Effect.provide(agents([{ calls: [{ name: "look" }] }, `${"long ".repeat(1000)}end`])))
   )
