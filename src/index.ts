@@ -97,14 +97,14 @@ export * as BuiltInStrategies from "./strategy/BuiltInStrategies.js"
 export * as CacheBackend from "./llm/CacheBackend.js"
 
 /**
- * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
+ * Estimates the cost of a model call. Without prices it is unknown: an unknown price never counts as zero.
  *
  * @since 0.1.0
  */
 export * as CostEstimator from "./llm/model/CostEstimator.js"
 
 /**
- * A model router over a table of roles.
+ * A model router with a table of roles.
  *
  * @since 0.1.0
  */
@@ -171,15 +171,14 @@ export * as IdGenerator from "./domain/IdGenerator.js"
 export * as Ids from "./domain/Ids.js"
 
 /**
- * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one
- * call.
+ * Caches answers by request, on a `CacheBackend`. Concurrent calls with equal requests share one call.
  *
  * @since 0.1.0
  */
 export * as LlmCache from "./llm/LlmCache.js"
 
 /**
- * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt
+ * The port of model calls: plain, serializable requests and responses in the vocabulary of `@effect/ai` (prompt
  * messages, response parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback,
  * recording) is one Effect combinator.
  *
@@ -188,8 +187,8 @@ export * as LlmCache from "./llm/LlmCache.js"
 export * as LlmClient from "./llm/model/LlmClient.js"
 
 /**
- * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the
- * provider's request id. None ever holds a key or a header.
+ * Errors of model calls. Each names its provider and, where known, the model, the HTTP status and the provider's
+ * request id. None ever contains a key or a header.
  *
  * @since 0.1.0
  */
@@ -203,36 +202,35 @@ export * as LlmError from "./llm/model/LlmError.js"
 export * as LlmGateway from "./llm/model/LlmGateway.js"
 
 /**
- * How many model calls may run at once, and how many requests and tokens may go out in any minute.
+ * Limits concurrent model calls, and requests and tokens per minute.
  *
  * @since 0.1.0
  */
 export * as LlmLimits from "./llm/LlmLimits.js"
 
 /**
- * Takes secrets out of what goes to the model and out of what comes back, streamed answers included.
+ * Redacts secrets in model requests and answers, including streamed ones.
  *
  * @since 0.1.0
  */
 export * as LlmRedaction from "./llm/LlmRedaction.js"
 
 /**
- * The usual care around a model, in the right order: each try under its own time limits, failed ones repeated.
+ * Wraps a client in timeouts and retries, in the right order: each attempt has its own time limits.
  *
  * @since 0.1.0
  */
 export * as LlmResilience from "./llm/LlmResilience.js"
 
 /**
- * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's
- * `Retry-After`.
+ * Retries model calls that failed transiently, with exponential, jittered delays and the provider's `Retry-After`.
  *
  * @since 0.1.0
  */
 export * as LlmRetry from "./llm/LlmRetry.js"
 
 /**
- * Limits on how long a model call may take: the whole, the time to the first part, the gap between two parts.
+ * Limits the duration of a model call: in total, to the first part, and between two parts.
  *
  * @since 0.1.0
  */
@@ -253,23 +251,23 @@ export * as MemoryError from "./memory/entry/MemoryError.js"
 export * as ModelFallback from "./llm/ModelFallback.js"
 
 /**
- * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it
- * was installed. Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that
- * package, is served the new ones within a minute.
+ * The published model prices of many providers, from the installed version of the package `@pydantic/genai-prices`.
+ * Nothing is fetched. If the application updates the prices itself, with the `updatePrices` of that package, the new
+ * ones apply within a minute.
  *
  * @since 0.1.0
  */
 export * as ModelPrices from "./llm/ModelPrices.js"
 
 /**
- * Which client and settings answer for a role: `thinking` may be a large model, `execution` a small one.
+ * The port that selects client and settings for a role: `thinking` may use a large model, `execution` a small one.
  *
  * @since 0.1.0
  */
 export * as ModelRouter from "./llm/ModelRouter.js"
 
 /**
- * What a caller may ask of a model call. Every field that is set reaches the request body.
+ * The settings of a model call. Every field that is set reaches the request body.
  *
  * @since 0.1.0
  */
@@ -394,8 +392,8 @@ export * as SystemAccess from "./domain/SystemAccess.js"
 export * as Telemetry from "./observability/Telemetry.js"
 
 /**
- * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all
- * others.
+ * Counts the tokens of a text or a conversation for a model: with the tokenizer of OpenAI's models, approximately for
+ * all others.
  *
  * @since 0.1.0
  */

@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
 /**
- * The backend could not be reached or refused the operation.
+ * The backend was unreachable or rejected the operation.
  *
  * @since 0.1.0
  * @category errors
@@ -28,15 +28,15 @@ export class CacheBackendError extends ErrorCode.TaggedError<CacheBackendError>(
  * @category models
  */
 export interface Service {
-  /** The value, unless none was set or it expired. */
+  /** The value, unless it was never set or has expired. */
   readonly get: (key: string) => Effect.Effect<Option.Option<string>, CacheBackendError>
-  /** Sets or replaces; without `ttl` the value stays until it is evicted or deleted. */
+  /** Sets or replaces a value; without `ttl` it stays until it is evicted or deleted. */
   readonly set: (
     key: string,
     value: string,
     options?: { readonly ttl?: Duration.DurationInput | undefined } | undefined
   ) => Effect.Effect<void, CacheBackendError>
-  /** Deletes; a key that does not exist is no failure. */
+  /** Deletes a value; a missing key is not a failure. */
   readonly delete: (key: string) => Effect.Effect<void, CacheBackendError>
 }
 
@@ -56,17 +56,14 @@ const expiry = (now: number, ttl: Duration.DurationInput | undefined): number =>
  * @category models
  */
 export interface MemoryOptions {
-  /** Entries at most; 1,024 unless set. */
+  /** The maximum number of entries; default 1,024. */
   readonly capacity?: number | undefined
-  /**
-   * Characters of all keys and values at most; 32 million unless set. A value that is larger than all of it is not
-   * kept.
-   */
+  /** The maximum number of characters of all keys and values; default 32 million. A larger value is not stored. */
   readonly maxCharacters?: number | undefined
 }
 
 /**
- * In this process. The entry that was used least recently goes first when the store is full.
+ * Caches in this process. A full store evicts the least recently used entry first.
  *
  * @since 0.1.0
  * @category constructors
@@ -120,7 +117,7 @@ export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<Ca
 
 const encodeEntry = (value: string, expiresAt: number): string => `${expiresAt === forever ? "-" : expiresAt}\n${value}`
 
-/** `undefined` for what this module did not write. */
+/** `undefined` for a value that this module did not write. */
 const decodeEntry = (text: string): { readonly value: string; readonly expiresAt: number } | undefined => {
   const match = /^(-|\d{1,16}(?:\.\d{1,6})?)\n/.exec(text)
   if (match === null) return undefined
@@ -128,20 +125,20 @@ const decodeEntry = (text: string): { readonly value: string; readonly expiresAt
 }
 
 /**
- * In a `KeyValueStore` of `@effect/platform`. The time of expiry is kept in the value; an expired entry is removed when
- * it is read. A value that something else wrote under the same key reads as absent.
+ * Caches in a `KeyValueStore` of `@effect/platform`. The value contains its time of expiry; a read deletes an expired
+ * entry. A value that something else wrote under the same key reads as absent.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const makeKeyValueStore = (options?: {
-  /** Stands before every key; `""` unless set. */
+  /** The prefix of every key; default `""`. */
   readonly prefix?: string | undefined
 }): Effect.Effect<Service, never, KeyValueStore.KeyValueStore> =>
   Effect.map(KeyValueStore.KeyValueStore, (store) => {
     const prefix = options?.prefix ?? ""
     const failure = (operation: CacheBackendError["operation"]) => (cause: unknown) =>
-      new CacheBackendError({ message: `The key-value store refused to ${operation} an entry`, operation, cause })
+      new CacheBackendError({ message: `The key-value store failed to ${operation} an entry`, operation, cause })
     return {
       get: (key) =>
         Effect.gen(function* () {

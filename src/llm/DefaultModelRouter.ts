@@ -1,5 +1,5 @@
 /**
- * A model router over a table of roles.
+ * A model router with a table of roles.
  *
  * @since 0.1.0
  */
@@ -12,8 +12,8 @@ import * as LlmClient from "./model/LlmClient.js"
 import * as ModelSettings from "./model/ModelSettings.js"
 
 /**
- * A role without `client` is the default client with those settings. A layer that needs an `LlmClient` itself (a
- * wrapper) gets the default one.
+ * A role without `client` uses the default client with those settings. A layer that requires an `LlmClient` itself (a
+ * wrapper) receives the default one.
  *
  * @since 0.1.0
  * @category models
@@ -27,7 +27,7 @@ type ClientError<Options> = Options extends { readonly client: Layer.Layer<any, 
 type ClientContext<Options> = Options extends { readonly client: Layer.Layer<any, any, infer R> } ? R : never
 
 /**
- * A router over a table; roles that are not in it are the default client.
+ * Makes a router from a table; roles without an entry use the default client.
  *
  * @since 0.1.0
  * @category constructors
@@ -51,7 +51,7 @@ export const fromTable = (
 }
 
 /**
- * What a role with a client of its own resolves to: calls name that client's model unless the settings name another.
+ * The resolution of a role with its own client: calls name that client's model unless the settings name another.
  *
  * @since 0.1.0
  * @category constructors
@@ -65,7 +65,7 @@ export const ownClient = (
 })
 
 /**
- * Every role is the default client.
+ * Every role uses the default client.
  *
  * @since 0.1.0
  * @category layers
@@ -76,8 +76,8 @@ export const layerDefault: Layer.Layer<ModelRouter.ModelRouter, never, LlmClient
 )
 
 /**
- * Builds the client of each role once, when the layer is built, and one layer that several roles share once for all of
- * them; they close with the layer.
+ * Builds the client of each role when the layer is built; a layer that several roles share is built once. All close
+ * with the layer.
  *
  * @since 0.1.0
  * @category layers

@@ -1,6 +1,6 @@
 /**
- * Whether a streamed answer has begun to be shown: from then on a call may not be made again, or its text would come
- * twice.
+ * Records whether any part of a streamed answer was delivered. After that a call must not be retried, or the consumer
+ * would see the text twice.
  *
  * @private
  * @since 0.1.0
@@ -8,9 +8,9 @@
 import type * as Effect from "effect/Effect"
 
 export interface Handed<Options> {
-  /** The same options, watched. */
+  /** The same options, with `onParts` observed. */
   readonly options: Options
-  /** True once a part was handed on. */
+  /** True once a part was delivered. */
   readonly begun: () => boolean
 }
 

@@ -1,10 +1,9 @@
 /**
- * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one
- * call.
+ * Caches answers by request, on a `CacheBackend`. Concurrent calls with equal requests share one call.
  *
- * Where it stands among the wrappers of this folder, from the outside in: cache, fallback, retry, limits, timeout,
- * client. A hit then costs no permit; a fallback comes after the retries of each client; each attempt is limited and
- * timed by itself. Redaction of requests goes outside the cache, so that no secret is stored.
+ * The wrappers of this folder, from the outside in: cache, fallback, retry, limits, timeout, client. A hit then costs
+ * no permit; a fallback follows the retries of each client; each attempt has its own limits and timeout. Redaction of
+ * requests goes outside the cache, so that no secret is stored.
  *
  * ```ts
  * import { LlmCache, LlmLimits, LlmRetry, LlmTimeout } from "effect-lexigram"
@@ -45,17 +44,17 @@ import * as LlmResponseSchema from "./model/LlmResponseSchema.js"
  * @category models
  */
 export interface Options {
-  /** How long an answer is kept; without it, until the backend evicts it. */
+  /** How long an answer is kept; default: until the backend evicts it. */
   readonly ttl?: Duration.DurationInput | undefined
-  /** Stands before every key; `llm` unless set. */
+  /** The prefix of every key; default `llm`. */
   readonly namespace?: string | undefined
-  /** The key of a request; by default the SHA-256 of provider, model and the whole request. */
+  /** The key of a request; default: the SHA-256 of provider, model and the whole request. */
   readonly keyOf?: ((request: LlmClient.LlmRequest, client: LlmClient.Service) => string) | undefined
-  /** Which requests are cached; by default those that promise the same answer again: temperature 0, or a seed. */
+  /** Which requests are cached; default: those with repeatable answers, that is temperature 0 or a seed. */
   readonly onlyWhen?: ((request: LlmClient.LlmRequest) => boolean) | undefined
-  /** Caches every request; `onlyWhen` wins over it. */
+  /** Caches every request; `onlyWhen` overrides it. */
   readonly always?: boolean | undefined
-  /** A backend that takes longer (2 seconds) counts as failed. */
+  /** A backend call that takes longer counts as failed; default 2 seconds. */
   readonly backendTimeout?: Duration.DurationInput | undefined
 }
 
@@ -70,7 +69,7 @@ export const METRIC_LLM_CACHE_HITS = "llm.cache.hits"
  */
 export const METRIC_LLM_CACHE_MISSES = "llm.cache.misses"
 /**
- * Failures of the backend and entries that could not be read.
+ * Failures of the backend and unreadable entries.
  *
  * @since 0.1.0
  * @category constants
@@ -82,8 +81,8 @@ const misses = Metric.counter(METRIC_LLM_CACHE_MISSES, { incremental: true })
 const failures = Metric.counter(METRIC_LLM_CACHE_FAILURES, { incremental: true })
 
 /**
- * True for an answer that cost nothing, because it came from the cache or from another caller's equal request. Its
- * `usage` is zero, so that nobody counts it twice; what the model once used is in `metadata.cachedUsage`.
+ * True for an answer without cost, from the cache or from another caller's equal request. Its `usage` is zero, so that
+ * nothing is counted twice; `metadata.cachedUsage` has the original usage of the model.
  *
  * @since 0.1.0
  * @category guards
@@ -101,7 +100,7 @@ const asCached = (response: LlmClient.LlmResponse): LlmClient.LlmResponse => ({
 const isDeterministic = (request: LlmClient.LlmRequest): boolean =>
   request.settings?.temperature === 0 || request.settings?.seed !== undefined
 
-/** Only whole answers: a model that stopped for another reason may do better next time. */
+/** Only complete answers: a model that stopped for another reason may answer better next time. */
 const isWhole = (response: LlmClient.LlmResponse): boolean =>
   response.finishReason === "stop" || response.finishReason === "tool-calls" || response.finishReason === "length"
 
@@ -116,13 +115,13 @@ const warn = (message: string, error?: CacheBackend.CacheBackendError | undefine
     )
   })
 
-/** One call, and everybody who waits for it. Its parts are kept, so that each waiter reads them at its own pace. */
+/** One call and its waiters. It keeps its parts, so that each waiter reads them at its own pace. */
 class Flight {
   readonly parts: Array<LlmClient.LlmPart> = []
   exit: Exit.Exit<{ readonly response: LlmClient.LlmResponse; readonly hit: boolean }, LlmError> | undefined
   fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
   waiters = 0
-  /** What went out for it. */
+  /** The requests sent for it. */
   readonly requests: Array<LlmClient.SentRequest> = []
   private paid = false
   private listeners: Array<() => void> = []
@@ -133,7 +132,7 @@ class Flight {
     for (const listener of listeners) listener()
   }
 
-  /** Ends when there are more than `seen` parts, or the call ended. */
+  /** Ends when there are more than `seen` parts, or when the call has ended. */
   readonly changed = (seen: number): Effect.Effect<void> =>
     Effect.async<void>((resume) => {
       if (this.exit !== undefined || this.parts.length > seen) return resume(Effect.void)
@@ -144,7 +143,7 @@ class Flight {
       })
     })
 
-  /** True for exactly one waiter: the usage of the call is that one's. */
+  /** True for exactly one waiter, which receives the usage of the call. */
   pay(meter: LlmClient.Meter | undefined): boolean {
     if (this.paid) return false
     this.paid = true
@@ -182,7 +181,7 @@ class Flight {
     })
 }
 
-/** One cached client: its backend and the calls under way, by key. */
+/** One cached client: its backend, and the running calls by key. */
 interface Cache {
   readonly inner: LlmClient.Service
   readonly backend: CacheBackend.Service
@@ -211,7 +210,7 @@ const load = (cache: Cache, key: string): Effect.Effect<LlmClient.LlmResponse | 
           const response = decode(text)
           return Either.isRight(response)
             ? Effect.succeed(response.right)
-            : Effect.as(warn("A cached answer cannot be read and is ignored"), undefined)
+            : Effect.as(warn("A cached answer is unreadable and is ignored"), undefined)
         }
       })
     ),
@@ -220,13 +219,13 @@ const load = (cache: Cache, key: string): Effect.Effect<LlmClient.LlmResponse | 
 
 const store = (cache: Cache, key: string, response: LlmClient.LlmResponse): Effect.Effect<void> => {
   const text = encode(response)
-  if (Either.isLeft(text)) return warn("An answer cannot be written to the cache")
+  if (Either.isLeft(text)) return warn("An answer cannot be encoded for the cache")
   return limited(cache, "set", cache.backend.set(key, text.right, { ttl: cache.ttl })).pipe(
     Effect.catchAll((error) => warn("The cache could not be written", error))
   )
 }
 
-/** Begins a call that callers with the same key join. */
+/** Starts a call that callers with the same key can join. */
 const start = (
   cache: Cache,
   key: string,
@@ -263,14 +262,14 @@ const start = (
       flight.notify()
     })
   )
-  // The region of the caller is uninterruptible here, and a fork would inherit that.
+  // The caller's region is uninterruptible here, and a fork would inherit that.
   return Effect.map(Effect.forkDaemon(Effect.interruptible(ended)), (fiber) => {
     flight.fiber = fiber
     return flight
   })
 }
 
-/** The last caller to leave pays for a call that was cut off or failed, and interrupts one still under way. */
+/** The last caller to leave pays for a call that was cut off or failed, and interrupts one that is still running. */
 const leave = (
   { flights }: Cache,
   key: string,
@@ -286,7 +285,7 @@ const leave = (
     return Effect.zipRight(Fiber.interrupt(flight.fiber), settle)
   })
 
-/** Joins the call of a key, or begins it, and waits for its answer. */
+/** Joins the call of a key, or starts it, and waits for its answer. */
 const join = (
   cache: Cache,
   key: string,
@@ -306,11 +305,11 @@ const join = (
 
 /**
  * Answers equal requests from the backend. A hit is streamed as `partsOf(response)`. Failures are never cached;
- * failures of the backend and entries that cannot be read are logged, counted, and treated as absent.
+ * failures of the backend and unreadable entries are logged, counted, and treated as absent.
  *
- * Callers with equal requests at the same time share one call: it runs on while one of them waits, is interrupted with
+ * Concurrent callers with equal requests share one call: it runs while at least one of them waits, is interrupted with
  * the last one, and its usage is reported to one of them. If the first caller streams, the others receive parts as they
- * arrive too, each at its own pace; else they receive them at the end.
+ * arrive too, each at its own pace; otherwise they receive them at the end.
  *
  * @since 0.1.0
  * @category combinators

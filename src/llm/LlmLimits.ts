@@ -1,5 +1,5 @@
 /**
- * How many model calls may run at once, and how many requests and tokens may go out in any minute.
+ * Limits concurrent model calls, and requests and tokens per minute.
  *
  * @since 0.1.0
  */
@@ -14,8 +14,7 @@ import * as LlmGateway from "./model/LlmGateway.js"
 import * as TokenCounter from "./model/TokenCounter.js"
 
 /**
- * A limit that is absent does not exist; one below 1 counts as 1. The minute is a sliding one: no 60 seconds ever see
- * more.
+ * An absent limit does not apply; one below 1 counts as 1. The window slides: no 60 seconds ever exceed the limit.
  *
  * @since 0.1.0
  * @category models
@@ -25,8 +24,8 @@ export interface Options {
   readonly requestsPerMinute?: number | undefined
   readonly tokensPerMinute?: number | undefined
   /**
-   * Tokens to reserve before a call; corrected by the answer's usage, kept as they are when the call fails. By default
-   * an approximate count of messages and tools plus the `maxTokens` of the request.
+   * Tokens to reserve before a call. The answer's usage replaces them; a failed call keeps them. Default: an
+   * approximate count of messages and tools plus the `maxTokens` of the request.
    */
   readonly estimate?: ((request: LlmClient.LlmRequest) => number) | undefined
 }
@@ -38,9 +37,7 @@ interface Ticket {
   wake: (() => void) | undefined
 }
 
-/**
- * Permits in the order they were asked for: a permit given back goes to the one who waits longest, never to a newcomer.
- */
+/** Permits in order of request: a released permit goes to the longest waiting caller, never to a newcomer. */
 class Permits {
   private readonly queue = new Set<Ticket>()
 
@@ -57,7 +54,7 @@ class Permits {
     return ticket
   }
 
-  /** Gives the permit back, or the place in the queue. */
+  /** Releases the permit, or the place in the queue. */
   leave(ticket: Ticket): void {
     if (!ticket.granted) {
       this.queue.delete(ticket)
@@ -94,7 +91,7 @@ interface Spent {
   gone: boolean
 }
 
-/** What was spent in the last minute. */
+/** The amount spent in the last minute. */
 class Window {
   private readonly entries: Array<Spent> = []
   private head = 0
@@ -103,8 +100,7 @@ class Window {
   constructor(private readonly limit: number) {}
 
   /**
-   * Milliseconds until the amount fits, 0 when it does. What is larger than the limit fits when nothing else is in the
-   * window.
+   * Milliseconds until the amount fits, 0 when it does now. An amount above the limit fits when the window is empty.
    */
   wait(now: number, amount: number): number {
     while (this.head < this.entries.length && this.entries[this.head]!.at + minute <= now) {
@@ -147,7 +143,7 @@ const estimateDefault = (request: LlmClient.LlmRequest): number =>
 const limitOf = (limit: number | undefined): number | undefined =>
   limit === undefined ? undefined : Math.max(1, limit)
 
-/** Both windows, and the line before them. */
+/** Both windows, and the queue before them. */
 const makeRates = (options: Options) => {
   const requestsPerMinute = limitOf(options.requestsPerMinute)
   const tokensPerMinute = limitOf(options.tokensPerMinute)
@@ -187,8 +183,8 @@ const makeRates = (options: Options) => {
 }
 
 /**
- * Calls wait their turn, first come, first served; whoever is interrupted while waiting leaves the line, and a call
- * that ends in any way gives its permit back.
+ * Calls wait in order of arrival. A caller that is interrupted while waiting leaves the queue, and a call releases its
+ * permit however it ends.
  *
  * @since 0.1.0
  * @category combinators

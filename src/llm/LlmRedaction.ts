@@ -1,5 +1,5 @@
 /**
- * Takes secrets out of what goes to the model and out of what comes back, streamed answers included.
+ * Redacts secrets in model requests and answers, including streamed ones.
  *
  * @since 0.1.0
  */
@@ -16,33 +16,35 @@ import * as LlmGateway from "./model/LlmGateway.js"
  */
 export interface Options {
   /**
-   * What to replace by `replacement`. Without `patterns` and `redact`: everything shaped like a key, token or password
-   * parameter.
+   * What to replace with `replacement`. Without `patterns` and `redact`: everything shaped like a key, token or
+   * password parameter.
    */
   readonly patterns?: ReadonlyArray<RegExp> | undefined
-  /** Replaces in a text; runs after `patterns`. It must give what it gave when it is asked about its own result. */
+  /** Redacts a text; runs after `patterns`. It must be idempotent. */
   readonly redact?: ((text: string) => string) | undefined
-  /** `[REDACTED]` unless set. Taken as it is: `$&` means nothing. */
+  /** Default `[REDACTED]`. Inserted literally: `$&` has no special meaning. */
   readonly replacement?: string | undefined
-  /** `both` unless set. */
+  /** Default `both`. */
   readonly direction?: "request" | "response" | "both" | undefined
   /**
-   * How many characters of a streamed text are held back (256), so that what is cut over several parts is found. A
-   * secret that is longer is still found if its beginning alone is recognised.
+   * How many characters of a streamed text are held back, so that a secret split over several parts is found; default
+   * 256. A longer secret is still found if its beginning alone is recognized.
    */
   readonly window?: number | undefined
 }
 
-/** What is held back at most, in windows (and two pieces at least), while a text does not stop being redacted. */
+/** The maximum held back, in windows (and at least two pieces), while a text keeps being redacted. */
 const maxWindows = 16
 
-/** Longer texts are redacted in pieces, so that a pattern that is quadratic in a text is so in a piece only. */
+/**
+ * Longer texts are redacted in pieces, so that a pattern that is quadratic in the text is quadratic only in a piece.
+ */
 const pieceLength = 4096
 
 interface TextRedactor {
-  /** Takes the next characters, gives those that are safe. */
+  /** Takes the next characters and returns those that are safe. */
   readonly push: (text: string) => string
-  /** The rest. */
+  /** Returns the rest. */
   readonly end: () => string
 }
 
@@ -54,7 +56,7 @@ const makeTextRedactor = (redact: (text: string) => string, window: number): Tex
     held = held.slice(length)
     return safe
   }
-  /** Where to cut so that redacting both sides is redacting the whole: not inside a secret. */
+  /** Where to cut so that redacting both sides equals redacting the whole: never inside a secret. */
   const cut = (): number => {
     const latest = held.length - window
     const whole = redact(held)
@@ -95,10 +97,10 @@ const makeRedact = (options: Options | undefined): ((text: string) => string) =>
 
 type Text = (text: string) => string
 
-/** Deeper data than this is replaced whole: nothing leaves unread. */
+/** Deeper data is replaced as a whole: nothing is sent unchecked. */
 const maxDepth = 256
 
-/** Strings of plain data; keys stay. */
+/** Redacts the strings of plain data and keeps the keys. */
 const data = (value: unknown, text: Text, depth = 0): unknown => {
   if (typeof value === "string") return text(value)
   if (typeof value !== "object" || value === null || value instanceof Uint8Array || value instanceof URL) return value
@@ -138,7 +140,7 @@ const answer = (response: LlmClient.LlmResponse, text: Text): LlmClient.LlmRespo
   )
 })
 
-/** Redacts deltas text by text; whatever a text still holds back comes out before its end, and before the finish. */
+/** Redacts deltas per text; the rest of a text is released before its end, and before the finish. */
 const makeParts = (redactor: () => TextRedactor) => {
   const open = new Map<
     string,
@@ -188,8 +190,8 @@ const makeParts = (redactor: () => TextRedactor) => {
 }
 
 /**
- * Requests: the texts of all messages, the parameters of earlier tool calls and the results of tools. Answers: text and
- * reasoning. The parameters of the tool calls in an answer stay, because they are what the tools run with; files and
+ * Requests: redacts the texts of all messages, the parameters of earlier tool calls, and tool results. Answers: redacts
+ * text and reasoning. The parameters of the tool calls in an answer stay, because the tools run with them; files and
  * tool definitions stay too. Pure: the wrapped client keeps no state.
  *
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * The usual care around a model, in the right order: each try under its own time limits, failed ones repeated.
+ * Wraps a client in timeouts and retries, in the right order: each attempt has its own time limits.
  *
  * @since 0.1.0
  */
@@ -14,12 +14,12 @@ import type * as LlmClient from "./model/LlmClient.js"
  */
 export interface Options {
   readonly retry?: LlmRetry.Options | undefined
-  /** Of one try; default 120 s in all, 60 s to the first part, 60 s between parts. */
+  /** Of one attempt; default 120 s in total, 60 s to the first part, 60 s between parts. */
   readonly timeout?: LlmTimeout.Options | undefined
 }
 
 /**
- * Retries around timeouts around the client below. A strategy's own `llmTimeout` stands around all tries.
+ * Retries around timeouts around the client below. A strategy's own `llmTimeout` covers all attempts.
  *
  * @since 0.1.0
  * @category layers

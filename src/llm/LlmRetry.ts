@@ -1,6 +1,5 @@
 /**
- * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's
- * `Retry-After`.
+ * Retries model calls that failed transiently, with exponential, jittered delays and the provider's `Retry-After`.
  *
  * @since 0.1.0
  */
@@ -17,7 +16,7 @@ import type { LlmError } from "./model/LlmError.js"
 import * as LlmGateway from "./model/LlmGateway.js"
 
 /**
- * A retry about to happen: `attempt` is 1 for the first re-try.
+ * A retry about to happen: `attempt` is 1 for the first retry.
  *
  * @since 0.1.0
  * @category models
@@ -33,22 +32,22 @@ export interface Retry {
  * @category models
  */
 export interface Options {
-  /** Re-tries, not calls: 2 means at most three calls. */
+  /** Retries, not calls: 2 means at most three calls. */
   readonly maxRetries?: number | undefined
   /**
-   * The wait before the first re-try (500 millis); each further one is `factor` (2) times longer, up to `cap` (30
+   * The delay before the first retry (500 millis); each later one is `factor` (2) times longer, up to `cap` (30
    * seconds).
    */
   readonly base?: Duration.DurationInput | undefined
   readonly factor?: number | undefined
   readonly cap?: Duration.DurationInput | undefined
-  /** Draws each wait between half of it and the whole, so that clients that failed together do not return together. */
+  /** Draws each delay between half of it and all of it, so that clients that failed together do not retry together. */
   readonly jitter?: boolean | undefined
-  /** Never returns earlier than the provider asked. */
+  /** Never retries earlier than the provider requested. */
   readonly honourRetryAfter?: boolean | undefined
-  /** A provider that asks for a longer wait than this (60 seconds) fails the call at once. */
+  /** If the provider requests a longer delay than this (60 seconds), the call fails at once. */
   readonly maxRetryAfter?: Duration.DurationInput | undefined
-  /** Narrows what is retried; errors that are not `isRetryable` never are. */
+  /** Narrows which errors are retried; errors that are not `isRetryable` never are. */
   readonly while?: ((error: LlmError) => boolean) | undefined
   readonly onRetry?: ((retry: Retry) => Effect.Effect<void>) | undefined
 }
@@ -74,14 +73,13 @@ const retryAfter = (error: LlmError): number => {
 const announce = ({ attempt, delayMs, error }: Retry): Effect.Effect<void> =>
   Run.emit({
     _tag: "Degraded",
-    stage: `model call, try ${attempt + 1} in ${Math.ceil(delayMs)} ms`,
+    stage: `model call, attempt ${attempt + 1} in ${Math.ceil(delayMs)} ms`,
     error: errorInfo(error)
   })
 
 /**
- * Retries until the first part went to `onParts`: from then on an error passes, because a retry would repeat text.
- * Costs nothing while calls succeed. Pure: the wrapped client keeps no state. Inside a run each retry is a `Degraded`
- * event.
+ * Retries until the first part reached `onParts`: after that errors propagate, because a retry would repeat text. Free
+ * while calls succeed. Pure: the wrapped client keeps no state. Inside a run each retry is a `Degraded` event.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,5 +1,5 @@
 /**
- * Limits on how long a model call may take: the whole, the time to the first part, the gap between two parts.
+ * Limits the duration of a model call: in total, to the first part, and between two parts.
  *
  * @since 0.1.0
  */
@@ -14,14 +14,14 @@ import { LlmTimeoutError } from "./model/LlmError.js"
 import * as LlmGateway from "./model/LlmGateway.js"
 
 /**
- * `first` and `gap` hold for streamed calls only and have no default. None of the limits counts while the consumer of
+ * `first` and `gap` apply to streamed calls only and have no default. No limit counts the time in which the consumer of
  * the parts works.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options {
-  /** 120 seconds unless set; `Duration.infinity` lifts it. */
+  /** Default 120 seconds; `Duration.infinity` removes it. */
   readonly whole?: Duration.DurationInput | undefined
   readonly first?: Duration.DurationInput | undefined
   readonly gap?: Duration.DurationInput | undefined
@@ -65,7 +65,7 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
         const onTimeout = (phase: Deadline.Phase, limit: number) => {
           const model = request.settings?.model ?? inner.model
           return new LlmTimeoutError({
-            message: `${inner.provider} gave ${messages[phase]} within ${limit} ms`,
+            message: `${inner.provider} returned ${messages[phase]} within ${limit} ms`,
             provider: inner.provider,
             ...(model === undefined ? {} : { model }),
             phase,

@@ -23,11 +23,11 @@ import * as ModelSettings from "./model/ModelSettings.js"
  */
 export interface Entry {
   readonly client: LlmClient.Service
-  /** Win over the request's settings when this client is asked. */
+  /** Override the request's settings when this client is called. */
   readonly settings?: ModelSettings.ModelSettings | undefined
   /**
-   * `model` and `providerOptions` of a request are meant for the provider of the chain's first client and go to no
-   * other, unless this is true: for a gateway that serves the same models.
+   * `model` and `providerOptions` of a request are for the provider of the chain's first client and are dropped for the
+   * others, unless this is true, as for a gateway that serves the same models.
    */
   readonly passModel?: boolean | undefined
 }
@@ -43,9 +43,9 @@ export type Chain = Array.NonEmptyReadonlyArray<LlmClient.Service | Entry>
  * @category models
  */
 export interface Options {
-  /** Which errors go to the next client; `defaultWhen` unless set. */
+  /** Which errors are passed to the next client; default `defaultWhen`. */
   readonly when?: ((error: LlmError) => boolean) | undefined
-  /** Runs before the next client is asked. Without it the error is logged as a warning. */
+  /** Runs before the next client is called. By default the error is logged as a warning. */
   readonly onFallback?:
     | ((fallback: {
         readonly error: LlmError
@@ -56,9 +56,9 @@ export interface Options {
 }
 
 /**
- * Everything another provider may do better: passing failures (rate limit, timeout, connection, unavailable, malformed
- * response), a missing or wrong key, no credit, a conversation too long for this model. Not what is wrong with the
- * request itself, and not a refusal for its content.
+ * Errors that another provider may not have: transient failures (rate limit, timeout, connection, unavailable,
+ * malformed response), a missing or wrong key, no credit, a conversation too long for this model. Excludes invalid
+ * requests and refusals for content.
  *
  * @since 0.1.0
  * @category getters
@@ -105,9 +105,9 @@ const requestFor = (entry: Entry, provider: string, request: LlmClient.LlmReques
 }
 
 /**
- * Asks the clients in turn. After the first part went to `onParts` an error passes as it is, because another answer
- * would be glued to the first. The error of the last client asked is the error of the call. The response says in
- * `provider` and `model` who answered; the service's own `provider` and `model` are the first client's.
+ * Calls the clients in order. After the first part reached `onParts` an error propagates, because another answer would
+ * be appended to the first. The error of the last client is the error of the call. The response names the answering
+ * `provider` and `model`; the service's own `provider` and `model` are the first client's.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,11 +1,11 @@
 /**
- * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it
- * was installed. Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that
- * package, is served the new ones within a minute.
+ * The published model prices of many providers, from the installed version of the package `@pydantic/genai-prices`.
+ * Nothing is fetched. If the application updates the prices itself, with the `updatePrices` of that package, the new
+ * ones apply within a minute.
  *
- * A provider is looked up by the name of its client, whatever the address the client talks to. Servers that anybody can
- * run (`ollama`, `vllm`, `openai-compatible`, …) have no price, also for models that others sell: say what they cost
- * with `own`, or whose prices they have with `providers`. The embedded `offline` model costs nothing.
+ * A provider is looked up by the name of its client, whatever address the client uses. Servers that anybody can run
+ * (`ollama`, `vllm`, `openai-compatible`, …) have no price, even for models that others sell: set their prices with
+ * `own`, or the provider whose prices they have with `providers`. The embedded `offline` model costs nothing.
  *
  * @since 0.1.0
  */
@@ -25,16 +25,19 @@ type DataSet = typeof import("@pydantic/genai-prices")
  */
 export interface Options {
   /**
-   * Prices of your own, by model name or `provider/model`. A model of just that name, or a release of it
-   * (`gpt-4.1-2025-04-14`), has its own price; one whose name merely begins with it (`gpt-4.1-mini`) only where nothing
-   * is published.
+   * Custom prices, by model name or `provider/model`. A model with exactly that name, or a release of it
+   * (`gpt-4.1-2025-04-14`), has the custom price; a model whose name merely begins with it (`gpt-4.1-mini`) has it only
+   * if no price is published.
    */
   readonly own?: { readonly [model: string]: CostEstimator.Price } | undefined
-  /** Whose published prices a client has, by its provider name: `{ "openai-compatible": "together" }`. */
+  /**
+   * The provider whose published prices a client has, by the client's provider name: `{ "openai-compatible": "together"
+   * }`.
+   */
   readonly providers?: { readonly [name: string]: string } | undefined
 }
 
-/** Names in use for providers that the data set has under another one. */
+/** Common provider names that differ from those of the data set. */
 const aliases: ReadonlyMap<string, string> = new Map([
   ["openai-chat", "openai"],
   ["azure-openai", "azure"],
@@ -69,7 +72,7 @@ const DAY_MS = 86_400_000
 
 type Cost = (usage: Usage) => number | undefined
 
-/** What a model costs at a time, in milliseconds since the epoch. */
+/** The price of a model at a time, in milliseconds since the epoch. */
 type Tariff = (now: number) => Cost
 
 const unknown: Cost = () => undefined
@@ -84,7 +87,7 @@ type Value = ModelPrice[string]
 
 const base = (value: Value): number | undefined => (typeof value === "object" ? value.base : value)
 
-/** The price past a length, where that is a tier of this price or above one. */
+/** The price beyond a length: that of a tier, or of this price. */
 const beyond = (value: Value, above: number): number | undefined => {
   if (typeof value !== "object") return undefined
   let last: (typeof value.tiers)[number] | undefined
@@ -104,7 +107,7 @@ const cost = (id: string, prices: ModelPrice): Cost => {
     requests_kcount: requests
   } = prices
   const inputRate = base(input)
-  // Without any price a model is free only where its name says so; the others are sold in units that a usage does not
+  // Without any price, only a model whose name says so is free; the others are sold in units that a usage does not
   // count.
   if (inputRate === undefined) return Object.keys(prices).length === 0 && id.endsWith(":free") ? () => 0 : unknown
   const outputRate = base(output)
@@ -129,14 +132,14 @@ const cost = (id: string, prices: ModelPrice): Cost => {
       reasoning: beyond(reasoning, above)
     }))
   })
-  // Models of embeddings have no price of output, and none either.
+  // Embedding models have no output price and no output.
   return outputRate === undefined ? (usage) => (usage.outputTokens === 0 ? known(usage) : undefined) : known
 }
 
-/** `HH:MM:SS`, with a fraction or not, and `Z` or an offset, as milliseconds of the day in UTC. */
+/** `HH:MM:SS`, with or without a fraction, and `Z` or an offset, as milliseconds of the day in UTC. */
 const timeOfDay = (text: string): number => ((Date.parse(`1970-01-01T${text}`) % DAY_MS) + DAY_MS) % DAY_MS
 
-/** The last price whose time it is holds, else the first, as the data set has it. */
+/** The last price whose time has come applies, else the first, as in the data set. */
 const tariff = ({ id, prices }: ModelInfo): Tariff => {
   if (!Array.isArray(prices)) return always(cost(id, prices))
   const all = prices.map(({ constraint, prices }) => {
@@ -158,14 +161,13 @@ const tariff = ({ id, prices }: ModelInfo): Tariff => {
   return (now) => (all.findLast(({ isOn }) => isOn(now)) ?? all[0])?.cost ?? unknown
 }
 
-/** `undefined` where nothing is published. */
+/** `undefined` if no price is published. */
 const published = (data: DataSet, provider: string, model: string): Tariff | undefined => {
   try {
     const found = data.calcPrice({}, model, { providerId: provider })
     return found === null ? undefined : tariff(found.model)
   } catch {
-    // It throws where prices that an application renewed contradict each other: then it is not known what the model
-    // costs.
+    // The package throws when prices that the application updated contradict each other: the price is then unknown.
     return undefined
   }
 }
@@ -194,8 +196,7 @@ const ownPrices = (prices: { readonly [model: string]: CostEstimator.Price }) =>
 }
 
 /**
- * What was looked up, for a minute; everything is forgotten when it grows too large, for servers may make up names of
- * models.
+ * Results of the last minute. The cache is cleared when it grows too large, because servers may make up model names.
  */
 class Kept {
   private readonly providers = new Map<string, Map<string, { readonly tariff: Tariff; readonly since: number }>>()
@@ -221,10 +222,10 @@ class Kept {
   }
 }
 
-// The data set is a dependency: where it cannot be loaded, the installation is broken.
+// The data set is a dependency: if it cannot be loaded, the installation is broken.
 const load: Effect.Effect<DataSet> = Effect.promise(() => import("@pydantic/genai-prices"))
 
-/** The provider of exactly that name: the data set itself would take `openai-compatible` for `openai`. */
+/** The provider with exactly that name: the data set itself would match `openai-compatible` to `openai`. */
 const isSold = (data: DataSet, id: string): boolean => data.findProvider({ providerId: id })?.id === id
 
 const estimator = (
@@ -257,8 +258,8 @@ const estimator = (
 }
 
 /**
- * Loads the data set. Prices that depend on the date or the time of day are those of the `Clock` it is made with. Fails
- * when `providers` names a provider that nothing is published of.
+ * Loads the data set. Prices that depend on the date or the time of day follow the `Clock` at construction. Fails when
+ * `providers` names a provider without published prices.
  *
  * @since 0.1.0
  * @category constructors
@@ -272,7 +273,7 @@ export const make = (options?: Options | undefined): Effect.Effect<CostEstimator
       if (isSold(data, id)) continue
       return yield* new LlmConfigurationError({
         provider: name,
-        message: `No prices are published of the provider ${JSON.stringify(id)}, which ${JSON.stringify(name)} is said to have.`
+        message: `There are no published prices for the provider ${JSON.stringify(id)}, which \`providers\` assigns to ${JSON.stringify(name)}.`
       })
     }
     return estimator(
@@ -294,12 +295,12 @@ export const make = (options?: Options | undefined): Effect.Effect<CostEstimator
  */
 export const layer: Layer.Layer<CostEstimator.CostEstimator> = Layer.effect(
   CostEstimator.CostEstimator,
-  // Nothing is configured that could be wrong.
+  // Without options no configuration can be invalid.
   Effect.orDie(make())
 )
 
 /**
- * The published prices, with prices of your own on top.
+ * The published prices, overridden by custom prices.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Which client and settings answer for a role: `thinking` may be a large model, `execution` a small one.
+ * The port that selects client and settings for a role: `thinking` may use a large model, `execution` a small one.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import type * as LlmClient from "./model/LlmClient.js"
 import type * as ModelSettings from "./model/ModelSettings.js"
 
 /**
- * The roles that strategies and guards ask for.
+ * The roles that strategies and guards use.
  *
  * @since 0.1.0
  * @category constants
@@ -26,7 +26,7 @@ export const roles = [
 ] as const
 
 /**
- * One of `roles`, or a name of one's own.
+ * One of `roles`, or a custom name.
  *
  * @since 0.1.0
  * @category models
@@ -40,11 +40,11 @@ export type Role = (typeof roles)[number] | (string & {})
 export interface Resolved {
   readonly client: LlmClient.Service
   /**
-   * What the role asks for; wins over the settings of the agent. A role with a client of its own always names that
-   * client's model, so that the agent's model does not reach another provider.
+   * The settings of the role, which override those of the agent. A role with its own client always names that client's
+   * model, so that the agent's model never reaches another provider.
    */
   readonly settings: ModelSettings.ModelSettings
-  /** True where nobody configured the role. */
+  /** True if the role is not configured. */
   readonly isDefault?: boolean | undefined
 }
 
@@ -54,8 +54,8 @@ export interface Resolved {
  */
 export interface Service {
   /**
-   * The client and settings of a role; for a role that nobody configured the default client and no settings. Always the
-   * same client.
+   * The client and settings of a role; the default client without settings for a role that is not configured. Always
+   * the same client.
    */
   readonly resolve: (role: Role) => Effect.Effect<Resolved>
 }

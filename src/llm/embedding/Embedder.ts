@@ -1,9 +1,8 @@
 /**
- * Texts as vectors.
+ * The port that embeds texts as vectors.
  *
- * Where the wrappers stand, from the outside in: `EmbedderCache`, `EmbedderBatch`, `EmbedderRetry`, then what asks the
- * model. A text that was seen before then costs nothing, texts of many fibers go out together, and each request is
- * tried and timed by itself.
+ * The wrappers, from the outside in: `EmbedderCache`, `EmbedderBatch`, `EmbedderRetry`, then the model. Repeated texts
+ * then cost nothing, texts of many fibers share requests, and each request has its own retries and timeout.
  *
  * @since 0.1.0
  */
@@ -14,8 +13,8 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * A text could not be turned into a vector. `isRetryable` says whether the same call may well succeed later,
- * `retryAfterMs` how long the provider asked to wait.
+ * A text could not be embedded. `isRetryable` says whether the same call may succeed later, `retryAfterMs` how long the
+ * provider asked to wait.
  *
  * @since 0.1.0
  * @category errors
@@ -29,8 +28,8 @@ export class EmbeddingError extends ErrorCode.TaggedError<EmbeddingError>(
 }) {}
 
 /**
- * All of one embedder have the same length, its `dimensions`, and are normalised: their length is 1, that of a text
- * without any feature 0. Nobody changes a vector that was handed over.
+ * All vectors of one embedder have the same length, `dimensions`, and are normalized: norm 1, or 0 for a text without
+ * any feature. Callers must not mutate a vector.
  *
  * @since 0.1.0
  * @category models
@@ -42,11 +41,11 @@ export type Vector = Float32Array
  * @category models
  */
 export interface Service {
-  /** What made the vectors. Vectors of different models cannot be compared. */
+  /** The model. Vectors of different models cannot be compared. */
   readonly model: string
   readonly dimensions: number
   readonly embed: (text: string) => Effect.Effect<Vector, EmbeddingError>
-  /** One vector a text, in their order. No texts: none, and nothing is asked. */
+  /** Returns one vector per text, in order. Without texts nothing is called. */
   readonly embedMany: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Vector>, EmbeddingError>
 }
 
@@ -63,15 +62,13 @@ export class Embedder extends Context.Tag("effect-lexigram/llm/Embedder")<Embedd
 export interface Options {
   readonly model: string
   readonly dimensions: number
-  /** Asks the model: one row of numbers a text, in their order. What it gives is checked. */
+  /** Calls the model: one row of numbers per text, in order. Its output is validated. */
   readonly embedMany: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ArrayLike<number>>, EmbeddingError>
-  /**
-   * Texts of one request at most; without it all texts of a call go into one. Requests of a call follow one another.
-   */
+  /** The maximum number of texts per request; default all texts of a call. Requests of a call run in sequence. */
   readonly maxBatchSize?: number | undefined
-  /** Characters of all texts of one request at most; a longer text goes alone. Not limited unless set. */
+  /** The maximum number of characters of all texts of a request; a longer text is sent alone. Default no limit. */
   readonly maxBatchCharacters?: number | undefined
-  /** Of a text that is longer, only so many characters are embedded: the beginning. Not limited unless set. */
+  /** The maximum number of characters of a text; only the beginning of a longer one is embedded. Default no limit. */
   readonly maxCharacters?: number | undefined
 }
 
@@ -82,7 +79,7 @@ const isRow = (value: unknown): value is ArrayLike<number> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
 
 /**
- * The numbers as a vector of length 1; of nothing but zeros, zeros. Undefined if one is not finite.
+ * Normalizes numbers to norm 1; zeros stay zeros. Undefined if one is not finite.
  *
  * @since 0.1.0
  * @category conversions
@@ -96,7 +93,7 @@ export const normalize = (row: ArrayLike<number>): Vector | undefined => {
   }
   const vector = new Float32Array(row.length)
   if (largest === 0) return vector
-  // By the largest first, so that no square is too large or too small for a number.
+  // Scaled by the largest value, so that no square overflows or underflows.
   let sum = 0
   for (let i = 0; i < row.length; i++) {
     const share = (row[i] as number) / largest
@@ -107,7 +104,7 @@ export const normalize = (row: ArrayLike<number>): Vector | undefined => {
   return vector
 }
 
-/** The first so many characters, without half of a surrogate pair at the end. */
+/** The beginning of a text, without half of a surrogate pair at the end. */
 const cut = (text: string, max: number): string => {
   if (text.length <= max) return text
   const last = text.charCodeAt(max - 1)
@@ -134,12 +131,11 @@ const batches = (texts: ReadonlyArray<string>, options: Options): ReadonlyArray<
 }
 
 /**
- * An embedder out of a call of a model. What the model gives is checked: another number of rows than texts, a row of
- * another length, a number that is not finite are an `EmbeddingError` each, which says what was wrong. Vectors are
- * normalised.
+ * Makes an embedder from a model call and validates its output: a wrong number of rows, a row of another length, or a
+ * number that is not finite is an `EmbeddingError` that says what was wrong. Vectors are normalized.
  *
- * A text that stands several times in a call is asked for once, and one without anything but white space not at all:
- * its vector is zero (many models refuse such a text, and the whole request with it).
+ * A repeated text is sent once per call. A blank text is not sent: its vector is zero, since many models reject such a
+ * text and the whole request with it.
  *
  * @since 0.1.0
  * @category constructors
@@ -147,25 +143,25 @@ const batches = (texts: ReadonlyArray<string>, options: Options): ReadonlyArray<
 export const make = (options: Options): Service => {
   const { dimensions, model } = options
   const maxCharacters = Math.max(1, options.maxCharacters ?? Number.POSITIVE_INFINITY)
-  const wrong = (what: string) => new EmbeddingError({ message: `The embedding model ${model} gave ${what}` })
+  const wrong = (what: string) => new EmbeddingError({ message: `The embedding model ${model} returned ${what}` })
 
-  /** The rows as vectors, or what is wrong with them. */
+  /** The rows as vectors, or a description of what is wrong. */
   const check = (rows: unknown, count: number): ReadonlyArray<Vector> | EmbeddingError => {
     if (!Array.isArray(rows)) return wrong(`${described(rows)} instead of a list of vectors`)
     if (rows.length !== count) return wrong(`${rows.length} vectors for ${count} texts`)
     const vectors: Array<Vector> = []
-    // By index, because holes of a list are passed over by its methods.
+    // By index, because array methods skip holes.
     for (let i = 0; i < count; i++) {
       const row: unknown = rows[i]
       if (!isRow(row)) return wrong(`${described(row)} instead of vector ${i}`)
       if (row.length !== dimensions) {
         return new EmbeddingError({
-          message: `The embedding model ${model} gave vectors of length ${row.length} instead of ${dimensions}`,
-          hint: "Set the dimensions of the embedder to what the model gives."
+          message: `The embedding model ${model} returned vectors of length ${row.length} instead of ${dimensions}`,
+          hint: "Set the dimensions of the embedder to those of the model."
         })
       }
       const vector = normalize(row)
-      if (vector === undefined) return wrong(`a vector with something that is no finite number (vector ${i})`)
+      if (vector === undefined) return wrong(`a number that is not finite (vector ${i})`)
       vectors.push(vector)
     }
     return vectors
@@ -203,7 +199,7 @@ export const make = (options: Options): Service => {
 }
 
 /**
- * A layer of a ready embedder.
+ * A layer of a given embedder.
  *
  * @since 0.1.0
  * @category layers
@@ -211,7 +207,7 @@ export const make = (options: Options): Service => {
 export const layer = (service: Service): Layer.Layer<Embedder> => Layer.succeed(Embedder, service)
 
 /**
- * Wraps the embedder below: what the wrappers of this folder are made of.
+ * Wraps the embedder below; the wrappers of this folder are built on it.
  *
  * @since 0.1.0
  * @category layers

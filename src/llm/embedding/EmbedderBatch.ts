@@ -1,5 +1,5 @@
 /**
- * Texts that many fibers embed at about the same time, in one request.
+ * Combines texts that many fibers embed at about the same time into one request.
  *
  * @since 0.1.0
  */
@@ -14,11 +14,11 @@ import * as EmbeddingFlights from "./EmbeddingFlights.js"
  * @category models
  */
 export interface Options {
-  /** How long the first text waits for others; 5 millis unless set. */
+  /** How long the first text waits for others; default 5 millis. */
   readonly window?: Duration.DurationInput | undefined
   /**
-   * So many texts (128) do not wait any longer. All texts of a call go together: the embedder below splits what is too
-   * much for it.
+   * This many texts are sent without further waiting; default 128. All texts of a call stay together: the embedder
+   * below splits what is too large for it.
    */
   readonly maxBatchSize?: number | undefined
 }
@@ -30,12 +30,12 @@ export interface Options {
 export const defaults = { window: "5 millis", maxBatchSize: 128 } as const
 
 /**
- * Collects the texts of all calls for a moment and embeds them in one. A text that several fibers want, or that is
- * under way already, is asked for once.
+ * Collects the texts of all calls for a moment and embeds them in one request. A text that several fibers want, or that
+ * is already being embedded, is sent once.
  *
- * A call that is interrupted does not touch the others: what nobody waits for any more is not asked for, and a request
- * that nobody waits for any more is interrupted. A request of several calls that fails, and is not worth repeating, is
- * made again for each of these calls alone, so that nobody fails because of the text of somebody else.
+ * An interrupted call does not affect the others: texts that nobody waits for are not sent, and a request that nobody
+ * waits for is interrupted. A request for several calls that fails with a permanent error is repeated for each of these
+ * calls alone, so that no call fails because of another call's text.
  *
  * @since 0.1.0
  * @category combinators

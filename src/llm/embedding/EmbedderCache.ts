@@ -1,5 +1,5 @@
 /**
- * Vectors kept for texts that were embedded before: in this process, or in a `CacheBackend` that others share.
+ * Caches the vectors of texts: in this process, or in a shared `CacheBackend`.
  *
  * @since 0.1.0
  */
@@ -22,11 +22,11 @@ import * as VectorCodec from "./VectorCodec.js"
  * @category models
  */
 export interface Options {
-  /** Vectors at most; 10,000 unless set. The one that was used least recently goes first. */
+  /** The maximum number of vectors; default 10,000. The least recently used is evicted first. */
   readonly capacity?: number | undefined
-  /** Bytes of all vectors at most; 64 MiB unless set. */
+  /** The maximum bytes of all vectors; default 64 MiB. */
   readonly maxBytes?: number | undefined
-  /** How long a vector is kept; without it, until there is no room. */
+  /** How long a vector is kept; default: until there is no room. */
   readonly ttl?: Duration.DurationInput | undefined
 }
 
@@ -35,11 +35,11 @@ export interface Options {
  * @category models
  */
 export interface BackendOptions {
-  /** How long a vector is kept; without it, until the backend evicts it. */
+  /** How long a vector is kept; default: until the backend evicts it. */
   readonly ttl?: Duration.DurationInput | undefined
-  /** Stands before every key; `embedding` unless set. */
+  /** The prefix of every key; default `embedding`. */
   readonly namespace?: string | undefined
-  /** A backend that takes longer (2 seconds) counts as failed. */
+  /** A backend call that takes longer counts as failed; default 2 seconds. */
   readonly backendTimeout?: Duration.DurationInput | undefined
 }
 
@@ -50,21 +50,21 @@ export interface BackendOptions {
 export const defaults = { capacity: 10_000, maxBytes: 64 * 1024 * 1024 } as const
 
 /**
- * Texts whose vector was there.
+ * Texts whose vector was cached.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_EMBEDDING_CACHE_HITS = "llm.embedding.cache.hits"
 /**
- * Texts whose vector had to be made.
+ * Texts whose vector was not cached.
  *
  * @since 0.1.0
  * @category constants
  */
 export const METRIC_EMBEDDING_CACHE_MISSES = "llm.embedding.cache.misses"
 /**
- * Failures of the backend and entries that could not be read.
+ * Failures of the backend and unreadable entries.
  *
  * @since 0.1.0
  * @category constants
@@ -75,7 +75,7 @@ const hits = Metric.counter(METRIC_EMBEDDING_CACHE_HITS, { incremental: true })
 const misses = Metric.counter(METRIC_EMBEDDING_CACHE_MISSES, { incremental: true })
 const failures = Metric.counter(METRIC_EMBEDDING_CACHE_FAILURES, { incremental: true })
 
-/** Of an entry, beside its vector: key, object, place in the map. */
+/** The overhead of an entry besides its vector: key, object, place in the map. */
 const overhead = 256
 
 const wrapped = (inner: Embedder.Service, embedMany: Embedder.Service["embedMany"]): Embedder.Service => ({
@@ -126,8 +126,8 @@ class Vectors {
 }
 
 /**
- * In this process, by the SHA-256 of the text. A text that several fibers want and nobody has is embedded once.
- * Failures are not kept.
+ * Caches in this process, by the SHA-256 of the text. A missing text that several fibers want is embedded once.
+ * Failures are not cached.
  *
  * @since 0.1.0
  * @category combinators
@@ -185,9 +185,9 @@ const warn = (message: string, error?: CacheBackend.CacheBackendError | undefine
     )
   })
 
-/** Operations of a backend at a time. */
+/** Concurrent operations on a backend. */
 const concurrency = 16
-/** How far the length of a vector that is no zero may be from 1. */
+/** The tolerated deviation from norm 1 of a vector that is not zero. */
 const tolerance = 1e-3
 
 const isVector = (vector: Float32Array | undefined, dimensions: number): vector is Embedder.Vector => {
@@ -198,9 +198,9 @@ const isVector = (vector: Float32Array | undefined, dimensions: number): vector 
 }
 
 /**
- * In a `CacheBackend`, by model, dimensions and text. What was kept by another model is never read. A value that cannot
- * be read, and a backend that fails or does not answer, are logged, counted and treated as absent; in the rest of such
- * a call the backend is not asked again. A text that several fibers want at a time is looked up and embedded once.
+ * Caches in a `CacheBackend`, by model, dimensions and text. Vectors of another model are never read. Unreadable values
+ * and backends that fail or do not answer are logged, counted and treated as absent; for the rest of such a call the
+ * backend is skipped. A text that several fibers want at once is looked up and embedded once.
  *
  * @since 0.1.0
  * @category combinators
@@ -214,7 +214,9 @@ export const wrapBackend =
       const whole = Duration.toMillis(options?.backendTimeout ?? "2 seconds")
       const keyOf = (text: string) => `${namespace}:${CanonicalJson.hash({ model, dimensions, text })}`
 
-      /** One operation a text, until one fails: then `otherwise` stands for it and for those that were not begun. */
+      /**
+       * One operation per text, until one fails: `otherwise` is the result of that one and of those not yet started.
+       */
       const each = <A, B>(
         items: ReadonlyArray<A>,
         operation: CacheBackend.CacheBackendError["operation"],
@@ -252,7 +254,7 @@ export const wrapBackend =
           if (Option.isNone(value)) return Effect.succeed(undefined)
           const vector = VectorCodec.fromBase64(value.value)
           if (isVector(vector, dimensions)) return Effect.succeed(vector)
-          return Effect.as(warn("A cached vector cannot be read and is ignored"), undefined)
+          return Effect.as(warn("A cached vector is unreadable and is ignored"), undefined)
         })
 
       const send = Effect.fnUntraced(function* (texts: ReadonlyArray<string>) {

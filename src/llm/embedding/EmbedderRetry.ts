@@ -1,5 +1,5 @@
 /**
- * Repeats calls of an embedder that failed for a passing reason, each try under a time limit.
+ * Retries calls of an embedder that failed transiently, each attempt with a timeout.
  *
  * @since 0.1.0
  */
@@ -14,14 +14,14 @@ import * as LlmRetry from "../LlmRetry.js"
 import * as Embedder from "./Embedder.js"
 
 /**
- * Retries, waits and their defaults are those of `LlmRetry`.
+ * Retries, delays and their defaults are those of `LlmRetry`.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Options
   extends Pick<LlmRetry.Options, "maxRetries" | "base" | "factor" | "cap" | "jitter" | "maxRetryAfter"> {
-  /** Of one try; 30 seconds unless set, `Duration.infinity` lifts it. */
+  /** Of one attempt; default 30 seconds, `Duration.infinity` removes it. */
   readonly timeout?: Duration.DurationInput | undefined
 }
 
@@ -32,9 +32,9 @@ export interface Options
 export const defaultTimeout: Duration.Duration = Duration.seconds(30)
 
 /**
- * Errors that are not `isRetryable` pass, and so does one that asks for a longer wait than `maxRetryAfter`. A try that
- * takes too long is interrupted and counts as failed. Inside a run each retry is a `Degraded` event. Pure: the wrapped
- * embedder keeps no state.
+ * Errors that are not `isRetryable` propagate, and so does one that requests a longer delay than `maxRetryAfter`. An
+ * attempt that takes too long is interrupted and counts as failed. Inside a run each retry is a `Degraded` event. Pure:
+ * the wrapped embedder keeps no state.
  *
  * @since 0.1.0
  * @category combinators
@@ -74,7 +74,7 @@ export const wrap = (options?: Options | undefined): ((inner: Embedder.Service) 
         return Effect.flatMap(delay(error, attempt), (millis) =>
           Run.emit({
             _tag: "Degraded",
-            stage: `embedding, try ${attempt + 1} in ${Math.ceil(millis)} ms`,
+            stage: `embedding, attempt ${attempt + 1} in ${Math.ceil(millis)} ms`,
             error: errorInfo(error)
           }).pipe(
             Effect.zipRight(Effect.sleep(millis)),

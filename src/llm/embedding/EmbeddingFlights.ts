@@ -1,6 +1,6 @@
 /**
- * Texts that are being embedded: a text that several fibers want at a time is asked for once, and texts of several
- * fibers go out together.
+ * Shares embedding requests between fibers: a text that several fibers want at once is sent once, and texts of several
+ * fibers are sent together.
  *
  * @private
  * @since 0.1.0
@@ -20,9 +20,9 @@ import { EmbeddingError } from "./Embedder.js"
  */
 export interface Options {
   readonly send: Service["embedMany"]
-  /** How long the first text of a flight waits for others; without it, it departs at once. */
+  /** How long the first text of a flight waits for others; without it, the flight departs at once. */
   readonly window?: Duration.DurationInput | undefined
-  /** So many texts depart at once. */
+  /** This many texts depart at once. */
   readonly maxBatchSize?: number | undefined
 }
 
@@ -39,7 +39,7 @@ class Item {
 class Flight {
   readonly items = new Map<string, Item>()
   readonly landed = Deferred.unsafeMake<void, EmbeddingError>(FiberId.none)
-  /** What makes it depart, or what it is while it is under way. */
+  /** Starts the flight, or holds its running fiber. */
   fiber: Fiber.RuntimeFiber<void, EmbeddingError> | undefined
   /** Items that somebody waits for. */
   wanted = 0
@@ -48,10 +48,9 @@ class Flight {
 }
 
 /**
- * Gives `embedMany`. A call that is interrupted takes the texts that only it wanted out of the flight that has not
- * departed; the last one to leave a flight that has interrupts it. Where a flight fails and nothing says that trying
- * again would help, those who had a part in it only ask again for their own texts alone: nobody fails because of the
- * text of somebody else.
+ * Provides `embedMany`. An interrupted call removes the texts that only it wanted from a flight that has not departed;
+ * the last call to leave a departed flight interrupts it. When a flight fails with a permanent error, each of its calls
+ * repeats the request for its own texts alone, so that no call fails because of another call's text.
  *
  * @since 0.1.0
  * @category constructors
@@ -86,7 +85,8 @@ export const make = ({ maxBatchSize, send, window }: Options): Service["embedMan
       const rows = Effect.filterOrFail(
         send(texts),
         (rows) => rows.length === texts.length,
-        (rows) => new EmbeddingError({ message: `An embedder gave ${rows.length} vectors for ${texts.length} texts` })
+        (rows) =>
+          new EmbeddingError({ message: `An embedder returned ${rows.length} vectors for ${texts.length} texts` })
       )
       return Effect.asVoid(Effect.onExit(rows, (exit) => Effect.sync(() => land(flight, exit))))
     })
@@ -102,7 +102,7 @@ export const make = ({ maxBatchSize, send, window }: Options): Service["embedMan
     )
 
   const launch = (flight: Flight, effect: Effect.Effect<void, EmbeddingError>): Effect.Effect<void> =>
-    // The region of the caller is uninterruptible here, and a fork would inherit that.
+    // The caller's region is uninterruptible here, and a fork would inherit that.
     Effect.map(Effect.forkDaemon(Effect.interruptible(effect)), (fiber) => {
       flight.fiber = fiber
     })
@@ -123,7 +123,7 @@ export const make = ({ maxBatchSize, send, window }: Options): Service["embedMan
     return wanted
   }
 
-  /** Sees to it that the flight departs in time. */
+  /** Makes the flight depart in time. */
   const schedule = (flight: Flight): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (window !== undefined && flight.items.size < most) {

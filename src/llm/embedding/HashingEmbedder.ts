@@ -1,12 +1,12 @@
 /**
- * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not
- * what they mean: typing errors, inflections and shared words are close, synonyms are as far from each other as
- * anything else. Nothing is learned or loaded, and a text has the same vector on every machine.
+ * An embedder without a model: hashes words and parts of words into a vector. It compares spelling, not meaning: typing
+ * errors, inflections and shared words are close, synonyms are unrelated. Nothing is learned or loaded, and a text has
+ * the same vector on every machine.
  *
  * Features are hashed with a sign (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"), so
- * that those that fall together cancel out on average. They are the words, and their n-grams of 3 to 5 characters with
- * marks at the ends (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"); where a script has no
- * spaces between words, n-grams of 1 to 3 characters. The weight of a feature grows with the root of its count.
+ * that collisions cancel out on average. The features are the words, and their n-grams of 3 to 5 characters with marks
+ * at the ends (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"); for scripts without spaces
+ * between words, n-grams of 1 to 3 characters. The weight of a feature grows with the square root of its count.
  *
  * @since 0.1.0
  */
@@ -20,9 +20,9 @@ import * as LetterTable from "./LetterTable.js"
  * @category models
  */
 export interface Options {
-  /** 512 unless set. More of them keep more features apart. */
+  /** Default 512. More dimensions mean fewer collisions. */
   readonly dimensions?: number | undefined
-  /** Of a longer text only so many characters are read, the beginning; 32,768 unless set. */
+  /** The maximum number of characters read of a text, from the beginning; default 32,768. */
   readonly maxCharacters?: number | undefined
 }
 
@@ -32,25 +32,25 @@ export interface Options {
  */
 export const defaults = { dimensions: 512, maxCharacters: 32_768 } as const
 
-/** Changes with every change of the vectors, so that nobody compares them with older ones. */
+/** Changes with every change of the vectors, so that they are never compared with older ones. */
 const version = 1
 
 const minGram = 3
 const maxGram = 5
 const maxUnspaced = 3
-/** Words whose whole is a feature; longer ones are no words. */
+/** The maximum length of a word as a feature. */
 const maxWord = 64
 
 const wordWeight = 1
 const gramWeight = 0.3
-/** Shorter words say less; most of them are `the` and `of` in every language. By number of letters. */
+/** Weights by number of letters: short words carry less meaning, and most are function words in every language. */
 const lengthWeights = [0, 0.25, 0.35, 0.6, 0.85]
 
 const boundary = 1
 const offset = 0x811c9dc5
 const prime = 0x01000193
 
-/** FNV-1a spreads its bits badly; this is the end of MurmurHash3. */
+/** FNV-1a distributes its bits badly; this is the finalizer of MurmurHash3. */
 const mix = (hash: number): number => {
   let h = hash
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
@@ -61,11 +61,11 @@ const mix = (hash: number): number => {
 const step = (hash: number, unit: number): number =>
   Math.imul(Math.imul(hash ^ (unit & 0xff), prime) ^ (unit >>> 8), prime)
 
-// Kinds of features are hashed apart: the word `cat` is not the n-gram `cat`.
+// Kinds of features are hashed separately: the word `cat` is not the n-gram `cat`.
 const wordSeed = step(offset, 2)
 const gramSeed = step(offset, 3)
 
-/** The features of a text: open addressing, because a `Map` costs twice as much. */
+/** The features of a text, with open addressing: a `Map` costs twice as much. */
 class Features {
   private readonly mask: number
   private readonly hashes: Uint32Array
@@ -73,7 +73,7 @@ class Features {
   private readonly weights: Float64Array
 
   constructor(private readonly units: Uint16Array) {
-    // A word of n letters has less than 3n n-grams: never more than half full.
+    // A word of n letters has fewer than 3n n-grams: the table is never more than half full.
     const capacity = 2 ** Math.ceil(Math.log2(2 * (4 * units.length + 1)))
     this.mask = capacity - 1
     this.hashes = new Uint32Array(capacity)
@@ -91,7 +91,7 @@ class Features {
     weights[at] = (weights[at] as number) + weight
   }
 
-  /** Letters from `start` to before `end`. */
+  /** Letters from `start` up to, not including, `end`. */
   word(start: number, end: number): void {
     const { units } = this
     const length = end - start
@@ -101,7 +101,7 @@ class Features {
       for (let i = start; i < end; i++) hash = step(hash, units[i] as number)
       this.add(hash, wordWeight * scale)
     }
-    // With a mark at either end, which is no letter.
+    // With a mark, which is not a letter, at either end.
     for (let from = start - 1; from <= end + 1 - minGram; from++) {
       let hash = gramSeed
       const to = Math.min(from + maxGram, end + 1)
@@ -119,7 +119,7 @@ class Features {
       const to = Math.min(from + maxUnspaced, end)
       for (let i = from; i < to; i++) {
         hash = step(hash, this.units[i] as number)
-        // A single character is in many words.
+        // A single character occurs in many words.
         this.add(hash, i === from ? gramWeight : wordWeight)
       }
     }
@@ -131,7 +131,7 @@ class Features {
       const count = this.counts[at] as number
       if (count === 0) continue
       const hash = this.hashes[at] as number
-      // The mean weight times the root of the count. Not its logarithm, which is not the same on every machine.
+      // The mean weight times the square root of the count. Not its logarithm, which differs between machines.
       const weight = (this.weights[at] as number) / Math.sqrt(count)
       const bucket = (hash & 0x7fffffff) % dimensions
       sums[bucket] = (sums[bucket] as number) + (hash >>> 31 === 0 ? weight : -weight)
@@ -144,7 +144,7 @@ const dimensionsOf = (options: Options | undefined): number =>
   Math.max(1, Math.floor(options?.dimensions ?? defaults.dimensions))
 
 /**
- * The vector of a text, at once.
+ * The vector of a text, computed synchronously.
  *
  * @since 0.1.0
  * @category conversions
@@ -184,8 +184,7 @@ export const vectorOf = (text: string, options?: Options | undefined): Embedder.
 }
 
 /**
- * `model` is `hashing-v1-512`: it names the version and the dimensions, which together say which vectors can be
- * compared.
+ * `model` is `hashing-v1-512`: the version and the dimensions, which together say which vectors can be compared.
  *
  * @since 0.1.0
  * @category constructors

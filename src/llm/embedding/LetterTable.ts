@@ -1,7 +1,6 @@
 /**
- * What each UTF-16 unit stands for when texts are compared: small letters without accents, nothing, or the end of a
- * word. Made from characters that have been in Unicode for long, so that it is the same whatever version of Unicode
- * this process has.
+ * Maps each UTF-16 unit to its comparison form: a small letter without accents, nothing, or the end of a word. It
+ * covers characters that have long been in Unicode, so that it does not depend on the Unicode version of the process.
  *
  * @private
  * @since 0.1.0
@@ -16,7 +15,7 @@
 export const separator = 0
 
 /**
- * Is as if it were not there: accents, points, joiners.
+ * Is ignored: accents, points, joiners.
  *
  * @since 0.1.0
  * @category constants
@@ -86,7 +85,7 @@ const ignored: ReadonlyArray<readonly [number, number]> = [
   [0xfeff, 0xfeff]
 ]
 
-/** Latin, Greek, Cyrillic, Armenian, and the letters with accents of Latin and Greek that were added later. */
+/** Latin, Greek, Cyrillic, Armenian, and the accented letters of Latin and Greek that were added later. */
 const foldedRanges: ReadonlyArray<readonly [number, number]> = [
   [0x0041, 0x058f],
   [0x1e00, 0x1fff]
@@ -99,7 +98,7 @@ const sigma = 0x03c3
 const fold = (unit: number): number => {
   const bare = String.fromCharCode(unit).toLowerCase().normalize("NFKD").charCodeAt(0)
   if (bare === finalSigma) return sigma
-  // An accent that stands alone is a space with an accent.
+  // A spacing accent is a space with an accent.
   return bare === 0x20 ? separator : bare
 }
 
@@ -120,7 +119,7 @@ const build = (): Uint16Array => {
 let table: Uint16Array | undefined
 
 /**
- * A unit each: the letter it is compared as, or one of the two constants. Made when it is first asked for.
+ * One entry per unit: its comparison letter, or one of the two constants. Built on first use.
  *
  * @since 0.1.0
  * @category constants
@@ -131,7 +130,7 @@ export const get = (): Uint16Array => {
 }
 
 /**
- * Of a script that writes its words without spaces: Chinese characters, Japanese syllables, Thai, Lao, Burmese, Khmer.
+ * Scripts without spaces between words: Chinese characters, Japanese syllables, Thai, Lao, Burmese, Khmer.
  *
  * @since 0.1.0
  * @category guards

@@ -1,5 +1,5 @@
 /**
- * Vectors as bytes and as text: 32-bit floats, little-endian, as models, databases and caches write them.
+ * Encodes vectors as bytes and as text: 32-bit floats, little-endian, as models, databases and caches write them.
  *
  * @since 0.1.0
  */
@@ -19,7 +19,7 @@ export const toBytes = (vector: Vector): Uint8Array => {
 }
 
 /**
- * Undefined where the bytes are no whole number of floats. The floats may be anything.
+ * Undefined unless the bytes are a whole number of floats. The floats may have any value.
  *
  * @since 0.1.0
  * @category conversions
@@ -39,13 +39,13 @@ export const fromBytes = (bytes: Uint8Array): Float32Array | undefined => {
 export const toBase64 = (vector: Vector): string => Buffer.from(toBytes(vector).buffer).toString("base64")
 
 /**
- * Undefined where the text is no base64 of floats.
+ * Undefined unless the text is base64 of floats.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const fromBase64 = (text: string): Float32Array | undefined => {
   const bytes = Buffer.from(text, "base64")
-  // What is no base64 is passed over by the decoder: only a text that comes out again was one.
+  // The decoder skips characters that are not base64: only a text that encodes back to itself is valid.
   return bytes.toString("base64") === text ? fromBytes(bytes) : undefined
 }

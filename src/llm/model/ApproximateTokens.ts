@@ -6,8 +6,7 @@
  */
 
 /**
- * Tokens per UTF-16 unit outside ASCII, by script; the high values are what tokenizers without merges for the script
- * need.
+ * Tokens per UTF-16 unit outside ASCII, by script; the high values are for scripts that tokenizers have no merges for.
  */
 const weight = (code: number): number => {
   if (code < 0x370) return 0.6 // Latin with marks

@@ -1,22 +1,22 @@
 /**
- * Bounds the work of a tokenizer: long runs are encoded in pieces, lines of JSON are remembered, and very long texts
- * are approximated.
+ * Bounds the work of a tokenizer: encodes long runs in pieces, remembers lines of JSON, and approximates very long
+ * texts.
  *
  * @private
  * @since 0.1.0
  */
 import { approximateCount } from "./ApproximateTokens.js"
 
-/** A run this long without (or only of) white space is no word: byte pair encoding of it is quadratic. */
+/** A run this long without (or only of) white space is not a word: byte pair encoding of it is quadratic. */
 const longRun = 64
 /** How many characters in such runs are still encoded, in pieces. */
 const longRunBudget = 16_384
-/** Texts beyond this many characters are approximated: encoding blocks the thread. */
+/** Longer texts are approximated: encoding blocks the thread. */
 const exactLimit = 262_144
 
 const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13)
 
-/** Cuts where a run gets long, never between the halves of a pair. */
+/** Cuts a long run, never between the halves of a surrogate pair. */
 const pieces = (text: string): { readonly usual: ReadonlyArray<string>; readonly long: ReadonlyArray<string> } => {
   const usual: Array<string> = []
   const long: Array<string> = []
@@ -47,7 +47,7 @@ const pieces = (text: string): { readonly usual: ReadonlyArray<string>; readonly
   return { usual, long }
 }
 
-/** Lines of JSON that are remembered, those that were asked for last, and their characters together. */
+/** The maximum number of remembered lines of JSON, most recently used, and of their characters. */
 const maxLines = 8192
 const maxLineChars = 4_000_000
 
@@ -55,9 +55,9 @@ const newline = 10
 const brace = 123
 
 /**
- * Lines of JSON are counted once: what an assembly of memory is made of was counted line by line before. The patterns
- * of the encodings never match across the end of a line and the brace after it, so the whole has as many tokens as its
- * lines. Only what came as a line of its own is remembered, for part of a text would hold all of it in memory.
+ * Counts each line of JSON once: memory counts its parts line by line before it assembles them. The patterns of the
+ * encodings never match across the end of a line and the brace after it, so the whole has as many tokens as its lines.
+ * Only a line that was passed on its own is remembered, because a substring would keep the whole text in memory.
  */
 const byLines = (encode: (text: string) => number): ((text: string) => number) => {
   const known = new Map<string, { readonly line: string; readonly tokens: number }>()

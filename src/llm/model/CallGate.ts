@@ -1,8 +1,8 @@
 /**
- * The gate in front of model calls: what a run puts around the calls of its skills, tools, guards and memory, and where
- * each call is counted.
+ * The gate around model calls: a run's wrappers around the calls of its skills, tools, guards and memory. Each call is
+ * counted here.
  *
- * A call passes it once, however many clients stand behind one another, and a strategy passes it itself (`ModelCall`).
+ * A call passes the gate once, however many clients wrap one another; a strategy passes it itself (`ModelCall`).
  *
  * @private
  * @since 0.1.0
@@ -18,22 +18,20 @@ import type * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import * as TokenCounter from "./TokenCounter.js"
 
-/**
- * Makes a call; the meter hears of the requests that go out, and `wrappers` stand around the call until it has ended.
- */
+/** Makes a call; the meter records its requests, and `wrappers` surround the call until it has ended. */
 export type Call<E = LlmError> = (
   request: LlmClient.LlmRequest,
   meter?: LlmClient.Meter | undefined,
   wrappers?: ReadonlyArray<unknown> | undefined
 ) => Effect.Effect<LlmClient.LlmResponse, E>
 
-/** Whom a call goes to, as far as is known before it answers. */
+/** The target of a call, as far as it is known before the answer. */
 export interface Target {
   readonly provider: string
   readonly model?: string | undefined
 }
 
-/** What a call passes. */
+/** The gate that calls pass. */
 export type Pass = (
   request: LlmClient.LlmRequest,
   next: Call,
@@ -42,9 +40,9 @@ export type Pass = (
 
 export interface Gate {
   readonly pass: Pass
-  /** Set where a call has passed: nothing stands before it any more. What is made beside the call passes this one. */
+  /** Set inside a call that has passed: no gate applies to it any more. Separate calls made during it pass this one. */
   readonly passed?: Gate | undefined
-  /** The wrappers around the calls inside of which this one is made. */
+  /** The wrappers around the calls that contain this one. */
   readonly within: ReadonlyArray<unknown>
 }
 
@@ -52,17 +50,19 @@ const none: ReadonlyArray<unknown> = []
 
 export const make = (pass: Pass): Gate => ({ pass, within: none })
 
-/** The gate, inside of what stands around the other one. */
+/** Adds a gate inside the wrappers of the outer one. */
 export const inside = (gate: Gate, outer: Gate): Gate =>
   outer.within.length === 0 ? gate : { pass: gate.pass, within: outer.within }
 
-/** The gate behind a call that has passed it, with these wrappers around it. */
+/** The gate inside a call that has passed, with these wrappers around it. */
 export const behind = ({ pass, within }: Gate, wrappers: ReadonlyArray<unknown>): Gate => {
   const passed = { pass, within: within.length === 0 ? wrappers : [...within, ...wrappers] }
   return { ...passed, passed }
 }
 
-/** Tells the run it stands in what a call used, also where it was cut off: at once then, and waited for by nobody. */
+/**
+ * Reports the usage of a call to its run, even when the call is cut off; then at once, without anybody waiting for it.
+ */
 export const counted: Pass = (request, next, target) =>
   Effect.withFiberRuntime((fiber) => {
     const context = fiber.currentContext
@@ -90,16 +90,16 @@ export const counted: Pass = (request, next, target) =>
     )
   })
 
-/** Without limits and governance around it a call is counted alone. */
+/** Without limits and governance, a call is only counted. */
 export class CallGate extends Ambient.Reference<CallGate>()("effect-lexigram/llm/CallGate", {
   defaultValue: (): Gate => make(counted)
 }) {}
 
-/** Whoever gets the parts of a call stands beside it. */
+/** The consumer of the parts is outside the call. */
 export const heard = (onParts: LlmClient.OnParts, { passed }: Gate): LlmClient.OnParts =>
   passed === undefined ? onParts : (parts) => Effect.provideService(onParts(parts), CallGate, passed)
 
-/** The call behind a gate that it has passed. */
+/** The call inside a gate that it has passed. */
 export const passed = (
   client: LlmClient.Service,
   request: LlmClient.LlmRequest,
@@ -108,7 +108,7 @@ export const passed = (
 ): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
   Effect.provideService(client.complete(request, options), CallGate, behind)
 
-/** Work of a client that is not the call itself: its own model calls pass the gate as those of anybody. */
+/** Work of a client besides the call itself: its own model calls pass the gate like any other. */
 export const beside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiberRuntime((fiber) => {
     const { passed: gate } = Context.get(fiber.currentContext, CallGate)
@@ -117,7 +117,7 @@ export const beside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
 
 const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
 
-/** The client behind the gate; one that stands there already is itself. */
+/** The client behind the gate; a client that is already gated is returned unchanged. */
 export const wrap = (client: LlmClient.Service): LlmClient.Service => {
   const known = wrapped.get(client)
   if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
- * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or
- * fails midway costs its input and what was streamed of its answer, as far as the provider did not say what it used.
+ * Meters the requests of a model call, including cut-off ones: a request that is interrupted, times out or fails midway
+ * costs its input and the streamed output, unless the provider reported its usage.
  *
  * @since 0.1.0
  */
@@ -21,14 +21,14 @@ import * as TokenCounter from "./TokenCounter.js"
  */
 export interface CallMeter extends LlmClient.Meter {
   /**
-   * What the call used besides its answer: its requests that gave none, and where the call itself came to no answer
-   * those that did too. Counted when it is asked for, once a request.
+   * Usage of the call besides its answer: of its requests without an answer, and of those with one if the call itself
+   * failed. Each request is counted once, on demand.
    */
   readonly spent: (exit: Exit.Exit<unknown, unknown>) => ReadonlyArray<LlmClient.Spent>
 }
 
 /**
- * What counts a request and a text.
+ * Counts requests and texts.
  *
  * @since 0.1.0
  * @category models
@@ -36,7 +36,7 @@ export interface CallMeter extends LlmClient.Meter {
 export type Counts = Parameters<LlmClient.SentRequest["spent"]>[0]
 
 /**
- * By a counter, which is not used before something was cut off.
+ * Counts with a counter that is loaded only when a call was cut off.
  *
  * @since 0.1.0
  * @category constructors
@@ -53,7 +53,7 @@ export const counts = (counter: TokenCounter.Service): Counts => {
 }
 
 /**
- * A meter for one call; `outer` hears of the same requests.
+ * A meter for one call; `outer` receives the same requests.
  *
  * @since 0.1.0
  * @category constructors
@@ -74,7 +74,7 @@ export const make = (counts: Counts, outer?: LlmClient.Meter | undefined): CallM
 }
 
 /**
- * A meter that tells both.
+ * A meter that forwards to both.
  *
  * @since 0.1.0
  * @category combinators
@@ -93,9 +93,8 @@ export const both = (
       }
 
 /**
- * Whether a request that failed so costs nothing: it was refused before the model began, or never reached it. As
- * providers bill it, one that ran out of time or into a filter of contents was read, and so was one whose answer cannot
- * be.
+ * Whether a failed request costs nothing: it was rejected before the model began, or never reached it. Providers bill
+ * requests that time out, end in a content filter, or have an unreadable answer.
  *
  * @since 0.1.0
  * @category guards
@@ -121,13 +120,13 @@ export const isRefusal = (error: LlmError): boolean => {
 
 const nothing: ReadonlyArray<LlmClient.Spent> = []
 
-/** A request under way, and what came of it. */
+/** A running request and its result. */
 class Request implements LlmClient.SentRequest, LlmClient.Meter {
-  /** Sent by a client further in, which took this one over. */
+  /** An inner client sent the request and takes over. */
   private readonly inner: Array<LlmClient.SentRequest> = []
   private readonly parts: Array<LlmClient.LlmPart> = []
   private usage: Usage.Usage = Usage.empty
-  /** How many parts had come when the provider last told of the output. */
+  /** How many parts had arrived when the provider last reported output tokens. */
   private told = 0
   private finished = false
   private exit: Exit.Exit<LlmClient.LlmResponse, LlmError> | undefined
@@ -217,7 +216,7 @@ const json = (value: unknown): string => {
   }
 }
 
-/** What the model wrote from a part on: text, reasoning and calls, each once. */
+/** The output of the model from a part on: text, reasoning and calls, each once. */
 const written = (parts: ReadonlyArray<LlmClient.LlmPart>, from = 0): string => {
   const texts: Array<string> = []
   const streamed = new Set<string>()
@@ -249,8 +248,8 @@ const written = (parts: ReadonlyArray<LlmClient.LlmPart>, from = 0): string => {
 const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
 
 /**
- * The client, heard by the meter of each call: a request counts as sent when the client is called, unless it is
- * `metered` itself. A meter further in takes over: no request is counted twice.
+ * Reports each call of the client to its meter: a request counts as sent when the client is called, unless the client
+ * is `metered` itself. An inner meter takes over, so no request is counted twice.
  *
  * @since 0.1.0
  * @category combinators
@@ -301,7 +300,7 @@ const heard = (options: LlmClient.CompleteOptions | undefined, request: Request)
 }
 
 /**
- * All of it as one usage; `Usage.empty` for nothing.
+ * The sum as one usage; `Usage.empty` for none.
  *
  * @since 0.1.0
  * @category getters

@@ -1,5 +1,5 @@
 /**
- * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
+ * Estimates the cost of a model call. Without prices it is unknown: an unknown price never counts as zero.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import * as Ambient from "../../internal/fiber/Ambient.js"
 import * as PriceNames from "./PriceNames.js"
 
 /**
- * US dollars for a million tokens.
+ * US dollars per million tokens.
  *
  * @since 0.1.0
  * @category models
@@ -17,11 +17,11 @@ import * as PriceNames from "./PriceNames.js"
 export interface Rates {
   readonly input: number
   readonly output: number
-  /** Of input that was read from a cache; default that of other input. */
+  /** Of input read from a cache; default that of other input. */
   readonly cachedInput?: number | undefined
-  /** Of input that was written into a cache; default that of other input. */
+  /** Of input written to a cache; default that of other input. */
   readonly cacheWrite?: number | undefined
-  /** Of the part of the output that is reasoning; default that of other output. */
+  /** Of reasoning output; default that of other output. */
   readonly reasoning?: number | undefined
 }
 
@@ -32,11 +32,11 @@ export interface Rates {
  * @category models
  */
 export interface Price extends Rates {
-  /** US dollars for a call, whatever its tokens; default none. */
+  /** US dollars per call, whatever its tokens; default none. */
   readonly request?: number | undefined
   /**
-   * Other rates for all tokens of a call whose input, cached input included, is longer than `above`. The longest one
-   * passed holds; rates it leaves out are as below it.
+   * Rates for all tokens of a call whose input, including cached input, is longer than `above`. The highest tier
+   * reached applies; rates it omits are those below it.
    */
   readonly tiers?: ReadonlyArray<{ readonly above: number } & { readonly [R in keyof Rates]?: Rates[R] | undefined }>
 }
@@ -47,8 +47,8 @@ export interface Price extends Rates {
  */
 export interface Service {
   /**
-   * US dollars, or `undefined` when the model's price or the usage is not known. The usage is that of one call: rates
-   * may depend on its length.
+   * US dollars, or `undefined` when the model's price or the usage is unknown. The usage must be that of one call,
+   * since rates may depend on its length.
    */
   readonly estimate: (call: {
     readonly provider: string
@@ -68,8 +68,8 @@ export class CostEstimator extends Ambient.Reference<CostEstimator>()("effect-le
 }) {}
 
 /**
- * What options require that may limit money: prices, where one of these fields is given; `never` where none is. A limit
- * without prices would refuse every model.
+ * The requirement of options that may limit money: prices, if one of these fields is given; otherwise `never`. A limit
+ * without prices would reject every model.
  *
  * @since 0.1.0
  * @category models
@@ -88,7 +88,7 @@ const part = (tokens: number | undefined, of: number): number =>
   tokens !== undefined && tokens > 0 ? Math.min(tokens, of) : 0
 
 /**
- * What one call costs at a price, in US dollars; `undefined` where its input or output is not known.
+ * The cost of one call at a price, in US dollars; `undefined` when its input or output is unknown.
  *
  * @since 0.1.0
  * @category constructors
@@ -149,9 +149,8 @@ export const fromPrices = (prices: { readonly [model: string]: Price }): Service
 }
 
 /**
- * The most a call can cost whose input and output are no longer than given, whether its input is read from a cache or
- * written into one, and its output reasoning: what to set aside before it is made. `undefined` when the price is not
- * known.
+ * The maximum cost of a call with at most the given input and output, whether its input is read from or written to a
+ * cache, and its output reasoning: the amount to hold before the call. `undefined` when the price is unknown.
  *
  * @since 0.1.0
  * @category accessors

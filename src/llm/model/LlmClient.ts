@@ -1,5 +1,5 @@
 /**
- * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt
+ * The port of model calls: plain, serializable requests and responses in the vocabulary of `@effect/ai` (prompt
  * messages, response parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback,
  * recording) is one Effect combinator.
  *
@@ -42,7 +42,7 @@ export interface ToolDefinition {
 }
 
 /**
- * `required` forces some tool call, `{ tool }` a certain one.
+ * `required` forces some tool call, `{ tool }` a specific one.
  *
  * @since 0.1.0
  * @category models
@@ -124,9 +124,9 @@ export interface FinishPart {
 }
 
 /**
- * A whole piece of an answer, in the order the model gave them. The `params` of a tool call are the decoded JSON, or
- * the raw text if that is not JSON: the tool runner repairs it or tells the model. `metadata` carries what the provider
- * wants back next turn.
+ * A whole piece of an answer, in the model's order. The `params` of a tool call are the decoded JSON, or the raw text
+ * if it is not JSON: the tool runner repairs it or reports it to the model. `metadata` carries what the provider needs
+ * back in the next turn.
  *
  * @since 0.1.0
  * @category models
@@ -152,14 +152,14 @@ export interface LlmResponse {
   readonly usage: Usage.Usage
   /** The provider's id of the response. */
   readonly id?: string | undefined
-  /** The model that answered, as the provider names it. */
+  /** The answering model, as the provider names it. */
   readonly model?: string | undefined
   readonly provider?: string | undefined
   readonly metadata?: { readonly [key: string]: unknown } | undefined
 }
 
 /**
- * Receives parts while they arrive, in whole chunks; the call waits for its Effect, which is the back-pressure.
+ * Receives parts as they arrive, in chunks; the call waits for the effect, which is the back-pressure.
  *
  * @since 0.1.0
  * @category models
@@ -167,8 +167,8 @@ export interface LlmResponse {
 export type OnParts = (parts: ReadonlyArray<LlmPart>) => Effect.Effect<void>
 
 /**
- * What one request to a model used. `usage.estimatedTokens` says how much of it was counted here, because the provider
- * did not say it.
+ * Usage of one request to a model. `usage.estimatedTokens` says how much of it was counted here because the provider
+ * did not report it.
  *
  * @since 0.1.0
  * @category models
@@ -180,15 +180,15 @@ export interface Spent {
 }
 
 /**
- * A request that went out to a model.
+ * A request sent to a model.
  *
  * @since 0.1.0
  * @category models
  */
 export interface SentRequest {
   /**
-   * What it used: by the provider's word as far as that came, else counted. Nothing for one that was refused before the
-   * model began, and with `isAnswered` nothing for one that was answered: the answer of the call says what that used.
+   * The usage: as the provider reported it, else counted. Nothing for a request rejected before the model began; with
+   * `isAnswered`, nothing for an answered one, since the answer of the call has its usage.
    */
   readonly spent: (
     count: { readonly request: (request: LlmRequest) => number; readonly text: (text: string) => number },
@@ -197,7 +197,7 @@ export interface SentRequest {
 }
 
 /**
- * Hears of each request of a call when it goes out: what a call used that is cut off. See `CallMeter`.
+ * Receives each request of a call when it is sent, so that a cut-off call can be metered. See `CallMeter`.
  *
  * @since 0.1.0
  * @category models
@@ -213,11 +213,11 @@ export interface Meter {
 export interface CompleteOptions {
   readonly onParts?: OnParts | undefined
   /**
-   * Hears what the provider says of the usage before the answer is whole; what it says later replaces it, field by
+   * Receives the usage that the provider reports before the answer is complete; later reports replace it field by
    * field.
    */
   readonly onUsage?: ((usage: Usage.Usage) => void) | undefined
-  /** Wrappers hand it on; what is asked in the end is wrapped by `CallMeter.metered`. */
+  /** Wrappers pass it on; `CallMeter.metered` wraps the innermost client. */
   readonly meter?: Meter | undefined
 }
 
@@ -226,21 +226,21 @@ export interface CompleteOptions {
  * @category models
  */
 export interface Service {
-  /** Provider name for telemetry: `openai`, `anthropic`, `ollama`, … */
+  /** The provider name for telemetry: `openai`, `anthropic`, `ollama`, … */
   readonly provider: string
-  /** The model used when a request names none, where the client has one. */
+  /** The model of requests that name none, if the client has a default. */
   readonly model?: string | undefined
   /**
-   * True for a client that tells the `meter` of a call itself when a request goes out, or leaves that to the client it
-   * wraps. Any other client is taken to send as soon as it is called.
+   * True for a client that reports its requests to the `meter` itself, or leaves that to the client it wraps. Any other
+   * client counts as sending when it is called.
    */
   readonly metered?: boolean | undefined
-  /** Succeeds when the model can be asked; absent where asking would cost. */
+  /** Succeeds when the model is reachable; absent if a check would cost money. */
   readonly health?: Effect.Effect<void, LlmError> | undefined
   /**
-   * One model call. The response is always whole. With `onParts` the answer is streamed and its parts are handed over
-   * as they arrive, all of them before the Effect ends; the same parts as `partsOf(response)` up to how deltas are cut.
-   * Interruption cancels the request.
+   * Makes one model call. The response is always complete. With `onParts` the answer is streamed and its parts are
+   * delivered as they arrive, all of them before the effect ends; they equal `partsOf(response)` up to how deltas are
+   * cut. Interruption cancels the request.
    */
   readonly complete: (
     request: LlmRequest,
@@ -267,7 +267,7 @@ export const text = (response: LlmResponse): string => {
 }
 
 /**
- * All reasoning the model showed, joined.
+ * All visible reasoning of the model, joined.
  *
  * @since 0.1.0
  * @category getters
@@ -279,7 +279,7 @@ export const reasoning = (response: LlmResponse): string => {
 }
 
 /**
- * The tool calls that wait for us, in order; not those the provider ran itself.
+ * The tool calls for the caller to run, in order; excludes those the provider ran itself.
  *
  * @since 0.1.0
  * @category getters
@@ -293,8 +293,7 @@ export const toolCalls = (response: LlmResponse): ReadonlyArray<Response.ToolCal
 }
 
 /**
- * An answer as the parts a stream would have brought, one delta a text: what a cache, a recording or a replay hands to
- * `onParts`.
+ * An answer as stream parts, one delta per text: what a cache, a recording or a replay passes to `onParts`.
  *
  * @since 0.1.0
  * @category conversions
@@ -336,8 +335,8 @@ const withOptions = <A extends object>(part: A, metadata: { readonly [key: strin
   metadata === undefined ? part : { ...part, options: metadata }
 
 /**
- * An answer as the message that goes back into the conversation. Metadata becomes options, so that what a provider
- * needs to see again (signatures of thinking blocks, ids of reasoning items) reaches it. Empty texts are left out.
+ * An answer as the message to append to the conversation. Metadata becomes options, so that providers receive what they
+ * need back (signatures of thinking blocks, ids of reasoning items). Empty texts are omitted.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the
- * provider's request id. None ever holds a key or a header.
+ * Errors of model calls. Each names its provider and, where known, the model, the HTTP status and the provider's
+ * request id. None ever contains a key or a header.
  *
  * @since 0.1.0
  */
@@ -9,17 +9,17 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 
 const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
   ...ErrorCode.fields(code),
-  /** Which client failed: `openai`, `anthropic`, `ollama`, … */
+  /** The failing client: `openai`, `anthropic`, `ollama`, … */
   provider: Schema.String,
   model: Schema.optional(Schema.String),
-  /** HTTP status of the answer. */
+  /** The HTTP status of the answer. */
   status: Schema.optional(Schema.Number),
-  /** The provider's id of the request: what their support asks for. */
+  /** The provider's id of the request, for its support. */
   requestId: Schema.optional(Schema.String)
 })
 
 /**
- * The key is missing, wrong or not allowed to do this (401, 403).
+ * The key is missing, invalid or lacks permission (401, 403).
  *
  * @since 0.1.0
  * @category errors
@@ -31,7 +31,7 @@ export class LlmAuthenticationError extends ErrorCode.TaggedError<LlmAuthenticat
 }
 
 /**
- * Too many requests or tokens for now (429). `retryAfterMs` is what the provider asked for, in milliseconds.
+ * Too many requests or tokens for now (429). `retryAfterMs` is the delay that the provider requested, in milliseconds.
  *
  * @since 0.1.0
  * @category errors
@@ -68,7 +68,7 @@ export class LlmContextOverflowError extends ErrorCode.TaggedError<LlmContextOve
 }
 
 /**
- * The provider refused the request or stopped the answer for its content.
+ * The provider refused the request or stopped the answer because of its content.
  *
  * @since 0.1.0
  * @category errors
@@ -80,7 +80,7 @@ export class LlmContentPolicyError extends ErrorCode.TaggedError<LlmContentPolic
 }
 
 /**
- * The provider does not accept the request: an unknown model, a bad parameter, a malformed tool.
+ * The provider rejected the request: an unknown model, an invalid parameter, a malformed tool.
  *
  * @since 0.1.0
  * @category errors
@@ -92,7 +92,7 @@ export class LlmInvalidRequestError extends ErrorCode.TaggedError<LlmInvalidRequ
 }
 
 /**
- * No answer in time: for the whole call, for the first part, or between two parts.
+ * No answer in time: in total, to the first part, or between two parts.
  *
  * @since 0.1.0
  * @category errors
@@ -108,7 +108,7 @@ export class LlmTimeoutError extends ErrorCode.TaggedError<LlmTimeoutError>(
 }
 
 /**
- * The server could not be reached, or the connection broke.
+ * The server was unreachable, or the connection broke.
  *
  * @since 0.1.0
  * @category errors
@@ -117,7 +117,7 @@ export class LlmConnectionError extends ErrorCode.TaggedError<LlmConnectionError
   "effect-lexigram/llm/LlmError/LlmConnectionError"
 )("LlmConnectionError", {
   ...fields("LEX_ERR_LLM_107"),
-  /** True where the request had gone out before the connection broke: the model may have answered. */
+  /** True if the request had been sent before the connection broke: the model may have answered. */
   sent: Schema.optional(Schema.Boolean)
 }) {
   readonly isRetryable = true
@@ -136,7 +136,7 @@ export class LlmUnavailableError extends ErrorCode.TaggedError<LlmUnavailableErr
 }
 
 /**
- * The answer cannot be read: not JSON, not the promised shape, a stream that ended without a finish.
+ * The answer is unreadable: not JSON, not the promised shape, or a stream without a finish.
  *
  * @since 0.1.0
  * @category errors
@@ -148,8 +148,7 @@ export class LlmMalformedResponseError extends ErrorCode.TaggedError<LlmMalforme
 }
 
 /**
- * The run or the budget that the call belongs to does not allow it; `cause` says why. No model was asked, and no other
- * one may be.
+ * The run or the budget of the call does not allow it; `cause` says why. No model was called, and no fallback may be.
  *
  * @since 0.1.0
  * @category errors

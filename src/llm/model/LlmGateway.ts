@@ -13,7 +13,7 @@ import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 
 /**
- * A layer of a ready service.
+ * A layer of a given service.
  *
  * @since 0.1.0
  * @category layers
@@ -22,7 +22,7 @@ export const layer = (service: LlmClient.Service): Layer.Layer<LlmClient.LlmClie
   Layer.succeed(LlmClient.LlmClient, CallGate.wrap(service))
 
 /**
- * Wraps the client below: what every wrapper of this folder is made of.
+ * Wraps the client below; the wrappers of this folder are built on it.
  *
  * @since 0.1.0
  * @category layers
@@ -33,7 +33,7 @@ export const layerWrapped = <R = never>(
   Layer.effect(LlmClient.LlmClient, Effect.map(Effect.flatMap(LlmClient.LlmClient, wrap), CallGate.wrap))
 
 /**
- * One model call through the client in context.
+ * Makes one model call through the client in context.
  *
  * @since 0.1.0
  * @category accessors
@@ -47,8 +47,8 @@ export const complete = (
 const source = { capacity: 64, patience: ReaderTimeout.current }
 
 /**
- * One model call as a Stream of its parts. Stopping the stream cancels the request, and so does a reader that takes
- * longer than `ReaderTimeout`.
+ * Makes one model call and streams its parts. Stopping the stream cancels the request, and so does a reader slower than
+ * `ReaderTimeout`.
  *
  * @since 0.1.0
  * @category accessors

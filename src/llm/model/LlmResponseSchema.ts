@@ -1,6 +1,6 @@
 /**
- * The schema of a whole answer: what caches, recordings and durable runs store and read back. Both sides are the plain
- * `LlmClient.LlmResponse`.
+ * The schema of a complete answer, which caches, recordings and durable runs store and read back. Both sides are the
+ * plain `LlmClient.LlmResponse`.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import type * as LlmClient from "./LlmClient.js"
 
 const Data = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
-/** Of a piece of content: an object for each provider. */
+/** Metadata of a piece of content: an object per provider. */
 const metadata = Schema.optional(Schema.Record({ key: Schema.String, value: Schema.UndefinedOr(Data) }))
 
 const Text = Schema.Struct({ type: Schema.Literal("text"), text: Schema.String, metadata })

@@ -1,16 +1,16 @@
 /**
- * What a caller may ask of a model call. Every field that is set reaches the request body.
+ * The settings of a model call. Every field that is set reaches the request body.
  *
- * Only what the API or the model is known to refuse is left out: a default temperature must not fail every call of a
- * reasoning model.
+ * Only settings that the API or the model is known to reject are omitted: a default temperature must not fail every
+ * call of a reasoning model.
  *
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
 
 /**
- * `maxTokens` bounds the answer; `providerOptions` are merged into the request body as they are, keyed as the provider
- * keys them, and win over everything else.
+ * `maxTokens` bounds the answer; `providerOptions` are merged into the request body as they are, with the provider's
+ * keys, and override everything else.
  *
  * @since 0.1.0
  * @category schemas
@@ -42,8 +42,8 @@ export interface ModelSettings extends Schema.Schema.Type<typeof ModelSettings> 
 export const empty: ModelSettings = {}
 
 /**
- * Fields of `over` win; a field that is absent or `undefined` there keeps the value of `base`. `providerOptions` are
- * merged key by key.
+ * Fields of `over` override those of `base`; an absent or `undefined` field keeps the value of `base`.
+ * `providerOptions` are merged key by key.
  *
  * @since 0.1.0
  * @category combining

@@ -1,6 +1,5 @@
 /**
- * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and
- * durability keep.
+ * Assembles streamed parts into the complete answer, for streaming clients, history and durability.
  *
  * @since 0.1.0
  */
@@ -12,11 +11,11 @@ import type { Content, FinishReason, LlmPart, LlmResponse } from "./LlmClient.js
  * @category models
  */
 export interface PartAssembler {
-  /** Takes the next part; constant work however long the answer is. */
+  /** Takes the next part, in constant time. */
   readonly push: (part: LlmPart) => void
-  /** True once a `finish` part came. */
+  /** True once a `finish` part arrived. */
   readonly finished: () => boolean
-  /** What came so far, open texts included. `finishReason` is `unknown` before a `finish` part. */
+  /** The answer so far, including open texts. `finishReason` is `unknown` before a `finish` part. */
   readonly response: () => LlmResponse
 }
 

@@ -1,12 +1,12 @@
 /**
- * Which name of a price list a model goes by, when it answers under a longer one.
+ * Finds the entry of a price list for a model that answers under a longer name.
  *
  * @private
  * @since 0.1.0
  */
 
 /**
- * The longest known name that a name begins with, up to a `-`, `:` or `@`; the name itself, when it is known.
+ * The longest known name that a name begins with, up to a `-`, `:` or `@`; the name itself if it is known.
  *
  * @since 0.1.0
  * @category constructors
@@ -23,7 +23,7 @@ export const make = (known: Iterable<string>): ((name: string) => string | undef
 const release = /^[-@](?:\d{3,4}|\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
 
 /**
- * Whether what follows a name tells a release of the same model: a date, a number of three or four digits, `latest`.
+ * Whether the rest of a name denotes a release of the same model: a date, a number of three or four digits, `latest`.
  *
  * @since 0.1.0
  * @category guards

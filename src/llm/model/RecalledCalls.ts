@@ -1,6 +1,5 @@
 /**
- * Tool calls of earlier turns of a conversation, with their results, as a model is shown them: as calls of a tool it
- * has, else as text.
+ * Shows a model the tool calls of earlier turns with their results: as calls of a tool it has, else as text.
  *
  * @private
  * @since 0.1.0
@@ -27,7 +26,7 @@ export interface RecalledCall {
 
 const recalledId = /^t\d{1,9}c\d{1,9}$/
 
-/** Providers take an object. */
+/** Providers require an object. */
 const paramsOf = (params: unknown): unknown => {
   if (Predicate.isReadonlyRecord(params)) return params
   const parsed = typeof params === "string" ? Either.getOrUndefined(JsonText.read(params)) : undefined
@@ -92,8 +91,8 @@ const line = (call: Call, results: ReadonlyArray<Prompt.ToolResultPartEncoded>):
 }
 
 /**
- * Behind the question they were made for: what they said is data, and the model's own words would teach it to write
- * calls.
+ * Follows the question that the calls were made for: their results are data, and calls in the model's own words would
+ * teach it to write calls as text.
  */
 const append = (told: Array<Message>, text: string): void => {
   const last = told.at(-1)
@@ -103,8 +102,7 @@ const append = (told: Array<Message>, text: string): void => {
 }
 
 /**
- * The same messages with calls of earlier turns under the names that `nameOf` gives their tools; as text where it gives
- * none.
+ * Renames the calls of earlier turns with `nameOf`; calls without a name become text.
  *
  * @category conversions
  */
@@ -113,7 +111,7 @@ export const named = (
   nameOf: (name: string) => string | undefined
 ): ReadonlyArray<Message> => {
   const told: Array<Message> = []
-  // Of the message before, whose results come next.
+  // The calls of the previous message, whose results come next.
   let names = new Map<string, string | undefined>()
   for (const [index, message] of given.entries()) {
     if (message.role === "tool" && names.size > 0) {
@@ -149,14 +147,14 @@ export const named = (
 const none = (): undefined => undefined
 
 /**
- * The same messages with calls of earlier turns as text.
+ * Turns all calls of earlier turns into text.
  *
  * @category conversions
  */
 export const asText = (given: ReadonlyArray<Message>): ReadonlyArray<Message> => named(given, none)
 
 /**
- * Messages as they are sent, and whether calls of earlier turns are still among them as calls.
+ * The messages to send, and whether they still contain calls of earlier turns.
  *
  * @category models
  */
@@ -166,8 +164,8 @@ export interface Conversion {
 }
 
 /**
- * Converts the requests of a run, whose messages begin with its history: the history is converted once for a set of
- * tools, and what the run adds is not looked at. Without `names` all is text.
+ * Converts the requests of a run, whose messages begin with its history: the history is converted once per set of
+ * tools, and messages that the run adds are not scanned. Without `names` everything becomes text.
  *
  * @category conversions
  */
@@ -183,10 +181,10 @@ export const within = (
     return { messages, hasCalls: isIn(messages) }
   }
   return (given, names) => {
-    // A system prompt may stand before.
+    // A system prompt may precede it.
     const at = given[0] === first ? 0 : 1
     const end = at + history.length
-    // Who leaves something out of the history has messages of their own.
+    // A caller that omits part of the history has other messages.
     if (given[at] !== first || given[end - 1] !== last) return convert(given, names)
     const key = JSON.stringify(names ?? null)
     if (known?.key !== key) known = { key, ...convert(history, names) }

@@ -1,5 +1,5 @@
 /**
- * An upper bound of the tokens of a text under byte pair encodings, without their vocabulary.
+ * Computes an upper bound of the tokens of a text under byte pair encodings, without their vocabulary.
  *
  * @private
  * @since 0.1.0
@@ -18,13 +18,13 @@ const runEnd = (text: string, from: number, is: (code: number) => boolean): numb
 
 const isSpace = (code: number): boolean => code === 32
 
-/** UTF-8 bytes of a unit of UTF-16; the halves of a pair have two each. */
+/** UTF-8 bytes of a UTF-16 unit; each half of a pair counts two. */
 const bytesOf = (code: number): number => (code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 2 : 3)
 
 /**
- * Never below the true count of `cl100k_base` and `o200k_base`. A token is at least one byte, three digits are one
- * token, four spaces are at most one, and the space before a word joins it. English text counts three to four times
- * too high.
+ * Never below the true count of `cl100k_base` and `o200k_base`. A token has at least one byte, three digits are one
+ * token, four spaces are at most one, and the space before a word joins it. English text counts three to four times too
+ * high.
  *
  * @category getters
  */
@@ -38,7 +38,7 @@ export const tokenBound = (text: string): number => {
       at = end
     } else if (isSpace(code)) {
       const end = runEnd(text, at, isSpace)
-      // The last space of a run joins a letter that follows it, and is a token of its own before anything else.
+      // The last space of a run joins a following letter, and is a token of its own before anything else.
       total += Math.ceil((end - at - 1) / 4) + (isLetter(text.charCodeAt(end)) ? 0 : 1)
       at = end
     } else {

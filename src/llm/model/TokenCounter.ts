@@ -1,6 +1,6 @@
 /**
- * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all
- * others.
+ * Counts the tokens of a text or a conversation for a model: with the tokenizer of OpenAI's models, approximately for
+ * all others.
  *
  * @since 0.1.0
  */
@@ -19,18 +19,18 @@ import { tokenBound } from "./TokenBound.js"
 export interface Service {
   /** The model it counts for. */
   readonly model: string
-  /** False where the counts are approximations. */
+  /** False if the counts are approximate. */
   readonly exact: boolean
-  /** Tokens of a text; `<|endoftext|>` and the like are ordinary text. Linear work, whatever the text. */
+  /** Tokens of a text; `<|endoftext|>` and the like are ordinary text. Linear for any text. */
   readonly count: (text: string) => number
   /**
-   * Tokens of a prompt: 3 a message, its role and contents, and 3 that open the answer. Files have fixed prices:
-   * `imageTokens` an image, `fileTokens` anything else that is not text.
+   * Tokens of a prompt: 3 per message, its role and contents, and 3 that open the answer. Files have fixed counts:
+   * `imageTokens` per image, `fileTokens` for anything else that is not text.
    */
   readonly countMessages: (messages: ReadonlyArray<Message>) => number
   /**
-   * Tokens of tool definitions: name, description and JSON Schema, 7 a tool and 12 for all of them. Rather too many
-   * than too few.
+   * Tokens of tool definitions: name, description and JSON Schema, 7 per tool and 12 for all of them. Rounded up rather
+   * than down.
    */
   readonly countTools: (tools: ReadonlyArray<ToolDefinition>) => number
 }
@@ -42,14 +42,14 @@ export interface Service {
 export class TokenCounter extends Context.Tag("effect-lexigram/llm/TokenCounter")<TokenCounter, Service>() {}
 
 /**
- * What an image counts: one of 1024 by 1024 pixels in high detail.
+ * The count of an image: one of 1024 by 1024 pixels in high detail.
  *
  * @since 0.1.0
  * @category constants
  */
 export const imageTokens = 765
 /**
- * What a file counts that is neither text nor image: about three pages.
+ * The count of a file that is neither text nor image: about three pages.
  *
  * @since 0.1.0
  * @category constants
@@ -66,7 +66,7 @@ const json = (value: unknown): string => {
   try {
     return JSON.stringify(value) ?? ""
   } catch {
-    // Cyclic or too deep: no provider can be sent it, so its size does not matter.
+    // Cyclic or too deep: no provider accepts it, so its size does not matter.
     return ""
   }
 }
@@ -79,7 +79,7 @@ const fileCount = (mediaType: string, data: unknown, count: Service["count"]): n
 }
 
 /**
- * A counter from a function that counts text.
+ * Makes a counter from a function that counts text.
  *
  * @since 0.1.0
  * @category constructors
@@ -135,9 +135,9 @@ export const make = (options: {
 const remembered = 4
 
 /**
- * A counter for conversations that grow: messages at the beginning of a prompt that it counted before, the very same
- * values, are not counted again, and neither are the same tools. It keeps the last four conversations: one for each
- * run, then let it go.
+ * A counter for growing conversations: messages at the beginning of a prompt that it counted before (the same values)
+ * are not counted again, and neither are the same tools. It keeps the last four conversations: make one per run, then
+ * drop it.
  *
  * @since 0.1.0
  * @category combinators
@@ -177,8 +177,8 @@ export const incremental = (self: Service): Service => {
 }
 
 /**
- * Counts the input of requests: messages, tools and the schema of the answer. As `incremental`, and one schema is
- * counted once.
+ * Counts the input of requests: messages, tools and the schema of the answer. As `incremental`; a schema is counted
+ * once.
  *
  * @since 0.1.0
  * @category combinators
@@ -203,9 +203,9 @@ export const forRequests = (
 }
 
 /**
- * Counts by script, calibrated on OpenAI's tokenizers: about a quarter too high for English, near to exact for source
- * code, and for other scripts what `cl100k_base` gives (0.85 to 1.1 of it), which is up to three times what newer
- * tokenizers need.
+ * Counts by script, calibrated on OpenAI's tokenizers: about a quarter too high for English, nearly exact for source
+ * code, and for other scripts 0.85 to 1.1 times the count of `cl100k_base`, which is up to three times that of newer
+ * tokenizers.
  *
  * @since 0.1.0
  * @category constructors
@@ -220,7 +220,7 @@ export type Encoding = "o200k_base" | "cl100k_base"
 
 /**
  * The public encoding of a model, if it has one. Prefixes of gateways (`openai/gpt-4o`) and of fine-tuned models
- * (`ft:gpt-4o:…`) are understood.
+ * (`ft:gpt-4o:…`) are recognized.
  *
  * @since 0.1.0
  * @category getters
@@ -235,11 +235,11 @@ export const encodingOf = (model: string): Encoding | undefined => {
   return undefined
 }
 
-/** The tokenizer of `gpt-tokenizer`; `undefined` where that optional package cannot be loaded. */
+/** The tokenizer of `gpt-tokenizer`; `undefined` if that optional package cannot be loaded. */
 const load = (encoding: Encoding): Effect.Effect<((text: string) => number) | undefined> =>
   Effect.promise(async () => {
     const plain = { disallowedSpecial: new Set<string>() }
-    // Bundlers accept an import in a try block of a package that is not installed.
+    // Bundlers accept the import of a missing package inside a try block.
     try {
       const { countTokens } =
         encoding === "o200k_base"
@@ -252,7 +252,7 @@ const load = (encoding: Encoding): Effect.Effect<((text: string) => number) | un
   })
 
 /**
- * The counter of a model: its tokenizer, loaded when the layer is built, else the approximation. Without the package
+ * The counter of a model: its tokenizer, loaded when the layer is built, or else the approximation. Without the package
  * `gpt-tokenizer` it is an upper bound, three to four times the count of English text, so that budgets hold; a warning
  * names the package.
  *
@@ -262,7 +262,7 @@ const load = (encoding: Encoding): Effect.Effect<((text: string) => number) | un
 export const forModel = (model: string): Effect.Effect<Service> => forModelWith(model, load)
 
 /**
- * `forModel` with another loader of the tokenizer.
+ * `forModel` with a custom loader of the tokenizer.
  *
  * @internal
  */

@@ -55,34 +55,34 @@ describe("make", () => {
             [1, 0],
             [1, 0, 0]
           ],
-          "gave vectors of length 3 instead of 2"
+          "returned vectors of length 3 instead of 2"
         ],
-        [[[1, 0], []], "gave vectors of length 0 instead of 2"],
+        [[[1, 0], []], "returned vectors of length 0 instead of 2"],
         [[[1, 0], null], "gave null instead of vector 1"],
         [[[1, 0], "ab"], "gave string instead of vector 1"],
         [[[1, 0], { 0: 1, 1: 0, length: 2 }], "gave an object instead of vector 1"],
         [holes([1, 0]), "gave undefined instead of vector 0"],
-        [[[1, 0], holes(1)], "no finite number (vector 1)"],
+        [[[1, 0], holes(1)], "a number that is not finite (vector 1)"],
         [
           [
             [1, 0],
             [1, Number.NaN]
           ],
-          "no finite number (vector 1)"
+          "a number that is not finite (vector 1)"
         ],
         [
           [
             [Number.POSITIVE_INFINITY, 0],
             [1, 0]
           ],
-          "no finite number (vector 0)"
+          "a number that is not finite (vector 0)"
         ],
         [
           [
             [1, 0],
             ["1", "0"]
           ],
-          "no finite number (vector 1)"
+          "a number that is not finite (vector 1)"
         ]
       ]
       for (const [answer, message] of answers) {

@@ -136,7 +136,7 @@ describe("wrap", () => {
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(
         told.map((body) => (body as { readonly stage: string }).stage),
-        ["embedding, try 2 in 100 ms", "embedding, try 3 in 200 ms"]
+        ["embedding, attempt 2 in 100 ms", "embedding, attempt 3 in 200 ms"]
       )
     })
   )

@@ -66,7 +66,7 @@ describe("make", () => {
       const long = yield* start(() => Effect.succeed([row(0, 1, 2, 3)]))
       assert.include((yield* Effect.flip(long.embed("a"))).message, "length 3 instead of 2")
       const odd = yield* start(() => Effect.succeed([row(0, 1, Number.NaN)]))
-      assert.include((yield* Effect.flip(odd.embed("a"))).message, "no finite number")
+      assert.include((yield* Effect.flip(odd.embed("a"))).message, "a number that is not finite")
     })
   )
 
