@@ -1,9 +1,9 @@
 /**
- * Any `@effect/ai` language model as an {@link LlmClient}.
+ * Adapts any `@effect/ai` language model to {@link LlmClient}.
  *
- * Tools are declared, never run; the raw parameters of calls come back. What such a model cannot say through its types
- * (calls of unknown tools, answers its decoder refuses) is recovered from its errors where they hold it, and is a typed
- * error where they do not.
+ * Tools are declared, never run; the raw parameters of calls come back. Answers that the model's types cannot express
+ * (calls of unknown tools, answers its decoder rejects) are recovered from its errors where these contain them, and are
+ * typed errors otherwise.
  *
  * @since 0.1.0
  */
@@ -42,7 +42,7 @@ import * as OpenAi from "./format/OpenAi.js"
 import * as OpenAiResponses from "./format/OpenAiResponses.js"
 
 /**
- * Makes the settings of a request known to the model, around its call.
+ * Passes the settings of a request to the model, around its call.
  *
  * @since 0.1.0
  * @category models
@@ -54,9 +54,9 @@ export type Configure = (settings: ModelSettings) => <A, E, R>(effect: Effect.Ef
  * @category models
  */
 export interface Options {
-  /** For telemetry and errors. By default what an `@effect/ai` `Model` calls its provider, else `language-model`. */
+  /** The name in telemetry and errors. Default: the provider name of an `@effect/ai` `Model`, else `language-model`. */
   readonly provider?: string | undefined
-  /** The model's name, for telemetry and errors. */
+  /** The model's name in telemetry and errors. */
   readonly model?: string | undefined
   /** Secrets that must not appear in errors: the keys the model was built with. */
   readonly redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
@@ -67,7 +67,7 @@ export interface Options {
   readonly configure?: Configure | undefined
 }
 
-// The packages look their configuration up by these keys; naming them here keeps the packages optional.
+// The packages look up their configuration by these keys; naming them here keeps the packages optional.
 const OpenAiConfig = Context.GenericTag<never, object>("@effect/ai-openai/OpenAiLanguageModel/Config")
 const AnthropicConfig = Context.GenericTag<never, object>("@effect/ai-anthropic/AnthropicLanguageModel/Config")
 
@@ -77,7 +77,7 @@ const configureWith =
   (effect) =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
       const { max_tokens: maxTokens, model, ...rest } = Anthropic.fromSettings(settings, "")
-      // The model may have been built with a bound of its own.
+      // The model may have its own bound.
       const isBounded = settings.maxTokens !== undefined || settings.reasoningEffort !== undefined
       return effect.pipe(
         Effect.provideService(OpenAiConfig, {
@@ -95,8 +95,8 @@ const configureWith =
     })
 
 /**
- * The settings for the models of `@effect/ai-openai` and `@effect/ai-anthropic`. `parallelToolCalls` reaches the former
- * only.
+ * Passes the settings to the models of `@effect/ai-openai` and `@effect/ai-anthropic`. `parallelToolCalls` reaches only
+ * the former.
  *
  * @since 0.1.0
  * @category combinators
@@ -106,8 +106,8 @@ export const configure: Configure = configureWith(false)
 const spoken = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
 
 /**
- * Calls the provider ran itself, read by our own decoders, have no place in the prompts of the packages, which fail on
- * them.
+ * Calls that the provider ran itself, as our own decoders read them, have no place in the prompts of the packages,
+ * which fail on them.
  */
 const speakable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
   const dropped = new Set<string>()
@@ -132,8 +132,8 @@ const actual = (error: AiError.AiError): unknown =>
 const isPart = (value: unknown): value is Response.AnyPartEncoded => Wire.string(Wire.record(value)?.type) !== undefined
 
 /**
- * The parts a refused answer held: its own parts where a call named a tool that was not offered, or the body the
- * decoder of the package would not take.
+ * The parts of a rejected answer: its own parts when a call named an unknown tool, or the body that the package's
+ * decoder rejected.
  */
 const recover = (error: AiError.AiError, request: LlmRequest): Wire.Decoded => {
   const value = actual(error)
@@ -154,7 +154,7 @@ const recover = (error: AiError.AiError, request: LlmRequest): Wire.Decoded => {
   }
 }
 
-const unreadable = "The client of the provider could not read the answer."
+const unreadable = "The provider's client could not read the answer."
 
 type Content = ReadonlyArray<Response.AnyPart>
 
@@ -168,8 +168,7 @@ const readWhole = (
   return Effect.gen(function* () {
     const outer = yield* Effect.serviceOption(Telemetry.CurrentSpanTransformer)
     let content: Content | undefined
-    // The one place where an answer can be seen before it is decoded as the object, which fails where it has calls or
-    // is no JSON.
+    // The only place to see an answer before it is decoded as the object, which fails when it has calls or is not JSON.
     const observe: Telemetry.SpanTransformer = (options) => {
       content = options.response as Content
       if (Option.isSome(outer)) outer.value(options)
@@ -195,7 +194,7 @@ const readStream = (
   return Stream.suspend(() => language.streamText(options as never)) as Stream.Stream<Response.AnyPart, AiError.AiError>
 }
 
-// Decoders of providers die of answers they do not know; a cause that holds anything but defects is not theirs.
+// Decoders of providers die on answers they do not know; a cause with anything but defects is not theirs.
 const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   Cause.reduceWithContext(cause, undefined, {
     emptyCase: () => true,
@@ -207,9 +206,9 @@ const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   }) && Cause.isDie(cause)
 
 /**
- * The client of a ready model.
+ * Makes a client from a language model.
  *
- * With `onParts` and JSON asked for, the parts come all at once: such models stream text only.
+ * With `onParts` and a JSON output, all parts come at once: such models stream text only.
  *
  * @since 0.1.0
  * @category constructors
@@ -233,7 +232,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
     const failed = (body: string): Effect.Effect<never, LlmError> =>
       Effect.fail(LlmErrorClassifier.classify({ ...known, status: 200, headers: {}, body, redact: options.redact }))
 
-    /** Takes what can be saved of a refused answer; fails with the error where that is nothing. */
+    /** Recovers what it can from a rejected answer; without any, fails with the error. */
     const recovered = Effect.fnUntraced(function* (error: AiError.AiError) {
       const { failure, parts } = yield* Effect.try({
         try: () => recover(error, request),
@@ -272,8 +271,8 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
         setUp(settings),
         Effect.catchIf(AiError.isAiError, (error) => Effect.flatMap(recovered(error), take))
       )
-      // A call of an unknown tool ends the stream of such a model: what came before it counts, and the calls of the
-      // turn.
+      // A call of an unknown tool ends the stream of such a model: the parts before it count, and so do the calls of
+      // the turn.
       if (!assembler.finished() && assembler.response().content.some((part) => part.type === "tool-call")) {
         yield* take([{ type: "finish", reason: "tool-calls", usage: {} }])
       }
@@ -291,7 +290,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
     }
     if (!assembler.finished()) return yield* malformed("The answer ended before its finish.")
     const response = assembler.response()
-    // A failed response of OpenAI looks like this here: finished, and nothing in it, not even a count of tokens.
+    // A failed response of OpenAI looks like this: finished, empty, and without a token count.
     if (response.content.length === 0 && isUncounted(response)) {
       return yield* malformed("The answer is empty, and the provider counted no tokens.")
     }
@@ -309,7 +308,7 @@ const isStrict = ({ responseFormat, tools }: LlmRequest): boolean =>
   (responseFormat?.type !== "json" || LanguageModelRequest.isStrict(responseFormat.schema))
 
 /**
- * The service of the model in context: `layerLanguageModel`, as one would call it from outside.
+ * A client of the model in context, without a layer.
  *
  * @example
  * ```ts

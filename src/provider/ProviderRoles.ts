@@ -1,5 +1,5 @@
 /**
- * Model roles from the environment, each with the provider it names.
+ * Builds the model roles of the environment, each with its own provider.
  *
  * @since 0.1.0
  */
@@ -19,8 +19,8 @@ import * as ModelSettings from "../llm/model/ModelSettings.js"
 import * as Providers from "./Providers.js"
 
 /**
- * What the names of the variables begin with: the role in capitals and `__PROVIDER`, `__MODEL`, `__TEMPERATURE`,
- * `__MAX_TOKENS` follow.
+ * The prefix of the variables; the role in capitals and `__PROVIDER`, `__MODEL`, `__TEMPERATURE`, `__MAX_TOKENS`
+ * follow.
  *
  * @since 0.1.0
  * @category constants
@@ -59,8 +59,8 @@ const roleConfig = (role: string) => {
 }
 
 /**
- * The variables as they are for a role with a provider of its own: key, address and model of the default provider are
- * hidden from any other provider, which then has its own key variable and default model.
+ * The variables for a role with its own provider: key, address and model of the default provider are hidden from any
+ * other provider, which then uses its own key variable and default model.
  */
 const providerFor = (
   base: ConfigProvider.ConfigProvider,
@@ -77,18 +77,18 @@ const providerFor = (
 }
 
 /**
- * Roles from the environment: `LEX_AI_LLM__ROLES__THINKING__MODEL` and its siblings. A role with a `PROVIDER` has a
- * client of its own, with the key of that provider's own variable (`ANTHROPIC_API_KEY`), or with `LEX_AI_LLM__API_KEY`
- * and `LEX_AI_LLM__BASE_URL` where it is the same provider as `LEX_AI_LLM__PROVIDER`; roles of one provider and model
- * share a client. A role without is the default client with the role's model and settings.
+ * Builds roles from the environment: `LEX_AI_LLM__ROLES__THINKING__MODEL` and its siblings. A role with a `PROVIDER`
+ * has its own client, with the key of that provider's own variable (`ANTHROPIC_API_KEY`), or with `LEX_AI_LLM__API_KEY`
+ * and `LEX_AI_LLM__BASE_URL` if it is the same provider as `LEX_AI_LLM__PROVIDER`; roles with the same provider and
+ * model share a client. A role without one uses the default client with the role's model and settings.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layerConfig = <E = never, R = never>(options?: {
-  /** Names of roles besides `ModelRouter.roles`. */
+  /** Names of roles in addition to `ModelRouter.roles`. */
   readonly roles?: ReadonlyArray<string> | undefined
-  /** Applied to each client that is built here: retries, limits. */
+  /** Wraps each client that is built here: retries, limits. */
   readonly wrap?: ((client: LlmClient.Service) => Effect.Effect<LlmClient.Service, E, R>) | undefined
 }): Layer.Layer<
   ModelRouter.ModelRouter,

@@ -1,5 +1,5 @@
 /**
- * A provider by its name: in code, or from the environment (`LEX_AI_LLM__PROVIDER` and its siblings).
+ * Builds the client of a provider by name, in code or from the environment (`LEX_AI_LLM__PROVIDER` and its siblings).
  *
  * @since 0.1.0
  */
@@ -23,8 +23,7 @@ import * as ChatCompletionsDialect from "./format/ChatCompletionsDialect.js"
 import * as OpenAi from "./format/OpenAi.js"
 
 /**
- * What the names of the variables begin with: `PROVIDER`, `MODEL`, `BASE_URL`, `API_KEY`, `TEMPERATURE`, `MAX_TOKENS`
- * follow.
+ * The prefix of the variables; `PROVIDER`, `MODEL`, `BASE_URL`, `API_KEY`, `TEMPERATURE`, `MAX_TOKENS` follow.
  *
  * @since 0.1.0
  * @category constants
@@ -32,7 +31,7 @@ import * as OpenAi from "./format/OpenAi.js"
 export const ENV_PREFIX = "LEX_AI_LLM__"
 
 /**
- * `openai` speaks `/responses`, `openai-chat` and `openai-compatible` speak `/chat/completions`.
+ * `openai` uses `/responses`, `openai-chat` and `openai-compatible` use `/chat/completions`.
  *
  * @since 0.1.0
  * @category models
@@ -59,7 +58,7 @@ export const names = [
 ] as const
 
 interface Known {
-  /** The provider's own variable for its key; none where no key is needed. */
+  /** The provider's own variable for its key; none if it needs no key. */
   readonly keyVariable?: string | undefined
   readonly preset?: (Omit<ChatCompletionsDialect.Preset, "baseUrl"> & { readonly baseUrl?: string }) | undefined
 }
@@ -82,7 +81,7 @@ const table: { readonly [Name in ProviderName]: Known } = {
 }
 
 /**
- * The models used where none is named. Every other provider needs one.
+ * The default models. Every other provider requires one.
  *
  * @since 0.1.0
  * @category constants
@@ -99,12 +98,15 @@ export const defaultModels: { readonly [name: string]: string } = {
  */
 export interface Options {
   readonly provider: ProviderName | (string & {})
-  /** Else that of `settings`, else that of `defaultModels`. */
+  /** Default: that of `settings`, then that of `defaultModels`. */
   readonly model?: string | undefined
-  /** Where the server is, with its version (`https://api.openai.com/v1`). `azure` and `openai-compatible` need it. */
+  /**
+   * The address of the server with its version (`https://api.openai.com/v1`). `azure` and `openai-compatible` require
+   * it.
+   */
   readonly baseUrl?: string | undefined
   readonly apiKey?: Redacted.Redacted<string> | undefined
-  /** Settings of every request; those of a request win. */
+  /** Settings of every request; those of a request override them. */
   readonly settings?: ModelSettings | undefined
 }
 
@@ -115,13 +117,14 @@ const unknown = (given: string): LlmConfigurationError => {
   const similar = nearest(shown, names)
   return new LlmConfigurationError({
     provider: shown,
-    message: `The provider ${JSON.stringify(shown)} is unknown. Known are ${names.join(", ")}.`,
+    message: `The provider ${JSON.stringify(shown)} is unknown. Known providers: ${names.join(", ")}.`,
     ...(similar === undefined ? {} : { hint: `Did you mean ${similar}?` })
   })
 }
 
 /**
- * Names are taken whatever their case. Fails where the provider is unknown, or lacks a key, a model or an address.
+ * Builds a client. Names are case-insensitive. Fails when the provider is unknown, or lacks a key, a model or an
+ * address.
  *
  * @since 0.1.0
  * @category constructors
@@ -183,9 +186,9 @@ const environment = Config.all({
 })
 
 /**
- * What the environment configures, unchecked: the named provider; else `openai-compatible` where there is an address;
- * else the provider whose own key is there (`OPENAI_API_KEY`, then `ANTHROPIC_API_KEY`; a model whose name begins with
- * `claude` turns the order round).
+ * The unchecked choice of the environment: the named provider; else `openai-compatible` if there is an address; else
+ * the provider whose own key is set (`OPENAI_API_KEY`, then `ANTHROPIC_API_KEY`; the other way round for a model whose
+ * name begins with `claude`).
  */
 const chosen = Effect.map(environment, (env): Option.Option<Options> => {
   const { anthropic, apiKey, baseUrl, model, openai, provider } = env
@@ -203,8 +206,7 @@ const chosen = Effect.map(environment, (env): Option.Option<Options> => {
 })
 
 /**
- * The provider and model the environment names, if it names any. Nothing is checked: what is named and wrong fails in
- * `layerConfig`.
+ * The provider and model that the environment names, if any, unchecked: `layerConfig` fails on invalid names.
  *
  * @since 0.1.0
  * @category configuration
@@ -218,7 +220,7 @@ export const configured: Effect.Effect<
 )
 
 /**
- * The options the environment holds. A key of `LEX_AI_LLM__API_KEY` wins over the provider's own variable.
+ * The options of the environment. `LEX_AI_LLM__API_KEY` overrides the provider's own variable.
  *
  * @since 0.1.0
  * @category configuration
@@ -247,7 +249,7 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
 })
 
 /**
- * The provider of the environment.
+ * Builds the client of the environment's provider.
  *
  * @example
  * ```ts
@@ -270,7 +272,7 @@ export const layerConfig: Layer.Layer<LlmClient, LlmConfigurationError | ConfigE
   Layer.effect(LlmClient, Effect.map(Effect.flatMap(fromConfig, make), CallGate.wrap))
 
 /**
- * The model the environment names, else the one given: `OfflineModel.layer()` for demos and first steps.
+ * Builds the client that the environment names, else the given one: `OfflineModel.layer()` for demos and first steps.
  *
  * @since 0.1.0
  * @category layers

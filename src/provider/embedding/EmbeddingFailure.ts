@@ -1,5 +1,5 @@
 /**
- * From the errors of model calls to those of embedders.
+ * Converts errors of model calls to those of embedders.
  *
  * @private
  * @since 0.1.0
@@ -8,7 +8,7 @@ import { EmbeddingError } from "../../llm/embedding/Embedder.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
 
 /**
- * The error of the call is the cause. It holds neither keys nor headers.
+ * The cause is the error of the call. It contains neither keys nor headers.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Any `@effect/ai` embedding model as an {@link Embedder.Embedder}.
+ * Adapts any `@effect/ai` embedding model to {@link Embedder.Embedder}.
  *
  * @since 0.1.0
  */
@@ -19,25 +19,25 @@ import * as EmbeddingFailure from "./EmbeddingFailure.js"
  * @category models
  */
 export interface Options extends Omit<Embedder.Options, "embedMany"> {
-  /** For errors; `embedding-model` unless set. */
+  /** The name in errors; default `embedding-model`. */
   readonly provider?: string | undefined
   /** Secrets that must not appear in errors: the keys the model was built with. */
   readonly redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
 }
 
-// The module of the tag would load what only those need who have such a model.
+// Importing the tag's module would load packages that only users of such models have.
 const Model = Context.GenericTag<EmbeddingModel.EmbeddingModel, EmbeddingModel.Service>("@effect/ai/EmbeddingModel")
 
-/** The package cannot interrupt what it asks for several texts: who is interrupted leaves it to end by itself. */
+/** The package cannot interrupt a request for several texts: after an interruption it runs to its end. */
 const ask = (service: EmbeddingModel.Service, texts: ReadonlyArray<string>) =>
   texts.length === 1
     ? Effect.map(service.embed(texts[0] as string), (row) => [row])
     : Effect.disconnect(service.embedMany(texts))
 
 /**
- * Texts for which the model gives no vector, or one of another length, are an `EmbeddingError`. Its errors come without
- * the request and its headers. A call that is interrupted ends at once; the request of a call for several texts runs on
- * to its end, because the package does not let it be interrupted.
+ * Texts without a vector, or with one of another length, are an `EmbeddingError`. Errors exclude the request and its
+ * headers. An interrupted call ends at once; its request for several texts runs to its end, because the package cannot
+ * interrupt it.
  *
  * @since 0.1.0
  * @category constructors
@@ -50,7 +50,7 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, never, E
       ...options,
       embedMany: (texts) =>
         ask(service, texts).pipe(
-          // A span would hold the error of the model, and with it the headers of the request.
+          // A span would contain the error of the model, and with it the headers of the request.
           Effect.withTracerEnabled(false),
           Effect.catchAll((error) =>
             Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
@@ -59,13 +59,12 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, never, E
               )
             )
           ),
-          // Who waits for a row that does not come is interrupted by the package. Nobody comes by here who was
-          // interrupted himself.
+          // The package interrupts the wait for a missing row. An interrupted caller never gets here.
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause)
               ? Effect.fail(
                   new Embedder.EmbeddingError({
-                    message: `The embedding model ${model} gave fewer vectors than texts (${texts.length})`
+                    message: `The embedding model ${model} returned fewer vectors than texts (${texts.length})`
                   })
                 )
               : Effect.failCause(cause)

@@ -1,5 +1,5 @@
 /**
- * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its
+ * Builds the embedder of a provider by name, in code or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its
  * siblings).
  *
  * @since 0.1.0
@@ -21,8 +21,7 @@ import * as Providers from "../Providers.js"
 import * as Embeddings from "./Embeddings.js"
 
 /**
- * What the names of the variables begin with: `PROVIDER`, `MODEL`, `DIMENSIONS`, `SEND_DIMENSIONS`, `BASE_URL`,
- * `API_KEY` follow.
+ * The prefix of the variables; `PROVIDER`, `MODEL`, `DIMENSIONS`, `SEND_DIMENSIONS`, `BASE_URL`, `API_KEY` follow.
  *
  * @since 0.1.0
  * @category constants
@@ -30,7 +29,7 @@ import * as Embeddings from "./Embeddings.js"
 export const ENV_PREFIX = `${Providers.ENV_PREFIX}EMBEDDING__`
 
 /**
- * `hashing` is `HashingEmbedder`, which needs nothing; the others speak the embeddings API of OpenAI.
+ * `hashing` is `HashingEmbedder`, which needs no server; the others use the embeddings API of OpenAI.
  *
  * @since 0.1.0
  * @category constants
@@ -56,7 +55,7 @@ export type ProviderName = (typeof names)[number]
 interface Server {
   readonly baseUrl?: string | undefined
   readonly auth?: "bearer" | "api-key" | undefined
-  /** The provider's own variable for its key; none where no key is needed. */
+  /** The provider's own variable for its key; none if it needs no key. */
   readonly keyVariable?: string | undefined
 }
 
@@ -72,14 +71,14 @@ const servers: { readonly [Name in Exclude<ProviderName, "hashing">]: Server } =
 }
 
 /**
- * The model of `openai` where none is named. Every other server needs one.
+ * The default model of `openai`. Every other server requires one.
  *
  * @since 0.1.0
  * @category constants
  */
 export const defaultModel = "text-embedding-3-small"
 
-/** The lengths of the vectors of well-known models, and which of them can give shorter ones. */
+/** The vector lengths of well-known models, and whether they can shorten their vectors. */
 const models: { readonly [name: string]: { readonly dimensions: number; readonly shortens?: true } } = {
   "text-embedding-3-small": { dimensions: 1536, shortens: true },
   "text-embedding-3-large": { dimensions: 3072, shortens: true },
@@ -102,16 +101,15 @@ const knownModel = (model: string) => {
  */
 export interface Options {
   readonly provider: ProviderName | (string & {})
-  /** `openai` has one where none is named, and `hashing` has only one. */
+  /** `openai` has a default, and `hashing` has only one model. */
   readonly model?: string | undefined
-  /** The length of the vectors: needed for models whose length is not known here. */
+  /** The length of the vectors: required for models whose length is not known here. */
   readonly dimensions?: number | undefined
   /**
-   * Whether the model is asked for that length; by default where it is known to have another one and to be able to
-   * shorten it.
+   * Whether the request names that length; default: if the model has another known length and can shorten its vectors.
    */
   readonly sendDimensions?: boolean | undefined
-  /** Where the server is, with its version. `azure` and `openai-compatible` need it. */
+  /** The address of the server with its version. `azure` and `openai-compatible` require it. */
   readonly baseUrl?: string | undefined
   readonly apiKey?: Redacted.Redacted<string> | undefined
 }
@@ -123,14 +121,14 @@ const unknown = (given: string): LlmConfigurationError => {
   const similar = nearest(shown, names)
   return new LlmConfigurationError({
     provider: shown,
-    message: `The provider ${JSON.stringify(shown)} is unknown, or has no embeddings. Known are ${names.join(", ")}.`,
+    message: `The provider ${JSON.stringify(shown)} is unknown or has no embeddings. Known providers: ${names.join(", ")}.`,
     ...(similar === undefined ? {} : { hint: `Did you mean ${similar}?` })
   })
 }
 
 /**
- * Names are taken whatever their case. Fails where the provider is unknown, or lacks a key, a model, an address or the
- * length of the model's vectors.
+ * Builds an embedder. Names are case-insensitive. Fails when the provider is unknown, or lacks a key, a model, an
+ * address or the length of the model's vectors.
  *
  * @since 0.1.0
  * @category constructors
@@ -150,13 +148,13 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfi
     const known = knownModel(model)
     const dimensions = options.dimensions ?? known?.dimensions
     if (dimensions === undefined) {
-      return yield* fail("The length of the model's vectors is not known.", `${ENV_PREFIX}DIMENSIONS`)
+      return yield* fail("The length of the model's vectors is unknown.", `${ENV_PREFIX}DIMENSIONS`)
     }
     const isOther = known !== undefined && known.dimensions !== dimensions
     const sendDimensions = options.sendDimensions ?? (isOther && known.shortens === true)
     if (isOther && !sendDimensions) {
       return yield* fail(
-        `The model gives vectors of length ${known.dimensions}, not ${dimensions}.`,
+        `The model returns vectors of length ${known.dimensions}, not ${dimensions}.`,
         `${ENV_PREFIX}DIMENSIONS to ${known.dimensions}`
       )
     }
@@ -202,15 +200,15 @@ const environment = Config.all({
   sendDimensions: Config.map(Config.option(Config.boolean(`${ENV_PREFIX}SEND_DIMENSIONS`)), Option.getOrUndefined)
 })
 
-/** `openai-chat` is another way to the same server. */
+/** `openai-chat` names the same server. */
 const chatProvider = Effect.map(variable(`${Providers.ENV_PREFIX}PROVIDER`), (name) =>
   name?.toLowerCase() === "openai-chat" ? "openai" : name?.toLowerCase()
 )
 
 /**
- * The options the environment holds, if it names a provider of embeddings, or only the address of a server
- * (`openai-compatible`). The key is that of `LEX_AI_LLM__EMBEDDING__API_KEY`; else, with `LEX_AI_LLM__BASE_URL`, that
- * of `LEX_AI_LLM__API_KEY` where the provider is also that of the models; else that of the provider's own variable.
+ * The options of the environment, if it names a provider of embeddings, or only the address of a server
+ * (`openai-compatible`). The key is `LEX_AI_LLM__EMBEDDING__API_KEY`; else, with `LEX_AI_LLM__BASE_URL`,
+ * `LEX_AI_LLM__API_KEY` if the models have the same provider; else the provider's own variable.
  *
  * @since 0.1.0
  * @category configuration
@@ -230,7 +228,7 @@ export const fromConfig: Effect.Effect<Option.Option<Options>, ConfigError> = Ef
 })
 
 /**
- * The embedder of the environment.
+ * Builds the embedder of the environment.
  *
  * @since 0.1.0
  * @category layers
@@ -244,7 +242,7 @@ export const layerConfig: Layer.Layer<Embedder.Embedder, LlmConfigurationError |
         onNone: () =>
           Effect.fail(
             new LlmConfigurationError({
-              message: "No provider of embeddings is configured.",
+              message: "No embedding provider is configured.",
               hint: `Set ${ENV_PREFIX}PROVIDER to one of ${names.join(", ")}.`
             })
           ),
@@ -254,7 +252,7 @@ export const layerConfig: Layer.Layer<Embedder.Embedder, LlmConfigurationError |
   )
 
 /**
- * The embedder the environment names, else the one given: `HashingEmbedder.layer()` for one that needs nothing.
+ * Builds the embedder that the environment names, else the given one: `HashingEmbedder.layer()` needs no server.
  *
  * @since 0.1.0
  * @category layers

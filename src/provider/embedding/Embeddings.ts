@@ -1,6 +1,6 @@
 /**
- * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure,
- * OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and their like.
+ * An embedder for every server with the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure, OpenRouter,
+ * Ollama, vLLM, llama.cpp, LM Studio and others.
  *
  * @since 0.1.0
  */
@@ -22,37 +22,33 @@ import * as EmbeddingFailure from "./EmbeddingFailure.js"
  * @category models
  */
 export interface Options {
-  /** Name for errors; `openai-compatible` by default. */
+  /** The name in errors; default `openai-compatible`. */
   readonly provider?: string | undefined
-  /** Where `/embeddings` hangs, `https://api.openai.com/v1` for instance. */
+  /** The parent of `/embeddings`, such as `https://api.openai.com/v1`. */
   readonly baseUrl: string
   readonly apiKey?: Redacted.Redacted<string> | undefined
-  /** How the key is sent: `authorization: Bearer`, by default, or `api-key`. */
+  /** The header of the key: `authorization: Bearer` (default) or `api-key`. */
   readonly auth?: "bearer" | "api-key" | undefined
-  /** Further headers; they win over the key's. */
+  /** Further headers; they override that of the key. */
   readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
-  /** Parameters of the URL, such as Azure's `api-version`. */
+  /** Query parameters, such as Azure's `api-version`. */
   readonly query?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
   readonly model: string
   /** The length of the model's vectors. */
   readonly dimensions: number
   /**
-   * Asks the model for vectors of this length, for models that can shorten theirs; not unless set, because others
-   * refuse it.
+   * Requests vectors of this length from models that can shorten theirs. Default false, because other models reject it.
    */
   readonly sendDimensions?: boolean | undefined
-  /**
-   * How vectors shall be written. `base64` is a quarter of the size. Unless set the server decides; both are
-   * understood.
-   */
+  /** The encoding of vectors. `base64` is a quarter of the size. By default the server decides; both are understood. */
   readonly encoding?: "float" | "base64" | undefined
-  /** Texts of one request at most; 64 unless set. */
+  /** The maximum number of texts per request; default 64. */
   readonly maxBatchSize?: number | undefined
-  /** Characters of one request at most; 250,000 unless set. */
+  /** The maximum number of characters per request; default 250,000. */
   readonly maxBatchCharacters?: number | undefined
   /**
-   * Of a longer text only so many characters are embedded, the beginning; 24,000 unless set, some 6,000 tokens of
-   * English.
+   * The maximum number of characters of a text; only the beginning of a longer one is embedded. Default 24,000, some
+   * 6,000 tokens of English.
    */
   readonly maxCharacters?: number | undefined
 }
@@ -70,23 +66,22 @@ const row = (embedding: unknown): unknown =>
     ? VectorCodec.fromBase64(embedding.padEnd(4 * Math.ceil(embedding.length / 4), "="))
     : embedding
 
-/** The rows in the order of the texts, or why there is none. */
+/** The rows in the order of the texts, or a description of what is wrong. */
 const rowsOf = (body: unknown): ReadonlyArray<unknown> | string => {
   const data = Wire.record(body)?.data
   if (!Array.isArray(data)) return "an answer without vectors"
   const items = Wire.records(data)
-  if (items.length !== data.length) return "something that is no vector"
+  if (items.length !== data.length) return "a value that is not a vector"
   if (items.every((item) => item.index === undefined)) return items.map((item) => row(item.embedding))
   const rows = new Map<unknown, unknown>()
   for (const item of items) rows.set(item.index, row(item.embedding))
   const ordered = items.map((_, index) => rows.get(index))
-  return items.every((_, index) => rows.has(index)) ? ordered : "vectors that do not say whose they are"
+  return items.every((_, index) => rows.has(index)) ? ordered : "vectors without a valid index"
 }
 
 /**
- * An embedder over one model of one server. It needs no key for servers that ask for none. Nothing is retried and
- * nothing times out here: `EmbedderRetry` does. The trace does not reach the server, and no header reaches a span or an
- * error.
+ * An embedder for one model of one server. Servers that need no key get none. It neither retries nor times out: use
+ * `EmbedderRetry`. The trace does not reach the server, and no header reaches a span or an error.
  *
  * @example
  * ```ts
@@ -115,7 +110,7 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfi
     const post = ProviderEndpoint.post(options, "/embeddings")
     if (typeof post === "string") return yield* new LlmConfigurationError({ provider, message: post })
     if (!Number.isInteger(dimensions) || dimensions < 1) {
-      return yield* new LlmConfigurationError({ provider, message: "The dimensions are no positive whole number" })
+      return yield* new LlmConfigurationError({ provider, message: "The dimensions must be a positive whole number" })
     }
     const redact = ProviderEndpoint.secretsOf(options)
 
@@ -135,8 +130,8 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfi
         Effect.flatMap((body) => {
           const rows = rowsOf(body)
           return typeof rows === "string"
-            ? Effect.fail(new Embedder.EmbeddingError({ message: `The embedding model ${model} gave ${rows}` }))
-            : // What they are is checked by the embedder.
+            ? Effect.fail(new Embedder.EmbeddingError({ message: `The embedding model ${model} returned ${rows}` }))
+            : // The embedder validates them.
               Effect.succeed(rows as ReadonlyArray<ArrayLike<number>>)
         })
       )

@@ -1,5 +1,5 @@
 /**
- * From the errors of `@effect/ai`, which hold the request and its headers, to {@link LlmError}s, which do not.
+ * Converts the errors of `@effect/ai`, which contain the request and its headers, to {@link LlmError}s, which do not.
  *
  * @private
  * @since 0.1.0
@@ -31,7 +31,7 @@ const plainHeaders = (headers: { readonly [name: string]: unknown }): { readonly
 }
 
 /**
- * The error a failed call of a language model stands for. Nothing of the request gets into it.
+ * The error of a failed call of a language model. It contains nothing of the request.
  *
  * @since 0.1.0
  * @category constructors

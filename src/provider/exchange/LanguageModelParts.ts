@@ -27,12 +27,12 @@ const plainUsage = (usage: unknown) => {
     const value = Wire.number(given[key])
     if (value !== undefined) plain[key] = value
   }
-  // The packages add up what nobody counted.
+  // The packages add up counts that the provider did not report.
   if (plain.inputTokens === undefined && plain.outputTokens === undefined && plain.totalTokens === 0) return {}
   return plain
 }
 
-/** A part as plain data, whether the model gave it decoded or encoded; `undefined` for what is no part. */
+/** A part as plain data, whether the model returned it decoded or encoded; `undefined` if it is not a part. */
 export const toPlainPart = (part: Response.AnyPart | Response.AnyPartEncoded): LlmPart | undefined => {
   const metadata = plainMetadata(part.metadata)
   switch (part.type) {
@@ -95,7 +95,7 @@ const executed = (part: {
   ...(part.providerName === undefined ? {} : { providerName: part.providerName })
 })
 
-/** The packages give a tool of ours a name of theirs when it is called like one of the provider's own. */
+/** The packages rename a tool that has the name of one of the provider's own. */
 export const withOwnName = (part: LlmPart, request: LlmRequest): LlmPart =>
   (part.type === "tool-call" || part.type === "tool-params-start") &&
   part.providerExecuted !== true &&
@@ -104,7 +104,7 @@ export const withOwnName = (part: LlmPart, request: LlmRequest): LlmPart =>
     ? { ...part, name: part.providerName }
     : part
 
-/** The whole pieces of a one-piece answer as the parts of a stream, which is what the assembler takes. */
+/** The pieces of a complete answer as stream parts, for the assembler. */
 export const toStreamParts = (
   content: ReadonlyArray<Response.AnyPart | Response.AnyPartEncoded>,
   request: LlmRequest

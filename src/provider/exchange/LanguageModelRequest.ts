@@ -1,6 +1,6 @@
 /**
- * A request in the terms of `@effect/ai`: its prompt, its toolkit and its output schema. Tools carry their JSON Schema
- * as an annotation and decode nothing, so the raw parameters of a call come back.
+ * Converts a request to the terms of `@effect/ai`: its prompt, its toolkit and its output schema. Tools carry their
+ * JSON Schema as an annotation and decode nothing, so the raw parameters of a call come back.
  *
  * @private
  * @since 0.1.0
@@ -26,7 +26,7 @@ export interface LanguageModelRequest {
   readonly prompt: Prompt.Prompt
   readonly toolkit: Toolkit.WithHandler<Record<string, Tool.Any>> | undefined
   readonly toolChoice: LanguageModel.ToolChoice<string> | undefined
-  /** The schema and its name where JSON is asked for. */
+  /** The schema and its name, for JSON output. */
   readonly output: { readonly schema: Schema.Schema<unknown>; readonly name: string } | undefined
 }
 
@@ -61,7 +61,7 @@ const schemaOf = (jsonSchema: JsonSchema, description: string | undefined): Sche
 
 const dataUrl = /^data:[^,]{0,256};base64,/i
 
-// The providers of `@effect/ai` drop a file whose data is text: bytes and addresses have to be told apart here.
+// The providers of `@effect/ai` drop a file whose data is text, so bytes and addresses are distinguished here.
 const fileData = (part: Prompt.FilePartEncoded): string | Uint8Array | URL => {
   const data = part.data
   if (typeof data !== "string") return data
@@ -71,7 +71,7 @@ const fileData = (part: Prompt.FilePartEncoded): string | Uint8Array | URL => {
   return Either.getOrElse(Encoding.decodeBase64(prefix === undefined ? data : data.slice(prefix.length)), () => data)
 }
 
-// Providers take objects only; what a model wrote that is none goes back wrapped.
+// Providers accept only objects; anything else that a model wrote is wrapped.
 const callParams = (params: unknown): unknown => {
   const value = typeof params === "string" ? Wire.parameters(params) : (params ?? {})
   return Wire.record(value) === undefined ? { invalid_json: params } : value
@@ -98,8 +98,8 @@ const contentPart = (part: Prompt.PartEncoded): Prompt.PartEncoded => {
 const isEmpty = (part: Prompt.PartEncoded): boolean => part.type === "text" && part.text === ""
 
 /**
- * All system messages as one, the first; empty texts and messages left out, because providers refuse them; a tool
- * result that is `undefined` becomes `null`, and parameters of old calls become objects.
+ * Merges all system messages into one, the first. Omits empty texts and messages, because providers reject them; an
+ * `undefined` tool result becomes `null`, and parameters of old calls become objects.
  *
  * @since 0.1.0
  * @category conversions
@@ -124,7 +124,7 @@ const normalize = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => 
 }
 
 /**
- * Converts a request. Fails where its messages are not those of a prompt.
+ * Converts a request. Fails when its messages do not form a prompt.
  *
  * @since 0.1.0
  * @category constructors
@@ -137,7 +137,7 @@ export const make = (
     Effect.try({
       try: () => Prompt.make(normalize(request.messages)),
       catch: () =>
-        new LlmInvalidRequestError({ provider, message: "The messages of the request are not those of a prompt." })
+        new LlmInvalidRequestError({ provider, message: "The messages of the request do not form a valid prompt." })
     }),
     (prompt) => {
       const format = request.responseFormat
@@ -162,8 +162,8 @@ export const make = (
   )
 
 /**
- * The one-piece call of a model for a converted request: `generateObject` where JSON is asked for, so that the
- * provider's own mechanism is used. Tools are left to the caller.
+ * The non-streaming call of a model for a converted request: `generateObject` for JSON output, so that the provider's
+ * own mechanism is used. The caller adds the tools.
  *
  * @since 0.1.0
  * @category constructors
@@ -188,8 +188,8 @@ export const generate = (
 }
 
 /**
- * Whether OpenAI's strict mode takes the schema: an object of which every part forbids further properties and requires
- * all it names.
+ * Whether OpenAI's strict mode accepts the schema: an object whose parts all forbid further properties and require all
+ * named ones.
  *
  * @since 0.1.0
  * @category guards
@@ -213,7 +213,7 @@ const strictKeys = new Set([
 ])
 
 const strict = (schema: unknown, depth: number): boolean => {
-  // Deeper than the providers allow, and than a hostile schema may drive the recursion.
+  // Deeper than providers allow, and a bound on the recursion for hostile schemas.
   if (depth > 10 || typeof schema !== "object" || schema === null || Array.isArray(schema)) return false
   const node = schema as Record<string, unknown>
   if (Object.keys(node).some((key) => !strictKeys.has(key))) return false

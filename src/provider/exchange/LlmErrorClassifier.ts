@@ -1,5 +1,5 @@
 /**
- * Classifies failed exchanges with a provider: status, headers and body in, a typed error out. All clients share it, so
+ * Classifies failed exchanges with a provider: from status, headers and body to a typed error. All clients share it, so
  * that the same failure has the same class for every provider.
  *
  * @since 0.1.0
@@ -12,8 +12,8 @@ import * as ProviderFailure from "./ProviderFailure.js"
 export { fromTransport } from "./TransportFailure.js"
 
 /**
- * `headers` have lower-case names. `nowMs` is the current time, which dates in headers are measured against. Values of
- * `redact` never appear in the error.
+ * `headers` have lower-case names. `nowMs` is the current time, to resolve dates in headers. Values of `redact` never
+ * appear in the error.
  *
  * @since 0.1.0
  * @category models
@@ -29,7 +29,7 @@ export interface Answer {
 }
 
 /**
- * The longest message of an error, in characters.
+ * The maximum length of an error message, in characters.
  *
  * @since 0.1.0
  * @category constants
@@ -122,7 +122,7 @@ const modelText =
 const tooLargeText = /request too large|tokens per (?:min|day)[^.]{0,200}reduce your message size/i
 
 const hints: { readonly [K in Kind]: string | undefined } = {
-  authentication: "Check the API key, its project and its rights.",
+  authentication: "Check the API key, its project and its permissions.",
   "rate-limit": undefined,
   quota: "Add credit or raise the spending limit of the account.",
   context: "Shorten the conversation, or use a model with a larger context window.",
@@ -135,21 +135,21 @@ const hints: { readonly [K in Kind]: string | undefined } = {
 }
 
 const fallbackTexts: { readonly [K in Kind]: string } = {
-  authentication: "The provider refused the credentials",
+  authentication: "The provider rejected the credentials",
   "rate-limit": "Too many requests",
   quota: "The account has no credit left",
   context: "The conversation is longer than the context window",
-  policy: "The provider refused the request for its content",
-  invalid: "The provider refused the request",
+  policy: "The provider refused the request because of its content",
+  invalid: "The provider rejected the request",
   "unknown-model": "The provider does not know the model or the path",
-  timeout: "The provider gave up waiting",
+  timeout: "The provider timed out",
   unavailable: "The provider failed"
 }
 
 const has = (failure: ProviderFailure.ProviderFailure, kind: Kind): boolean =>
   codes[kind].some((code) => failure.codes.has(code))
 
-/** Addresses of billing pages stand in the texts of plain rate limits. */
+/** Texts of plain rate limits contain addresses of billing pages. */
 const withoutUrls = (text: string): string => text.slice(0, 4096).replace(/https?:\/\/\S{1,500}/gi, " ")
 
 const kindOf = (status: number, failure: ProviderFailure.ProviderFailure): Kind => {
@@ -159,7 +159,7 @@ const kindOf = (status: number, failure: ProviderFailure.ProviderFailure): Kind 
   if (status === 429) {
     if (tooLargeText.test(text)) return "context"
     if (has(failure, "quota")) return "quota"
-    // Google answers its per-minute limits with the words of an exhausted quota, and says when to come back.
+    // Google reports per-minute limits as an exhausted quota, with a retry delay.
     const passing =
       failure.retryAfterMs !== undefined || Array.from(failure.codes).some((code) => code.includes("perminute"))
     return !passing && !has(failure, "rate-limit") && quotaText.test(text) ? "quota" : "rate-limit"
@@ -192,7 +192,7 @@ const order: ReadonlyArray<readonly [Kind, number]> = [
   ["invalid", 400]
 ]
 
-/** The status an error inside a 2xx answer stands for. Without any word we know the server failed. */
+/** The status for an error inside a 2xx answer. Without further information, the server failed. */
 const statusOf = (failure: ProviderFailure.ProviderFailure): number => {
   if (failure.status !== undefined) return failure.status
   for (const [kind, status] of order) if (has(failure, kind)) return status
@@ -229,8 +229,8 @@ export const requestId = (
 }
 
 /**
- * The error an answer stands for. Works for error statuses and for 2xx answers that carry an error object. Never
- * throws; the message is the provider's own, one line, bounded, without anything that looks like a key.
+ * The error of an answer. Accepts error statuses and 2xx answers that contain an error object. Never throws; the
+ * message is the provider's own, in one bounded line, with everything that looks like a key redacted.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Packages that are installed only by those who use them.
+ * Loads optional packages.
  *
  * @private
  * @since 0.1.0
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { LlmConfigurationError } from "../../llm/model/LlmError.js"
 
 /**
- * Loads modules of a package, and says which package to install where it is not there.
+ * Loads modules of a package, and names the package to install if it is missing.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Where a server is and how it is told who calls: what the clients of OpenAI's dialect share.
+ * The address and credentials of a server, shared by the clients of OpenAI's dialect.
  *
  * @private
  * @since 0.1.0
@@ -25,7 +25,7 @@ const reveal = (value: string | Redacted.Redacted<string>): string =>
 const credential = /auth|key|token|secret|cookie|password|signature/i
 
 /**
- * Everything of it that must never be shown, even where it was given as a plain string.
+ * All secrets of the endpoint, including those given as plain strings.
  *
  * @since 0.1.0
  * @category getters
@@ -48,8 +48,8 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * A request to this path below the base URL, without its body; or what is wrong with the options. A base URL that ends
- * in the path is taken as well.
+ * A request to this path below the base URL, without its body; or what is wrong with the options. The base URL may
+ * already end in the path.
  *
  * @since 0.1.0
  * @category constructors
@@ -59,11 +59,11 @@ export const post = (options: Endpoint, path: string): HttpClientRequest.HttpCli
   try {
     url = new URL(options.baseUrl)
   } catch {
-    return "The base URL is no URL"
+    return "The base URL is not a valid URL"
   }
-  if (url.protocol !== "http:" && url.protocol !== "https:") return "The base URL is neither http nor https"
+  if (url.protocol !== "http:" && url.protocol !== "https:") return "The base URL must begin with http or https"
   if (url.username !== "" || url.password !== "")
-    return "The base URL holds credentials: pass them as apiKey or headers"
+    return "The base URL contains credentials: pass them as apiKey or headers"
   const base = url.pathname.replace(/(?<!\/)\/+$/, "")
   url.pathname = base.endsWith(path) ? base : `${base}${path}`
   url.hash = ""
@@ -76,8 +76,8 @@ export const post = (options: Endpoint, path: string): HttpClientRequest.HttpCli
   }
   for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = reveal(value).trim()
   for (const [name, value] of Object.entries(headers)) {
-    if (!headerName.test(name)) return "The name of a header holds characters that no header may hold"
-    if (!headerValue.test(value)) return `The header ${name} holds characters that no header may hold`
+    if (!headerName.test(name)) return "The name of a header contains characters that are invalid in a header"
+    if (!headerValue.test(value)) return `The header ${name} contains characters that are invalid in a header`
   }
   return HttpClientRequest.post(url, { headers })
 }

@@ -1,6 +1,6 @@
 /**
- * One exchange with a provider over HTTP: the request goes out, the answer comes back whole or streamed, and everything
- * that can go wrong in between becomes an {@link LlmError}.
+ * One HTTP exchange with a provider: sends the request, receives the answer complete or streamed, and turns every
+ * failure into an {@link LlmError}.
  *
  * @private
  * @since 0.1.0
@@ -39,7 +39,7 @@ export interface Options {
   readonly settings?: ModelSettings.ModelSettings | undefined
   readonly http: SameOriginHttp
   readonly redact: ReadonlyArray<Redacted.Redacted<string>>
-  /** The request to send. Its settings are complete, the model included. */
+  /** The request to send. Its settings are complete, including the model. */
   readonly encode: (
     request: LlmRequest & { readonly settings: ModelSettings.ModelSettings & { readonly model: string } },
     streamed: boolean
@@ -48,7 +48,7 @@ export interface Options {
 }
 
 /**
- * The longest answer taken, in bytes, and the longest event of a stream, in characters: a generated image is one event.
+ * The maximum bytes of an answer and the maximum characters of a stream event: a generated image is one event.
  *
  * @since 0.1.0
  * @category constants
@@ -56,13 +56,13 @@ export interface Options {
 const maxResponseBytes = 32 * 1024 * 1024
 
 const maxErrorBytes = 262_144
-/** How long the connection may take to end after the answer did, so that it can be used again, before it is closed. */
+/** How long the connection may take to end after the answer, so that it can be reused, before it is closed. */
 const drainTimeout: Duration.DurationInput = "1 second"
 
 /** The next bytes, or undefined at the end. */
 type Pull<E> = Effect.Effect<Chunk.Chunk<Uint8Array> | undefined, E>
 
-/** Reads up to `max` bytes; undefined if there were more. */
+/** Reads up to `max` bytes; undefined if there are more. */
 const readText = Effect.fnUntraced(function* <E>(pull: Pull<E>, max: number) {
   const decoder = new TextDecoder()
   const texts: Array<string> = []
@@ -91,14 +91,14 @@ const isEventStream = (response: HttpClientResponse.HttpClientResponse, streamed
   return type.includes("event-stream") || (streamed && !type.includes("json"))
 }
 
-/** Who was asked, for errors, and what no error may show. */
+/** The called server, for errors, and the secrets that no error may show. */
 interface Asked {
   readonly provider: string
   readonly model: string
   readonly redact: ReadonlyArray<Redacted.Redacted<string>>
 }
 
-/** Sends the request, and fails with what a refusal stands for. */
+/** Sends the request, and fails when the provider rejects it. */
 const open = Effect.fnUntraced(function* (
   http: SameOriginHttp,
   outgoing: HttpClientRequest.HttpClientRequest,
@@ -134,14 +134,14 @@ const open = Effect.fnUntraced(function* (
     }
   )
   if (status < 200 || status >= 300) {
-    // The status says enough where the body cannot be read to its end.
+    // When the body cannot be read to its end, the status is enough.
     const body = yield* Effect.orElseSucceed(readText(pull, maxErrorBytes), () => "")
     return yield* classify(body ?? "")
   }
   return { response, classify, malformed, tooLong, pull }
 })
 
-/** The whole answer as JSON. */
+/** The complete answer as JSON. */
 const readJson = Effect.fnUntraced(function* (answer: Effect.Effect.Success<ReturnType<typeof open>>) {
   const text = yield* readText(answer.pull, maxResponseBytes)
   if (text === undefined) return yield* answer.tooLong()
@@ -153,8 +153,7 @@ const readJson = Effect.fnUntraced(function* (answer: Effect.Effect.Success<Retu
 })
 
 /**
- * One request and its whole answer, which is JSON. An answer with an error object in it fails with what that stands
- * for.
+ * One request with a complete JSON answer. An answer that contains an error object fails.
  *
  * @since 0.1.0
  * @category constructors
@@ -171,8 +170,8 @@ export const json = (
   }).pipe(Effect.scoped)
 
 /**
- * A client out of an encoder and a decoder. The answer decides how it is read: a server that was asked to stream may
- * answer in one piece, and the other way round.
+ * Makes a client from an encoder and a decoder. The answer decides how it is read: a server may answer a stream request
+ * in one piece, and the other way round.
  *
  * @since 0.1.0
  * @category constructors
@@ -192,19 +191,19 @@ export const make = (options: Options): Service => {
     const decoder = options.decoder(request)
     const assembler = PartAssembler.make({ provider, model })
     const ids = ToolCallIds.make()
-    /** Takes what was decoded; what cannot be taken apart at all (nested beyond the stack) is malformed. */
+    /** Runs the decoder; a body that it cannot process at all (nested beyond the stack) is malformed. */
     const take = Effect.fnUntraced(function* (decode: () => ReadonlyArray<Decoded>) {
-      const decoded = yield* Effect.try({ try: decode, catch: () => malformed("The answer cannot be taken apart") })
+      const decoded = yield* Effect.try({ try: decode, catch: () => malformed("The answer cannot be decoded") })
       const parts = decoded.flatMap((piece) => piece.parts.map(ids))
       for (const part of parts) assembler.push(part)
-      // What is told of the usage before anything is written speaks of nothing that comes with it.
+      // Usage reported before any output refers to none of it.
       const early = onUsage === undefined ? undefined : decoded.findIndex((piece) => piece.parts.some(isWritten))
       const tell = (pieces: ReadonlyArray<Decoded>) => {
         for (const { usage } of pieces) if (usage !== undefined) onUsage?.(usage)
       }
       if (early !== undefined) tell(decoded.slice(0, early < 0 ? 0 : early))
       const handed = onParts !== undefined && parts.length > 0 ? onParts(parts) : undefined
-      // Before the wait for the reader, and after the parts that it speaks of.
+      // Before the wait for the reader, and after the parts it refers to.
       if (early !== undefined) tell(decoded.slice(early < 0 ? 0 : early))
       if (handed !== undefined) yield* handed
       const failure = decoded.find((piece) => piece.failure !== undefined)?.failure
@@ -214,7 +213,7 @@ export const make = (options: Options): Service => {
     if (!isEventStream(response, onParts !== undefined)) {
       const { body } = yield* readJson(answer)
       yield* take(() => [decoder.body(body)])
-      if (!assembler.finished()) return yield* malformed("The answer has no content that could be read")
+      if (!assembler.finished()) return yield* malformed("The answer has no readable content")
       return assembler.response()
     }
 
@@ -237,7 +236,7 @@ export const make = (options: Options): Service => {
       yield* take(() => readEvents(events, decoder))
       if (!assembler.finished() && (!fits || size > maxResponseBytes)) return yield* tooLong()
     }
-    if (!assembler.finished()) return yield* malformed("The stream ended before the answer did")
+    if (!assembler.finished()) return yield* malformed("The stream ended before the answer was complete")
     if (!ended) yield* Effect.ignore(Effect.timeout(drain(pull), drainTimeout))
     return assembler.response()
   }, Effect.scoped)
@@ -252,8 +251,8 @@ export const make = (options: Options): Service => {
 const isWritten = ({ type }: LlmPart): boolean => type !== "response-metadata" && type !== "finish"
 
 /**
- * Events up to the first failure. What is no JSON (`[DONE]`, heartbeats) says nothing: an answer that lacks it has no
- * finish.
+ * Events up to the first failure. Data that is not JSON (`[DONE]`, heartbeats) is skipped: an answer that needs it has
+ * no finish.
  */
 const readEvents = (events: ReadonlyArray<SseLines.SseEvent>, decoder: WireDecoder): ReadonlyArray<Decoded> => {
   const decoded: Array<Decoded> = []
@@ -270,7 +269,7 @@ const readEvents = (events: ReadonlyArray<SseLines.SseEvent>, decoder: WireDecod
 }
 
 /**
- * A body as JSON; what is no plain data cannot be sent.
+ * A body as JSON; a body that is not plain data fails.
  *
  * @since 0.1.0
  * @category conversions
@@ -286,12 +285,12 @@ export const jsonBody = (
       new LlmInvalidRequestError({
         provider,
         message: "The request cannot be written as JSON",
-        hint: "Messages, tools and settings have to be plain data."
+        hint: "Messages, tools and settings must be plain data."
       })
   })
 
 /**
- * Where the request that a provider package would send is put down instead.
+ * Receives the request that a provider package would send.
  *
  * @since 0.1.0
  * @category models
@@ -312,7 +311,7 @@ export class Recorder extends Ambient.Reference<Recorder>()("effect-lexigram/pro
 }) {}
 
 /**
- * Runs a call of an `@effect/ai` model whose client only records, and gives back what it recorded.
+ * Runs a call of an `@effect/ai` model whose client only records, and returns the recorded request.
  *
  * @since 0.1.0
  * @category constructors
@@ -334,7 +333,7 @@ export const record = <A>(
   })
 
 /**
- * Checks a base URL, and takes the slashes off its end.
+ * Checks a base URL, and removes trailing slashes.
  *
  * @since 0.1.0
  * @category conversions
@@ -343,11 +342,11 @@ export const baseUrl = (text: string, provider: string): Effect.Effect<string, L
   const url = URL.canParse(text) ? new URL(text) : undefined
   const wrong =
     url === undefined
-      ? "The base URL is no URL"
+      ? "The base URL is not a valid URL"
       : url.protocol !== "http:" && url.protocol !== "https:"
-        ? "The base URL is neither http nor https"
+        ? "The base URL must begin with http or https"
         : url.username !== "" || url.password !== ""
-          ? "The base URL holds credentials: pass them as the key"
+          ? "The base URL contains credentials: pass them as the key"
           : undefined
   return wrong === undefined && url !== undefined
     ? Effect.succeed(`${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, "")}`)
@@ -355,7 +354,7 @@ export const baseUrl = (text: string, provider: string): Effect.Effect<string, L
 }
 
 /**
- * Checks a key: one with characters that no header can hold would come back in the error of the HTTP client.
+ * Checks a key: the HTTP client's error would contain a key with characters that are invalid in a header.
  *
  * @since 0.1.0
  * @category conversions
@@ -370,7 +369,8 @@ export const key = (
     : Effect.fail(
         new LlmConfigurationError({
           provider,
-          message: value === "" ? "The API key is empty" : "The API key holds characters that no header may hold"
+          message:
+            value === "" ? "The API key is empty" : "The API key contains characters that are invalid in a header"
         })
       )
 }

@@ -1,6 +1,6 @@
 /**
- * What a provider's error answer says, read leniently from the many shapes servers write: OpenAI, Azure, Anthropic,
- * Google, OpenRouter, vLLM, llama.cpp, Ollama, FastAPI, gateways that answer HTML.
+ * Reads error answers of providers leniently, in the many shapes servers write: OpenAI, Azure, Anthropic, Google,
+ * OpenRouter, vLLM, llama.cpp, Ollama, FastAPI, gateways that answer HTML.
  *
  * @private
  * @since 0.1.0
@@ -8,7 +8,7 @@
 import * as Predicate from "effect/Predicate"
 
 /**
- * `codes` are all codes, types and statuses found, lower-cased; `status` is a status code that stands inside the body.
+ * `codes` are all codes, types and statuses found, lower-cased; `status` is a status code inside the body.
  *
  * @since 0.1.0
  * @category models
@@ -208,9 +208,8 @@ const resetHeaders = [
 ] as const
 
 /**
- * How long the provider asks us to wait, in milliseconds, between 0 and a day: `retry-after-ms`, `retry-after` (seconds
- * or a date), what the body says, then the reset headers (of exhausted limits, if any is; else the nearest). Dates need
- * `nowMs`.
+ * The delay that the provider requests, in milliseconds, between 0 and a day: `retry-after-ms`, `retry-after` (seconds
+ * or a date), the body, then the reset headers (of exhausted limits, if any; else the nearest). Dates need `nowMs`.
  *
  * @since 0.1.0
  * @category decoding

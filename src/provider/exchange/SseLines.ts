@@ -1,6 +1,6 @@
 /**
- * Server-sent events read from bytes as they arrive: characters cut between chunks, CRLF, comments, several data lines.
- * Synchronous and lenient: what model servers get wrong is read as they meant it.
+ * Parses server-sent events from bytes as they arrive: characters split between chunks, CRLF, comments, several data
+ * lines. Synchronous and lenient: common mistakes of model servers are read as intended.
  *
  * @private
  * @since 0.1.0
@@ -11,9 +11,9 @@
  * @category models
  */
 export interface SseEvent {
-  /** The `event` field, `message` without one. */
+  /** The `event` field; default `message`. */
   readonly event: string
-  /** The lines of data. */
+  /** The data lines. */
   readonly data: ReadonlyArray<string>
 }
 
@@ -23,24 +23,24 @@ export interface SseEvent {
  */
 export interface SseLines {
   /**
-   * Takes the next bytes and appends the events they complete. False once an event is longer than the bound; then it
-   * takes no more.
+   * Takes the next bytes and appends the events they complete. False once an event exceeds the bound; then it takes no
+   * more.
    */
   readonly push: (bytes: Uint8Array, into: Array<SseEvent>) => boolean
-  /** The end of the stream: an event that lacks its empty line counts. */
+  /** Ends the stream: a last event without its empty line counts. */
   readonly end: (into: Array<SseEvent>) => boolean
 }
 
 /**
  * `maxEventLength` bounds the characters of one line and of the data of one event. A line that begins with a brace is
- * data without its field name, and the field `error` is an event of that name: both are how some servers report a
- * failure in a stream.
+ * data without its field name, and the field `error` is an event of that name: some servers report a failure in a
+ * stream this way.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const make = (options: { readonly maxEventLength: number }): SseLines => {
-  // Decoding a stream is many times slower than decoding a text: it is done only where a character may be cut in two.
+  // Decoding a stream is many times slower than decoding a text, so it is used only when a character may be split.
   const whole = new TextDecoder("utf-8", { ignoreBOM: true })
   const streaming = new TextDecoder("utf-8", { ignoreBOM: true })
   let cut = false

@@ -1,6 +1,6 @@
 /**
- * Gives every tool call of one answer an id of its own, whatever ids the server gave: results are matched by them, and
- * providers refuse a history in which one comes twice.
+ * Gives every tool call of one answer a unique id, whatever ids the server gave: results are matched by them, and
+ * providers reject a history in which one occurs twice.
  *
  * @private
  * @since 0.1.0
@@ -8,14 +8,15 @@
 import type { LlmPart } from "../../llm/model/LlmClient.js"
 
 /**
- * The parts of one answer, in order. The first call of an id keeps it. Calls that the provider ran itself keep theirs.
+ * Rewrites the parts of one answer, in order. The first call with an id keeps it. Calls that the provider ran itself
+ * keep theirs.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const make = (): ((part: LlmPart) => LlmPart) => {
   const used = new Set<string>()
-  /** Calls whose parameters have begun, by the id that was given. */
+  /** Calls whose parameters have begun, by the server's id. */
   const begun = new Map<string, Array<string>>()
   const unique = (id: string): string => {
     let own = id

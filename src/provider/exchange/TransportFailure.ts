@@ -10,11 +10,11 @@ import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as LlmError from "../../llm/model/LlmError.js"
 
-/** The longest cause in characters. */
+/** The maximum length of a cause, in characters. */
 const maxCauseLength = 500
 
 const refused = (host: string) => `${host} refused the connection`
-const cut = (host: string) => `The connection to ${host} was cut`
+const cut = (host: string) => `The connection to ${host} was closed`
 const notFound = (host: string) => `The host was not found: ${host}`
 const timedOut = (host: string) => `The connection to ${host} timed out`
 const unreachable = (host: string) => `${host} cannot be reached`
@@ -34,10 +34,10 @@ const causeTexts: { readonly [code: string]: (host: string) => string } = {
   ENETUNREACH: unreachable
 }
 
-/** The connection was there: what broke it came after the request went out. */
+/** The connection existed, so it broke after the request was sent. */
 const broken = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
 
-/** Host and port of the request that failed; never its path, its query or its credentials. */
+/** Host and port of the failed request; never its path, query or credentials. */
 const hostOf = (error: unknown): string => {
   const url = HttpClientError.isHttpClientError(error) ? error.request.url : ""
   return URL.canParse(url) ? new URL(url).host.slice(0, 253) : "the server"
@@ -49,8 +49,8 @@ interface Link {
 }
 
 /**
- * Names, messages and codes of the chain of causes: never the error of the HTTP client, which holds the request and its
- * headers.
+ * Names, messages and codes of the chain of causes: never the error of the HTTP client, which contains the request and
+ * its headers.
  */
 const chain = (error: unknown): ReadonlyArray<Link> => {
   const links: Array<Link> = []
@@ -78,8 +78,8 @@ const chain = (error: unknown): ReadonlyArray<Link> => {
 }
 
 /**
- * The error a failed request stands for that got no readable answer: refused, reset, unresolvable, aborted. A request
- * that could not even be built is an invalid request. The cause is kept as text, without the client's error around it.
+ * The error of a request without a readable answer: refused, reset, unresolvable, aborted. A request that could not be
+ * built is an invalid request. The cause is kept as text, without the client's error around it.
  *
  * @since 0.1.0
  * @category constructors
@@ -124,8 +124,8 @@ export const fromTransport = (options: {
     return new LlmError.LlmInvalidRequestError({
       ...fields,
       status: options.error.response.status,
-      message: options.error.description ?? "The server redirects, which is not followed",
-      hint: "Set the address that it names as the base URL, if you trust it with the key."
+      message: options.error.description ?? "The server redirects, and redirects are not followed",
+      hint: "If you trust the address it names with the key, set it as the base URL."
     })
   }
   const host = hostOf(options.error)
@@ -136,7 +136,7 @@ export const fromTransport = (options: {
     message: text,
     ...(options.status !== undefined || (code !== undefined && broken.has(code)) ? { sent: true } : {}),
     ...(code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN"
-      ? { hint: "Check the base URL, and that the server runs." }
+      ? { hint: "Check the base URL, and that the server is running." }
       : {})
   })
 }

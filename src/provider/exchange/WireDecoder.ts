@@ -1,5 +1,5 @@
 /**
- * What the decoders of provider answers share: a lenient look at JSON from outside, and the shape of a decoder.
+ * The decoder of provider answers: its shape, and lenient readers of JSON from outside.
  *
  * @private
  * @since 0.1.0
@@ -17,13 +17,13 @@ import type { LlmPart } from "../../llm/model/LlmClient.js"
 export interface Decoded {
   readonly parts: ReadonlyArray<LlmPart>
   readonly failure?: string | undefined
-  /** What was told of the usage so far, where something was told of it now. */
+  /** The usage reported so far, if this event reported any. */
   readonly usage?: Usage.Usage | undefined
 }
 
 /**
  * Reads one answer: either one whole body or its events in order. It never throws, and skips what it does not know; an
- * answer it could make nothing of is one without a `finish` part.
+ * answer it cannot read has no `finish` part.
  *
  * @since 0.1.0
  * @category models
@@ -60,7 +60,7 @@ export const number = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
 
 /**
- * The part that names an answer and its model; `undefined` where the answer names neither.
+ * The part that names an answer and its model; `undefined` if the answer names neither.
  *
  * @since 0.1.0
  * @category conversions
@@ -77,7 +77,7 @@ export const metadataPart = (answer: Json): LlmPart | undefined => {
 }
 
 /**
- * The objects of a list; none where there is no list.
+ * The objects of a list; none if it is not a list.
  *
  * @since 0.1.0
  * @category guards
@@ -86,7 +86,7 @@ export const records = (value: unknown): ReadonlyArray<Json> =>
   Array.isArray(value) ? value.filter((item) => record(item) !== undefined) : []
 
 /**
- * JSON, or `undefined` where the text is none. Keys that would change a prototype are left out.
+ * Parses JSON; `undefined` if the text is not JSON. Keys that would change a prototype are dropped.
  *
  * @since 0.1.0
  * @category conversions
@@ -102,7 +102,7 @@ export const parse = (text: string): unknown => {
 }
 
 /**
- * The parameters of a call: the decoded JSON, the raw text where it is none, no parameters where it is empty.
+ * The parameters of a call: the decoded JSON, the raw text if it is not JSON, no parameters if it is empty.
  *
  * @since 0.1.0
  * @category conversions
@@ -114,7 +114,7 @@ export const parameters = (text: string): unknown => {
 }
 
 /**
- * The words of an error that came inside an answer, as the body an error answer would have had.
+ * The content of an error inside an answer, as the body of an error answer.
  *
  * @since 0.1.0
  * @category constructors
@@ -123,7 +123,7 @@ export const failure = (error: unknown): string => {
   const outer = record(error) ?? {}
   const inner = record(outer.error) ?? outer
   const code = string(inner.code)
-  // Events name themselves in `type`: the one of an error says nothing about it.
+  // The `type` of an event names the event: that of an error says nothing about the error.
   const type = inner.type === "error" ? undefined : string(inner.type)
   const requestId = string(outer.request_id)
   return JSON.stringify({

@@ -1,8 +1,8 @@
 /**
- * Anthropic's models over `/messages`.
+ * A client of Anthropic's models over `/messages`.
  *
- * Requests are made by `@effect/ai-anthropic`, an optional package; answers are read by `AnthropicMessages`, because
- * the package's decoder refuses some that are in order, and dies of others.
+ * The optional package `@effect/ai-anthropic` makes requests; `AnthropicMessages` reads answers, because the package's
+ * decoder rejects some valid answers and dies on others.
  *
  * @since 0.1.0
  */
@@ -36,11 +36,11 @@ import * as AnthropicMessages from "./AnthropicMessages.js"
 export interface Options {
   readonly apiKey: Redacted.Redacted<string>
   readonly model: string
-  /** The default is `https://api.anthropic.com/v1`; the version may be left out. */
+  /** Default `https://api.anthropic.com/v1`; the version may be omitted. */
   readonly baseUrl?: string | undefined
   /** The `anthropic-version` header. */
   readonly version?: string | undefined
-  /** Settings of every request; those of a request win. */
+  /** Settings of every request; those of a request override them. */
   readonly settings?: ModelSettings | undefined
 }
 
@@ -51,7 +51,7 @@ export interface Options {
 export const defaultBaseUrl = "https://api.anthropic.com/v1"
 
 /**
- * The `max_tokens` of a request whose settings name none: Anthropic wants one.
+ * The `max_tokens` of a request whose settings name none: Anthropic requires it.
  *
  * @since 0.1.0
  * @category constants
@@ -60,7 +60,7 @@ export const defaultMaxTokens = 8192
 
 const budgets = { minimal: 1024, low: 2048, medium: 8192, high: 24_576 } as const
 
-/** Models before adaptive thinking are given a budget of tokens; later ones refuse it. */
+/** Models before adaptive thinking receive a budget of tokens; later ones reject it. */
 const takesBudget = /claude-(?:3|(?:sonnet|opus|haiku)-4(?:-[0-5])?(?:-\d{8}|-latest)?$)/
 
 const thinking = (settings: ModelSettings, model: string): Json => {
@@ -71,7 +71,7 @@ const thinking = (settings: ModelSettings, model: string): Json => {
     const output = { effort: effort === "minimal" ? "low" : effort }
     return { max_tokens: maxTokens, thinking: { type: "adaptive" }, output_config: output }
   }
-  // The budget is a part of `max_tokens`: it grows with it unless the caller bounded it.
+  // The budget is a part of `max_tokens`, which grows with it unless the caller bounded it.
   const wanted = budgets[effort]
   const budget = settings.maxTokens === undefined ? wanted : Math.max(1024, Math.min(wanted, settings.maxTokens - 1))
   return {
@@ -81,8 +81,8 @@ const thinking = (settings: ModelSettings, model: string): Json => {
 }
 
 /**
- * Settings as fields of the request body. `seed` and the penalties are sent too; Anthropic itself refuses them, other
- * servers take them. `parallelToolCalls` stands in the tool choice.
+ * Settings as fields of the request body. `seed` and the penalties are sent too; Anthropic itself rejects them, other
+ * servers accept them. `parallelToolCalls` is part of the tool choice.
  *
  * @since 0.1.0
  * @category conversions
@@ -99,7 +99,7 @@ export const fromSettings = (settings: ModelSettings, model: string): Json => ({
   ...settings.providerOptions
 })
 
-/** Blocks of the provider's own tools; the package lets a few names through, and the id tells which block was meant. */
+/** Blocks of the provider's own tools; the package lets a few names through, and the id identifies the block. */
 const ownBlocks = (
   messages: ReadonlyArray<Message>
 ): { readonly messages: ReadonlyArray<Message>; readonly blocks: ReadonlyMap<string, Json> } => {
@@ -111,7 +111,7 @@ const ownBlocks = (
       blocks.set(`${part.type}:${part.id}`, block)
       return [{ ...part, name: "AnthropicWebSearch" }]
     }
-    // What another provider's tools did is not a part of this conversation.
+    // Tools that another provider ran are not part of this conversation.
     return part.type === "tool-result" || part.providerExecuted === true ? [] : [part]
   }
   return {
@@ -140,7 +140,7 @@ const finishBlock = (block: Json, own: ReadonlyMap<string, Json>, results: Reado
     case "web_search_tool_result":
       return own.get(`tool-result:${Wire.string(block.tool_use_id) ?? ""}`) ?? block
     case "tool_result": {
-      // The package would send a text as a JSON string, quotes and escapes included.
+      // The package would send a text as a JSON string, with quotes and escapes.
       const text = results.get(Wire.string(block.tool_use_id) ?? "")
       return text === undefined ? block : { ...block, content: text }
     }
@@ -149,7 +149,7 @@ const finishBlock = (block: Json, own: ReadonlyMap<string, Json>, results: Reado
   }
 }
 
-/** The tool whose input is the answer where JSON is asked for, beside the tools of the request. */
+/** The tool whose input is the answer for JSON output, besides the tools of the request. */
 const toolsOf = (request: LlmRequest, settings: Json): Json => {
   const format = request.responseFormat
   const offered = (request.tools ?? []).map(({ description, name, parameters }) => ({
@@ -176,7 +176,7 @@ const toolsOf = (request: LlmRequest, settings: Json): Json => {
           : { type: "any" }
     return {
       tools: [...offered.filter((tool) => tool.name !== format.name), output],
-      // A choice that forces a tool is refused while the model thinks.
+      // A choice that forces a tool is rejected while the model thinks.
       tool_choice: { ...(isThinking ? { type: "auto" } : forced), disable_parallel_tool_use: true, ...parallel }
     }
   }
@@ -216,7 +216,7 @@ const finishBody = (
 }
 
 /**
- * Fails where `@effect/ai-anthropic` is not installed.
+ * Fails when `@effect/ai-anthropic` is not installed.
  *
  * @since 0.1.0
  * @category constructors
@@ -255,7 +255,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
     const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
       const model = request.settings.model
       const { blocks, messages } = ownBlocks(request.messages)
-      // Only messages pass through the package: it would build a schema of every tool, call by call.
+      // Only messages pass through the package: it would build a schema of every tool for each call.
       const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
       const recorded = yield* ProviderExchange.record(encoder.generateText({ prompt }), (error) =>
         AiErrorClassifier.classify(error, { provider, model, redact })

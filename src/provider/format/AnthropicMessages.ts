@@ -1,6 +1,6 @@
 /**
- * Reads what Anthropic's `/messages`, and servers that imitate it, answer: whole bodies and streamed events. Missing
- * fields and unknown blocks are no failure.
+ * Reads the answers of Anthropic's `/messages`, and of servers that imitate it: whole bodies and streamed events.
+ * Missing fields and unknown blocks are tolerated.
  *
  * @private
  * @since 0.1.0
@@ -68,7 +68,7 @@ class AnthropicDecoder implements WireDecoder {
     if (output !== undefined) this.usage.outputTokens = output
     if (thinking !== undefined) this.usage.reasoningTokens = thinking
     if (this.raw.input !== undefined) {
-      // Anthropic counts cached tokens apart from the input, the port as a part of it.
+      // Anthropic counts cached tokens separately from the input, the port as a part of it.
       this.usage.inputTokens = this.raw.input + (this.raw.read ?? 0) + (this.raw.written ?? 0)
       if (this.usage.outputTokens !== undefined)
         this.usage.totalTokens = this.usage.inputTokens + this.usage.outputTokens
@@ -99,7 +99,9 @@ class AnthropicDecoder implements WireDecoder {
     })
   }
 
-  /** Text before the call that stands for JSON output is not part of it, and only the end tells whether it comes. */
+  /**
+   * Text before the call that stands for JSON output is not part of it, and only the end shows whether the call comes.
+   */
   private isHeld(): boolean {
     return this.options?.output !== undefined
   }
@@ -191,7 +193,7 @@ class AnthropicDecoder implements WireDecoder {
     const callId = Wire.string(block.start.id)
     const name = Wire.string(block.start.name)
     if (this.isOutput(block.start)) {
-      // One answer was asked for: a second one would only spoil the JSON of the first.
+      // One answer was requested: a second one would corrupt the JSON of the first.
       if (this.hasOutput) return
       this.hasOutput = true
       if (block.texts.length === 0) this.text("text", id, JSON.stringify(this.input(block)))
@@ -350,8 +352,8 @@ class AnthropicDecoder implements WireDecoder {
 /**
  * A decoder for one answer.
  *
- * Thinking carries its signature, and blocks the provider's own tools made carry the whole block, so that the next
- * request can show them again. `output` names the tool that stands for JSON output: its input is then the text of the
+ * Thinking carries its signature, and blocks of the provider's own tools carry the whole block, so that the next
+ * request can return them. `output` names the tool that stands for JSON output: its input is then the text of the
  * answer.
  *
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama,
- * vLLM, llama.cpp, LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
+ * A client for every server with the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM,
+ * llama.cpp, LM Studio and others. A {@link ChatCompletionsDialect.Dialect} describes their differences.
  *
  * @since 0.1.0
  */
@@ -27,26 +27,26 @@ import * as ChatCompletionsRequest from "./ChatCompletionsRequest.js"
  * @category models
  */
 export interface Options {
-  /** Name for telemetry and errors; `openai-compatible` by default. */
+  /** The name in telemetry and errors; default `openai-compatible`. */
   readonly provider?: string | undefined
-  /** Where `/chat/completions` hangs, `https://api.openai.com/v1` for instance. */
+  /** The parent of `/chat/completions`, such as `https://api.openai.com/v1`. */
   readonly baseUrl: string
   readonly apiKey?: Redacted.Redacted<string> | undefined
-  /** How the key is sent: `authorization: Bearer`, by default, or `api-key`. */
+  /** The header of the key: `authorization: Bearer` (default) or `api-key`. */
   readonly auth?: "bearer" | "api-key" | undefined
-  /** Further headers; they win over the key's. */
+  /** Further headers; they override that of the key. */
   readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
-  /** Parameters of the URL, such as Azure's `api-version`. */
+  /** Query parameters, such as Azure's `api-version`. */
   readonly query?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
   /** The model of requests that name none. */
   readonly model?: string | undefined
   /** Settings of requests that do not set them. */
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** What this server does differently from `ChatCompletionsDialect.standard`. */
+  /** How this server differs from `ChatCompletionsDialect.standard`. */
   readonly dialect?: Partial<ChatCompletionsDialect.Dialect> | undefined
-  /** The longest answer taken, in bytes; 32 MiB by default. */
+  /** The maximum bytes of an answer; default 32 MiB. */
   readonly maxResponseBytes?: number | undefined
-  /** The longest event of a stream taken, in characters; 8 Mi by default. */
+  /** The maximum characters of a stream event; default 8 Mi. */
   readonly maxEventLength?: number | undefined
 }
 
@@ -57,8 +57,8 @@ const invalid = (provider: string, message: string, hint: string): LlmInvalidReq
   new LlmInvalidRequestError({ provider, message, hint })
 
 /**
- * A client of one server. It needs no key for servers that ask for none. Nothing is retried and nothing times out here:
- * wrappers do. The trace does not reach the server, and no header reaches a span or an error.
+ * A client of one server. Servers that need no key get none. It neither retries nor times out: wrappers do. The trace
+ * does not reach the server, and no header reaches a span or an error.
  *
  * @example
  * ```ts
@@ -102,7 +102,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
       if (model === undefined || model === "") {
         return yield* invalid(
           provider,
-          "No model was named",
+          "No model is set",
           "Set model in the options of the client, or in the settings of the request."
         )
       }
@@ -119,11 +119,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
             })
           ),
         catch: () =>
-          invalid(
-            provider,
-            "The request cannot be written as JSON",
-            "Messages, tools and settings have to be plain data."
-          )
+          invalid(provider, "The request cannot be written as JSON", "Messages, tools and settings must be plain data.")
       })
       const call: ChatCompletionsAnswer.Call = {
         provider,

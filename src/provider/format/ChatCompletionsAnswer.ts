@@ -1,6 +1,5 @@
 /**
- * Reads the HTTP answer of a chat-completions call, whole or streamed, up to its bounds, and fails with what it stands
- * for.
+ * Reads the HTTP answer of a chat-completions call, complete or streamed, within its bounds, and classifies failures.
  *
  * @private
  * @since 0.1.0
@@ -25,11 +24,11 @@ import * as SseLines from "../exchange/SseLines.js"
 import * as ChatCompletionsResponse from "./ChatCompletionsResponse.js"
 
 const maxErrorBytes = 262_144
-/** How long the connection may take to end after `[DONE]`, so that it can be used again, before it is closed. */
+/** How long the connection may take to end after `[DONE]`, so that it can be reused, before it is closed. */
 const drainTimeout: Duration.DurationInput = "1 second"
 
 /**
- * One call: what its errors name, and its bounds.
+ * One call: the names for its errors, and its bounds.
  *
  * @since 0.1.0
  * @category models
@@ -42,7 +41,7 @@ export interface Call {
   readonly maxEventLength: number
 }
 
-/** Who hears of the answer while it comes. */
+/** The consumers of a streamed answer. */
 type Handed = Pick<CompleteOptions, "onParts" | "onUsage">
 
 interface Answer {
@@ -68,7 +67,7 @@ const malformed = (answer: Answer, message: string, excerpt?: string): LlmMalfor
 const tooLong = (answer: Answer): LlmMalformedResponseError =>
   malformed(answer, `The answer is longer than ${answer.call.maxResponseBytes} bytes`)
 
-/** Fails with what the answer stands for. */
+/** Fails with the error of the answer. */
 const refuse = (answer: Answer, body: string): Effect.Effect<never, LlmError> =>
   Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
     Effect.fail(
@@ -108,7 +107,7 @@ const open = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClien
   return answer
 })
 
-/** Reads up to `max` bytes; `cut` is true if there were more. */
+/** Reads up to `max` bytes; `cut` is true if there are more. */
 const readText = Effect.fnUntraced(function* (answer: Answer, max: number) {
   const decoder = new TextDecoder()
   let text = ""
@@ -125,7 +124,7 @@ const readText = Effect.fnUntraced(function* (answer: Answer, max: number) {
 })
 
 const readRefusal = Effect.fnUntraced(function* (answer: Answer) {
-  // A body that breaks off still has a status, which says more than the broken connection.
+  // The status of a body that breaks off says more than the broken connection.
   const body = yield* Effect.catchAll(readText(answer, maxErrorBytes), () => Effect.succeed({ text: "" }))
   return yield* refuse(answer, body.text)
 })
@@ -138,10 +137,10 @@ const parse = (text: string): Option.Option<unknown> => {
   }
 }
 
-/** Why an answer is none: an error object in it, as text, or that it cannot be read. */
+/** Why an answer is invalid: the error object in it, as text, or that it cannot be read. */
 type Refusal = { readonly body: string } | LlmMalformedResponseError
 
-/** Collects parts, hands them over and assembles the answer. All but the handing over is synchronous. */
+/** Collects parts, delivers them and assembles the answer. Everything but the delivery is synchronous. */
 const makeSink = (answer: Answer, { onParts, onUsage }: Handed) => {
   const decoder = ChatCompletionsResponse.make({ provider: answer.call.provider })
   const assembler = PartAssembler.make({ provider: answer.call.provider, model: answer.call.model })
@@ -153,7 +152,7 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Handed) => {
     parts = []
     for (const part of ready) assembler.push(part)
     const handed = onParts === undefined || ready.length === 0 ? Effect.void : onParts(ready)
-    // After the parts that it speaks of, and before the wait for their reader.
+    // After the parts it refers to, and before the wait for their reader.
     const usage = decoder.usage()
     if (usage !== told) onUsage?.(usage)
     told = usage
@@ -185,7 +184,7 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Handed) => {
       return refusal === undefined ? undefined : fail(refusal)
     },
     end: Effect.suspend(() => {
-      if (decoder.empty()) return Effect.fail(malformed(answer, "The answer holds no choice"))
+      if (decoder.empty()) return Effect.fail(malformed(answer, "The answer contains no choice"))
       decoder.end(parts)
       return flush
     }),
@@ -206,7 +205,7 @@ const readWhole = Effect.fnUntraced(function* (answer: Answer, handed: Handed) {
 })
 
 /**
- * The values of an event: one, unless the server forgot the empty lines between its events. Undefined if one is no
+ * The values of an event: one, unless the server omitted the empty lines between its events. Undefined if one is not
  * JSON.
  */
 const valuesOf = (event: SseLines.SseEvent): ReadonlyArray<unknown> | undefined => {
@@ -234,7 +233,7 @@ const readEvents = Effect.fnUntraced(function* (answer: Answer, handed: Handed) 
   const { maxEventLength, maxResponseBytes } = answer.call
   const lines = SseLines.make({ maxEventLength })
   const sink = makeSink(answer, handed)
-  // Once the answer is finished only its usage can be lost.
+  // Once the answer is finished, only its usage can be lost.
   const pull = Effect.catchAll(answer.pull, (error) =>
     sink.finished() ? Effect.succeed(undefined) : Effect.fail(error)
   )
@@ -277,14 +276,14 @@ const readEvents = Effect.fnUntraced(function* (answer: Answer, handed: Handed) 
     if (!done && size > maxResponseBytes) return yield* sink.fail(tooLong(answer))
     yield* sink.flush
   }
-  if (!done && !sink.finished()) return yield* malformed(answer, "The stream ended before the answer did")
+  if (!done && !sink.finished()) return yield* malformed(answer, "The stream ended before the answer was complete")
   yield* sink.end
   if (!ended) yield* Effect.ignore(Effect.timeout(drain(answer, maxResponseBytes), drainTimeout))
   return sink.response()
 })
 
 /**
- * The response of a call. The body is read in the scope: closing it ends the connection where the body did not.
+ * The response of a call. The body is read in the scope: closing it ends the connection if the body did not.
  *
  * @since 0.1.0
  * @category decoding

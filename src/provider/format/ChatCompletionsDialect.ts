@@ -1,5 +1,5 @@
 /**
- * What servers of the chat-completions API differ in, as plain values.
+ * The differences between servers of the chat-completions API, as plain values.
  *
  * @since 0.1.0
  */
@@ -9,39 +9,39 @@
  * @category models
  */
 export interface Dialect {
-  /** The field of `settings.maxTokens`. */
+  /** The field for `settings.maxTokens`. */
   readonly maxTokensField: "max_tokens" | "max_completion_tokens"
   /** The role of system messages. */
   readonly systemRole: "system" | "developer"
-  /** Whether a stream is asked for its usage (`stream_options`). */
+  /** Whether a stream request asks for usage (`stream_options`). */
   readonly streamUsage: boolean
   /**
    * Whether `strict` is set on schemas that satisfy OpenAI's rules for it: every object closed, every property
    * required.
    */
   readonly strictSchemas: boolean
-  /** How JSON is asked for. Where the server takes no schema, it stands in the system message. */
+  /** How JSON output is requested. If the server accepts no schema, the system message contains it. */
   readonly jsonMode: "json_schema" | "json_object" | "none"
   /** How `settings.reasoningEffort` is sent: as `reasoning_effort`, as `reasoning.effort`, or not at all. */
   readonly reasoningEffort: "reasoning_effort" | "reasoning" | "none"
   /**
-   * Which reasoning goes back to the server that sent it, in the field it came in: none, that of turns with tool calls
-   * (a turn is everything between two user messages), or all.
+   * Which reasoning is returned to the server that sent it, in the field it came in: none, that of turns with tool
+   * calls (everything between two user messages), or all.
    */
   readonly reasoningBack: "never" | "tool-turns" | "always"
   /** A reasoning field that assistant messages of turns with tool calls must have, even when empty. */
   readonly requiredReasoningField?: "reasoning_content" | "reasoning" | undefined
   /**
-   * Whether models by the names of OpenAI's reasoning models (the o series, gpt-5 but for gpt-5-chat) are asked without
-   * `temperature`, `top_p`, the penalties and `stop`, which they refuse.
+   * Whether models with the names of OpenAI's reasoning models (the o series, gpt-5 except gpt-5-chat) get no
+   * `temperature`, `top_p`, penalties and `stop`, which they reject.
    */
   readonly reasoningModels: boolean
-  /** False where `tool_choice` is a word only: a certain tool is then forced by offering no other one. */
+  /** False if `tool_choice` is a word only: a specific tool is then forced by offering no other one. */
   readonly namedToolChoice: boolean
 }
 
 /**
- * What a server most likely understands that nothing is known of.
+ * The dialect that an unknown server most likely understands.
  *
  * @since 0.1.0
  * @category dialects
@@ -59,8 +59,8 @@ export const standard: Dialect = {
 }
 
 /**
- * A server: how it is called in telemetry, where it usually is, how it takes its key, what it speaks. To be spread into
- * the options of the client.
+ * A server: its name in telemetry, its usual address, its key header and its dialect. Spread it into the options of the
+ * client.
  *
  * @since 0.1.0
  * @category models
@@ -114,7 +114,7 @@ export const openrouter: Preset = {
 }
 
 /**
- * Its JSON Schema mode works with a few models only, and it refuses messages with reasoning.
+ * Its JSON Schema mode works with a few models only, and it rejects messages with reasoning.
  *
  * @since 0.1.0
  * @category presets
@@ -127,7 +127,7 @@ export const groq: Preset = {
 }
 
 /**
- * Its thinking models ignore old reasoning, but refuse a turn with tool calls that lacks it.
+ * Its thinking models ignore old reasoning, but reject a turn with tool calls that lacks it.
  *
  * @since 0.1.0
  * @category presets

@@ -1,7 +1,7 @@
 /**
- * What a chat-completions server wants back next turn: the reasoning it showed, in the field it came in, and the extra
- * content of its tool calls. It travels as metadata of the answer's parts, marked with its provider, and goes back to
- * that provider alone.
+ * Returns reasoning to a chat-completions server in the next turn, in the field it came in, with the extra content of
+ * its tool calls. Both travel as metadata of the answer's parts, marked with their provider, and are returned to that
+ * provider alone.
  *
  * @private
  * @since 0.1.0
@@ -16,7 +16,7 @@ const key = "chatCompletions"
 const fields = ["reasoning_content", "reasoning"] as const
 
 /**
- * The field reasoning text came in.
+ * The field that reasoning text came in.
  *
  * @since 0.1.0
  * @category models
@@ -49,7 +49,7 @@ const read = (options: Prompt.ProviderOptions | undefined, provider: string): Js
 }
 
 /**
- * What this provider attached to a tool call.
+ * The extra content of a tool call from this provider.
  *
  * @since 0.1.0
  * @category decoding
@@ -60,7 +60,7 @@ export const extraContent = (options: Prompt.ProviderOptions | undefined, provid
 const texts = ["text", "summary"] as const
 
 /**
- * Appends streamed `reasoning_details`: pieces of one entry (same type and index, one after the other) are joined.
+ * Appends streamed `reasoning_details`: consecutive pieces of one entry (same type and index) are joined.
  *
  * @since 0.1.0
  * @category combining
@@ -96,7 +96,7 @@ export const append = (into: Array<Json>, pieces: ReadonlyArray<unknown>): void 
 }
 
 /**
- * The text of `reasoning_details` that show any.
+ * The text of `reasoning_details`, if they contain any.
  *
  * @since 0.1.0
  * @category decoding
@@ -114,8 +114,8 @@ export const text = (details: ReadonlyArray<unknown>): string => {
 }
 
 /**
- * The fields of an assistant message that carry its reasoning back: `reasoning_details` where the server gave them,
- * else the text in the field it came in. Reasoning of another provider is left out.
+ * The fields of an assistant message that return its reasoning: `reasoning_details` if the server sent them, else the
+ * text in the field it came in. Reasoning of another provider is omitted.
  *
  * @since 0.1.0
  * @category encoding

@@ -1,5 +1,5 @@
 /**
- * A request as the body of a chat-completions call.
+ * Encodes a request as the body of a chat-completions call.
  *
  * @private
  * @since 0.1.0
@@ -65,7 +65,7 @@ const isStrict = (schema: JsonSchema): boolean => {
 const jsonText = (value: unknown): string => JSON.stringify(value) ?? "null"
 const resultText = (result: unknown): string => (typeof result === "string" ? result : jsonText(result))
 
-/** Servers parse the arguments of old calls and fail on what is not JSON: such text goes back wrapped. */
+/** Servers parse the arguments of old calls and fail on text that is not JSON: such text is wrapped. */
 const callArguments = (params: unknown): string => {
   if (typeof params !== "string") return jsonText(params ?? {})
   try {
@@ -108,7 +108,7 @@ const filePart = (part: Prompt.FilePartEncoded): Body => {
   }
 }
 
-/** Text alone is sent as a string: several servers take nothing else. */
+/** A single text is sent as a string: several servers accept nothing else. */
 const userContent = (content: string | ReadonlyArray<Prompt.UserMessagePartEncoded>): unknown => {
   if (typeof content === "string") return content
   if (content.every((part) => part.type === "text")) return content.map((part) => part.text).join("\n")
@@ -291,9 +291,9 @@ const encodeSettings = (settings: ModelSettings, dialect: Dialect): Body => ({
 })
 
 /**
- * The body as plain JSON values. What the API has no place for is left out: files and sources of assistant messages,
- * calls and results of tools that a provider ran itself, reasoning of other providers, assistant messages that are
- * empty without these. The result of a failed tool is sent as it is. Arguments that were not JSON go back as `{
+ * The body as plain JSON. Omits what the API has no place for: files and sources of assistant messages, calls and
+ * results of tools that a provider ran itself, reasoning of other providers, and assistant messages that are empty
+ * without these. The result of a failed tool is sent as it is. Arguments that were not JSON are sent as `{
  * "invalid_json": text }`.
  *
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * Answers of the chat-completions API, whole or streamed, as parts. Read leniently and by hand: a schema would cost
- * more than all the rest of a delta, and refuse what servers really send.
+ * Decodes answers of the chat-completions API, whole or streamed, into parts. Lenient and hand-written: a schema would
+ * cost more than the rest of the work for a delta, and would reject answers of real servers.
  *
  * @private
  * @since 0.1.0
@@ -18,16 +18,16 @@ type Json = { readonly [key: string]: unknown }
  * @category models
  */
 export interface Decoder {
-  /** True if {@link Decoder.push} of this value has to make an id for a tool call. */
+  /** True if {@link Decoder.push} needs to make an id for a tool call of this value. */
   readonly needsSeed: (value: unknown) => boolean
   /**
-   * Takes a whole answer or a chunk of a stream and appends its parts. What it returns is the error the value carries
-   * in place of an answer, in the shape of an error body.
+   * Takes a whole answer or a chunk of a stream and appends its parts. Returns the error that the value contains in
+   * place of an answer, in the shape of an error body.
    */
   readonly push: (value: unknown, seed: string, into: Array<LlmPart>) => unknown
   /** True once a finish reason came. */
   readonly finished: () => boolean
-  /** What was told of the usage so far; another value whenever more was told. */
+  /** The usage reported so far; a new value whenever more was reported. */
   readonly usage: () => Usage.Usage
   /** True if neither content nor a finish reason came. */
   readonly empty: () => boolean
@@ -199,7 +199,7 @@ class ChatCompletionsDecoder implements Decoder {
     const thought = value[named]
     if (Array.isArray(shown) && shown.length > 0) {
       const visible = typeof thought === "string" && thought !== "" ? thought : ChatCompletionsReasoning.text(shown)
-      // What comes without a text after the answer began (a signature) waits for the next block, or for the end.
+      // Data without a text that comes after the answer began (a signature) waits for the next block, or for the end.
       if (visible === "" && this.block === undefined) this.open("reasoning", into)
       this.reasoning(visible, into, typeof thought === "string" && thought !== "" ? named : undefined)
       this.content = true
@@ -292,8 +292,8 @@ class ChatCompletionsDecoder implements Decoder {
 }
 
 /**
- * Text, reasoning and refusals become blocks in the order they come in; tool calls are whole at the end. Tags such as
- * `<think>` in a text stay where they are. Of several choices the first counts.
+ * Text, reasoning and refusals become blocks in order of arrival; tool calls are complete at the end. Tags such as
+ * `<think>` stay in the text. Only the first of several choices counts.
  *
  * @since 0.1.0
  * @category constructors
@@ -309,7 +309,7 @@ const choiceOf = (value: Json): Json | undefined => {
   return undefined
 }
 
-/** What a choice says: a delta of it, or all of it. */
+/** The content of a choice: a delta of it, or all of it. */
 interface Message {
   readonly value: Json
   readonly isWhole: boolean

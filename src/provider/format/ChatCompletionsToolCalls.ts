@@ -1,5 +1,5 @@
 /**
- * Tool calls put together from the deltas of a stream, in whatever way a server numbers, names and cuts them.
+ * Assembles tool calls from the deltas of a stream, however a server numbers, names and splits them.
  *
  * @private
  * @since 0.1.0
@@ -13,13 +13,13 @@ type Json = { readonly [key: string]: unknown }
 
 interface Call {
   readonly index: number | undefined
-  /** The id the server gave. */
+  /** The server's id. */
   readonly given: string | undefined
   /** The id of our parts. */
   readonly id: string
   name: string
   text: string
-  /** Arguments that came as a JSON value: nothing can follow them. */
+  /** Arguments that came as a JSON value are complete. */
   whole: boolean
   started: boolean
   touched: number
@@ -31,16 +31,16 @@ interface Call {
  * @category models
  */
 export interface ToolCalls {
-  /** True if the deltas hold a call without an id, so that {@link ToolCalls.push} needs a seed to make one from. */
+  /** True if the deltas contain a call without an id, so that {@link ToolCalls.push} needs a seed to make one from. */
   readonly needsSeed: (deltas: ReadonlyArray<unknown>, isWhole: boolean) => boolean
-  /** Takes the `tool_calls` of one delta, or of a whole message, in which each is a call of its own. */
+  /** Takes the `tool_calls` of one delta, or of a whole message, in which each is a separate call. */
   readonly push: (deltas: ReadonlyArray<unknown>, isWhole: boolean, seed: string, into: Array<LlmPart>) => void
-  /** Ends every call: its parameters are whole. */
+  /** Ends every call: its parameters are complete. */
   readonly end: (into: Array<LlmPart>) => void
   readonly size: () => number
 }
 
-// Looking whether arguments are complete reads them all: long ones are taken for unfinished.
+// Checking whether arguments are complete reads them all: long ones count as incomplete.
 const maxChecked = 65_536
 
 const idOf = (delta: Json): string | undefined => {
@@ -60,7 +60,7 @@ const isWholeJson = (text: string): boolean => {
   }
 }
 
-/** Decoded JSON, `{}` for nothing, or the text itself where it is not JSON. */
+/** Decoded JSON, `{}` for nothing, or the text itself if it is not JSON. */
 const paramsOf = (text: string): unknown => {
   if (text.trim() === "") return {}
   try {
@@ -71,10 +71,10 @@ const paramsOf = (text: string): unknown => {
 }
 
 /**
- * Which call a delta continues: the one of its index, else of its id, else the last one. It begins a new call
- * nevertheless if it names a tool and has another id, follows arguments that are complete, or stands beside it in one
- * delta, since servers exist that number every call 0, or not at all, and that give every call the same id. An id that
- * changes without a name is the same call.
+ * The call that a delta continues: the one with its index, else with its id, else the last one. It begins a new call if
+ * it names a tool and has another id, follows complete arguments, or is beside it in one delta, because some servers
+ * number every call 0, or not at all, or give every call the same id. An id that changes without a name is the same
+ * call.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,8 +1,8 @@
 /**
- * OpenAI's own models over `/responses`.
+ * A client of OpenAI's own models over `/responses`.
  *
- * Requests are made by `@effect/ai-openai`, an optional package; answers are read by `OpenAiResponses`, because the
- * package's decoder refuses many that are in order.
+ * The optional package `@effect/ai-openai` makes requests; `OpenAiResponses` reads answers, because the package's
+ * decoder rejects many valid ones.
  *
  * @since 0.1.0
  */
@@ -41,9 +41,9 @@ export interface Options {
   readonly baseUrl?: string | undefined
   readonly organizationId?: string | undefined
   readonly projectId?: string | undefined
-  /** Settings of every request; those of a request win. */
+  /** Settings of every request; those of a request override them. */
   readonly settings?: ModelSettings | undefined
-  /** Whether schemas are sent as strict. By default those are that satisfy the rules of the strict mode. */
+  /** Whether schemas are sent as strict. Default: those that satisfy the rules of the strict mode. */
   readonly strict?: boolean | undefined
 }
 
@@ -54,9 +54,9 @@ export interface Options {
 export const defaultBaseUrl = "https://api.openai.com/v1"
 
 /**
- * Settings as fields of the request body. `/responses` has no place for `stop`, `seed` and the penalties: they are left
- * out, and so are `temperature` and `topP` for reasoning models (the o series, gpt-5 but for gpt-5-chat), which refuse
- * them. A server that takes more gets it by `providerOptions`.
+ * Settings as fields of the request body. `/responses` does not support `stop`, `seed` and the penalties: they are
+ * omitted, and so are `temperature` and `topP` for reasoning models (the o series, gpt-5 except gpt-5-chat), which
+ * reject them. `providerOptions` reach a server that supports more.
  *
  * @since 0.1.0
  * @category conversions
@@ -118,7 +118,7 @@ const jsonFormat = (format: Extract<ResponseFormat, { readonly type: "json" }>, 
   strict
 })
 
-/** What the package gets wrong or leaves out, put right in the body it made. */
+/** Corrects the body that the package made. */
 const finishBody = (
   payload: unknown,
   request: LlmRequest & { readonly settings: ModelSettings & { readonly model: string } },
@@ -134,7 +134,7 @@ const finishBody = (
     if (own !== undefined) return own
     if (item.role === "system" || item.role === "developer") return { ...item, role: systemRole }
     const text = item.type === "function_call_output" ? results.get(Wire.string(item.call_id) ?? "") : undefined
-    // The package would send a text as a JSON string, quotes and escapes included.
+    // The package would send a text as a JSON string, with quotes and escapes.
     return text === undefined ? item : { ...item, output: text }
   })
   const strict = (schema: Json): boolean => options.strict ?? LanguageModelRequest.isStrict(schema)
@@ -157,7 +157,7 @@ const finishBody = (
 }
 
 /**
- * Fails where `@effect/ai-openai` is not installed.
+ * Fails when `@effect/ai-openai` is not installed.
  *
  * @since 0.1.0
  * @category constructors
@@ -195,7 +195,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
     const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
       const model = request.settings.model
       const { items, messages } = ownItems(request.messages)
-      // Only messages pass through the package: it would build a schema of every tool, call by call.
+      // Only messages pass through the package: it would build a schema of every tool for each call.
       const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
       const recorded = yield* ProviderExchange.record(
         encoder.generateText({ prompt }).pipe(OpenAiLanguageModel.withConfigOverride({ model })),

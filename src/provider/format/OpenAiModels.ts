@@ -1,5 +1,5 @@
 /**
- * What OpenAI's models differ in.
+ * The differences between OpenAI's models.
  *
  * @private
  * @since 0.1.0
@@ -7,7 +7,7 @@
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 
 /**
- * The reasoning models: the o series, gpt-5 and what follows it but for gpt-5-chat, the codex and the computer-use
+ * The reasoning models: the o series, gpt-5 and its successors except gpt-5-chat, the codex and the computer-use
  * models.
  *
  * @since 0.1.0
@@ -16,8 +16,8 @@ import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 const isReasoning = (model: string): boolean => /^(?:ft:)?(?:o\d|gpt-(?!5-chat)[5-9]|codex-|computer-use)/i.test(model)
 
 /**
- * The settings without those that a reasoning model answers with status 400: what steers sampling, and stop sequences.
- * Others keep all.
+ * Omits the settings that a reasoning model rejects with status 400: sampling and stop sequences. Other models keep
+ * all.
  *
  * @since 0.1.0
  * @category conversions

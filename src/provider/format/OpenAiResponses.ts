@@ -1,6 +1,6 @@
 /**
- * Reads what OpenAI's `/responses`, and servers that imitate it, answer: whole bodies and streamed events. Missing
- * fields and unknown items are no failure; a failed response is.
+ * Reads the answers of OpenAI's `/responses`, and of servers that imitate it: whole bodies and streamed events. Missing
+ * fields and unknown items are tolerated; a failed response is an error.
  *
  * @private
  * @since 0.1.0
@@ -160,7 +160,7 @@ class OpenAiDecoder implements WireDecoder {
     const texts = (summary.length > 0 ? summary : Wire.records(item.content)).map(
       (part) => Wire.string(part.text) ?? ""
     )
-    // Without a text the item itself is still owed to the provider next turn.
+    // An item without a text must still be returned to the provider in the next turn.
     for (const [index, value] of (texts.length === 0 ? [""] : texts).entries()) {
       if (value === "" && id === undefined && encrypted === undefined) continue
       const name = `${key}/${index}`
@@ -179,7 +179,7 @@ class OpenAiDecoder implements WireDecoder {
     this.open.delete(`call:${key}`)
     const given = item.arguments ?? item.input
     const raw = typeof given === "string" ? given : given === undefined ? (slot?.text ?? "") : JSON.stringify(given)
-    // Servers exist that give every item the same id: it is the same call only if it says the same.
+    // Some servers give every item the same id: it is the same call only if its content is the same.
     const others = this.called.get(itemId ?? id) ?? []
     if (others.some((other) => other.name === name && (other.raw === raw || raw === ""))) return
     this.called.set(itemId ?? id, [...others, { name, raw }])
@@ -234,7 +234,7 @@ class OpenAiDecoder implements WireDecoder {
   private finishItem(key: string, item: Json) {
     const type = Wire.string(item.type)
     const id = Wire.string(item.id) ?? Wire.string(item.call_id)
-    // The same item can stand in the list twice, and comes again with the end of the stream.
+    // An item can be in the list twice, and comes again with the end of the stream.
     const isCall = type === "function_call" || type === "custom_tool_call"
     if (type === undefined || this.done.has(key) || (!isCall && id !== undefined && this.done.has(`id:${id}`))) return
     this.done.add(key)
@@ -260,7 +260,7 @@ class OpenAiDecoder implements WireDecoder {
     if (status === "failed" || (error !== undefined && output.length === 0)) return Wire.failure(error ?? {})
     if (status === "cancelled") return Wire.failure({ message: "The provider cancelled the response." })
     if (status === "queued" || status === "in_progress") {
-      const message = "The response is not finished: responses in the background are not supported."
+      const message = "The response is not finished: background responses are not supported."
       return Wire.failure({ type: "invalid_request_error", message })
     }
     output.forEach((item, index) => {
@@ -390,8 +390,8 @@ class OpenAiDecoder implements WireDecoder {
 /**
  * A decoder for one answer.
  *
- * Texts and calls carry the id of their item, reasoning its encrypted content, and items the provider dealt with itself
- * the whole item, so that the next request can show them again. A refusal is a text, and the finish reason then
+ * Texts and calls carry the id of their item, reasoning its encrypted content, and items that the provider handled
+ * itself the whole item, so that the next request can return them. A refusal is a text with the finish reason
  * `content-filter`.
  *
  * @since 0.1.0

@@ -96,7 +96,7 @@ describe("make", () => {
         [{ provider: "openai" }, "needs an API key", "OPENAI_API_KEY"],
         [{ provider: "openai", apiKey: Redacted.make(" ") }, "needs an API key", "OPENAI_API_KEY"],
         [{ provider: "ollama" }, "needs a model", "LEX_AI_LLM__EMBEDDING__MODEL"],
-        [{ provider: "ollama", model: "mine" }, "is not known", "LEX_AI_LLM__EMBEDDING__DIMENSIONS"],
+        [{ provider: "ollama", model: "mine" }, "is unknown", "LEX_AI_LLM__EMBEDDING__DIMENSIONS"],
         [{ provider: "ollama", model: "nomic-embed-text", dimensions: 5 }, "length 768, not 5", "768"],
         [{ provider: "openai-compatible", model: "m", dimensions: 5 }, "needs a base URL", "BASE_URL"],
         [{ provider: "azure", model: "m", dimensions: 5, apiKey }, "needs a base URL", "BASE_URL"]
@@ -164,7 +164,7 @@ describe("layerConfig", () => {
   it.effect("an environment that names none, or a length that is none, fails", () =>
     Effect.gen(function* () {
       const none = yield* Effect.flip(fromEnv({ LEX_AI_LLM__PROVIDER: "openai", OPENAI_API_KEY: "k-0123456789" }))
-      assert.include(String(none), "No provider of embeddings is configured")
+      assert.include(String(none), "No embedding provider is configured")
       for (const DIMENSIONS of ["0", "-1", "many", "1.5"]) {
         const wrong = yield* Effect.flip(
           fromEnv({

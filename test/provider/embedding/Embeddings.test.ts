@@ -110,7 +110,7 @@ describe("make", () => {
               { index: 0, embedding: [1, 0] }
             ]
           }),
-          "do not say whose they are"
+          "without a valid index"
         ],
         [
           ChatServer.json({
@@ -119,9 +119,9 @@ describe("make", () => {
               { index: 7, embedding: [1, 0] }
             ]
           }),
-          "do not say whose they are"
+          "without a valid index"
         ],
-        [ChatServer.json({ data: [{ embedding: [1, 0] }, null] }), "something that is no vector"],
+        [ChatServer.json({ data: [{ embedding: [1, 0] }, null] }), "a value that is not a vector"],
         [ChatServer.json({ data: {} }), "an answer without vectors"],
         [ChatServer.json("[]"), "an answer without vectors"],
         [ChatServer.json("<html>"), "The answer is not JSON"],

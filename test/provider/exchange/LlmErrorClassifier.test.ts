@@ -446,7 +446,7 @@ describe("LlmErrorClassifier", () => {
       assert.strictEqual(refused.message, "host refused the connection")
       assert.include(refused.hint, "server runs")
       assert.strictEqual(refused.cause, "TypeError: fetch failed, caused by Error: boom (ECONNREFUSED)")
-      assert.strictEqual(from(failed(coded("ECONNRESET"))).message, "The connection to host was cut")
+      assert.strictEqual(from(failed(coded("ECONNRESET"))).message, "The connection to host was closed")
       assert.strictEqual(from(failed(coded("ENOTFOUND"))).message, "The host was not found: host")
       assert.strictEqual(
         from(failed(new AggregateError([coded("ECONNREFUSED")]))).message,
