@@ -37,19 +37,19 @@ describe("make", () => {
   it.effect("each wrong answer of a model is an error that says what was wrong", () =>
     Effect.gen(function* () {
       const answers: ReadonlyArray<readonly [unknown, string]> = [
-        [[[1, 0]], "gave 1 vectors for 2 texts"],
-        [[], "gave 0 vectors for 2 texts"],
+        [[[1, 0]], "returned 1 vectors for 2 texts"],
+        [[], "returned 0 vectors for 2 texts"],
         [
           [
             [1, 0],
             [1, 0],
             [1, 0]
           ],
-          "gave 3 vectors for 2 texts"
+          "returned 3 vectors for 2 texts"
         ],
-        [null, "gave null instead of a list of vectors"],
-        [undefined, "gave undefined instead of a list of vectors"],
-        [{ length: 2 }, "gave an object instead of a list of vectors"],
+        [null, "returned null instead of a list of vectors"],
+        [undefined, "returned undefined instead of a list of vectors"],
+        [{ length: 2 }, "returned an object instead of a list of vectors"],
         [
           [
             [1, 0],
@@ -58,10 +58,10 @@ describe("make", () => {
           "returned vectors of length 3 instead of 2"
         ],
         [[[1, 0], []], "returned vectors of length 0 instead of 2"],
-        [[[1, 0], null], "gave null instead of vector 1"],
-        [[[1, 0], "ab"], "gave string instead of vector 1"],
-        [[[1, 0], { 0: 1, 1: 0, length: 2 }], "gave an object instead of vector 1"],
-        [holes([1, 0]), "gave undefined instead of vector 0"],
+        [[[1, 0], null], "returned null instead of vector 1"],
+        [[[1, 0], "ab"], "returned string instead of vector 1"],
+        [[[1, 0], { 0: 1, 1: 0, length: 2 }], "returned an object instead of vector 1"],
+        [holes([1, 0]), "returned undefined instead of vector 0"],
         [[[1, 0], holes(1)], "a number that is not finite (vector 1)"],
         [
           [

@@ -97,12 +97,12 @@ describe("make", () => {
     Effect.gen(function* () {
       const { embedder, server } = yield* start()
       const answers: ReadonlyArray<readonly [ChatServer.Exchange, string]> = [
-        [rows([1, 0]), "gave 1 vectors for 2 texts"],
+        [rows([1, 0]), "returned 1 vectors for 2 texts"],
         [rows([1, 0], [1, 0, 0]), "returned vectors of length 3 instead of 2"],
         [rows([1, 0], "AAAA"), "instead of vector 1"],
         [rows([1, 0], "no base64!"), "instead of vector 1"],
         [rows([1, 0], ["1", "0"]), "a number that is not finite"],
-        [rows([1, 0], undefined), "gave undefined instead of vector 1"],
+        [rows([1, 0], undefined), "returned undefined instead of vector 1"],
         [
           ChatServer.json({
             data: [

@@ -444,7 +444,7 @@ describe("LlmErrorClassifier", () => {
       const refused = from(failed(new TypeError("fetch failed", { cause: coded("ECONNREFUSED") })))
       assert.strictEqual(refused._tag, "LlmConnectionError")
       assert.strictEqual(refused.message, "host refused the connection")
-      assert.include(refused.hint, "server runs")
+      assert.include(refused.hint, "server is running")
       assert.strictEqual(refused.cause, "TypeError: fetch failed, caused by Error: boom (ECONNREFUSED)")
       assert.strictEqual(from(failed(coded("ECONNRESET"))).message, "The connection to host was closed")
       assert.strictEqual(from(failed(coded("ENOTFOUND"))).message, "The host was not found: host")
