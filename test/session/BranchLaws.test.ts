@@ -192,7 +192,7 @@ const holds = (
   )
 
 describe("laws of merging", () => {
-  it("append puts behind a session what it has not on its way, in the order of the branch, and loses nothing", () =>
+  it("append adds the missing turns of the branch after the head, in order, and loses nothing", () =>
     holds(({ branches }, into, from) =>
       Effect.gen(function* () {
         const ours = yield* identities(into)
@@ -213,7 +213,7 @@ describe("laws of merging", () => {
   it.each([
     ["append", MergeStrategy.append],
     ["three-way", symmetric]
-  ] as const)("merging twice equals once: %s", (_, strategy) =>
+  ] as const)("merging twice equals merging once: %s", (_, strategy) =>
     holds(({ branches }, into, from) =>
       Effect.gen(function* () {
         yield* branches.merge(sid(into), sid(from), { strategy })
@@ -225,7 +225,7 @@ describe("laws of merging", () => {
     )
   )
 
-  it("a branch without changes is the identity", () =>
+  it("merging a branch without changes changes nothing", () =>
     holds(({ branches }, into) =>
       Effect.gen(function* () {
         yield* branches.fork(sid(into), { id: sid("fresh") })
@@ -239,7 +239,7 @@ describe("laws of merging", () => {
       })
     ))
 
-  it("merged one way or the other, both have the same variables", () =>
+  it("merging in either direction gives the same variables", () =>
     FastCheck.assert(
       FastCheck.asyncProperty(history, place, place, async (ops, a, b) => {
         const merged = (isTurned: boolean) =>
@@ -257,7 +257,7 @@ describe("laws of merging", () => {
       { numRuns: 25 }
     ))
 
-  it("what one side alone changed since a state both come from is kept, and that state is one they have in common", () =>
+  it("keeps one-sided changes since a common state of both sessions", () =>
     holds(({ branches, versionOf }, into, from) =>
       Effect.gen(function* () {
         const seen: Array<MergeStrategy.Merging> = []

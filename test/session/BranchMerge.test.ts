@@ -38,7 +38,7 @@ const setUp = Effect.gen(function* () {
 })
 
 describe("BranchManager.merge", () => {
-  SystemTest.effect("turns of the branch come behind those of the session, also those older than its newest one", () =>
+  SystemTest.effect("appends the turns of the branch, including those older than the head", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1", {
@@ -93,7 +93,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a second merge takes what was added since, and a third nothing", () =>
+  SystemTest.effect("copies only new turns in a second merge and none in a third", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -114,7 +114,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a branch without changes changes nothing, however the session went on", () =>
+  SystemTest.effect("changes nothing for a branch without changes, however the session continued", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("s", "s2")
@@ -128,7 +128,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("merging back and forth doubles nothing and keeps the first origin", () =>
+  SystemTest.effect("duplicates nothing when merging back and forth and keeps the first origin", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -150,7 +150,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("siblings and cousins are merged through what they have in common", () =>
+  SystemTest.effect("merges siblings and cousins from their common state", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* branches.fork(sid("s"), { id: sid("d") })
@@ -178,7 +178,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a branch of a session that was taken back behind the fork brings what was left behind", () =>
+  SystemTest.effect("brings back turns of a branch that the session dropped by a restore before the fork", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* TestClock.setTime(1000)
@@ -203,7 +203,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("what a restore took back is taken over again", () =>
+  SystemTest.effect("merges turns again that a restore removed", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.checkpoint("s", "c")
@@ -226,7 +226,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a branch whose session was deleted in between is merged as if all it has were added", () =>
+  SystemTest.effect("treats everything as added when the branch's session was deleted in between", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const store = yield* SessionStore.SessionStore
@@ -246,7 +246,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("siblings are merged after the session they come from was deleted", () =>
+  SystemTest.effect("merges siblings after their parent was deleted", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const store = yield* SessionStore.SessionStore
@@ -261,7 +261,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("sessions that cannot be merged say why", () =>
+  SystemTest.effect("says why sessions cannot be merged", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -295,7 +295,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a session takes no more turns than it may have, and then none of them", () =>
+  SystemTest.effect("merges nothing when the turns would exceed the limit", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -309,7 +309,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer({ maxTurnsPerSession: 3 })))
   )
 
-  SystemTest.effect("a session that is never overdue takes over at any time", () =>
+  SystemTest.effect("merges at any time into a session that never expires", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -318,7 +318,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer({ sessionTtl: 0 })))
   )
 
-  SystemTest.effect("many branches merged at once into a session that goes on all arrive whole", () => {
+  SystemTest.effect("keeps all turns when many branches merge at once into an active session", () => {
     const count = 24
     return Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
@@ -345,7 +345,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer({ maxBranchesPerSession: count })))
   })
 
-  SystemTest.effect("a strategy is asked again only if what it was asked about is another", () => {
+  SystemTest.effect("asks a strategy again only when its input changed", () => {
     const asked: Array<number> = []
     return Effect.gen(function* () {
       const branches = yield* setUp
@@ -368,32 +368,29 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   })
 
-  SystemTest.effect(
-    "a branch without turns of its own reads no more of a long conversation than of a short one",
-    () => {
-      const calls = new B.Calls()
-      return Effect.gen(function* () {
-        const branches = yield* BranchManager.BranchManager
-        const asked: Array<unknown> = []
-        for (const [id, length] of [
-          ["short", 10],
-          ["long", 500]
-        ] as const) {
-          yield* B.create(id)
-          for (let n = 0; n < length; n++) yield* B.say(id, String(n))
-          const branch = yield* branches.fork(sid(id))
-          for (let n = 0; n < length; n++) yield* B.say(id, `more ${n}`)
-          yield* B.update(branch.id, { variables: { a: 1 } })
-          calls.reset()
-          yield* branches.merge(sid(id), branch.id)
-          asked.push(Array.from(calls.of))
-        }
-        assert.deepStrictEqual(asked[0], asked[1])
-      }).pipe(Effect.provide(B.layer({}, calls)))
-    }
-  )
+  SystemTest.effect("reads the same amount for a long and a short conversation when the branch has no turns", () => {
+    const calls = new B.Calls()
+    return Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const asked: Array<unknown> = []
+      for (const [id, length] of [
+        ["short", 10],
+        ["long", 500]
+      ] as const) {
+        yield* B.create(id)
+        for (let n = 0; n < length; n++) yield* B.say(id, String(n))
+        const branch = yield* branches.fork(sid(id))
+        for (let n = 0; n < length; n++) yield* B.say(id, `more ${n}`)
+        yield* B.update(branch.id, { variables: { a: 1 } })
+        calls.reset()
+        yield* branches.merge(sid(id), branch.id)
+        asked.push(Array.from(calls.of))
+      }
+      assert.deepStrictEqual(asked[0], asked[1])
+    }).pipe(Effect.provide(B.layer({}, calls)))
+  })
 
-  SystemTest.effect("a merge is told of once, its checkpoint too", () => {
+  SystemTest.effect("publishes a merge and its checkpoint once", () => {
     const told: Array<string> = []
     return Effect.gen(function* () {
       const branches = yield* setUp
@@ -418,7 +415,7 @@ describe("BranchManager.merge", () => {
   })
 })
 
-describe("BranchManager beside the SessionManager", () => {
+describe("BranchManager with the SessionManager", () => {
   const layer = Layer.merge(BranchManager.layer(), DefaultSessionManager.layer({ autoCheckpointInterval: null })).pipe(
     Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
   )
@@ -437,7 +434,7 @@ describe("BranchManager beside the SessionManager", () => {
       return (yield* sessions.turns(sid(id), { last: 100 })).map(({ content }) => content)
     })
 
-  SystemTest.effect("what a restore takes back comes again with the next merge, and goes on from there", () =>
+  SystemTest.effect("merges turns again that a restore removed, and continues from there", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const sessions = yield* SessionManager.SessionManager

@@ -90,10 +90,10 @@ const backends = {
   "by key and value": Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory)
 }
 
-describe("what sessions cost", () => {
+describe("costs of session operations", () => {
   for (const [name, store] of Object.entries(backends)) {
     it.effect(
-      `${name}: at a thousand turns each operation asks and writes what it does at ten`,
+      `${name}: makes the same calls and writes at a thousand turns as at ten`,
       () =>
         Effect.gen(function* () {
           const few = yield* Effect.provide(costs(short), services(store))

@@ -11,8 +11,8 @@ import { kept, lines, opened, sessionId, sessions, speaker } from "../support/Gr
 
 class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema.String }) {}
 
-describe("what was wrong with groups where they come from", () => {
-  it.effect("a result that is an error was skipped without a word: the outcome tells of it", () =>
+describe("defects of groups in the original", () => {
+  it.effect("reports a result that is an error, which was skipped silently", () =>
     Effect.gen(function* () {
       yield* opened()
       const refusing = GroupParticipant.make("refusing", { respond: () => new Refused({ message: "not today" }) })
@@ -25,7 +25,7 @@ describe("what was wrong with groups where they come from", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("an exception, or a name that nobody has, ended the whole run: others go on", () =>
+  it.effect("continues after an exception or an unknown name, which ended the run", () =>
     Effect.gen(function* () {
       yield* opened()
       const crashing = GroupParticipant.make("crashing", {
@@ -51,7 +51,7 @@ describe("what was wrong with groups where they come from", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("nobody told the topics what was said: they follow the conversation", () =>
+  it.effect("updates topics with the conversation, which was never passed to them", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({
@@ -71,7 +71,7 @@ describe("what was wrong with groups where they come from", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("the state of a turn manager was shared by all sessions: each begins anew", () =>
+  it.effect("starts each session with a fresh turn manager state, which all sessions shared", () =>
     Effect.gen(function* () {
       const turnManager = RoundRobinTurnManager.make()
       const participants = [speaker("ann"), speaker("bob"), speaker("cid")]
@@ -87,7 +87,7 @@ describe("what was wrong with groups where they come from", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("rounds were single turns: they are full cycles", () =>
+  it.effect("counts full cycles as rounds, which were single turns", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({ participants: [speaker("ann"), speaker("bob"), speaker("cid")] })
@@ -98,7 +98,7 @@ describe("what was wrong with groups where they come from", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("the limit of agents was never looked at", () =>
+  it.effect("enforces the limit of agents, which was ignored", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         GroupSession.make({ participants: Array.from({ length: 11 }, (_, index) => speaker(`p${index}`)) })

@@ -119,11 +119,11 @@ const everywhere = async (program: Program, stride: number): Promise<void> => {
 }
 
 describe("interruption of groups", () => {
-  it("leaves nothing behind of a run", { timeout: 300_000 }, () =>
+  it("leaves nothing running after a run", { timeout: 300_000 }, () =>
     everywhere((group) => GroupSession.run(group, sessionId, "hello"), 41)
   )
 
-  it("leaves nothing behind of a stream", { timeout: 300_000 }, () =>
+  it("leaves nothing running after a stream", { timeout: 300_000 }, () =>
     everywhere((group) => Stream.runDrain(GroupSession.stream(group, sessionId, "hello")), 67)
   )
 })

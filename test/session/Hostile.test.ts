@@ -79,7 +79,7 @@ const over = (
     )
   )
 
-describe("interrupted at every point", () => {
+describe("interruption at every point", () => {
   interface Case {
     readonly name: string
     readonly before?: Effect.Effect<unknown, unknown, Services>
@@ -268,8 +268,8 @@ const managers = (count: number, options?: DefaultSessionManager.Options) =>
 
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, n) => n)
 
-describe("writers that know nothing of each other", () => {
-  it.scopedLive("put all turns behind one another, each once", () =>
+describe("independent writers", () => {
+  it.scopedLive("append every turn exactly once", () =>
     Effect.gen(function* () {
       const all = yield* managers(5)
       const first = all[0]!.manager
@@ -300,7 +300,7 @@ describe("writers that know nothing of each other", () => {
     }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
-  it.scopedLive("a turn that several are given at once is added once, and all are given the same", () =>
+  it.scopedLive("add a turn once when several write it, and return the same turn to all", () =>
     Effect.gen(function* () {
       const all = yield* managers(8)
       yield* all[0]!.manager.create({ id, userId: ada })
@@ -312,7 +312,7 @@ describe("writers that know nothing of each other", () => {
     }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
-  it.scopedLive("only one of those that expect the same head goes on", () =>
+  it.scopedLive("let only one of several with the same expected head succeed", () =>
     Effect.gen(function* () {
       const all = yield* managers(8)
       yield* all[0]!.manager.create({ id, userId: ada })
@@ -328,7 +328,7 @@ describe("writers that know nothing of each other", () => {
     }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
-  it.scopedLive("a close gets its turn among writers that never rest, and behind it there is no turn", () =>
+  it.scopedLive("let a close through among busy writers, with no turn after it", () =>
     Effect.gen(function* () {
       const all = yield* managers(4)
       yield* all[0]!.manager.create({ id, userId: ada })
@@ -362,7 +362,7 @@ describe("writers that know nothing of each other", () => {
     }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
-  it.scopedLive("a user has never more sessions than allowed, whoever opens them", () =>
+  it.scopedLive("never exceed a user's session limit", () =>
     Effect.gen(function* () {
       const all = yield* managers(4, { maxSessionsPerUser: 5 })
       const results = yield* Effect.forEach(
@@ -387,7 +387,7 @@ describe("writers that know nothing of each other", () => {
     }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
-  it.scopedLive("restores and turns at once leave one way to the head, and its totals", () =>
+  it.scopedLive("leave one path to the head and matching totals when restores and turns race", () =>
     Effect.gen(function* () {
       const all = yield* managers(4)
       const [{ manager }] = all as [(typeof all)[number]]
@@ -420,7 +420,7 @@ describe("writers that know nothing of each other", () => {
   )
 })
 
-describe("strange ids and contents", () => {
+describe("unusual ids and contents", () => {
   const names = [
     "__proto__",
     "constructor",
@@ -443,7 +443,7 @@ describe("strange ids and contents", () => {
     "x".repeat(256)
   ]
 
-  SystemTest.effect("each id is another session, each turn id another turn, and all comes back as it was", () =>
+  SystemTest.effect("keeps each session id and turn id distinct and returns everything as written", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       for (const name of names) {
@@ -470,7 +470,7 @@ describe("strange ids and contents", () => {
     }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
-  SystemTest.effect("what cannot be kept is refused, by no defect and without being shown", () =>
+  SystemTest.effect("rejects content that cannot be stored, without a defect and without showing it", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager

@@ -23,7 +23,7 @@ describe("LangGraph's validation of checkpoint savers", () => {
   const skipped = "put should only store channel_values that have changed (based on newVersions)"
 
   it.effect(
-    "passes on sessions and on graphs, also the case that LangGraph's own saver skips",
+    "passes on sessions and on graphs, including the case that LangGraph's own saver skips",
     () =>
       Effect.gen(function* () {
         const own = yield* reference
@@ -45,7 +45,7 @@ describe("LangGraph's validation of checkpoint savers", () => {
   )
 
   it.effect(
-    "fails on what keeps nothing",
+    "fails on a saver that stores nothing",
     () =>
       Effect.gen(function* () {
         const outcome = yield* LangGraphValidation.validate("nothing")
@@ -56,7 +56,7 @@ describe("LangGraph's validation of checkpoint savers", () => {
   )
 
   it.effect(
-    "leaves no process when it is interrupted",
+    "leaves no process when interrupted",
     () =>
       Effect.gen(function* () {
         const isRunning = () => Processes.children().some((line) => line.includes("langgraph-checkpoint-validation"))
@@ -85,7 +85,7 @@ describe("sessions as threads of LangGraph", () => {
     channel_versions: { messages: version, __start__: 1 }
   })
 
-  it.effect("what one saver has kept another goes on with, and nobody keeps anything in between", () =>
+  it.effect("lets one saver continue another's thread without any state in between", () =>
     withRuntime(async (runtime) => {
       const put = async (config: object, checkpoint: Checkpoint, versions: Record<string, number>) => {
         const saver = LangGraphSessions.make(runtime)
@@ -101,7 +101,7 @@ describe("sessions as threads of LangGraph", () => {
     })
   )
 
-  it.effect("two checkpoints that follow one keep their own values under the same version", () =>
+  it.effect("keeps the values of two checkpoints with the same parent and version apart", () =>
     withRuntime(async (runtime) => {
       const saver = LangGraphSessions.make(runtime)
       const first = await saver.put(thread, withMessages(["a"], 1), metadata, { messages: 1, __start__: 1 })
@@ -119,7 +119,7 @@ describe("sessions as threads of LangGraph", () => {
     })
   )
 
-  it.effect("a task's first writes count, of its interrupts the last ones, and no concurrent ones are lost", () =>
+  it.effect("keeps a task's first writes and last interrupts, and loses no concurrent write", () =>
     withRuntime(async (runtime) => {
       const saver = LangGraphSessions.make(runtime)
       const config = await saver.put(thread, withMessages(["a"], 1), metadata, { messages: 1 })
@@ -149,7 +149,7 @@ describe("sessions as threads of LangGraph", () => {
     })
   )
 
-  it.effect("a thread of more than a page is listed and deleted whole", () =>
+  it.effect("lists and deletes a thread longer than a page", () =>
     withRuntime(async (runtime) => {
       const saver = LangGraphSessions.make(runtime)
       let config: object = thread

@@ -17,7 +17,7 @@ const statusNow = Effect.flatMap(SessionManager.SessionManager, (sessions) =>
 )
 
 describe("sessions", () => {
-  SystemTest.effect("can expire: the state machine has the way, and sessions go it", () =>
+  SystemTest.effect("expires sessions", () =>
     Effect.gen(function* () {
       assert.isTrue(SessionStateMachine.canTransition("active", "expired"))
       assert.isTrue(SessionStateMachine.canTransition("suspended", "expired"))
@@ -29,21 +29,18 @@ describe("sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect(
-    "closing consolidates the memory of the owner, which a consolidator knows, not of a session",
-    () => {
-      const told = new ManagedSessions.Told()
-      return Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        yield* sessions.create({ id, userId: ada })
-        yield* sessions.close(id)
-        yield* Effect.repeatN(Effect.yieldNow(), 50)
-        assert.deepStrictEqual(told.memory, ["flush ada s1", "consolidate ada"])
-      }).pipe(Effect.provide(layer({}, { told })))
-    }
-  )
+  SystemTest.effect("consolidates the memory of the owner on close, not of a session", () => {
+    const told = new ManagedSessions.Told()
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id, userId: ada })
+      yield* sessions.close(id)
+      yield* Effect.repeatN(Effect.yieldNow(), 50)
+      assert.deepStrictEqual(told.memory, ["flush ada s1", "consolidate ada"])
+    }).pipe(Effect.provide(layer({}, { told })))
+  })
 
-  SystemTest.effect("clean-up works on every store, makes sessions expired instead of closed, and deletes none", () =>
+  SystemTest.effect("cleans up on every store by expiring sessions instead of closing or deleting them", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -55,7 +52,7 @@ describe("sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a restore does not open what is closed, even if the checkpoint was made while it was open", () =>
+  SystemTest.effect("does not reopen a closed session by a restore of an open checkpoint", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -66,7 +63,7 @@ describe("sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("suspended and expired ones take no turns", () =>
+  SystemTest.effect("rejects turns of suspended and expired sessions", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -78,7 +75,7 @@ describe("sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("an active one can be resumed: it stays what it is", () =>
+  SystemTest.effect("resumes an active session without a change", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const created = yield* sessions.create({ id, userId: ada })
@@ -86,22 +83,20 @@ describe("sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect(
-    "the default prompt is applied, expired sessions do not count against the limit, and checkpoints have one",
-    () =>
-      Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        assert.strictEqual((yield* sessions.create({ id, userId: ada })).systemPrompt, "be kind")
-        for (let n = 0; n < 3; n++) yield* sessions.checkpoint(id)
-        assert.strictEqual((yield* sessions.checkpoints(id)).length, 2)
-        yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
-        yield* sessions.create({ userId: ada })
-      }).pipe(
-        Effect.provide(layer({ defaultSystemPrompt: "be kind", maxSessionsPerUser: 1, maxCheckpointsPerSession: 2 }))
-      )
+  SystemTest.effect("applies the default prompt, ignores expired sessions in limits, and gives them checkpoints", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      assert.strictEqual((yield* sessions.create({ id, userId: ada })).systemPrompt, "be kind")
+      for (let n = 0; n < 3; n++) yield* sessions.checkpoint(id)
+      assert.strictEqual((yield* sessions.checkpoints(id)).length, 2)
+      yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
+      yield* sessions.create({ userId: ada })
+    }).pipe(
+      Effect.provide(layer({ defaultSystemPrompt: "be kind", maxSessionsPerUser: 1, maxCheckpointsPerSession: 2 }))
+    )
   )
 
-  SystemTest.effect("a second run of as many steps neither overwrites turns nor doubles them", () =>
+  SystemTest.effect("neither overwrites nor duplicates turns in a second run with as many steps", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })

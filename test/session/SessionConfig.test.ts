@@ -36,7 +36,7 @@ const rows: Record<string, Row> = {
 const camel = (name: string) => name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 describe("SessionConfig from the environment", () => {
-  it.effect("nothing set gives the defaults", () =>
+  it.effect("uses the defaults when nothing is set", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* read({}), SessionConfig.defaults)
       assert.deepStrictEqual(SessionConfig.make(), Either.right(SessionConfig.defaults))
@@ -55,14 +55,14 @@ describe("SessionConfig from the environment", () => {
     )
     // Any text is a prompt.
     if (name === "DEFAULT_SYSTEM_PROMPT") continue
-    it.effect(`${variable} is named when it cannot be read`, () =>
+    it.effect(`names ${variable} when it cannot be read`, () =>
       Effect.gen(function* () {
         assert.include(String(yield* Effect.flip(read({ [variable]: rubbish }))), variable)
       })
     )
   }
 
-  it.effect("what can be none can be a value, and none", () =>
+  it.effect("reads nullable fields as a value and as none", () =>
     Effect.gen(function* () {
       const some = yield* read({
         LEX_AI_SESSION__AUTO_CHECKPOINT_INTERVAL: "3",
@@ -76,7 +76,7 @@ describe("SessionConfig from the environment", () => {
     })
   )
 
-  it.effect("several bad values are all named", () =>
+  it.effect("names all invalid values", () =>
     Effect.gen(function* () {
       const error = String(
         yield* Effect.flip(read({ LEX_AI_SESSION__SESSION_TTL: "-1", LEX_AI_SESSION__MAX_BRANCHES_PER_SESSION: "0" }))
@@ -88,7 +88,7 @@ describe("SessionConfig from the environment", () => {
 })
 
 describe("SessionConfig from code", () => {
-  it("undefined keeps the default, and what is wrong is named with what it must be", () => {
+  it("keeps the default for undefined and names invalid fields with their bounds", () => {
     assert.deepStrictEqual(
       SessionConfig.make({ sessionTtl: undefined, maxTurnsPerSession: 5 }),
       Either.right({ ...SessionConfig.defaults, maxTurnsPerSession: 5 })
@@ -111,7 +111,7 @@ describe("SessionConfig from code", () => {
 })
 
 describe("validateForEnvironment", () => {
-  it("reports a store that lives in the process, in production alone", () => {
+  it("reports a store in process memory only in production", () => {
     const issues = SessionConfig.validateForEnvironment(SessionConfig.defaults, "production")
     assert.deepStrictEqual(
       issues.map(({ field, level }) => ({ field, level })),

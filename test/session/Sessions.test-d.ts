@@ -11,7 +11,7 @@ import type * as SessionStore from "../../src/session/turn/SessionStore.js"
 declare const store: Layer.Layer<SessionStore.SessionStore, StorageError, Memory.Memory>
 
 describe("Sessions.layer", () => {
-  it("has the failures and requirements of what it is given, and no others", () => {
+  it("has exactly the failures and requirements of the given layers", () => {
     expectTypeOf(Sessions.layer()).toEqualTypeOf<Layer.Layer<Sessions.Out, SessionConfigurationError>>()
     expectTypeOf(Sessions.layer({ config: { cookieName: "own" }, cleanup: false })).toEqualTypeOf<
       Layer.Layer<Sessions.Out, SessionConfigurationError>
@@ -24,7 +24,7 @@ describe("Sessions.layer", () => {
     >()
   })
 
-  it("refuses names it does not know", () => {
+  it("rejects unknown names", () => {
     // @ts-expect-error
     Sessions.layer({ stores: store })
     // @ts-expect-error

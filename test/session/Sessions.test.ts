@@ -51,7 +51,7 @@ const remembered = (written: Array<string>) =>
   )
 
 describe("Sessions.layer, field by field", () => {
-  SystemTest.effect("enabled: off keeps nothing", () =>
+  SystemTest.effect("enabled: false stores nothing", () =>
     Effect.gen(function* () {
       const used = Effect.gen(function* () {
         const sessions = yield* manager
@@ -68,7 +68,7 @@ describe("Sessions.layer, field by field", () => {
     })
   )
 
-  SystemTest.effect("name: names the part of health, and the logs", () =>
+  SystemTest.effect("name: names the health check and the logs", () =>
     Effect.gen(function* () {
       const report = yield* kept({ name: "support" }, Sessions.health)
       assert.deepStrictEqual(
@@ -78,7 +78,7 @@ describe("Sessions.layer, field by field", () => {
     })
   )
 
-  SystemTest.effect("defaultSystemPrompt: of sessions without one", () =>
+  SystemTest.effect("defaultSystemPrompt: applies to sessions without a prompt", () =>
     kept(
       { defaultSystemPrompt: "Be brief." },
       Effect.gen(function* () {
@@ -89,7 +89,7 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  SystemTest.effect("sessionTtl: how long a session may be idle", () => {
+  SystemTest.effect("sessionTtl: limits how long a session may be idle", () => {
     const expiredAfter = (config: SessionConfig.Options, seconds: number) =>
       kept(
         config,
@@ -108,7 +108,7 @@ describe("Sessions.layer, field by field", () => {
     })
   })
 
-  SystemTest.effect("cleanupIntervalS: when idle sessions are made expired by themselves", () =>
+  SystemTest.effect("cleanupIntervalS: sets when idle sessions expire automatically", () =>
     Effect.gen(function* () {
       const statusAfter = (seconds: number, cleanup: boolean) =>
         Effect.gen(function* () {
@@ -127,7 +127,7 @@ describe("Sessions.layer, field by field", () => {
     })
   )
 
-  SystemTest.effect("maxTurnsPerSession: the session stays open and refuses more", () =>
+  SystemTest.effect("maxTurnsPerSession: keeps the session open and rejects more turns", () =>
     kept(
       { maxTurnsPerSession: 1 },
       Effect.gen(function* () {
@@ -140,7 +140,7 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  SystemTest.effect("maxSessionsPerUser: of sessions and branches together", () =>
+  SystemTest.effect("maxSessionsPerUser: counts sessions and branches together", () =>
     kept(
       { maxSessionsPerUser: 2 },
       Effect.gen(function* () {
@@ -156,7 +156,7 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  SystemTest.effect("autoCheckpointInterval and maxCheckpointsPerSession: how many are made, and how many stay", () => {
+  SystemTest.effect("autoCheckpointInterval and maxCheckpointsPerSession: set how many are created and kept", () => {
     const checkpoints = (config: SessionConfig.Options) =>
       kept(
         config,
@@ -175,7 +175,7 @@ describe("Sessions.layer, field by field", () => {
     })
   })
 
-  SystemTest.effect("maxBranchesPerSession: more are refused", () =>
+  SystemTest.effect("maxBranchesPerSession: rejects more branches", () =>
     kept(
       { maxBranchesPerSession: 1 },
       Effect.gen(function* () {
@@ -187,33 +187,31 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  SystemTest.effect(
-    "consolidateOnClose and memory: what was said is remembered, and consolidated when the session ends",
-    () =>
-      Effect.gen(function* () {
-        const used = (consolidateOnClose: boolean) => {
-          const written: Array<string> = []
-          return Effect.gen(function* () {
-            const sessions = yield* manager
-            yield* sessions.create({ id, userId })
-            yield* sessions.addTurn(id, turn("t1"))
-            yield* sessions.close(id)
-          }).pipe(
-            Effect.provide(Sessions.layer({ config: { consolidateOnClose }, memory: remembered(written) })),
-            Effect.as(written)
-          )
-        }
-        assert.deepStrictEqual(yield* used(true), ["said in t1", "flushed s", "consolidated ada"])
-        assert.deepStrictEqual(yield* used(false), ["said in t1"])
-      })
+  SystemTest.effect("consolidateOnClose and memory: remember turns and consolidate when the session ends", () =>
+    Effect.gen(function* () {
+      const used = (consolidateOnClose: boolean) => {
+        const written: Array<string> = []
+        return Effect.gen(function* () {
+          const sessions = yield* manager
+          yield* sessions.create({ id, userId })
+          yield* sessions.addTurn(id, turn("t1"))
+          yield* sessions.close(id)
+        }).pipe(
+          Effect.provide(Sessions.layer({ config: { consolidateOnClose }, memory: remembered(written) })),
+          Effect.as(written)
+        )
+      }
+      assert.deepStrictEqual(yield* used(true), ["said in t1", "flushed s", "consolidated ada"])
+      assert.deepStrictEqual(yield* used(false), ["said in t1"])
+    })
   )
 })
 
-describe("Sessions.layer, where sessions are kept", () => {
+describe("Sessions.layer and its backends", () => {
   const built = (options: Parameters<typeof Sessions.layer>[0]) =>
     Effect.exit(Effect.scoped(Layer.build(Sessions.layer(options as {}))))
 
-  SystemTest.effect("a backend that is not given is a failure that says what to give", () =>
+  SystemTest.effect("fails for a missing backend and says what to provide", () =>
     Effect.gen(function* () {
       for (const backend of ["cache", "database"] as const) {
         const error = yield* Effect.flip(Effect.scoped(Layer.build(Sessions.layer({ config: { backend } }))))
@@ -224,7 +222,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     })
   )
 
-  SystemTest.effect("cache keeps them in the store of keys that is given", () =>
+  SystemTest.effect("stores sessions in the given key-value store for cache", () =>
     Effect.gen(function* () {
       const used = Effect.gen(function* () {
         const sessions = yield* manager
@@ -242,7 +240,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     })
   )
 
-  SystemTest.effect("a store wins over the backend", () =>
+  SystemTest.effect("prefers a store over the backend", () =>
     Effect.gen(function* () {
       const sessions = yield* manager
       yield* sessions.create({ id, userId })
@@ -257,7 +255,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     )
   )
 
-  SystemTest.effect("in production sessions do not live in the process", () =>
+  SystemTest.effect("rejects process memory in production", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Effect.scoped(Layer.build(Sessions.layer({ environment: "production" }))))
       assert.strictEqual(error._tag, "SessionConfigurationError")
@@ -270,7 +268,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     })
   )
 
-  SystemTest.effect("a wrong configuration and a store that cannot be built fail the layer", () =>
+  SystemTest.effect("fails for an invalid configuration or a store that cannot be built", () =>
     Effect.gen(function* () {
       const wrong = yield* Effect.flip(
         Effect.scoped(Layer.build(Sessions.layer({ config: { maxTurnsPerSession: 0 } })))

@@ -56,13 +56,13 @@ const chosen = <S, E>(manager: TurnManager.TurnManager<S, E>, views: ReadonlyArr
 const times = (count: number, seen: Seen = {}): ReadonlyArray<Seen> => Array.from({ length: count }, () => seen)
 
 describe("RoundRobinTurnManager", () => {
-  it.effect("everybody has a turn, in their order, again and again", () =>
+  it.effect("asks all members in order, round after round", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* chosen(RoundRobinTurnManager.make(), times(7)), "ann bob cid ann bob cid ann")
     })
   )
 
-  it.effect("who leaves is not waited for, and nobody loses a turn by it", () =>
+  it.effect("skips a member who left without costing anybody a turn", () =>
     Effect.gen(function* () {
       const left = { members: membersOf("ann", "cid") }
       const views = [...times(2), ...times(3, left)]
@@ -74,20 +74,18 @@ describe("RoundRobinTurnManager", () => {
 })
 
 describe("PriorityTurnManager", () => {
-  it.effect(
-    "whoever has the highest priority is first in each cycle; equal ones keep their order, and 0 is the default",
-    () =>
-      Effect.gen(function* () {
-        const manager = PriorityTurnManager.make({ priorities: { cid: 5, ann: -1 } })
-        assert.strictEqual(yield* chosen(manager, times(6)), "cid bob ann cid bob ann")
-        assert.strictEqual(yield* chosen(PriorityTurnManager.make(), times(4)), "ann bob cid ann")
-        const infinite = PriorityTurnManager.make({ priorities: { bob: Infinity, cid: Infinity, ann: -Infinity } })
-        assert.strictEqual(yield* chosen(infinite, times(3)), "bob cid ann")
-      })
+  it.effect("asks the highest priority first in each cycle, keeps the order of equals, and defaults to 0", () =>
+    Effect.gen(function* () {
+      const manager = PriorityTurnManager.make({ priorities: { cid: 5, ann: -1 } })
+      assert.strictEqual(yield* chosen(manager, times(6)), "cid bob ann cid bob ann")
+      assert.strictEqual(yield* chosen(PriorityTurnManager.make(), times(4)), "ann bob cid ann")
+      const infinite = PriorityTurnManager.make({ priorities: { bob: Infinity, cid: Infinity, ann: -Infinity } })
+      assert.strictEqual(yield* chosen(infinite, times(3)), "bob cid ann")
+    })
   )
 
   it.effect.prop(
-    "a cycle has everybody once, highest first",
+    "asks everybody once per cycle, highest priority first",
     { values: FastCheck.tuple(FastCheck.integer(), FastCheck.integer(), FastCheck.integer()) },
     ({ values: [ann, bob, cid] }) =>
       Effect.gen(function* () {
@@ -99,7 +97,7 @@ describe("PriorityTurnManager", () => {
       })
   )
 
-  it("names that nobody has and priorities that are no numbers are found before a run", () => {
+  it("reports unknown names and invalid priorities before a run", () => {
     const problem = PriorityTurnManager.make({ priorities: { anne: 1 } }).problem?.(members)
     assert.include(problem, 'did you mean "ann"?')
     assert.include(PriorityTurnManager.make({ priorities: { ann: Number.NaN } }).problem?.(members), "not a number")
@@ -114,7 +112,7 @@ describe("TopicTurnManager", () => {
     visible: () => [turn("the first refund"), turn(content, agent)]
   })
 
-  it.effect("the first topic whose words stand in the newest turn decides, whatever the case", () =>
+  it.effect("chooses by the first topic in the newest turn, ignoring case", () =>
     Effect.gen(function* () {
       const manager = TopicTurnManager.make({ topics })
       assert.strictEqual(yield* chosen(manager, [saying("A REFUND of the invoice")]), "ann")
@@ -125,7 +123,7 @@ describe("TopicTurnManager", () => {
     })
   )
 
-  it.effect("each candidate is judged by what it sees itself", () =>
+  it.effect("judges each candidate by the turns it sees", () =>
     Effect.gen(function* () {
       const manager = TopicTurnManager.make({ topics })
       const hidden: Seen = { visible: (name) => (name === "ann" ? [turn("hello")] : [turn("refund the invoice")]) }
@@ -134,19 +132,17 @@ describe("TopicTurnManager", () => {
     })
   )
 
-  it.effect(
-    "nobody is asked about its own words, nor twice about the same; then the others, the fallback, nobody",
-    () =>
-      Effect.gen(function* () {
-        const manager = TopicTurnManager.make({ topics, fallback: "bob" })
-        assert.strictEqual(yield* chosen(manager, [saying("refund", "ann")]), "bob")
-        assert.strictEqual(yield* chosen(manager, times(4, saying("refund, invoice"))), "ann cid bob -")
-        const again = [saying("refund"), saying("refund", "cid", 1), saying("refund", "ann", 2), saying("x", "bob", 3)]
-        assert.strictEqual(yield* chosen(manager, again), "ann ann bob -")
-      })
+  it.effect("asks nobody about its own turn or twice about the same one, then the others, the fallback, nobody", () =>
+    Effect.gen(function* () {
+      const manager = TopicTurnManager.make({ topics, fallback: "bob" })
+      assert.strictEqual(yield* chosen(manager, [saying("refund", "ann")]), "bob")
+      assert.strictEqual(yield* chosen(manager, times(4, saying("refund, invoice"))), "ann cid bob -")
+      const again = [saying("refund"), saying("refund", "cid", 1), saying("refund", "ann", 2), saying("x", "bob", 3)]
+      assert.strictEqual(yield* chosen(manager, again), "ann ann bob -")
+    })
   )
 
-  it.effect("who is excluded is not chosen", () =>
+  it.effect("never chooses an excluded member", () =>
     Effect.gen(function* () {
       const manager = TopicTurnManager.make({ topics, fallback: "bob" })
       const seen = { ...saying("refund"), members: membersOf("bob", "cid") }
@@ -155,7 +151,7 @@ describe("TopicTurnManager", () => {
     })
   )
 
-  it.effect("adversarial texts take linear time", () =>
+  it.effect("handles adversarial texts in linear time", () =>
     Effect.gen(function* () {
       const manager = TopicTurnManager.make({ topics: { ["a ".repeat(1000)]: "ann", refund: "cid" } })
       const run = (text: string) => chosen(manager, [saying(text)])
@@ -163,7 +159,7 @@ describe("TopicTurnManager", () => {
     })
   )
 
-  it("what cannot work is found before a run", () => {
+  it("reports an invalid configuration before a run", () => {
     const problem = (options: Parameters<typeof TopicTurnManager.make>[0]) =>
       TopicTurnManager.make(options).problem?.(members)
     assert.include(problem({ topics: { "!?": "ann" } }), "has no word")

@@ -20,7 +20,7 @@ const { sid } = B
 const eve = UserId.make("eve")
 
 describe("BranchManager.fork", () => {
-  SystemTest.effect("a branch goes on where the session stands, with a state of its own", () =>
+  SystemTest.effect("continues from the head with its own state", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const store = yield* SessionStore.SessionStore
@@ -57,7 +57,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("the lineage names each session that wrote a turn on the way, and no other", () =>
+  SystemTest.effect("names exactly the sessions that wrote turns on the path in the lineage", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -83,7 +83,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("what the source had left behind goes into the lineage, not into the cuts of the branch", () =>
+  SystemTest.effect("records the cuts of the source in the lineage, not in the branch", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -101,7 +101,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("from a checkpoint a branch has its head and its state", () =>
+  SystemTest.effect("takes head and state from a checkpoint", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s", { variables: { a: 1 } })
@@ -115,7 +115,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a checkpoint of another session, of a branch too, is not found", () =>
+  SystemTest.effect("does not find a checkpoint of another session, even of a branch", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -129,7 +129,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("forking again with the same id gives the first branch and tells nobody", () => {
+  SystemTest.effect("returns the first branch for a repeated id without publishing it again", () => {
     const started: Array<string> = []
     return Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
@@ -155,7 +155,7 @@ describe("BranchManager.fork", () => {
     )
   })
 
-  SystemTest.effect("an id that another session has is refused, whoever that one belongs to", () =>
+  SystemTest.effect("refuses an id that another session already uses", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -168,7 +168,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("sessions of somebody else are not found", () =>
+  SystemTest.effect("does not find sessions of another user", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -184,7 +184,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("closed, expired and suspended sessions can be forked, and the branch is active", () =>
+  SystemTest.effect("forks closed, expired and suspended sessions into active branches", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -195,7 +195,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("of many that fork at once only as many succeed as a session may have branches", () =>
+  SystemTest.effect("lets concurrent forks create no more branches than allowed", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -214,7 +214,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("branches count as sessions of their user", () =>
+  SystemTest.effect("counts branches as sessions of their user", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -226,7 +226,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer({ maxSessionsPerUser: 2 })))
   )
 
-  SystemTest.effect("the beginning of a branch is written by 256 sessions at most", () =>
+  SystemTest.effect("limits the writers of the inherited turns to 256 sessions", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("0")
@@ -240,7 +240,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer({ maxSessionsPerUser: Infinity })))
   )
 
-  SystemTest.effect("a fork of a long conversation asks the store as little as one of a short one", () => {
+  SystemTest.effect("makes as few store calls for a long conversation as for a short one", () => {
     const calls = new B.Calls()
     return Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
@@ -264,7 +264,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer({}, calls)))
   })
 
-  SystemTest.effect("a branch stays whole when the session it was forked from is deleted", () =>
+  SystemTest.effect("keeps a branch complete when its source is deleted", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const store = yield* SessionStore.SessionStore
@@ -283,7 +283,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("metadata and ids that cannot be kept are refused, and keys such as __proto__ are keys", () =>
+  SystemTest.effect("rejects invalid metadata and ids, and keeps keys such as __proto__", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("__proto__", { variables: JSON.parse('{"__proto__":{"polluted":true},"constructor":1}') })
@@ -301,7 +301,7 @@ describe("BranchManager.fork", () => {
 })
 
 describe("BranchManager.branches", () => {
-  SystemTest.effect("forks of a session by pages, the newest first, without the forks of forks", () =>
+  SystemTest.effect("lists forks page by page, newest first, without the forks of forks", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -339,7 +339,7 @@ describe("BranchManager.branches", () => {
 })
 
 describe("BranchManager.tree", () => {
-  SystemTest.effect("the whole tree, whichever of its sessions is asked for, and as text", () =>
+  SystemTest.effect("returns the whole tree for any of its sessions, and as text", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -397,7 +397,7 @@ describe("BranchManager.tree", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("what descends from a deleted session stays in the tree", () =>
+  SystemTest.effect("keeps descendants of a deleted session in the tree", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const store = yield* SessionStore.SessionStore
@@ -420,7 +420,7 @@ describe("BranchManager.tree", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a tree of more than a page, deep as it is, is read to its end, or as far as asked", () =>
+  SystemTest.effect("reads a deep tree of several pages to its end, or up to the limit", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("0")
@@ -447,7 +447,7 @@ describe("BranchManager.tree", () => {
     }).pipe(Effect.provide(B.layer({ maxSessionsPerUser: Infinity })))
   )
 
-  it("a tree of thousands of levels is text all the same", () => {
+  it("renders a tree of thousands of levels as text", () => {
     let id = sid("0")
     const sessions = Array.from({ length: 3000 }, (_, n) => {
       const session = {
@@ -493,29 +493,27 @@ describe("BranchManager.diff", () => {
     removed: turns?.removed.map(({ turnId }) => turnId) ?? []
   })
 
-  SystemTest.effect(
-    "between checkpoints of a session: the turns said since, and the state, forwards and backwards",
-    () =>
-      Effect.gen(function* () {
-        const branches = yield* BranchManager.BranchManager
-        const store = yield* SessionStore.SessionStore
-        const { first, second } = yield* setUp
-        const diff = yield* branches.diff(first, second)
-        assert.deepStrictEqual(turnsOf(diff), { added: ["s2"], removed: [] })
-        assert.deepStrictEqual(diff.variables, { set: [{ key: "a", value: 2 }], removed: ["b"] })
-        const [from, to] = [
-          Option.getOrThrow(yield* store.checkpoint(first)),
-          Option.getOrThrow(yield* store.checkpoint(second))
-        ]
-        assert.deepStrictEqual(StateDiff.apply(from.state, diff), to.state)
-        const back = yield* branches.diff(second, first)
-        assert.deepStrictEqual(turnsOf(back), { added: [], removed: ["s2"] })
-        assert.deepStrictEqual(StateDiff.apply(to.state, back), from.state)
-        assert.deepStrictEqual(yield* branches.diff(first, first), {})
-      }).pipe(Effect.provide(B.layer()))
+  SystemTest.effect("compares checkpoints of a session in both directions, with turns and state", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const store = yield* SessionStore.SessionStore
+      const { first, second } = yield* setUp
+      const diff = yield* branches.diff(first, second)
+      assert.deepStrictEqual(turnsOf(diff), { added: ["s2"], removed: [] })
+      assert.deepStrictEqual(diff.variables, { set: [{ key: "a", value: 2 }], removed: ["b"] })
+      const [from, to] = [
+        Option.getOrThrow(yield* store.checkpoint(first)),
+        Option.getOrThrow(yield* store.checkpoint(second))
+      ]
+      assert.deepStrictEqual(StateDiff.apply(from.state, diff), to.state)
+      const back = yield* branches.diff(second, first)
+      assert.deepStrictEqual(turnsOf(back), { added: [], removed: ["s2"] })
+      assert.deepStrictEqual(StateDiff.apply(to.state, back), from.state)
+      assert.deepStrictEqual(yield* branches.diff(first, first), {})
+    }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("between branches, and across what a restore left behind", () =>
+  SystemTest.effect("compares branches, and states across a restore", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const { second } = yield* setUp
@@ -535,7 +533,7 @@ describe("BranchManager.diff", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("checkpoints of somebody else are not found, those of two trees not compared", () =>
+  SystemTest.effect("does not find another user's checkpoints and does not compare two trees", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const { first } = yield* setUp
@@ -554,7 +552,7 @@ describe("BranchManager.diff", () => {
 })
 
 describe("BranchManager.layerNoop", () => {
-  SystemTest.effect("forks are given and forgotten, and nothing is ever merged", () =>
+  SystemTest.effect("returns forks without storing them, and never merges anything", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const branch = yield* branches.fork(sid("s"), { branchName: "try", metadata: { m: 1 }, userId: B.user })

@@ -46,7 +46,7 @@ const merging = (
 })
 
 describe("MergeStrategy.append", () => {
-  SystemTest.effect("variables that the branch changed, added or removed win, all others stay", () =>
+  SystemTest.effect("lets variables changed by the branch win and keeps all others", () =>
     Effect.gen(function* () {
       const { state } = yield* MergeStrategy.append.merge(
         merging(
@@ -59,7 +59,7 @@ describe("MergeStrategy.append", () => {
     })
   )
 
-  SystemTest.effect("tools and skills are what both made of them, metadata and prompt stay", () =>
+  SystemTest.effect("combines tools and skills, and keeps metadata and prompt", () =>
     Effect.gen(function* () {
       const { state, turns } = yield* MergeStrategy.append.merge(
         merging(
@@ -93,20 +93,20 @@ describe("MergeStrategy.selective", () => {
       ({ state, turns }) => ({ state, ids: turns.map(({ id }) => id as string) })
     )
 
-  SystemTest.effect("takes the named turns in the order of the branch, and nothing of the state", () =>
+  SystemTest.effect("takes the named turns in the order of the branch, and no state", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* chosen("5", "1", "5"), { state: undefined, ids: ["1", "5"] })
       assert.deepStrictEqual(yield* chosen(), { state: undefined, ids: [] })
     })
   )
 
-  SystemTest.effect("a call comes with its results, and each result with its call", () =>
+  SystemTest.effect("takes a call with its results, and a result with its call", () =>
     Effect.gen(function* () {
       for (const id of ["2", "3", "4"]) assert.deepStrictEqual((yield* chosen(id)).ids, ["2", "3", "4"])
     })
   )
 
-  SystemTest.effect("a turn that the branch has not is refused, without a word of what it says", () =>
+  SystemTest.effect("rejects a turn that the branch lacks, without showing its content", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(chosen("1", "secret"))
       assert.strictEqual(error.reason, "unknown_turn")
@@ -114,7 +114,7 @@ describe("MergeStrategy.selective", () => {
     })
   )
 
-  SystemTest.effect("turns that the session has already are passed over", () =>
+  SystemTest.effect("skips turns that the session already has", () =>
     Effect.gen(function* () {
       const plan = yield* MergeStrategy.selective([TurnId.make("1"), TurnId.make("2")]).merge(
         merging({}, {}, {}, [turn("2", 2)], [turn("1", 1)])
@@ -123,7 +123,7 @@ describe("MergeStrategy.selective", () => {
     })
   )
 
-  SystemTest.effect("of several turns of one id that of the branch is meant, or the one whose session is named", () =>
+  SystemTest.effect("takes the branch's own turn when an id is ambiguous, or that of the named session", () =>
     Effect.gen(function* () {
       const other = turn("1", 1, { sessionId: SessionId.make("between") })
       const third = turn("1", 2, { sessionId: SessionId.make("third") })
@@ -149,7 +149,7 @@ describe("MergeStrategy.threeWay", () => {
     { field: "variables", key: "dropped", base: Option.some(0), ours: Option.some(1), theirs: Option.none() }
   ]
 
-  SystemTest.effect("what one side alone changed, or both alike, is settled; the rest fails by name", () =>
+  SystemTest.effect("settles one-sided and equal changes, and fails with the names of the rest", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(MergeStrategy.threeWay().merge(sides))
       assert.strictEqual(error.reason, "conflict")
@@ -159,7 +159,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  SystemTest.effect("one side wins where it is said to", () =>
+  SystemTest.effect("lets the chosen side win", () =>
     Effect.gen(function* () {
       const ours = yield* MergeStrategy.threeWay({ conflict: "ours" }).merge(sides)
       assert.deepStrictEqual(ours.state?.variables, { same: 0, ours: 1, theirs: 2, alike: 3, both: 1, dropped: 1 })
@@ -173,7 +173,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  SystemTest.effect("a resolver is given all conflicts and decides each, also to remove", () =>
+  SystemTest.effect("passes all conflicts to a resolver, which may also remove values", () =>
     Effect.gen(function* () {
       const seen: Array<MergeStrategy.Conflict> = []
       const plan = yield* MergeStrategy.threeWay({
@@ -188,7 +188,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  SystemTest.effect("a resolver that leaves a conflict open is refused, and its own failure goes through", () =>
+  SystemTest.effect("rejects a resolver that leaves a conflict open, and passes on its failure", () =>
     Effect.gen(function* () {
       const short = yield* Effect.flip(MergeStrategy.threeWay({ conflict: () => Effect.succeed([]) }).merge(sides))
       assert.strictEqual(short.reason, "resolver")
@@ -197,7 +197,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  SystemTest.effect("metadata and system prompt conflict too", () =>
+  SystemTest.effect("detects conflicts of metadata and system prompt", () =>
     Effect.gen(function* () {
       const both = merging(
         { systemPrompt: "p", metadata: { m: 0 } },
@@ -217,7 +217,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  SystemTest.effect("no conflicts, no question", () =>
+  SystemTest.effect("does not call the resolver without conflicts", () =>
     Effect.gen(function* () {
       const never = MergeStrategy.threeWay({ conflict: () => Effect.die("asked") })
       const plan = yield* never.merge(merging({}, { variables: { a: 1 } }, { variables: { b: 1 } }))
@@ -225,28 +225,26 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  SystemTest.effect(
-    "keys such as __proto__ are keys, deep equal values are no conflict, and names in errors are bounded",
-    () =>
-      Effect.gen(function* () {
-        const evil = JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"a": [1, {"b": 2}]}}')
-        const same = JSON.parse('{"constructor": {"a": [1, {"b": 2}]}}')
-        const plan = yield* MergeStrategy.threeWay().merge(merging({}, { variables: same }, { variables: evil }))
-        assert.deepStrictEqual(plan.state?.variables, evil)
-        assert.deepStrictEqual(Object.keys(plan.state?.variables ?? {}), ["constructor", "__proto__"])
-        assert.isUndefined(({} as Record<string, unknown>)["polluted"])
-        const many = (value: number) =>
-          Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}${"x".repeat(1000)}`, value]))
-        const error = yield* Effect.flip(
-          MergeStrategy.threeWay().merge(merging({}, { variables: many(1) }, { variables: many(2) }))
-        )
-        assert.strictEqual(error.variables.length, 100)
-        assert.isTrue(error.variables.every((name) => name.length === 256))
-      })
+  SystemTest.effect("keeps keys such as __proto__, ignores deeply equal values, and bounds names in errors", () =>
+    Effect.gen(function* () {
+      const evil = JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"a": [1, {"b": 2}]}}')
+      const same = JSON.parse('{"constructor": {"a": [1, {"b": 2}]}}')
+      const plan = yield* MergeStrategy.threeWay().merge(merging({}, { variables: same }, { variables: evil }))
+      assert.deepStrictEqual(plan.state?.variables, evil)
+      assert.deepStrictEqual(Object.keys(plan.state?.variables ?? {}), ["constructor", "__proto__"])
+      assert.isUndefined(({} as Record<string, unknown>)["polluted"])
+      const many = (value: number) =>
+        Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}${"x".repeat(1000)}`, value]))
+      const error = yield* Effect.flip(
+        MergeStrategy.threeWay().merge(merging({}, { variables: many(1) }, { variables: many(2) }))
+      )
+      assert.strictEqual(error.variables.length, 100)
+      assert.isTrue(error.variables.every((name) => name.length === 256))
+    })
   )
 })
 
-describe("strategies of one's own", () => {
+describe("custom strategies", () => {
   const setUp = Effect.gen(function* () {
     yield* B.create("s")
     const branches = yield* BranchManager.BranchManager
@@ -256,7 +254,7 @@ describe("strategies of one's own", () => {
     return branches
   })
 
-  SystemTest.effect("take some of the turns, in the order of the branch, and are named in the record", () =>
+  SystemTest.effect("select turns in the order of the branch, and are named in the record", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const strategy = MergeStrategy.make("backwards", ({ turns }) =>
@@ -269,7 +267,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("cannot bring in turns that nobody said, or state that cannot be kept", () =>
+  SystemTest.effect("cannot add unknown turns or invalid state", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const before = yield* B.load("s")
@@ -291,7 +289,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("fail with errors of their own, and nothing is written", () =>
+  SystemTest.effect("fail with their own errors and write nothing", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const before = yield* B.load("s")
@@ -301,7 +299,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a field that a merge leaves out is still open at the next one", () =>
+  SystemTest.effect("leave omitted fields open for the next merge", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const store = yield* SessionStore.SessionStore
@@ -321,7 +319,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  SystemTest.effect("a conflict is decided once: who lost it does not come back", () =>
+  SystemTest.effect("decide a conflict once: the losing value does not come back", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.update("b", { variables: { v: "theirs" } })

@@ -55,7 +55,7 @@ describe("GroupSession.make", () => {
       return error.reason
     })
 
-  it.effect("what cannot work is refused before anything runs, with what to do", () =>
+  it.effect("rejects invalid groups before anything runs, with a hint", () =>
     Effect.gen(function* () {
       const many = Array.from({ length: 11 }, (_, index) => speaker(`p${index}`))
       assert.strictEqual(yield* reasonOf({ participants: [] }), "no-participants")
@@ -76,7 +76,7 @@ describe("GroupSession.make", () => {
     })
   )
 
-  it("has the requirements of its participants and its turn manager, and the failures of the latter", () => {
+  it("has the requirements of participants and turn manager, and the failures of the latter", () => {
     const needy = GroupParticipant.make("needy", { respond: () => Effect.map(Clerk, ({ word }) => word) })
     const odd = TurnManager.make("odd", { initial: () => 0, next: () => Effect.fail(new Tired({ message: "" })) })
     const group = GroupSession.make({ participants: [needy, failing("failing")], turnManager: odd })
@@ -93,7 +93,7 @@ describe("GroupSession.fromConfig", () => {
   const config = { ...SessionConfig.defaults, maxAgentsPerGroup: 2 }
   const [ann, bob, cid] = [speaker("ann"), speaker("bob"), speaker("cid")]
 
-  it.effect("the limit is that of the configuration, unless the group has its own", () =>
+  it.effect("takes the limit of the configuration unless the group sets one", () =>
     Effect.gen(function* () {
       const participants = [ann, bob, cid]
       const error = yield* Effect.flip(GroupSession.fromConfig(config, { participants }))
@@ -103,7 +103,7 @@ describe("GroupSession.fromConfig", () => {
     })
   )
 
-  it.effect("so is who speaks next", () =>
+  it.effect("takes the turn manager of the configuration unless the group sets one", () =>
     Effect.gen(function* () {
       yield* opened()
       const first = (strategy: SessionConfig.TurnStrategy, turnManager?: TurnManager.Any<never, never>) =>
@@ -135,7 +135,7 @@ describe("GroupSession.fromConfig", () => {
 })
 
 describe("GroupSession.run", () => {
-  it.effect("everybody answers in turn; each answer is a turn with who said it and in which round", () =>
+  it.effect("lets everybody answer in turn and records author and round in each turn", () =>
     Effect.gen(function* () {
       yield* opened()
       const [ann, bob] = [speaker("ann"), speaker("bob", undefined, { role: "critic" })]
@@ -173,7 +173,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a group goes on in a session that has turns, and looks at the newest ones only", () =>
+  it.effect("continues in a session with turns and reads only the newest ones", () =>
     Effect.gen(function* () {
       yield* opened()
       const manager = yield* SessionManager.SessionManager
@@ -194,7 +194,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("the session is read once by window, however many turns are written", () =>
+  it.effect("reads the session once per window, however many turns are written", () =>
     Effect.gen(function* () {
       yield* opened()
       const manager = yield* SessionManager.SessionManager
@@ -221,7 +221,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("what others write meanwhile is seen from the next answer on", () =>
+  it.effect("shows concurrent turns of others from the next answer on", () =>
     Effect.gen(function* () {
       yield* opened()
       const manager = yield* SessionManager.SessionManager
@@ -237,7 +237,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a run that is repeated under its id writes nothing twice", () =>
+  it.effect("writes nothing twice when a run is repeated under its id", () =>
     Effect.gen(function* () {
       yield* opened()
       const [ann, bob] = [speaker("ann"), speaker("bob")]
@@ -252,7 +252,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("an id that is none is refused before anything is written", () =>
+  it.effect("rejects an invalid id before writing anything", () =>
     Effect.gen(function* () {
       yield* opened()
       const group = yield* GroupSession.make({ participants: [speaker("ann")] })
@@ -264,7 +264,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("metadata of answers is kept, but who said what is the group's to say", () =>
+  it.effect("keeps metadata of answers but sets the author itself", () =>
     Effect.gen(function* () {
       yield* opened()
       const forger = speaker("ann", () =>
@@ -287,7 +287,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a session of somebody else, and one that takes no turns, fail the run with their own errors", () =>
+  it.effect("fails with the session's error for another user's session or one that takes no turns", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const ann = speaker("ann")
@@ -305,7 +305,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("without a user a session of somebody is for the system alone, and its participants hold nothing", () =>
+  it.effect("lets only the system use a user's session without a user, and gives participants no access", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const mine = SessionId.make("mine")
@@ -328,7 +328,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a turn that cannot be written ends the group with that error; what was written stays", () =>
+  it.effect("ends with the error of a turn that cannot be written, and keeps the earlier ones", () =>
     Effect.gen(function* () {
       yield* opened()
       const manager = yield* SessionManager.SessionManager
@@ -351,7 +351,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a session that goes away at the end takes nothing from the outcome but itself", () =>
+  it.effect("omits only the session from the outcome when it disappears at the end", () =>
     Effect.gen(function* () {
       yield* opened()
       const manager = yield* SessionManager.SessionManager
@@ -376,7 +376,7 @@ describe("GroupSession.run", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a group works where no session is kept", () =>
+  it.effect("works without a session store", () =>
     Effect.gen(function* () {
       const bob = speaker("bob")
       const group = yield* GroupSession.make({ participants: [speaker("ann"), bob], maxRounds: 2 })
@@ -387,8 +387,8 @@ describe("GroupSession.run", () => {
   )
 })
 
-describe("a group comes to an end", () => {
-  it.effect("when a condition holds, and says which", () =>
+describe("the end of a group", () => {
+  it.effect("comes when a condition holds, which the outcome names", () =>
     Effect.gen(function* () {
       yield* opened()
       const critic = speaker("critic", (_, index) => (index === 1 ? "APPROVED" : "not APPROVED yet"))
@@ -407,7 +407,7 @@ describe("a group comes to an end", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("when a predicate over what was reached holds", () =>
+  it.effect("comes when a predicate over the progress holds", () =>
     Effect.gen(function* () {
       yield* opened()
       const seen: Array<GroupOutcome.Progress> = []
@@ -432,7 +432,7 @@ describe("a group comes to an end", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("when everybody was asked and nobody had anything to say", () =>
+  it.effect("comes when everybody was asked and nobody answered", () =>
     Effect.gen(function* () {
       yield* opened()
       const ann = speaker("ann", (_, index) => (index === 0 ? "ann 1" : undefined))
@@ -448,7 +448,7 @@ describe("a group comes to an end", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("when the turn manager chooses nobody, or nobody that it knows", () =>
+  it.effect("comes when the turn manager chooses nobody, or no known name", () =>
     Effect.gen(function* () {
       yield* opened()
       const silent = TurnManager.make("silent", {
@@ -478,7 +478,7 @@ describe("a group comes to an end", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("with the failure of its turn manager", () =>
+  it.effect("comes with the failure of its turn manager", () =>
     Effect.gen(function* () {
       yield* opened()
       const odd = TurnManager.make("odd", { initial: () => 0, next: () => Effect.fail(new Tired({ message: "no" })) })
@@ -487,7 +487,7 @@ describe("a group comes to an end", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a participant that can see nothing is not asked", () =>
+  it.effect("skips a participant that can see nothing", () =>
     Effect.gen(function* () {
       yield* opened()
       const bob = speaker("bob")
@@ -502,8 +502,8 @@ describe("a group comes to an end", () => {
   )
 })
 
-describe("nobody stalls a group", () => {
-  it.effect("failures and defects are passed over and noted, and end in exclusion", () =>
+describe("participants that fail or hang", () => {
+  it.effect("are skipped and recorded, and excluded in the end", () =>
     Effect.gen(function* () {
       yield* opened()
       const broken = GroupParticipant.make("broken", { respond: () => Effect.dieMessage("secret: sk-12345") })
@@ -542,7 +542,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("only failures in a row exclude", () =>
+  it.effect("are excluded only after failures in a row", () =>
     Effect.gen(function* () {
       yield* opened()
       let asked = 0
@@ -558,7 +558,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("who interrupts itself has failed, and is not the group's interruption", () =>
+  it.effect("fail without ending the group when they interrupt themselves", () =>
     Effect.gen(function* () {
       yield* opened()
       const quitter = GroupParticipant.make("quitter", { respond: () => Effect.interrupt })
@@ -569,7 +569,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("all excluded, or all failing, is an end of its own", () =>
+  it.effect("end the group when all are excluded or all fail", () =>
     Effect.gen(function* () {
       yield* opened()
       const once = yield* GroupSession.make({ participants: [failing("ann")], maxFailures: 1 })
@@ -581,7 +581,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("who is slow is interrupted after a minute, or after its own time, and others go on", () =>
+  it.effect("are interrupted after a minute or their own timeout, and others continue", () =>
     Effect.gen(function* () {
       yield* opened()
       const ended: Array<string> = []
@@ -610,7 +610,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("the watchdog ends the whole group: who speaks is interrupted, what was said stands", () =>
+  it.effect("are interrupted by the group timeout, which keeps the turns", () =>
     Effect.gen(function* () {
       yield* opened()
       const ended: Array<string> = []
@@ -642,7 +642,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("the watchdog holds for a turn manager and a store that hang as well", () =>
+  it.effect("do not delay the group timeout, nor do a turn manager and a store that hang", () =>
     Effect.gen(function* () {
       yield* opened()
       const stuck = TurnManager.make("stuck", { initial: () => 0, next: () => Effect.never })
@@ -666,7 +666,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.live("what a participant leaves running ends with its turn", () =>
+  it.live("lose their background fibers with their turn", () =>
     Effect.gen(function* () {
       yield* opened()
       const ended: Array<string> = []
@@ -687,7 +687,7 @@ describe("nobody stalls a group", () => {
 })
 
 describe("interruption", () => {
-  it.effect("stops whoever is speaking at once and ends both runs", () =>
+  it.effect("stops the current speaker at once and ends both runs", () =>
     Effect.gen(function* () {
       yield* opened()
       const ended: Array<string> = []
@@ -715,39 +715,37 @@ describe("interruption", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect(
-    "a run that is put to sleep ends for nobody: no failure is noted, nobody else is asked, no last event",
-    () =>
-      Effect.gen(function* () {
-        yield* opened()
-        let asleep = false
-        const sleeper = GroupParticipant.make("sleeper", {
-          respond: () =>
-            Effect.suspend(() => {
-              asleep = true
-              return Effect.interrupt
-            })
-        })
-        const bob = speaker("bob")
-        const log = RunLog.makeMemory()
-        const group = yield* GroupSession.make({ participants: [sleeper, bob] })
-        const step: Step.Service = { run: (_options, effect) => effect, isSuspended: () => asleep }
-        const exit = yield* GroupSession.run(group, sessionId, "hello", { runId: "g" }).pipe(
-          Effect.provideService(Step.Step, step),
-          Effect.provideService(RunLog.RunLog, log),
-          Effect.exit
-        )
-        assert.isTrue(Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))
-        assert.deepStrictEqual(bob.asked, [])
-        assert.deepStrictEqual(EventRecorder.tags(yield* log.read(RunId.make("g"))), [
-          "Started",
-          "StepStarted",
-          "Delegated"
-        ])
-      }).pipe(Effect.provide(sessions))
+  it.effect("ends nothing when a run is suspended: no failure, no further question, no last event", () =>
+    Effect.gen(function* () {
+      yield* opened()
+      let asleep = false
+      const sleeper = GroupParticipant.make("sleeper", {
+        respond: () =>
+          Effect.suspend(() => {
+            asleep = true
+            return Effect.interrupt
+          })
+      })
+      const bob = speaker("bob")
+      const log = RunLog.makeMemory()
+      const group = yield* GroupSession.make({ participants: [sleeper, bob] })
+      const step: Step.Service = { run: (_options, effect) => effect, isSuspended: () => asleep }
+      const exit = yield* GroupSession.run(group, sessionId, "hello", { runId: "g" }).pipe(
+        Effect.provideService(Step.Step, step),
+        Effect.provideService(RunLog.RunLog, log),
+        Effect.exit
+      )
+      assert.isTrue(Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))
+      assert.deepStrictEqual(bob.asked, [])
+      assert.deepStrictEqual(EventRecorder.tags(yield* log.read(RunId.make("g"))), [
+        "Started",
+        "StepStarted",
+        "Delegated"
+      ])
+    }).pipe(Effect.provide(sessions))
   )
 
-  it.live("leaves no timer behind, nor does a group that ends", () =>
+  it.live("leaves no timer, as does a group that ends", () =>
     Effect.gen(function* () {
       yield* opened()
       const { advance, clock, timers } = SteppedClock.make()
@@ -770,7 +768,7 @@ describe("interruption", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.live("under the live clock too, and when the stream is stopped", () =>
+  it.live("works under the live clock and when the stream is stopped", () =>
     Effect.gen(function* () {
       yield* opened()
       const ended: Array<string> = []
@@ -790,7 +788,7 @@ describe("interruption", () => {
 })
 
 describe("GroupSession.stream", () => {
-  it.effect("has the events of everybody in one order, each with its agent", () =>
+  it.effect("streams the events of everybody in one order, each with its agent", () =>
     Effect.gen(function* () {
       yield* opened()
       const ann = GroupParticipant.make("ann", {
@@ -836,7 +834,7 @@ describe("GroupSession.stream", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("the order of events is the same each time, whoever reads", () =>
+  it.effect("keeps the order of events for any reader", () =>
     Effect.gen(function* () {
       const once = (id: string) =>
         Effect.gen(function* () {
@@ -857,7 +855,7 @@ describe("GroupSession.stream", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("with a log the events of all runs are kept", () =>
+  it.effect("records the events of all runs in a log", () =>
     Effect.gen(function* () {
       yield* opened()
       const log = RunLog.makeMemory()
@@ -874,7 +872,7 @@ describe("GroupSession.stream", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("usage is counted for the participant, its turn and the group", () =>
+  it.effect("counts usage for the participant, its turn and the group", () =>
     Effect.gen(function* () {
       yield* opened()
       const costly = (name: string, costUsd?: number) =>
@@ -914,7 +912,7 @@ describe("GroupSession.stream", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a group inside a run speaks through it", () =>
+  it.effect("emits through the surrounding run", () =>
     Effect.gen(function* () {
       yield* opened()
       const seen: Array<string> = []
@@ -938,8 +936,8 @@ describe("GroupSession.stream", () => {
   )
 })
 
-describe("one group, many sessions", () => {
-  it.effect("participants' services are those of whoever runs it", () =>
+describe("one group in many sessions", () => {
+  it.effect("gives participants the services of the caller", () =>
     Effect.gen(function* () {
       yield* opened()
       const needy = GroupParticipant.make("needy", { respond: () => Effect.map(Clerk, ({ word }) => word) })
@@ -949,7 +947,7 @@ describe("one group, many sessions", () => {
     }).pipe(Effect.provide(Layer.merge(sessions, Layer.succeed(Clerk, { word: "yes" }))))
   )
 
-  it.effect("twenty sessions at once share one group and one turn manager, and nothing else", () =>
+  it.effect("shares one group and one turn manager between twenty concurrent sessions, and nothing else", () =>
     Effect.gen(function* () {
       const relay = (name: string) =>
         GroupParticipant.make(name, {

@@ -36,7 +36,7 @@ const holds = (condition: GroupTermination.GroupTermination, over: Partial<Progr
   condition.holds(progress(over)) !== undefined
 
 describe("GroupTermination", () => {
-  it("a token counts when it is the whole answer, never as a part of it", () => {
+  it("matches a token only as the whole answer", () => {
     const done = GroupTermination.saidExactly("DONE")
     for (const text of ["DONE", "  DONE\n"]) assert.isTrue(holds(done, { last: said(text) }), text)
     for (const text of ["NOT DONE", "DONE.", "done", "DONE\nDONE", "UNDONE", "", "\u200bDONE"]) {
@@ -46,7 +46,7 @@ describe("GroupTermination", () => {
     assert.isFalse(holds(GroupTermination.saidExactly("  "), { last: said(" ") }))
   })
 
-  it("or a whole line at a fixed place", () => {
+  it("matches a whole line at a fixed position", () => {
     const first = GroupTermination.saidExactly("DONE", { at: "first" })
     const last = GroupTermination.saidExactly("DONE", { at: "last" })
     assert.isTrue(holds(first, { last: said("\n DONE \r\nthanks") }))
@@ -59,7 +59,7 @@ describe("GroupTermination", () => {
     Growth.assertLinearTexts(["\n", " ", "\r\n x"], both, 100_000)
   })
 
-  it("by whom it is said can count", () => {
+  it("matches the author of the answer", () => {
     const approved = GroupTermination.saidExactly("OK", { by: "boss" })
     assert.isFalse(holds(approved, { last: said("OK") }))
     assert.isTrue(holds(approved, { last: said("OK", "boss") }))
@@ -70,7 +70,7 @@ describe("GroupTermination", () => {
     assert.isFalse(holds(long, { last: said("abc") }))
   })
 
-  it("limits hold when they are reached", () => {
+  it("holds when a limit is reached", () => {
     assert.isFalse(holds(GroupTermination.maxTurns(2), { answers: 1 }))
     assert.isTrue(holds(GroupTermination.maxTurns(2), { answers: 2 }))
     assert.isFalse(holds(GroupTermination.maxRounds(2), { round: 2 }))
@@ -82,14 +82,14 @@ describe("GroupTermination", () => {
     assert.isTrue(holds(GroupTermination.timeout("1 second"), { elapsedMs: 1000 }))
   })
 
-  it("a price that is not known is not nothing", () => {
+  it("does not treat an unknown price as zero", () => {
     const budget = GroupTermination.costBudget(0.5)
     assert.isFalse(holds(budget, { costUsd: 0.49 }))
     assert.isTrue(holds(budget, { costUsd: 0.5 }))
     assert.isTrue(holds(budget, { isUnpriced: true }))
   })
 
-  it("conditions combine, and the one that held is named", () => {
+  it("combines conditions and names the one that held", () => {
     const two = GroupTermination.maxTurns(2)
     const done = GroupTermination.saidExactly("DONE")
     const either = GroupTermination.or(two, done)

@@ -20,7 +20,7 @@ import { lines, opened, sessionId, sessions, speaker } from "../../support/Group
 const tick = TestClock.adjust(0)
 
 describe("HumanParticipant", () => {
-  it.effect("an answer from outside is the human's turn", () =>
+  it.effect("takes an answer from outside as the human's turn", () =>
     Effect.gen(function* () {
       yield* opened()
       const inbox = yield* HumanParticipant.makeInbox
@@ -53,7 +53,7 @@ describe("HumanParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("nobody answers a question of a user but that user and the system", () =>
+  it.effect("lets only the user and the system answer a user's question", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const ada = { userId: UserId.make("ada") }
@@ -76,7 +76,7 @@ describe("HumanParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("who does not answer in time has said nothing, and that is no failure", () =>
+  it.effect("treats a missing answer as silence, not as a failure", () =>
     Effect.gen(function* () {
       yield* opened()
       const inbox = yield* HumanParticipant.makeInbox
@@ -107,7 +107,7 @@ describe("HumanParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a function may get the answer; blank ones are silence, and its failures are the human's", () =>
+  it.effect("accepts a function, treats blank answers as silence, and passes on its failures", () =>
     Effect.gen(function* () {
       yield* opened()
       const asking = (name: string, ask: HumanParticipant.Options<string>["ask"]) =>
@@ -131,7 +131,7 @@ describe("HumanParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("answers reach the session, the user and the human they are for", () =>
+  it.effect("delivers answers to their session, user and human", () =>
     Effect.gen(function* () {
       const inbox = yield* HumanParticipant.makeInbox
       const manager = yield* SessionManager.SessionManager
@@ -164,7 +164,7 @@ describe("HumanParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a question goes away with the group that asked it", () =>
+  it.effect("removes a question when its group ends", () =>
     Effect.gen(function* () {
       yield* opened()
       const inbox = yield* HumanParticipant.makeInbox
@@ -178,7 +178,7 @@ describe("HumanParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("no time of the group counts while it waits for the human", () =>
+  it.effect("excludes the wait for the human from the group's time", () =>
     Effect.gen(function* () {
       yield* opened()
       const inbox = yield* HumanParticipant.makeInbox
@@ -209,7 +209,7 @@ describe("HumanParticipant", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a reader that is away counts for no participant, and ends the group", () =>
+  it.effect("counts an absent reader for no participant, and ends the group", () =>
     Effect.gen(function* () {
       yield* opened()
       const chatty = GroupParticipant.make("chatty", {

@@ -17,12 +17,12 @@ const bob = { name: "bob", role: "critic" }
 const { isVisible } = RoleIsolation.standard
 
 describe("RoleIsolation", () => {
-  it("a turn that says nothing is seen by everybody", () => {
+  it("shows a turn without lists to everybody", () => {
     assert.isTrue(isVisible(said({}), ann))
     assert.isTrue(isVisible(said({ agent: "bob" }), bob))
   })
 
-  it("a list of names or roles decides who sees a turn, and wins over the one of those who do not", () => {
+  it("shows a turn to the listed names and roles, which override the hidden ones", () => {
     assert.isTrue(isVisible(said({ visibleTo: ["ann"] }), ann))
     assert.isTrue(isVisible(said({ visibleTo: ["writer"] }), ann))
     assert.isFalse(isVisible(said({ visibleTo: ["ann"] }), bob))
@@ -34,14 +34,14 @@ describe("RoleIsolation", () => {
     assert.isFalse(isVisible(said({ visibleTo: ["ann"], hiddenFrom: [] }), bob))
   })
 
-  it("names are compared exactly", () => {
+  it("compares names exactly", () => {
     for (const near of ["Ann", " ann", "ann ", "an", "anna", "*", ""]) {
       assert.isFalse(isVisible(said({ visibleTo: [near] }), ann), near)
       assert.isTrue(isVisible(said({ hiddenFrom: [near] }), ann), near)
     }
   })
 
-  it("what should be a list and is not hides the turn", () => {
+  it("hides a turn whose list is malformed", () => {
     for (const odd of ["ann", null, 1, true, { 0: "ann", length: 1 }, { includes: "ann" }, [["ann"]], ["ann", 1]]) {
       assert.isFalse(isVisible(said({ visibleTo: odd }), ann), JSON.stringify(odd))
       assert.isFalse(isVisible(said({ hiddenFrom: odd }), bob), JSON.stringify(odd))
@@ -52,7 +52,7 @@ describe("RoleIsolation", () => {
     assert.isFalse(isVisible(said(Object.create({ visibleTo: ["ann"] }, { hiddenFrom: { value: ["ann"] } })), ann))
   })
 
-  it("rules by role come on top", () => {
+  it("applies rules by role in addition", () => {
     const ruled = RoleIsolation.make({
       roles: { critic: { only: ["writer", "user"] }, writer: { except: ["critic"] } }
     })
@@ -73,7 +73,7 @@ describe("RoleIsolation", () => {
     assert.isFalse(ruled.isVisible(said({ agent: "bob" }, "system"), bob))
   })
 
-  it("roles with names that objects bring along are roles", () => {
+  it("treats names of inherited properties as roles", () => {
     const none = RoleIsolation.make({ roles: {} })
     for (const role of ["__proto__", "constructor", "toString"]) {
       assert.isTrue(none.isVisible(said({}), { name: "x", role }))
@@ -83,7 +83,7 @@ describe("RoleIsolation", () => {
     assert.isTrue(poisoned.isVisible(said({}), ann))
   })
 
-  it("whoever says something for some sees it too", () => {
+  it("shows a restricted turn to its author", () => {
     assert.deepStrictEqual(RoleIsolation.toMetadata({ visibleTo: ["bob"] }, "ann"), { visibleTo: ["bob", "ann"] })
     assert.deepStrictEqual(RoleIsolation.toMetadata({ visibleTo: ["ann"] }, "ann"), { visibleTo: ["ann"] })
     assert.deepStrictEqual(RoleIsolation.toMetadata({ visibleTo: [] }), { visibleTo: [] })
@@ -100,7 +100,7 @@ const rule = FastCheck.record({ only: lists, except: lists }, { requiredKeys: []
 
 describe("a group", () => {
   it.effect.prop(
-    "nobody is ever given what is hidden from them",
+    "never passes a hidden turn to a participant",
     {
       user: FastCheck.record({ visibleTo: lists, hiddenFrom: lists }),
       answers: FastCheck.array(

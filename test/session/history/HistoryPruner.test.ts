@@ -45,7 +45,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 
 for (const [name, layer] of Object.entries(layers)) {
   describe(`HistoryPruner by ${name}`, () => {
-    it.effect("everything stays where it fits, and nothing where there is nothing", () =>
+    it.effect("keeps everything that fits, and nothing of nothing", () =>
       Effect.gen(function* () {
         const turns = range(1, 4)
         const whole = { kept: turns, dropped: 0, tokens: 68 }
@@ -59,7 +59,7 @@ for (const [name, layer] of Object.entries(layers)) {
       })
     )
 
-    it.effect("without a query the newest turns stay, in the order in which they were said", () =>
+    it.effect("keeps the newest turns in order without a query", () =>
       Effect.gen(function* () {
         const turns = range(1, 6)
         const newest = ["t4", "t5", "t6"]
@@ -70,14 +70,14 @@ for (const [name, layer] of Object.entries(layers)) {
       })
     )
 
-    it.effect("turns of the system stay beside the others, and do not count as turns", () =>
+    it.effect("keeps system turns and does not count them", () =>
       Effect.gen(function* () {
         const system = turn(2, { role: "system", content: "be kind" })
         assert.deepStrictEqual(yield* kept([...range(3, 6), system, ten(1)], { maxTurns: 1 }, layer), ["t2", "t6"])
       })
     )
 
-    it.effect("the newest turn stays whatever it costs, or pruning fails", () =>
+    it.effect("keeps the newest turn at any cost, or fails", () =>
       Effect.gen(function* () {
         const system = turn(1, { role: "system", content: "be kind" })
         const turns = [system, ten(2), ten(3)]
@@ -92,7 +92,7 @@ for (const [name, layer] of Object.entries(layers)) {
       })
     )
 
-    it.effect("a call and its results stay or go together, also where they lie apart", () =>
+    it.effect("keeps or drops a call and its results together, even when apart", () =>
       Effect.gen(function* () {
         const turns = [ten(1), call(2, "a", "b"), result(3, "a"), ten(4), result(5, "b"), ten(6), ten(7)]
         assert.deepStrictEqual(yield* kept(turns, { maxTurns: 7 }, layer), ["t1", "t2", "t3", "t4", "t5", "t6", "t7"])
@@ -101,7 +101,7 @@ for (const [name, layer] of Object.entries(layers)) {
       })
     )
 
-    it.effect("a call without its result goes, and a result without its call, unless it is the newest", () =>
+    it.effect("drops a call without its result and a result without its call, except the newest", () =>
       Effect.gen(function* () {
         const turns = [result(1, "x"), call(2, "a"), ten(3)]
         assert.deepStrictEqual(yield* kept(turns, {}, layer), ["t3"])
@@ -111,7 +111,7 @@ for (const [name, layer] of Object.entries(layers)) {
       })
     )
 
-    it.effect("a call that a turn holds itself needs no turn of its result, and goes with it where there is one", () =>
+    it.effect("needs no result turn for a call that holds its result, and keeps an existing one with it", () =>
       Effect.gen(function* () {
         const held = turn(1, {
           role: "assistant",
@@ -130,14 +130,14 @@ for (const [name, layer] of Object.entries(layers)) {
       })
     )
 
-    it.effect("a call and its result belong together on both sides of a fork", () => {
+    it.effect("keeps a call and its result together across a fork", () => {
       const far = { ...call(1, "a"), sessionId: turn(1).sessionId.concat("-parent") as SessionTurn["sessionId"] }
       return Effect.map(kept([far, result(2, "a"), ten(3)], {}, layer), (ids) =>
         assert.deepStrictEqual(ids, ["t1", "t2", "t3"])
       )
     })
 
-    it.effect("the note that a question has no answer is counted with it", () =>
+    it.effect("counts the note on an unanswered question", () =>
       Effect.gen(function* () {
         const failed = { ...ten(1), unanswered: "failed" as const }
         const tokens = SessionMessages.tokens(Tiers.characters, [failed])
@@ -155,7 +155,7 @@ for (const [name, layer] of Object.entries(layers)) {
 describe("RelevanceContextPruner", () => {
   const turns = [ten(1, "green tea."), ten(2), ten(3, "more teas!"), ten(4), ten(5), ten(6)]
 
-  it.effect("turns that have to do with the query stay before newer ones, the newest two before all", () =>
+  it.effect("prefers relevant turns to newer ones, after the newest two", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* kept(turns, { query: "tea?", maxTurns: 4 }), ["t1", "t3", "t5", "t6"])
       assert.deepStrictEqual(yield* kept(turns, { query: "tea?", maxTurns: 2 }), ["t5", "t6"])
@@ -163,7 +163,7 @@ describe("RelevanceContextPruner", () => {
     })
   )
 
-  it.effect("how many of the newest turns come first can be chosen", () =>
+  it.effect("prefers the configured number of newest turns", () =>
     Effect.gen(function* () {
       const options = { query: "tea?", maxTurns: 3 }
       const by = (keepRecent: number) => kept(turns, options, RelevanceContextPruner.layer({ keepRecent }))
@@ -173,7 +173,7 @@ describe("RelevanceContextPruner", () => {
     })
   )
 
-  it.effect("what it counts to be new can be chosen", () =>
+  it.effect("weights recency as configured", () =>
     Effect.gen(function* () {
       const some = [
         ten(1, "tea, green tea, black tea, tea for two"),
@@ -191,7 +191,7 @@ describe("RelevanceContextPruner", () => {
     })
   )
 
-  it.effect("the share of recency grows evenly from the oldest turn to the newest", () => {
+  it.effect("spreads recency evenly from the oldest to the newest turn", () => {
     // Turn 2 of 5 has 1/4 of the weight, turn 4 has 3/4: a relevance of 0.5 outweighs that below a weight of 1.
     const relevance: HistoryPruner.Options["relevance"] = (_query, turns) =>
       Effect.succeed(turns.map(({ depth }) => (depth === 2 ? 0.5 : 0)))
@@ -203,14 +203,14 @@ describe("RelevanceContextPruner", () => {
     })
   })
 
-  it.effect("a call stays for what its result says", () => {
+  it.effect("keeps a call for the text of its result", () => {
     const some = [call(1, "a"), result(2, "a", "green tea"), ten(3), ten(4), ten(5)]
     return Effect.map(kept(some, { query: "tea", maxTurns: 4 }), (ids) =>
       assert.deepStrictEqual(ids, ["t1", "t2", "t4", "t5"])
     )
   })
 
-  it.effect("a measure that gives too little, or no numbers, leaves recency", () =>
+  it.effect("falls back to recency for missing or invalid relevance", () =>
     Effect.gen(function* () {
       for (const scores of [[], [Number.NaN], [Number.NaN, Number.NaN, Number.NaN, Number.NaN]]) {
         const layer = HistoryPruner.layer({ relevance: () => Effect.succeed(scores), keepRecent: 0 })
@@ -219,7 +219,7 @@ describe("RelevanceContextPruner", () => {
     })
   )
 
-  it.effect("a thousand turns are pruned in one pass, with hostile words and ids among them", () =>
+  it.effect("prunes a thousand turns with hostile words and ids in one pass", () =>
     Effect.gen(function* () {
       const texts = ["__proto__", "constructor toString", "\ud800 \u0000 tea", "(a+)+$".repeat(200)]
       const turns = Array.from({ length: 1000 }, (_, index) =>
@@ -258,7 +258,7 @@ describe("RelevanceContextPruner", () => {
 describe("EmbeddingContextPruner", () => {
   const turns = [ten(1, "green tea"), ten(2), ten(3), ten(4), ten(5)]
 
-  it.effect("turns near the query stay, and all texts go in one call", () =>
+  it.effect("keeps turns close to the query and embeds all texts in one call", () =>
     Effect.gen(function* () {
       const counting = CountingEmbedder.make()
       const layer = embedding(counting.embedder)
@@ -267,7 +267,7 @@ describe("EmbeddingContextPruner", () => {
     })
   )
 
-  it.effect("nobody asks the embedder where all fits or there is no query", () =>
+  it.effect("does not call the embedder when everything fits or there is no query", () =>
     Effect.gen(function* () {
       const counting = CountingEmbedder.make()
       const layer = embedding(counting.embedder)
@@ -277,7 +277,7 @@ describe("EmbeddingContextPruner", () => {
     })
   )
 
-  it.effect("an embedder that fails leaves the newest turns, and a warning without a word of them", () =>
+  it.effect("keeps the newest turns and logs no content when the embedder fails", () =>
     Effect.gen(function* () {
       const warnings: Array<string> = []
       const logger = Logger.make(({ annotations, logLevel, message }) => {
@@ -296,7 +296,7 @@ describe("EmbeddingContextPruner", () => {
     })
   )
 
-  it.effect("an embedder that gives fewer vectors, or shorter ones, than it should does not break it", () =>
+  it.effect("tolerates an embedder that returns too few or too short vectors", () =>
     Effect.gen(function* () {
       for (const vectors of [[], [new Float32Array(4).fill(0.5)], [new Float32Array(4), new Float32Array(1)]]) {
         const { embedder } = CountingEmbedder.make()
@@ -323,7 +323,7 @@ describe("HistoryPruner", () => {
     countMessages: (messages: Parameters<TokenCounter.Service["countMessages"]>[0]) => messages.length ** 3 * 4
   })
 
-  it.effect("budgets hold for any turns and any counter, pairs and order are kept, and it is deterministic", () =>
+  it.effect("keeps budgets, pairs and order for any turns and any counter, deterministically", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(

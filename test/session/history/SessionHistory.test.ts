@@ -81,7 +81,7 @@ const layers = {
 }
 
 describe("SessionMessages", () => {
-  it("users and assistants are shown; the system, tools and silence are not", () => {
+  it("shows users and assistants, but no system, tool or blank turns", () => {
     const turns = [
       turn(1, { role: "system", content: "be kind" }),
       turn(2, { role: "user", content: "tea?" }),
@@ -112,7 +112,7 @@ for (const [name, layer] of Object.entries(layers)) {
     Layer.provideMerge(layer(options), Layer.merge(KeptSessions.layerWatched, counted))
 
   describe(`SessionHistory: ${name}`, () => {
-    SystemTest.effect("a short session is shown whole", () =>
+    SystemTest.effect("shows a short session completely", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         assert.deepStrictEqual(yield* read(), SessionHistory.empty)
@@ -128,7 +128,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    SystemTest.effect("never more turns than asked for, and none for none", () =>
+    SystemTest.effect("shows at most the requested number of turns, and none for none", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         yield* say(...range(1, 30).map((n) => said(n)))
@@ -141,7 +141,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    SystemTest.effect("never more tokens than asked for, and nothing where the newest turn alone is more", () =>
+    SystemTest.effect("stays within the token limit, and shows nothing when the newest turn exceeds it", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         yield* say(...range(1, 12).map((n) => said(n, n % 4 === 1 ? { unanswered: "interrupted" } : {})))
@@ -155,7 +155,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    SystemTest.effect("somebody else's session is not found", () =>
+    SystemTest.effect("does not find another user's session", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         yield* say(said(1))
@@ -166,7 +166,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    SystemTest.effect("what is read does not grow with the session", () =>
+    SystemTest.effect("reads the same amount for any length of session", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         const reads = yield* KeptSessions.Reads
@@ -178,7 +178,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history({ window: 50 })))
     )
 
-    SystemTest.effect("what a restore left behind is not shown", () =>
+    SystemTest.effect("omits turns that a restore removed", () =>
       Effect.gen(function* () {
         const { read, say, session, sessions } = yield* conversation
         yield* say(said(1), said(2))
@@ -192,25 +192,23 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    SystemTest.effect(
-      "a branch is shown what was said before the fork, and nothing that was said behind it elsewhere",
-      () =>
-        Effect.gen(function* () {
-          const { read, say, session, sessions } = yield* conversation
-          const branches = yield* BranchManager.BranchManager
-          yield* say(said(1), said(2))
-          const branch = yield* branches.fork(session.id, { userId: ada })
-          yield* say(said(3))
-          yield* sessions.addTurn(branch.id, said(5))
-          assert.deepStrictEqual(shown(yield* read({ session: branch })), [1, 2, 5])
-          assert.deepStrictEqual(shown(yield* read()), [1, 2, 3])
-        }).pipe(Effect.provide(history()))
+    SystemTest.effect("shows a branch the turns before the fork and none from after it elsewhere", () =>
+      Effect.gen(function* () {
+        const { read, say, session, sessions } = yield* conversation
+        const branches = yield* BranchManager.BranchManager
+        yield* say(said(1), said(2))
+        const branch = yield* branches.fork(session.id, { userId: ada })
+        yield* say(said(3))
+        yield* sessions.addTurn(branch.id, said(5))
+        assert.deepStrictEqual(shown(yield* read({ session: branch })), [1, 2, 5])
+        assert.deepStrictEqual(shown(yield* read()), [1, 2, 3])
+      }).pipe(Effect.provide(history()))
     )
   })
 }
 
 describe("WindowSessionHistory.layer", () => {
-  SystemTest.effect("shows the last turns, as many as have room, counted approximately where nobody counts", () =>
+  SystemTest.effect("shows as many of the last turns as fit, counted approximately without a counter", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 9).map((n) => said(n)))
@@ -221,7 +219,7 @@ describe("WindowSessionHistory.layer", () => {
     }).pipe(Effect.provide(Layer.provideMerge(WindowSessionHistory.layer, KeptSessions.layer)))
   )
 
-  SystemTest.effect("room is used to the last token, whatever the turns and the counter", () =>
+  SystemTest.effect("uses the budget to the last token for any turns and counter", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const history = yield* SessionHistory.SessionHistory
@@ -273,7 +271,7 @@ describe("PrunedSessionHistory", () => {
     say(...range(1, 40).map((n) => said(n, n === 2 || n === 25 ? { content: "green tea." } : {})))
   )
 
-  SystemTest.effect("turns that have to do with the message are shown from far back", () =>
+  SystemTest.effect("shows relevant turns from far back", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       assert.deepStrictEqual(shown(yield* read({ turns: 5 })), [2, 25, 38, 39, 40])
@@ -281,7 +279,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history()))
   )
 
-  SystemTest.effect("only the window is looked at, and it is never narrower than what is asked for", () =>
+  SystemTest.effect("reads only the window, which is at least the requested number of turns", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       assert.deepStrictEqual(shown(yield* read({ turns: 5 })), [25, 37, 38, 39, 40])
@@ -293,7 +291,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history({ window: 20 })))
   )
 
-  SystemTest.effect("the layer's budget holds unless the reader says otherwise", () =>
+  SystemTest.effect("uses the budget of the layer unless the reader sets one", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       const small = yield* read()
@@ -303,7 +301,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history({ tokenBudget: 90 })))
   )
 
-  SystemTest.effect("turns of the system take no room, for they are not shown", () =>
+  SystemTest.effect("spends no budget on system turns", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(said(1, { role: "system", content: "x".repeat(1000) }), said(2), said(3))
@@ -311,7 +309,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history()))
   )
 
-  SystemTest.effect("any pruner may decide", () =>
+  SystemTest.effect("accepts any pruner", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       assert.deepStrictEqual(shown(yield* read({ turns: 2 })), [1])
@@ -355,7 +353,7 @@ describe("CompactedSessionHistory", () => {
       return JSON.parse(text) as { readonly summary?: string; readonly turns: ReadonlyArray<{ readonly text: string }> }
     })
 
-  SystemTest.effect("older turns become a summary, data in a message of the user, and half of the turns stay", () =>
+  SystemTest.effect("replaces older turns by a summary in a user message and keeps half of the turns", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 11).map((n) => long(n, n === 1 ? { unanswered: "failed" } : {})))
@@ -376,7 +374,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Ada likes tea."])))
   )
 
-  SystemTest.effect("the summary is remembered while there is room, then it grows", () =>
+  SystemTest.effect("reuses the summary while there is room, then extends it", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 11).map((n) => long(n)))
@@ -397,7 +395,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["First.", "Second."])))
   )
 
-  SystemTest.effect("a long session is read by two windows the first time, then by one", () =>
+  SystemTest.effect("reads two windows of a long session at first, then one", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       const reads = yield* KeptSessions.Reads
@@ -414,7 +412,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Short."], { window: 40 })))
   )
 
-  SystemTest.effect("tokens alone may call for a summary", () =>
+  SystemTest.effect("summarizes for the token limit alone", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 10).map((n) => long(n)))
@@ -426,7 +424,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Short."], { tokenBudget: 800 })))
   )
 
-  SystemTest.effect("the compactor says how much stays, and never is it more than asked for", () =>
+  SystemTest.effect("keeps the compactor's share of turns, within the limit", () =>
     Effect.gen(function* () {
       for (const [keepFraction, stay] of [
         [0, 1],
@@ -443,7 +441,7 @@ describe("CompactedSessionHistory", () => {
     })
   )
 
-  SystemTest.effect("a model that fails is not waited for again, and what turns begin with stands for them", () =>
+  SystemTest.effect("does not wait again for a failed model and uses the beginnings of turns instead", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 30).map((n) => long(n)))
@@ -457,7 +455,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted([{ fail: new LlmConnectionError({ message: "no route", provider: "test" }) }])))
   )
 
-  SystemTest.effect("turns that were left behind by a restore are told of no more", () =>
+  SystemTest.effect("drops turns from the summary that a restore removed", () =>
     Effect.gen(function* () {
       const { read, say, session, sessions } = yield* conversation
       yield* say(...range(1, 3).map((n) => long(n)))
@@ -470,7 +468,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["About what was left behind."])))
   )
 
-  SystemTest.effect("a branch has a summary of its own, of all that lies on the way to it", () =>
+  SystemTest.effect("gives a branch its own summary of its whole path", () =>
     Effect.gen(function* () {
       const { read, say, session, sessions } = yield* conversation
       const branches = yield* BranchManager.BranchManager
@@ -488,7 +486,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Of the trunk.", "Of the branch."])))
   )
 
-  SystemTest.effect("nobody else who compacts for the same user and session takes its place", () =>
+  SystemTest.effect("keeps the summary apart from other compactions of the same user and session", () =>
     Effect.gen(function* () {
       const { read, say, session } = yield* conversation
       const compactor = yield* HistoryCompactor.HistoryCompactor
@@ -510,7 +508,7 @@ describe("CompactedSessionHistory", () => {
     )
   )
 
-  SystemTest.effect("sessions have summaries of their own", () =>
+  SystemTest.effect("keeps the summaries of sessions apart", () =>
     Effect.gen(function* () {
       for (const text of ["First.", "Second."]) {
         const { read, say } = yield* conversation
@@ -521,7 +519,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["First.", "Second."])))
   )
 
-  SystemTest.effect("turns and tokens hold for any turns", () =>
+  SystemTest.effect("stays within turns and tokens for any turns", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const history = yield* SessionHistory.SessionHistory

@@ -76,7 +76,7 @@ const inPieces = Layer.map(KeyValueStore.layerMemory, (context) => {
   return Context.make(KeyValueStore.KeyValueStore, { ...store, set })
 })
 
-describe("a key-value store whose values are half written for a while", () => {
+describe("a key-value store with values that are half written for a while", () => {
   it.effect("gives readers whole sessions and turns", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore.SessionStore
@@ -95,8 +95,8 @@ describe("a key-value store whose values are half written for a while", () => {
   )
 })
 
-describe("a key-value store with something broken in it", () => {
-  it.effect("an open exchange that cannot be read does not keep the others from being marked", () =>
+describe("a key-value store with a corrupt value", () => {
+  it.effect("marks the other open exchanges when one cannot be read", () =>
     Effect.gen(function* () {
       const values = yield* KeyValueStore.KeyValueStore
       const keys = KeyValueRecords.keys("x ")
@@ -207,12 +207,12 @@ const within = <A, E>(
     Effect.provide(Layer.fresh(Layer.provide(KeyValueSessionStore.layer(), breaking.layer)))
   )
 
-describe("a key-value store that breaks", () => {
+describe("a key-value store with failing writes", () => {
   for (const [name, operation] of operations) {
     for (const isDeletedBefore of [false, true]) {
       if (isDeletedBefore && !["deletion of a branch with a branch", "deletion of the last branch"].includes(name))
         continue
-      it.effect(`${name} is all or nothing at every write${isDeletedBefore ? ", behind a deletion" : ""}`, () =>
+      it.effect(`${name} is atomic at every write${isDeletedBefore ? ", after a deletion" : ""}`, () =>
         Effect.gen(function* () {
           const setUp = Effect.fnUntraced(function* () {
             const breaking = BreakingKeyValueStore.make()
@@ -256,7 +256,7 @@ describe("a key-value store that breaks", () => {
     }
   }
 
-  it.effect("what breaks off leaves nothing when all is deleted", () =>
+  it.effect("leaves nothing of interrupted writes after all is deleted", () =>
     Effect.gen(function* () {
       for (const [name, operation] of operations) {
         for (let write = 1; ; write++) {
@@ -281,7 +281,7 @@ describe("a key-value store that breaks", () => {
     })
   )
 
-  it.effect("a write that breaks off and another in its place keep what each is", () =>
+  it.effect("keeps an interrupted write and its replacement consistent", () =>
     Effect.gen(function* () {
       for (let write = 1; ; write++) {
         const breaking = BreakingKeyValueStore.make()
@@ -316,7 +316,7 @@ describe("a key-value store that breaks", () => {
     })
   )
 
-  it.effect("those that expired before a write failed are given, and the others by the next call", () =>
+  it.effect("returns the sessions expired before a failed write, and the others in the next call", () =>
     Effect.gen(function* () {
       const breaking = BreakingKeyValueStore.make()
       yield* within(breaking, (store) =>
@@ -339,7 +339,7 @@ describe("a key-value store that breaks", () => {
     })
   )
 
-  it.effect("a failure of the platform names the key, and tells nothing of the value", () =>
+  it.effect("names the key of a platform failure without showing the value", () =>
     Effect.gen(function* () {
       const breaking = BreakingKeyValueStore.make()
       const error = yield* within(breaking, (store) => {
@@ -353,7 +353,7 @@ describe("a key-value store that breaks", () => {
   )
 })
 
-describe("what lies in a key-value store", () => {
+describe("the values in a key-value store", () => {
   const damaged = (find: (key: string) => boolean, text: string) =>
     Effect.gen(function* () {
       const breaking = BreakingKeyValueStore.make()
@@ -363,7 +363,7 @@ describe("what lies in a key-value store", () => {
       return { breaking, key }
     })
 
-  it.effect("what cannot be read is a failure that names the key and not the content", () =>
+  it.effect("name their key and not their content when they cannot be read", () =>
     Effect.gen(function* () {
       for (const text of ["a secret that is no JSON", '{"secret":1}', "null", ""]) {
         const { breaking, key } = yield* damaged((each) => each.includes("-session-"), text)
@@ -382,7 +382,7 @@ describe("what lies in a key-value store", () => {
     })
   )
 
-  it.effect("a turn that is lost is a failure, and no shorter way", () =>
+  it.effect("fail the read when a turn is lost, instead of shortening the path", () =>
     Effect.gen(function* () {
       const breaking = BreakingKeyValueStore.make()
       const { c } = yield* within(breaking, prepared)
@@ -397,7 +397,7 @@ describe("what lies in a key-value store", () => {
     })
   )
 
-  it.effect("keys are short names without case, whatever ids are", () =>
+  it.effect("have short lower-case keys, whatever the ids", () =>
     Effect.gen(function* () {
       const breaking = BreakingKeyValueStore.make()
       yield* within(breaking, (store) =>
@@ -412,7 +412,7 @@ describe("what lies in a key-value store", () => {
     })
   )
 
-  it.effect("stores of two prefixes share a key-value store", () =>
+  it.effect("stay apart under two prefixes", () =>
     Effect.gen(function* () {
       const kv = yield* KeyValueStore.KeyValueStore
       const of = (prefix: string) =>
@@ -427,7 +427,7 @@ describe("what lies in a key-value store", () => {
     }).pipe(Effect.provide(KeyValueStore.layerMemory))
   )
 
-  it.effect("many sessions are found again by another layer", () =>
+  it.effect("are found by another layer, for many sessions", () =>
     Effect.gen(function* () {
       const breaking = BreakingKeyValueStore.make()
       const all = Array.from({ length: 200 }, (_, at) => `s${at}`)
@@ -446,7 +446,7 @@ describe("what lies in a key-value store", () => {
     })
   )
 
-  it.effect("what a turn writes does not grow with the conversation, nor with what the session holds beside it", () =>
+  it.effect("do not grow with the conversation or the session when a turn is written", () =>
     Effect.gen(function* () {
       const breaking = BreakingKeyValueStore.make()
       yield* within(breaking, (store) =>

@@ -24,7 +24,7 @@ const statusOf = (id: SessionId) =>
   )
 
 describe("SessionManager.create", () => {
-  SystemTest.effect("a new session is active, belongs to its user and has no turns", () =>
+  SystemTest.effect("creates an active session of its user without turns", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(5000)
       const sessions = yield* SessionManager.SessionManager
@@ -61,7 +61,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("without an id each session has one of its own", () =>
+  SystemTest.effect("makes a new id for each session without one", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const [first, second] = [yield* sessions.create(), yield* sessions.create()]
@@ -69,7 +69,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("created again by the same user a session stays as it is, and nobody is told", () => {
+  SystemTest.effect("returns an existing session unchanged to the same user without publishing it", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -82,7 +82,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("the id of somebody else's session, or of nobody's, is not found", () =>
+  SystemTest.effect("does not find the id of another user's session or of one without an owner", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -95,25 +95,23 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect(
-    "the id of a deleted session is not found while a branch needs its turns, and free afterwards",
-    () =>
-      Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        const branches = yield* BranchManager.BranchManager
-        yield* sessions.create({ id, userId: ada })
-        yield* sessions.addTurn(id, turn(1))
-        const branch = yield* branches.fork(id)
-        yield* sessions.delete(id)
-        const error = yield* Effect.flip(sessions.create({ id, userId: ada }))
-        assert.strictEqual(error._tag, "SessionNotFoundError")
-        assert.include(error.hint, "branches")
-        yield* sessions.delete(branch.id)
-        assert.strictEqual((yield* sessions.create({ id, userId: ada })).depth, 0)
-      }).pipe(Effect.provide(layer()))
+  SystemTest.effect("hides the id of a deleted session while a branch needs its turns, then frees it", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const branches = yield* BranchManager.BranchManager
+      yield* sessions.create({ id, userId: ada })
+      yield* sessions.addTurn(id, turn(1))
+      const branch = yield* branches.fork(id)
+      yield* sessions.delete(id)
+      const error = yield* Effect.flip(sessions.create({ id, userId: ada }))
+      assert.strictEqual(error._tag, "SessionNotFoundError")
+      assert.include(error.hint, "branches")
+      yield* sessions.delete(branch.id)
+      assert.strictEqual((yield* sessions.create({ id, userId: ada })).depth, 0)
+    }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("sessions without a prompt get the default one, those with one keep theirs", () =>
+  SystemTest.effect("applies the default prompt only to sessions without one", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       assert.strictEqual((yield* sessions.create()).systemPrompt, "be kind")
@@ -122,39 +120,37 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({ defaultSystemPrompt: "be kind" })))
   )
 
-  SystemTest.effect("without a default there is no prompt", () =>
+  SystemTest.effect("sets no prompt without a default", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       assert.notProperty(yield* sessions.create(), "systemPrompt")
     }).pipe(Effect.provide(layer({ defaultSystemPrompt: null })))
   )
 
-  SystemTest.effect(
-    "active and suspended sessions of a user count, closed and expired ones, others' and nobody's do not",
-    () =>
-      Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        yield* sessions.create({ id: sid("a"), userId: ada })
-        yield* sessions.create({ id: sid("b"), userId: ada })
-        yield* sessions.suspend(sid("b"))
-        const error = yield* Effect.flip(sessions.create({ id: sid("c"), userId: ada }))
-        assert.strictEqual(error._tag, "SessionCapacityError")
-        assert.isTrue(Option.isNone(yield* sessions.get(sid("c"))))
-        // An id that is there creates nothing.
-        assert.strictEqual((yield* sessions.create({ id: sid("a"), userId: ada })).id, "a")
-        yield* sessions.create({ userId: bob })
-        yield* sessions.create()
-        yield* sessions.create()
-        yield* sessions.create()
-        yield* sessions.close(sid("a"))
-        yield* sessions.create({ id: sid("c"), userId: ada })
-        yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
-        yield* sessions.create({ userId: ada })
-        yield* sessions.create({ userId: ada })
-      }).pipe(Effect.provide(layer({ maxSessionsPerUser: 2 })))
+  SystemTest.effect("counts only the user's active and suspended sessions", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id: sid("a"), userId: ada })
+      yield* sessions.create({ id: sid("b"), userId: ada })
+      yield* sessions.suspend(sid("b"))
+      const error = yield* Effect.flip(sessions.create({ id: sid("c"), userId: ada }))
+      assert.strictEqual(error._tag, "SessionCapacityError")
+      assert.isTrue(Option.isNone(yield* sessions.get(sid("c"))))
+      // An id that is there creates nothing.
+      assert.strictEqual((yield* sessions.create({ id: sid("a"), userId: ada })).id, "a")
+      yield* sessions.create({ userId: bob })
+      yield* sessions.create()
+      yield* sessions.create()
+      yield* sessions.create()
+      yield* sessions.close(sid("a"))
+      yield* sessions.create({ id: sid("c"), userId: ada })
+      yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
+      yield* sessions.create({ userId: ada })
+      yield* sessions.create({ userId: ada })
+    }).pipe(Effect.provide(layer({ maxSessionsPerUser: 2 })))
   )
 
-  SystemTest.effect("of many that are created at once only as many as allowed are", () =>
+  SystemTest.effect("lets concurrent creates make no more sessions than allowed", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const exits = yield* Effect.all(
@@ -165,7 +161,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({ maxSessionsPerUser: 5 })))
   )
 
-  SystemTest.effect("sessions that are idle for too long take no room, though nobody has come by to clean up", () => {
+  SystemTest.effect("does not count overdue sessions before a clean-up", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -179,39 +175,37 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({ maxSessionsPerUser: 1, sessionTtl: "1 hour" }, { told })))
   })
 
-  SystemTest.effect(
-    "what is no plain data, no list of names, no text or no id is refused by the name of its field",
-    () =>
-      Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        const cycle: Record<string, unknown> = {}
-        cycle["self"] = cycle
-        const wrong: ReadonlyArray<readonly [string, object]> = [
-          ["metadata", { metadata: { f: () => 1 } }],
-          ["metadata", { metadata: [1] }],
-          ["metadata", { metadata: null }],
-          ["variables", { variables: { n: 10n } }],
-          ["variables", { variables: cycle }],
-          ["variables", { variables: { when: new Date(0) } }],
-          ["activeTools", { activeTools: ["a", 1] }],
-          ["activeSkills", { activeSkills: "math" }],
-          ["systemPrompt", { systemPrompt: 7 }],
-          ["id", { id: "a\nb" }],
-          ["id", { id: "" }],
-          ["userId", { userId: "x".repeat(257) }]
-        ]
-        for (const [field, options] of wrong) {
-          const error = yield* Effect.flip(sessions.create(options as SessionManager.CreateOptions))
-          assert.strictEqual(error._tag, "SessionInputError")
-          assert.include(error.message, field)
-        }
-        assert.deepStrictEqual(yield* sessions.list(null), { sessions: [] })
-      }).pipe(Effect.provide(layer()))
+  SystemTest.effect("names the field of invalid data, lists, texts and ids", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const cycle: Record<string, unknown> = {}
+      cycle["self"] = cycle
+      const wrong: ReadonlyArray<readonly [string, object]> = [
+        ["metadata", { metadata: { f: () => 1 } }],
+        ["metadata", { metadata: [1] }],
+        ["metadata", { metadata: null }],
+        ["variables", { variables: { n: 10n } }],
+        ["variables", { variables: cycle }],
+        ["variables", { variables: { when: new Date(0) } }],
+        ["activeTools", { activeTools: ["a", 1] }],
+        ["activeSkills", { activeSkills: "math" }],
+        ["systemPrompt", { systemPrompt: 7 }],
+        ["id", { id: "a\nb" }],
+        ["id", { id: "" }],
+        ["userId", { userId: "x".repeat(257) }]
+      ]
+      for (const [field, options] of wrong) {
+        const error = yield* Effect.flip(sessions.create(options as SessionManager.CreateOptions))
+        assert.strictEqual(error._tag, "SessionInputError")
+        assert.include(error.message, field)
+      }
+      assert.deepStrictEqual(yield* sessions.list(null), { sessions: [] })
+    }).pipe(Effect.provide(layer()))
   )
 })
 
-describe("SessionManager and who asks", () => {
-  SystemTest.effect("nobody finds, reads or changes what is somebody else's", () =>
+describe("SessionManager and the caller", () => {
+  SystemTest.effect("hides another user's sessions from every operation", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -242,7 +236,7 @@ describe("SessionManager and who asks", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a session of nobody is found only by who names no user", () =>
+  SystemTest.effect("finds a session without an owner only for callers without a user", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -256,7 +250,7 @@ describe("SessionManager and who asks", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a session that is not there is not found, whatever is asked of it", () =>
+  SystemTest.effect("reports a missing session in every operation", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const missing = sid("__proto__")
@@ -278,32 +272,29 @@ describe("SessionManager and who asks", () => {
 })
 
 describe("SessionManager and the status of sessions", () => {
-  SystemTest.effect(
-    "suspended and resumed a session is what it was; doing it again changes nothing and tells nobody",
-    () => {
-      const told = new Told()
-      return Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        const created = yield* sessions.create({ id, userId: ada, variables: { a: 1 } })
-        yield* TestClock.adjust(1000)
-        assert.deepStrictEqual(yield* sessions.resume(id), created)
-        const suspended = yield* sessions.suspend(id)
-        assert.deepStrictEqual(suspended, { ...created, status: "suspended", updatedAt: 1000, revision: 1 })
-        yield* TestClock.adjust(1000)
-        assert.deepStrictEqual(yield* sessions.suspend(id), suspended)
-        const resumed = yield* sessions.resume(id)
-        assert.deepStrictEqual(resumed, { ...created, updatedAt: 2000, revision: 2 })
-        assert.deepStrictEqual(told.eventTypes, [
-          "SessionCreatedEvent",
-          "SessionChangedEvent suspended",
-          "SessionChangedEvent resumed"
-        ])
-        assert.deepStrictEqual(told.events[1]?.fields, { sessionId: id, change: "suspended", status: "suspended" })
-      }).pipe(Effect.provide(layer({}, { told })))
-    }
-  )
+  SystemTest.effect("suspends and resumes without other changes, and repeats without an event", () => {
+    const told = new Told()
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const created = yield* sessions.create({ id, userId: ada, variables: { a: 1 } })
+      yield* TestClock.adjust(1000)
+      assert.deepStrictEqual(yield* sessions.resume(id), created)
+      const suspended = yield* sessions.suspend(id)
+      assert.deepStrictEqual(suspended, { ...created, status: "suspended", updatedAt: 1000, revision: 1 })
+      yield* TestClock.adjust(1000)
+      assert.deepStrictEqual(yield* sessions.suspend(id), suspended)
+      const resumed = yield* sessions.resume(id)
+      assert.deepStrictEqual(resumed, { ...created, updatedAt: 2000, revision: 2 })
+      assert.deepStrictEqual(told.eventTypes, [
+        "SessionCreatedEvent",
+        "SessionChangedEvent suspended",
+        "SessionChangedEvent resumed"
+      ])
+      assert.deepStrictEqual(told.events[1]?.fields, { sessionId: id, change: "suspended", status: "suspended" })
+    }).pipe(Effect.provide(layer({}, { told })))
+  })
 
-  SystemTest.effect("closed for good: only reading is left, and each refusal says why and what to do", () =>
+  SystemTest.effect("allows only reads after a close, with the reason and a way out", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -324,7 +315,7 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("expired as well, and as an error of its own", () =>
+  SystemTest.effect("allows only reads after expiry, with an error of its own", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -342,35 +333,33 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect(
-    "an update replaces what it names as a whole, keeps the rest, and without a field writes nothing",
-    () =>
-      Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        const created = yield* sessions.create({
-          id,
-          variables: { a: 1, b: 2 },
-          metadata: { m: 1 },
-          systemPrompt: "old",
-          activeTools: ["x"]
-        })
-        assert.deepStrictEqual(yield* sessions.update(id, {}), created)
-        yield* TestClock.adjust(10)
-        const updated = yield* sessions.update(id, { variables: { c: 3 }, activeTools: [], systemPrompt: "new" })
-        assert.deepStrictEqual(updated, {
-          ...created,
-          variables: { c: 3 },
-          activeTools: [],
-          systemPrompt: "new",
-          updatedAt: 10,
-          revision: 1
-        })
-        yield* sessions.suspend(id)
-        assert.deepStrictEqual((yield* sessions.update(id, { metadata: {} })).metadata, {})
-      }).pipe(Effect.provide(layer()))
+  SystemTest.effect("replaces the given fields in an update and writes nothing without fields", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const created = yield* sessions.create({
+        id,
+        variables: { a: 1, b: 2 },
+        metadata: { m: 1 },
+        systemPrompt: "old",
+        activeTools: ["x"]
+      })
+      assert.deepStrictEqual(yield* sessions.update(id, {}), created)
+      yield* TestClock.adjust(10)
+      const updated = yield* sessions.update(id, { variables: { c: 3 }, activeTools: [], systemPrompt: "new" })
+      assert.deepStrictEqual(updated, {
+        ...created,
+        variables: { c: 3 },
+        activeTools: [],
+        systemPrompt: "new",
+        updatedAt: 10,
+        revision: 1
+      })
+      yield* sessions.suspend(id)
+      assert.deepStrictEqual((yield* sessions.update(id, { metadata: {} })).metadata, {})
+    }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("an update with what is no plain data writes nothing", () =>
+  SystemTest.effect("writes nothing for an update with invalid data", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const created = yield* sessions.create({ id })
@@ -381,7 +370,7 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("what a caller changes afterwards in what it gave changes nothing that is kept", () =>
+  SystemTest.effect("keeps stored data when the caller mutates its input", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const variables = { list: [1] }
@@ -391,24 +380,22 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect(
-    "deleted a session is gone with its turns and checkpoints, and deleting it again does nothing",
-    () =>
-      Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        yield* sessions.create({ id, userId: ada })
-        yield* sessions.addTurn(id, turn(1))
-        const checkpoint = yield* sessions.checkpoint(id)
-        yield* sessions.delete(id, { userId: ada })
-        yield* sessions.delete(id, { userId: ada })
-        assert.isTrue(Option.isNone(yield* sessions.get(id)))
-        assert.strictEqual(yield* tagOf(sessions.restore(checkpoint.id)), "CheckpointNotFoundError")
-        yield* sessions.create({ id, userId: bob })
-        assert.deepStrictEqual(yield* ManagedSessions.words(id), [])
-      }).pipe(Effect.provide(layer()))
+  SystemTest.effect("deletes a session with its turns and checkpoints, and repeats without effect", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id, userId: ada })
+      yield* sessions.addTurn(id, turn(1))
+      const checkpoint = yield* sessions.checkpoint(id)
+      yield* sessions.delete(id, { userId: ada })
+      yield* sessions.delete(id, { userId: ada })
+      assert.isTrue(Option.isNone(yield* sessions.get(id)))
+      assert.strictEqual(yield* tagOf(sessions.restore(checkpoint.id)), "CheckpointNotFoundError")
+      yield* sessions.create({ id, userId: bob })
+      assert.deepStrictEqual(yield* ManagedSessions.words(id), [])
+    }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("health is that of the store", () =>
+  SystemTest.effect("reports the health of the store", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const store = yield* SessionStore.SessionStore
@@ -428,7 +415,7 @@ describe("SessionManager and idle sessions", () => {
   ]
 
   for (const [name, operation] of operations) {
-    SystemTest.effect(`${name} finds a session that is idle for too long expired, and ends it once`, () => {
+    SystemTest.effect(`${name} finds an overdue session expired and ends it once`, () => {
       const told = new Told()
       return Effect.gen(function* () {
         const sessions = yield* SessionManager.SessionManager
@@ -443,7 +430,7 @@ describe("SessionManager and idle sessions", () => {
       }).pipe(Effect.provide(layer({}, { told })))
     })
 
-    SystemTest.effect(`${name} is in time a millisecond before`, () =>
+    SystemTest.effect(`${name} succeeds a millisecond before expiry`, () =>
       Effect.gen(function* () {
         const sessions = yield* SessionManager.SessionManager
         yield* sessions.create({ id, userId: ada })
@@ -454,7 +441,7 @@ describe("SessionManager and idle sessions", () => {
     )
   }
 
-  SystemTest.effect("a suspended one expires too, and cannot be suspended again to live longer", () =>
+  SystemTest.effect("expires suspended sessions, which cannot be suspended again to live longer", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -466,7 +453,7 @@ describe("SessionManager and idle sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("turns and updates keep a session alive, reading and checkpoints do not", () =>
+  SystemTest.effect("extends the life of a session by turns and updates, not by reads and checkpoints", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -482,35 +469,32 @@ describe("SessionManager and idle sessions", () => {
     }).pipe(Effect.provide(layer({ sessionTtl: "1 hour" })))
   )
 
-  SystemTest.effect(
-    "expireIdle expires those that are idle for long enough, the longest first, and no more than asked for",
-    () => {
-      const told = new Told()
-      return Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        for (const name of ["a", "b", "c", "d"]) {
-          yield* sessions.create({ id: sid(name) })
-          yield* TestClock.adjust("10 minutes")
-        }
-        yield* sessions.close(sid("b"))
-        yield* TestClock.adjust("30 minutes")
-        const expired = yield* SystemAccess.grant(sessions.expireIdle({ limit: 1 }))
-        assert.deepStrictEqual(
-          expired.map(({ id, status, updatedAt }) => [id, status, updatedAt]),
-          [["a", "expired", 70 * 60_000]]
-        )
-        assert.deepStrictEqual(yield* SystemAccess.grant(sessions.expireIdle()), [])
-        assert.deepStrictEqual(
-          (yield* SystemAccess.grant(sessions.expireIdle({ idle: "45 minutes" }))).map(({ id }) => id),
-          ["c"]
-        )
-        assert.deepStrictEqual(yield* SystemAccess.grant(sessions.expireIdle({ idle: 0, limit: 0 })), [])
-        assert.deepStrictEqual(told.hooks.slice(4), ["closed b", "expired a", "expired c"])
-      }).pipe(Effect.provide(layer({ sessionTtl: "70 minutes" }, { told })))
-    }
-  )
+  SystemTest.effect("expireIdle expires the longest idle sessions first, up to the limit", () => {
+    const told = new Told()
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      for (const name of ["a", "b", "c", "d"]) {
+        yield* sessions.create({ id: sid(name) })
+        yield* TestClock.adjust("10 minutes")
+      }
+      yield* sessions.close(sid("b"))
+      yield* TestClock.adjust("30 minutes")
+      const expired = yield* SystemAccess.grant(sessions.expireIdle({ limit: 1 }))
+      assert.deepStrictEqual(
+        expired.map(({ id, status, updatedAt }) => [id, status, updatedAt]),
+        [["a", "expired", 70 * 60_000]]
+      )
+      assert.deepStrictEqual(yield* SystemAccess.grant(sessions.expireIdle()), [])
+      assert.deepStrictEqual(
+        (yield* SystemAccess.grant(sessions.expireIdle({ idle: "45 minutes" }))).map(({ id }) => id),
+        ["c"]
+      )
+      assert.deepStrictEqual(yield* SystemAccess.grant(sessions.expireIdle({ idle: 0, limit: 0 })), [])
+      assert.deepStrictEqual(told.hooks.slice(4), ["closed b", "expired a", "expired c"])
+    }).pipe(Effect.provide(layer({ sessionTtl: "70 minutes" }, { told })))
+  })
 
-  SystemTest.effect("with a time to live of 0 nothing expires unless it is told how long", () =>
+  SystemTest.effect("expires nothing with a TTL of 0 unless an idle time is given", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -521,7 +505,7 @@ describe("SessionManager and idle sessions", () => {
     }).pipe(Effect.provide(layer({ sessionTtl: 0 })))
   )
 
-  SystemTest.effect("two that clean up at once tell of each session once", () => {
+  SystemTest.effect("publishes each expiry once for two concurrent clean-ups", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -539,7 +523,7 @@ describe("SessionManager and idle sessions", () => {
 })
 
 describe("SessionManager.list", () => {
-  SystemTest.effect("pages go through all sessions of a user, once each, the last changed first", () =>
+  SystemTest.effect("pages through each session of a user once, last changed first", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       for (let n = 0; n < 7; n++) {
@@ -560,7 +544,7 @@ describe("SessionManager.list", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a page that is just full has no next one; by the time of creation nothing moves", () =>
+  SystemTest.effect("ends after a page that is exactly full, and keeps the order by creation", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       for (let n = 0; n < 4; n++) {

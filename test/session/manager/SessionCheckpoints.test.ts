@@ -27,7 +27,7 @@ const say = (n: number) =>
   })
 
 describe("SessionManager.checkpoint", () => {
-  SystemTest.effect("keeps head and small state under a name, and the session stands on it", () => {
+  SystemTest.effect("stores head and small state under a name and becomes the session's checkpoint", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -68,7 +68,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("a closed session has checkpoints too", () =>
+  SystemTest.effect("works on a closed session", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -77,7 +77,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("only so many stay, the newest; lists go by pages and kinds", () =>
+  SystemTest.effect("keeps only the newest, and lists by page and kind", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -102,7 +102,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer({ maxCheckpointsPerSession: 3 })))
   )
 
-  SystemTest.effect("a name or metadata that cannot be kept writes nothing", () =>
+  SystemTest.effect("writes nothing for an invalid name or metadata", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -119,7 +119,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("what it costs does not grow with the conversation", () => {
+  SystemTest.effect("costs the same for any length of conversation", () => {
     const sizes: Array<number> = []
     const store = ManagedSessions.storeWith((store) => ({
       save: (change) => {
@@ -141,7 +141,7 @@ describe("SessionManager.checkpoint", () => {
 })
 
 describe("SessionManager.restore", () => {
-  SystemTest.effect("takes head and small state back, keeps the status, and says what is left behind", () => {
+  SystemTest.effect("restores head and small state, keeps the status, and records the cut", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -174,7 +174,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("twice changes nothing but the time", () =>
+  SystemTest.effect("changes only the time when repeated", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -194,7 +194,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a cut takes in turns a moment ahead of the clock, and none that have times of their own", () =>
+  SystemTest.effect("cuts turns a moment ahead of the clock, but none with times of their own", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const cutsAfter = (ahead: number) =>
@@ -212,7 +212,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("of more than 256 cuts the oldest become one", () =>
+  SystemTest.effect("merges the oldest of more than 256 cuts", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -229,7 +229,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("cuts within a new one go, earlier ones stay, and going forward again takes those of then", () =>
+  SystemTest.effect("drops cuts inside a new one, keeps earlier ones, and restores a later checkpoint's cuts", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const restored = (checkpoint: SessionCheckpoint, at: number) =>
@@ -258,7 +258,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("no turn that was added is ever lost: what was left behind is there for its checkpoint", () =>
+  SystemTest.effect("keeps every turn readable from its checkpoint", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -275,7 +275,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a branch goes back to its beginning, and only what it said itself is left behind", () =>
+  SystemTest.effect("restores a branch to its beginning and drops only its own turns", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -295,7 +295,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a closed session refuses unless it is asked to reopen, then it is active", () => {
+  SystemTest.effect("rejects a closed session without reopen, and activates it with reopen", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -316,7 +316,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("so does an expired one, and one that is idle for too long", () =>
+  SystemTest.effect("rejects expired and overdue sessions without reopen", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -332,7 +332,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("reopens within the user's limit only", () =>
+  SystemTest.effect("reopens only within the user's limit", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -349,7 +349,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer({ maxSessionsPerUser: 1 })))
   )
 
-  SystemTest.effect("a checkpoint that is not there is not found", () =>
+  SystemTest.effect("does not find a missing checkpoint", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const error = yield* Effect.flip(sessions.restore(CheckpointId.make("__proto__")))
@@ -357,7 +357,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a turn that is added meanwhile is behind the old head or the new one, never lost", () =>
+  SystemTest.effect("appends a concurrent turn to the old or the new head, never losing it", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })

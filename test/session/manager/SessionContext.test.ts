@@ -22,7 +22,7 @@ const id: Effect.Effect<string> = Effect.map(SessionContext.option, (bound) =>
 )
 
 describe("SessionContext", () => {
-  it.effect("nothing is bound outside, and asking for it is a failure of its own", () =>
+  it.effect("has no binding outside and fails with its own error", () =>
     Effect.gen(function* () {
       assert.isTrue(Option.isNone(yield* SessionContext.option))
       for (const asked of [SessionContext.session, SessionContext.sessionId]) {
@@ -36,7 +36,7 @@ describe("SessionContext", () => {
     }).pipe(Effect.provide(SessionManager.layerNoop))
   )
 
-  it.effect("what is bound holds until the effect ends, however it ends, and nested ones come back", () =>
+  it.effect("binds until the effect ends in any way, and restores the outer binding", () =>
     Effect.gen(function* () {
       const outer = session("outer", ada)
       const inner = SessionContext.bind(session("inner"))
@@ -57,7 +57,7 @@ describe("SessionContext", () => {
     })
   )
 
-  it.effect("a hundred fibers at once see their own session each, at every step", () =>
+  it.effect("keeps the sessions of a hundred fibers apart at every step", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const seen = (name: string) =>
@@ -82,7 +82,7 @@ describe("SessionContext", () => {
     })
   )
 
-  it.effect("forked fibers, concurrent effects and streams inherit it", () =>
+  it.effect("is inherited by forked fibers, concurrent effects and streams", () =>
     SessionContext.bind(session("s"))(
       Effect.gen(function* () {
         assert.strictEqual(yield* Effect.flatMap(Effect.fork(id), Fiber.join), "s")
@@ -98,7 +98,7 @@ describe("SessionContext", () => {
     )
   )
 
-  it.effect("a fiber keeps what was bound where it was forked", () =>
+  it.effect("stays with a fiber as it was at the fork", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const fiber = yield* SessionContext.bind(session("s"))(
@@ -110,7 +110,7 @@ describe("SessionContext", () => {
     })
   )
 
-  it.effect("the bound record stays as it was; the current one is read anew, for its own user", () =>
+  it.effect("keeps the bound record and reads the current one for its own user", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const created = yield* sessions.create({ userId: ada, variables: { a: 1 } })
@@ -134,7 +134,7 @@ describe("SessionContext", () => {
 })
 
 describe("SessionContext.getOrCreate", () => {
-  it.effect("the bound session is given if it is the user's and live, as it is kept now", () =>
+  it.effect("returns the bound session as stored if it is the user's and live", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const bound = yield* sessions.create({ userId: ada })
@@ -151,7 +151,7 @@ describe("SessionContext.getOrCreate", () => {
     }).pipe(Effect.provide(KeptSessions.layer))
   )
 
-  it.effect("one that has ended or is another user's is left alone, and a new one is made once for each user", () =>
+  it.effect("ignores an ended or another user's session and creates a new one once per user", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const bound = yield* sessions.create({ userId: ada })
@@ -178,7 +178,7 @@ describe("SessionContext.getOrCreate", () => {
     }).pipe(Effect.provide(KeptSessions.layer))
   )
 
-  it.effect("a hundred calls at once within a binding make one session", () =>
+  it.effect("creates one session for a hundred concurrent calls in a binding", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const many = Effect.all(
@@ -194,7 +194,7 @@ describe("SessionContext.getOrCreate", () => {
     }).pipe(Effect.provide(KeptSessions.layer))
   )
 
-  it.effect("in isolated work the first session that is made is bound, for the fibers around it too", () =>
+  it.effect("binds the first session created in isolated work, also for surrounding fibers", () =>
     Effect.gen(function* () {
       const bound = yield* SessionContext.isolated(
         Effect.gen(function* () {
@@ -209,7 +209,7 @@ describe("SessionContext.getOrCreate", () => {
     }).pipe(Effect.provide(KeptSessions.layer))
   )
 
-  it.effect("where nothing is bound each call makes another one", () =>
+  it.effect("creates another session per call without a binding", () =>
     Effect.gen(function* () {
       const first = yield* SessionContext.getOrCreate(ada)
       const second = yield* SessionContext.getOrCreate(ada)
@@ -217,7 +217,7 @@ describe("SessionContext.getOrCreate", () => {
     }).pipe(Effect.provide(KeptSessions.layer))
   )
 
-  it.effect("a failure or an interruption keeps nobody else from making one", () =>
+  it.effect("lets others create a session after a failure or an interruption", () =>
     Effect.gen(function* () {
       const kept = yield* SessionManager.SessionManager
       const gate = yield* Deferred.make<void>()

@@ -58,7 +58,7 @@ const opened = (told: InstanceType<typeof Told>, options: DefaultSessionManager.
   })
 
 describe("SessionManager and working memory", () => {
-  SystemTest.effect("every turn that is added is remembered, under the user or the session", () => {
+  SystemTest.effect("remembers every added turn under the user or the session", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -75,7 +75,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("a turn is kept though memory fails or dies: it is logged, counted and passed over", () => {
+  SystemTest.effect("keeps a turn when memory fails or dies, and logs and counts it", () => {
     const told = new Told()
     const { layer: logger, lines } = logged()
     return Effect.gen(function* () {
@@ -99,7 +99,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(Layer.merge(layer({}, { told }), logger)))
   })
 
-  SystemTest.effect("a memory that does not answer is waited for 5 seconds, with the turn kept before", () => {
+  SystemTest.effect("waits 5 seconds for a memory that does not answer, after the turn is stored", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -117,7 +117,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("a turn that is kept is remembered though its caller leaves", () => {
+  SystemTest.effect("remembers a stored turn even if its caller is interrupted", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -136,7 +136,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("a turn that could not be written is not remembered", () => {
+  SystemTest.effect("does not remember a turn that could not be written", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -148,13 +148,13 @@ describe("SessionManager and working memory", () => {
   })
 })
 
-describe("tasks of sessions that fail", () => {
+describe("failed tasks of sessions", () => {
   const failedTasks = (told: InstanceType<typeof Told>) =>
     told.events
       .filter(({ eventType }) => eventType === "SessionTaskFailedEvent")
       .map(({ fields }) => [fields["task"], fields["error"], fields["code"]])
 
-  SystemTest.effect("are published and logged with the error and code of what went wrong", () => {
+  SystemTest.effect("are published and logged with error and code", () => {
     const told = new Told()
     const { layer: logger, lines } = logged()
     const full = new MemoryCapacityError({ message: "no room", capacity: 1 })
@@ -187,7 +187,7 @@ describe("tasks of sessions that fail", () => {
     }).pipe(Effect.provide(Layer.merge(layer({}, { told }), logger)))
   })
 
-  SystemTest.effect("are cancelled when the layer closes, 5 seconds later", () => {
+  SystemTest.effect("are cancelled 5 seconds after the layer closes", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const { run, scope } = yield* opened(told)
@@ -210,7 +210,7 @@ describe("tasks of sessions that fail", () => {
 })
 
 describe("SessionManager and consolidation", () => {
-  SystemTest.effect("closing flushes and consolidates the owner's memory, behind the caller's back and once", () => {
+  SystemTest.effect("flushes and consolidates the owner's memory once after a close, in the background", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -227,7 +227,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("of two that close at once one does: hook, event and consolidation come once", () => {
+  SystemTest.effect("ends once for two concurrent closes: one hook, event and consolidation", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -245,7 +245,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("expiry does the same, by clean-up and on access", () => {
+  SystemTest.effect("does the same on expiry, by clean-up and on access", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -265,7 +265,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  SystemTest.effect("not when it is switched off; the hook is called all the same", () => {
+  SystemTest.effect("skips consolidation when switched off, but calls the hook", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -277,7 +277,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({ consolidateOnClose: false }, { told })))
   })
 
-  SystemTest.effect("what fails is logged and counted, and the session stays closed", () => {
+  SystemTest.effect("logs and counts a failure and keeps the session closed", () => {
     const told = new Told()
     const { layer: logger, lines } = logged()
     return Effect.gen(function* () {
@@ -299,38 +299,35 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(Layer.provideMerge(layer({}, { told }), logger)))
   })
 
-  SystemTest.effect(
-    "many sessions that expire together ask for few things at once, and for one consolidation of an owner",
-    () => {
-      const told = new Told()
-      let running = 0
-      let most = 0
-      told.doings.flush = Effect.acquireUseRelease(
-        Effect.sync(() => {
-          most = Math.max(most, ++running)
-        }),
-        () => Effect.sleep(10),
-        () => Effect.sync(() => running--)
-      )
-      told.doings.consolidate = Effect.sleep(1000)
-      return Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        for (let n = 0; n < 20; n++) yield* sessions.create({ id: sid(`n${n}`), userId: ada })
-        yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
-        yield* TestClock.adjust("1 hour")
-        yield* settled
-        assert.strictEqual(most, 4)
-        const flushes = told.memory.flatMap((done, at) => (done.startsWith("flush") ? [at] : []))
-        const consolidations = told.memory.flatMap((done, at) => (done.startsWith("consolidate") ? [at] : []))
-        assert.strictEqual(flushes.length, 20)
-        assert.isBelow(consolidations.length, 3)
-        // The last one saw what the last session handed over.
-        assert.isAbove(consolidations.at(-1) ?? 0, flushes.at(-1) ?? 0)
-      }).pipe(Effect.provide(layer({}, { told })))
-    }
-  )
+  SystemTest.effect("limits concurrency and consolidates once per owner when many sessions expire", () => {
+    const told = new Told()
+    let running = 0
+    let most = 0
+    told.doings.flush = Effect.acquireUseRelease(
+      Effect.sync(() => {
+        most = Math.max(most, ++running)
+      }),
+      () => Effect.sleep(10),
+      () => Effect.sync(() => running--)
+    )
+    told.doings.consolidate = Effect.sleep(1000)
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      for (let n = 0; n < 20; n++) yield* sessions.create({ id: sid(`n${n}`), userId: ada })
+      yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
+      yield* TestClock.adjust("1 hour")
+      yield* settled
+      assert.strictEqual(most, 4)
+      const flushes = told.memory.flatMap((done, at) => (done.startsWith("flush") ? [at] : []))
+      const consolidations = told.memory.flatMap((done, at) => (done.startsWith("consolidate") ? [at] : []))
+      assert.strictEqual(flushes.length, 20)
+      assert.isBelow(consolidations.length, 3)
+      // The last one saw what the last session handed over.
+      assert.isAbove(consolidations.at(-1) ?? 0, flushes.at(-1) ?? 0)
+    }).pipe(Effect.provide(layer({}, { told })))
+  })
 
-  SystemTest.effect("when the layer ends it waits for what goes on behind", () => {
+  SystemTest.effect("waits for background work when the layer closes", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
@@ -354,7 +351,7 @@ describe("SessionManager and consolidation", () => {
     })
   })
 
-  SystemTest.effect("for 5 seconds, then it is interrupted", () => {
+  SystemTest.effect("interrupts background work after 5 seconds", () => {
     const told = new Told()
     let interrupted = false
     const { layer: logger, lines } = logged()
@@ -384,7 +381,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(logger))
   })
 
-  SystemTest.effect("without memory nothing is done behind", () =>
+  SystemTest.effect("does nothing after a close when there is no memory", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -404,7 +401,7 @@ describe("SessionManager and consolidation", () => {
 })
 
 describe("SessionManager and hooks", () => {
-  SystemTest.effect("a handler sees the session as it is kept by then", () => {
+  SystemTest.effect("gives a handler the stored session", () => {
     const seen: Array<string> = []
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -431,7 +428,7 @@ describe("SessionManager and hooks", () => {
     )
   })
 
-  SystemTest.effect("a caller that leaves while a handler waits leaves the event and the consolidation done", () => {
+  SystemTest.effect("publishes and consolidates even if the caller leaves while a handler waits", () => {
     const told = new Told()
     const waiting = Layer.effect(
       Hooks.Hooks,
@@ -457,42 +454,39 @@ describe("SessionManager and hooks", () => {
     }).pipe(Effect.provide(layer({}, { told, hooks: waiting })))
   })
 
-  SystemTest.effect(
-    "so does one that leaves a clean-up: every session that is expired has its event and its consolidation",
-    () => {
-      const told = new Told()
-      const waiting = Layer.effect(
-        Hooks.Hooks,
-        Effect.map(Hooks.make, (hooks) => ({
-          ...hooks,
-          has: (place) => place === SessionHooks.SessionClosedHook,
-          call: () => Effect.never
-        }))
+  SystemTest.effect("publishes and consolidates for every expired session even if the caller leaves a clean-up", () => {
+    const told = new Told()
+    const waiting = Layer.effect(
+      Hooks.Hooks,
+      Effect.map(Hooks.make, (hooks) => ({
+        ...hooks,
+        has: (place) => place === SessionHooks.SessionClosedHook,
+        call: () => Effect.never
+      }))
+    )
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      for (const name of ["a", "b", "c"]) yield* sessions.create({ id: sid(name), userId: ManagedSessions.uid(name) })
+      const cleaning = yield* Effect.fork(SystemAccess.grant(sessions.expireIdle({ idle: 0 })))
+      yield* settled
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(cleaning)))
+      yield* settled
+      assert.deepStrictEqual(
+        told.events.slice(3).map(({ aggregateId, eventType }) => `${eventType} ${aggregateId}`),
+        ["SessionClosedEvent a", "SessionClosedEvent b", "SessionClosedEvent c"]
       )
-      return Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        for (const name of ["a", "b", "c"]) yield* sessions.create({ id: sid(name), userId: ManagedSessions.uid(name) })
-        const cleaning = yield* Effect.fork(SystemAccess.grant(sessions.expireIdle({ idle: 0 })))
-        yield* settled
-        assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(cleaning)))
-        yield* settled
-        assert.deepStrictEqual(
-          told.events.slice(3).map(({ aggregateId, eventType }) => `${eventType} ${aggregateId}`),
-          ["SessionClosedEvent a", "SessionClosedEvent b", "SessionClosedEvent c"]
-        )
-        assert.deepStrictEqual(told.memory.toSorted(), [
-          "consolidate a",
-          "consolidate b",
-          "consolidate c",
-          "flush a a",
-          "flush b b",
-          "flush c c"
-        ])
-      }).pipe(Effect.provide(layer({}, { told, hooks: waiting })))
-    }
-  )
+      assert.deepStrictEqual(told.memory.toSorted(), [
+        "consolidate a",
+        "consolidate b",
+        "consolidate c",
+        "flush a a",
+        "flush b b",
+        "flush c c"
+      ])
+    }).pipe(Effect.provide(layer({}, { told, hooks: waiting })))
+  })
 
-  SystemTest.effect("a memory that throws is passed over like one that fails", () => {
+  SystemTest.effect("skips a memory that throws like one that fails", () => {
     const thrown = () => {
       throw new TypeError("no")
     }

@@ -58,35 +58,32 @@ const failing = (fails: Set<string>) =>
   }))
 
 describe("SessionManager exchanges", () => {
-  it.effect(
-    "keeps the question outside the conversation until the answer comes, then both side by side in one write",
-    () => {
-      const told = new Told()
-      return Effect.gen(function* () {
-        const sessions = yield* begun()
-        assert.deepStrictEqual(yield* words(id), [])
-        yield* sessions.addTurn(id, turn(9))
-        const { revision } = Option.getOrThrow(yield* sessions.get(id))
-        const turns = yield* sessions.endExchange(id, { runId, turns: both })
-        assert.deepStrictEqual(
-          turns.map(({ depth, id }) => [depth, id]),
-          [
-            [2, question.id],
-            [3, answer.id]
-          ]
-        )
-        assert.deepStrictEqual(yield* words(id), ["t9", "what?", "that"])
-        assert.strictEqual(Option.getOrThrow(yield* sessions.get(id)).revision, revision + 1)
-        assert.isFalse(yield* kept)
-        assert.deepStrictEqual(
-          told.entries.map(({ content }) => content),
-          ["t9", "what?", "that"]
-        )
-      }).pipe(SystemAccess.grant, Effect.provide(layer({}, { told })))
-    }
-  )
+  it.effect("keeps the question out of the conversation until one write stores it with the answer", () => {
+    const told = new Told()
+    return Effect.gen(function* () {
+      const sessions = yield* begun()
+      assert.deepStrictEqual(yield* words(id), [])
+      yield* sessions.addTurn(id, turn(9))
+      const { revision } = Option.getOrThrow(yield* sessions.get(id))
+      const turns = yield* sessions.endExchange(id, { runId, turns: both })
+      assert.deepStrictEqual(
+        turns.map(({ depth, id }) => [depth, id]),
+        [
+          [2, question.id],
+          [3, answer.id]
+        ]
+      )
+      assert.deepStrictEqual(yield* words(id), ["t9", "what?", "that"])
+      assert.strictEqual(Option.getOrThrow(yield* sessions.get(id)).revision, revision + 1)
+      assert.isFalse(yield* kept)
+      assert.deepStrictEqual(
+        told.entries.map(({ content }) => content),
+        ["t9", "what?", "that"]
+      )
+    }).pipe(SystemAccess.grant, Effect.provide(layer({}, { told })))
+  })
 
-  it.effect("ending again with the same turns changes nothing, with other content it conflicts", () =>
+  it.effect("changes nothing when ended again with the same turns, and conflicts with others", () =>
     Effect.gen(function* () {
       const sessions = yield* begun()
       const first = yield* sessions.endExchange(id, { runId, turns: both })
@@ -108,7 +105,7 @@ describe("SessionManager exchanges", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("an end that a restore has left behind conflicts", () =>
+  it.effect("conflicts with an end that a restore removed", () =>
     Effect.gen(function* () {
       const sessions = yield* begun()
       const checkpoint = yield* sessions.checkpoint(id)
@@ -120,7 +117,7 @@ describe("SessionManager exchanges", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a branch ends what it has inherited without a second turn of the same id", () =>
+  it.effect("ends an inherited exchange in a branch without a duplicate turn id", () =>
     Effect.gen(function* () {
       const sessions = yield* begun()
       const first = yield* sessions.endExchange(id, { runId, turns: both })
@@ -134,7 +131,7 @@ describe("SessionManager exchanges", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("two turns of one id are refused, and the question stays", () =>
+  it.effect("rejects two turns with one id and keeps the question", () =>
     Effect.gen(function* () {
       const sessions = yield* begun()
       const twice = { runId, turns: [question, { ...answer, id: question.id }] }
@@ -145,7 +142,7 @@ describe("SessionManager exchanges", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("closed in the meantime, the session still takes the answer, and stays closed", () =>
+  it.effect("takes the answer of a session closed in the meantime, and keeps it closed", () =>
     Effect.gen(function* () {
       const sessions = yield* begun()
       yield* sessions.close(id)
@@ -157,7 +154,7 @@ describe("SessionManager exchanges", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses a session that is suspended, closed, full or somebody else's", () =>
+  it.effect("refuses a session that is suspended, closed, full or another user's", () =>
     Effect.gen(function* () {
       const sessions = yield* manager
       const tagOf = (effect: Effect.Effect<unknown, { readonly _tag: string }>) =>
@@ -192,8 +189,8 @@ const counted = Layer.unwrapEffect(
   Effect.map(Layer.memoize(counting(InMemorySessionStore.layer)), (store) => Layer.merge(layer({}, { store }), store))
 ).pipe(Layer.provide(Layer.scope))
 
-describe("exchanges whose process is gone", () => {
-  it.scoped("are marked as interrupted when the lease has expired, and not before", () =>
+describe("exchanges of an ended process", () => {
+  it.scoped("are marked as interrupted after the lease expired, not before", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore.SessionStore
       const sessions = yield* manager
@@ -213,7 +210,7 @@ describe("exchanges whose process is gone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.scoped("a living process renews its lease as long as something is open, and does nothing else", () =>
+  it.scoped("renews its lease only while something is open", () =>
     Effect.gen(function* () {
       const { take } = yield* CountingSessionStore
       const sessions = yield* begun()
@@ -233,7 +230,7 @@ describe("exchanges whose process is gone", () => {
     }).pipe(Effect.provide(counted))
   )
 
-  it.scoped("a process that ends gives its lease up at once, and the next one marks what it left when it starts", () =>
+  it.scoped("gives its lease up at the end, and the next process marks what it left", () =>
     Effect.gen(function* () {
       yield* Effect.scoped(
         Effect.gen(function* () {
@@ -248,7 +245,7 @@ describe("exchanges whose process is gone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.scoped("a run of the session sees the marked question although nobody else has started", () =>
+  it.scoped("shows the marked question to a run of the session without another start", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore.SessionStore
       const sessions = yield* manager
@@ -260,7 +257,7 @@ describe("exchanges whose process is gone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.scoped("an answer that comes late stands beside its question all the same", () =>
+  it.scoped("stores a late answer next to its question", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore.SessionStore
       const sessions = yield* begun()
@@ -279,7 +276,7 @@ describe("exchanges whose process is gone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.scoped("a durable exchange belongs to no process: only its end closes it", () =>
+  it.scoped("leaves a durable exchange to its end, whichever process runs it", () =>
     Effect.gen(function* () {
       yield* Effect.scoped(
         Effect.gen(function* () {
@@ -302,7 +299,7 @@ describe("exchanges whose process is gone", () => {
     }).pipe(Effect.provide(layer({ sessionTtl: 0 })))
   )
 
-  it.scoped("one that cannot be marked does not keep others from being marked", () =>
+  it.scoped("marks the others when one cannot be marked", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore.SessionStore
       const sessions = yield* manager
@@ -327,8 +324,8 @@ describe("exchanges whose process is gone", () => {
   )
 })
 
-describe("exchanges over a store that fails", () => {
-  it.scoped("an exchange that cannot be opened fails, and leaves nothing that has to be renewed", () => {
+describe("exchanges on a failing store", () => {
+  it.scoped("fail to open without leaving anything to renew", () => {
     const fails = new Set(["open"])
     return Effect.gen(function* () {
       const sessions = yield* manager
@@ -344,7 +341,7 @@ describe("exchanges over a store that fails", () => {
     }).pipe(Effect.provide(layer({}, { store: failing(fails) })))
   })
 
-  it.scoped("an answer that could not be written is written in the background, with its question", () => {
+  it.scoped("write a failed answer in the background, with its question", () => {
     const fails = new Set<string>()
     return Effect.gen(function* () {
       const sessions = yield* begun()
@@ -361,7 +358,7 @@ describe("exchanges over a store that fails", () => {
     }).pipe(Effect.provide(layer({}, { store: failing(fails) })))
   })
 
-  it.scoped("a defect of the store does not end the renewals", () => {
+  it.scoped("keep renewing after a defect of the store", () => {
     let isBroken = false
     const store = storeWith((store) => ({
       lease: (options) => (isBroken ? Effect.dieMessage("a bug") : store.lease(options))
@@ -377,7 +374,7 @@ describe("exchanges over a store that fails", () => {
     }).pipe(Effect.provide(layer({}, { store })))
   })
 
-  it.scoped("an end that is cut off while the store hangs is finished in the background", () => {
+  it.scoped("finish an end in the background that was interrupted while the store hung", () => {
     let hangs = false
     const store = storeWith((store) => ({
       load: (id) => (hangs ? Effect.never : store.load(id))
@@ -394,7 +391,7 @@ describe("exchanges over a store that fails", () => {
     }).pipe(Effect.provide(layer({}, { store })))
   })
 
-  it.scoped("what is finished in the background may do what its caller might, and no more", () => {
+  it.scoped("keep the caller's permissions in the background", () => {
     const fails = new Set<string>()
     return Effect.gen(function* () {
       const sessions = yield* manager

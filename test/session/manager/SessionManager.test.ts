@@ -12,7 +12,7 @@ const userId = UserId.make("user-1")
 const turn = Session.NewTurn.make({ id: TurnId.make("t1"), role: "user", content: "hello", timestamp: 1 })
 
 describe("SessionManager.layerNoop", () => {
-  it.effect("whatever is created or resumed is an active session of that id", () =>
+  it.effect("creates and resumes an active session with the given id", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(5000)
       const sessions = yield* SessionManager.SessionManager
@@ -42,7 +42,7 @@ describe("SessionManager.layerNoop", () => {
     }).pipe(Effect.provide(SessionManager.layerNoop))
   )
 
-  it.effect("two sessions without an id have different ones", () =>
+  it.effect("makes different ids for two sessions without one", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const first = yield* sessions.create()
@@ -51,7 +51,7 @@ describe("SessionManager.layerNoop", () => {
     }).pipe(Effect.provide(SessionManager.layerNoop))
   )
 
-  it.effect("turns are given back and forgotten", () =>
+  it.effect("returns turns without storing them", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const added = yield* sessions.addTurn(id, turn)
@@ -62,7 +62,7 @@ describe("SessionManager.layerNoop", () => {
     }).pipe(Effect.provide(SessionManager.layerNoop))
   )
 
-  it.effect("a checkpoint cannot be restored", () =>
+  it.effect("does not find a checkpoint to restore", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const checkpoint = yield* sessions.checkpoint(id, { metadata: { why: "test" } })
@@ -75,7 +75,7 @@ describe("SessionManager.layerNoop", () => {
     }).pipe(Effect.provide(SessionManager.layerNoop))
   )
 
-  it.effect("suspending shows a suspended session; closing, deleting and health succeed", () =>
+  it.effect("returns a suspended session, and closes, deletes and reports health successfully", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       assert.strictEqual((yield* sessions.suspend(id)).status, "suspended")
@@ -88,7 +88,7 @@ describe("SessionManager.layerNoop", () => {
 })
 
 describe("Session", () => {
-  it("a turn has its defaults when made and when decoded", () => {
+  it("applies defaults to a turn when made and when decoded", () => {
     const decoded = Schema.decodeUnknownSync(Session.NewTurn)({
       id: "t1",
       role: "user",
@@ -101,7 +101,7 @@ describe("Session", () => {
     assert.strictEqual(turn.cost, 0)
   })
 
-  it("ids with control characters are refused", () => {
+  it("rejects ids with control characters", () => {
     assert.isFalse(Schema.is(Session.NewTurn)({ ...turn, id: "t\n1" }))
   })
 })

@@ -30,7 +30,7 @@ const recalled = (
 const times = [1, 5, 10, 11, 15, 20, 21, 30, 31, 40]
 
 describe("owners", () => {
-  it("nobody is called like what belongs to somebody else", () => {
+  it("keeps the names of owners apart", () => {
     const given: ReadonlyArray<{ readonly userId?: string; readonly sessionId?: string }> = [
       { userId: "ada" },
       { sessionId: "ada" },
@@ -49,7 +49,7 @@ describe("owners", () => {
     assert.strictEqual(SessionMemory.ownerOf({ userId: undefined, sessionId: undefined }), undefined)
   })
 
-  it("a session's memory is its user's, else that of its tree", () => {
+  it("uses the user's memory, else that of the session tree", () => {
     const userId = UserId.make("ada")
     assert.strictEqual(SessionMemory.ownerOfSession({ ...branch, userId }), "ada")
     assert.strictEqual(SessionMemory.ownerOfSession(branch), SessionMemory.ownerOf({ sessionId: trunk.id }))
@@ -58,7 +58,7 @@ describe("owners", () => {
 })
 
 describe("a turn in memory", () => {
-  it("is its content, its place and why it has no answer", () => {
+  it("has its content, its place and the reason for a missing answer", () => {
     const { id, ...entry } = SessionMemory.entryOf(turn("t", { unanswered: "failed", metadata: { secret: 1 } }), {
       ...branch,
       userId: UserId.make("ada")
@@ -76,7 +76,7 @@ describe("a turn in memory", () => {
     })
   })
 
-  it("has one id, whoever feeds it, and another one than the same turn id of another session", () => {
+  it("has one id however often it is added, and another one for another session", () => {
     const ofTrunk = SessionMemory.entryOf(turn("t"), trunk).id
     const ids = [
       ofTrunk,
@@ -94,13 +94,13 @@ describe("a turn in memory", () => {
     assert.strictEqual(SessionMemory.toEntry(turn("t"), { ownerId: "somebody", session: trunk }).id, ofTrunk)
   })
 
-  it("belongs to the session that wrote it, whichever branch shares it", () => {
+  it("belongs to the session that wrote it, in any branch", () => {
     const shared = SessionMemory.entryOf(placed("t", trunk.id), branch)
     assert.deepStrictEqual(shared, SessionMemory.entryOf(placed("t", trunk.id), trunk))
     assert.strictEqual(shared.sessionId, trunk.id)
   })
 
-  it("of a session that was taken back says since when it has gone on from there", () => {
+  it("has the time since which a restored session has continued", () => {
     const restored = {
       ...trunk,
       cuts: [
@@ -119,7 +119,7 @@ describe("a turn in memory", () => {
     assert.notProperty(shared.metadata, Selection.stretchKey)
   })
 
-  it("outside of any session has the id of the turn and no tree", () => {
+  it("has the id of the turn and no tree outside of any session", () => {
     const entry = SessionMemory.toEntry(turn("run-1:user"), { ownerId: "ada" })
     assert.strictEqual(entry.id, EntryId.make("run-1:user"))
     assert.strictEqual(entry.sessionId, undefined)
@@ -138,11 +138,11 @@ describe("the lineage of a session", () => {
     cuts
   })
 
-  it("is all of it when it was neither forked nor restored", () => {
+  it("covers everything without forks and restores", () => {
     assert.deepStrictEqual(of({}), { tree: trunk.id, lineage: [{ sessionId: trunk.id }] })
   })
 
-  it("leaves out what lies between the ends of a cut, not the ends", () => {
+  it("excludes turns between the ends of a cut, not the ends", () => {
     const way = of({ cuts: [{ after: 10, before: 20 }] })
     assert.deepStrictEqual(recalled(way, trunk.id, times), [1, 5, 10, 20, 21, 30, 31, 40])
     const several = of({
@@ -155,11 +155,11 @@ describe("the lineage of a session", () => {
     assert.deepStrictEqual(recalled(several, trunk.id, times), [1, 5, 15, 20, 21, 30, 40])
   })
 
-  it("begins with the end of a cut that goes back to no turn", () => {
+  it("starts at the end of a cut that goes back before the first turn", () => {
     assert.deepStrictEqual(of({ cuts: [{ after: 0, before: 20 }] }).lineage, [{ sessionId: trunk.id, from: 20 }])
   })
 
-  it("has of an ancestor what was said before the branch left it, without what had been left behind by then", () => {
+  it("covers an ancestor's turns before the fork, without its cuts by then", () => {
     const way = SessionMemory.lineageOf({
       ...branch,
       cuts: [{ after: 11, before: 15 }],
@@ -173,7 +173,7 @@ describe("the lineage of a session", () => {
     assert.deepStrictEqual(recalled(restored, trunk.id, times), [1, 5, 10])
   })
 
-  it("names no more stretches than a question has room for, the newest ones", () => {
+  it("has the newest stretches, up to the limit", () => {
     const cuts = Array.from({ length: 1000 }, (_, index) => ({ after: 10 * index + 1, before: 10 * index + 2 }))
     const way = of({ cuts })
     assert.strictEqual(way.lineage.length, SessionMemory.maxStretches)

@@ -21,7 +21,7 @@ const legal = new Set([
 ])
 
 describe("SessionStateMachine", () => {
-  it("the table is that of the specification, and of every other pair nothing follows", () => {
+  it("has exactly the transitions of the specification", () => {
     for (const from of statuses) {
       for (const to of statuses) {
         assert.strictEqual(SessionStateMachine.canTransition(from, to), legal.has(`${from} ${to}`), `${from} ${to}`)
@@ -30,14 +30,14 @@ describe("SessionStateMachine", () => {
     }
   })
 
-  it("closed and expired are final, active and suspended are not", () => {
+  it("makes closed and expired final, active and suspended not", () => {
     assert.deepStrictEqual(
       statuses.map((status) => SessionStateMachine.isTerminal(status)),
       [false, false, true, true]
     )
   })
 
-  it.effect("what cannot follow is refused with both statuses and a way out, what can passes", () =>
+  it.effect("rejects other transitions with both statuses and a way out", () =>
     Effect.gen(function* () {
       for (const from of statuses) {
         for (const to of statuses) {
@@ -139,9 +139,9 @@ const walk = (steps: ReadonlyArray<Step>) =>
     }
   }).pipe(Effect.provide(ManagedSessions.layer({ sessionTtl: "1 hour" })))
 
-describe("SessionManager and the table", () => {
+describe("SessionManager and the transition table", () => {
   it.effect.prop(
-    "whatever is called in whatever order, a session goes only where the table lets it; only a restore that reopens goes back",
+    "follows the table for any sequence of calls, except for a restore that reopens",
     [FastCheck.array(FastCheck.constantFrom(...steps), { maxLength: 40 })],
     ([steps]) => walk(steps),
     { fastCheck: { numRuns: 25 } }

@@ -20,7 +20,7 @@ const loaded = Effect.flatMap(SessionManager.SessionManager, (sessions) =>
 )
 
 describe("SessionManager.addTurn", () => {
-  SystemTest.effect("turns stand one behind the other, and the session sums them up", () =>
+  SystemTest.effect("appends turns in order and adds up their totals", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -61,34 +61,31 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect(
-    "a turn that is known already is given as it was first, and changes nothing, in every status",
-    () => {
-      const told = new Told()
-      return Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        yield* sessions.create({ id, userId: ada })
-        const first = yield* sessions.addTurn(id, turn(1, { content: "first" }))
-        yield* sessions.addTurn(id, turn(2))
-        // What was said is the same; when, by what and at what price it was said does not count.
-        const again = () =>
-          sessions.addTurn(id, turn(1, { content: "first", timestamp: 77, metadata: { a: 1 }, cost: 3, model: "m" }))
-        const before = yield* loaded
-        assert.deepStrictEqual(yield* again(), first)
-        assert.deepStrictEqual(yield* loaded, before)
-        yield* sessions.suspend(id)
-        assert.deepStrictEqual(yield* again(), first)
-        yield* sessions.resume(id)
-        yield* TestClock.adjust("24 hours")
-        assert.deepStrictEqual(yield* again(), first)
-        assert.strictEqual((yield* loaded).status, "active")
-        yield* sessions.close(id)
-        assert.deepStrictEqual(yield* again(), first)
-        assert.deepStrictEqual(yield* words(id), ["first", "t2"])
-        assert.strictEqual(told.entries.length, 2)
-      }).pipe(Effect.provide(layer({}, { told })))
-    }
-  )
+  SystemTest.effect("returns the first version of a known turn and changes nothing, in every status", () => {
+    const told = new Told()
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id, userId: ada })
+      const first = yield* sessions.addTurn(id, turn(1, { content: "first" }))
+      yield* sessions.addTurn(id, turn(2))
+      // What was said is the same; when, by what and at what price it was said does not count.
+      const again = () =>
+        sessions.addTurn(id, turn(1, { content: "first", timestamp: 77, metadata: { a: 1 }, cost: 3, model: "m" }))
+      const before = yield* loaded
+      assert.deepStrictEqual(yield* again(), first)
+      assert.deepStrictEqual(yield* loaded, before)
+      yield* sessions.suspend(id)
+      assert.deepStrictEqual(yield* again(), first)
+      yield* sessions.resume(id)
+      yield* TestClock.adjust("24 hours")
+      assert.deepStrictEqual(yield* again(), first)
+      assert.strictEqual((yield* loaded).status, "active")
+      yield* sessions.close(id)
+      assert.deepStrictEqual(yield* again(), first)
+      assert.deepStrictEqual(yield* words(id), ["first", "t2"])
+      assert.strictEqual(told.entries.length, 2)
+    }).pipe(Effect.provide(layer({}, { told })))
+  })
 
   SystemTest.effect("refuses a known id with another role, text, call or skill result, in every status", () =>
     Effect.gen(function* () {
@@ -123,7 +120,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("refuses the id of a turn that a restore left behind, whatever its content", () =>
+  SystemTest.effect("refuses the id of a turn that a restore removed, whatever its content", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -154,7 +151,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a suspended session takes no turn and says how it would", () =>
+  SystemTest.effect("rejects turns of a suspended session with a hint", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -166,7 +163,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a full session refuses more turns and stays open; the way counts, not what was left behind", () =>
+  SystemTest.effect("rejects more turns of a full session and counts only those on the path", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -187,7 +184,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ maxTurnsPerSession: 3 })))
   )
 
-  SystemTest.effect("an expected head that is no longer the newest turn is a conflict, unless the turn is known", () =>
+  SystemTest.effect("conflicts with an expected head that is outdated, unless the turn is known", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -203,7 +200,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("of several that expect the same head one is kept, the others are told", () =>
+  SystemTest.effect("accepts one of several turns with the same expected head", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -217,7 +214,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("every so manyth turn comes with a checkpoint, of which so many stay", () => {
+  SystemTest.effect("creates a checkpoint every N turns and keeps the newest", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -237,7 +234,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 3, maxCheckpointsPerSession: 2 }, { told })))
   })
 
-  SystemTest.effect("by default every tenth does", () =>
+  SystemTest.effect("creates one every ten turns by default", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -249,7 +246,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("or none", () =>
+  SystemTest.effect("creates none if configured", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -258,7 +255,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: null })))
   )
 
-  SystemTest.effect("the turn and its checkpoint are one write", () => {
+  SystemTest.effect("writes the turn and its checkpoint at once", () => {
     const additions: Array<SessionStore.Addition> = []
     const store = ManagedSessions.storeWith((store) => ({
       append: (addition) => {
@@ -277,7 +274,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 1 }, { store })))
   })
 
-  SystemTest.effect("sums stay numbers that can be kept, however large the parts", () =>
+  SystemTest.effect("keeps storable totals, however large the parts", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -289,64 +286,62 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect(
-    "what is no turn is refused by the name of what is wrong, without what it says, and writes nothing",
-    () =>
-      Effect.gen(function* () {
-        const sessions = yield* SessionManager.SessionManager
-        yield* sessions.create({ id })
-        const before = yield* loaded
-        const cycle: Record<string, unknown> = {}
-        cycle["self"] = cycle
-        let deep: unknown = 1
-        for (let level = 0; level < 10_000; level++) deep = [deep]
-        let wide: unknown = 1
-        for (let level = 0; level < 40; level++) wide = [wide, wide]
-        const secret = "hunter2"
-        const wrong: ReadonlyArray<readonly [string, object]> = [
-          ["id", { id: `${secret}\n` }],
-          ["id", { id: "" }],
-          ["role", { role: secret }],
-          ["content", { content: { secret } }],
-          ["timestamp", { timestamp: Number.NaN }],
-          ["timestamp", { timestamp: "2026" }],
-          ["tokensUsed", { tokensUsed: -1 }],
-          ["tokensUsed", { tokensUsed: 1.5 }],
-          ["cost", { cost: Number.POSITIVE_INFINITY }],
-          ["cost", { cost: Number.NaN }],
-          ["runId", { runId: 7 }],
-          ["unanswered", { unanswered: secret }],
-          ["metadata", { metadata: { f: () => secret } }],
-          ["metadata", { metadata: { n: 1n } }],
-          ["metadata", { metadata: cycle }],
-          ["metadata", { metadata: { deep } }],
-          ["metadata", { metadata: { wide } }],
-          ["metadata", { metadata: undefined }],
-          ["metadata", { metadata: new Map([[secret, 1]]) }],
-          ["toolCalls", { toolCalls: undefined }],
-          ["toolCalls", { toolCalls: [{ id: 1, name: "x", params: {} }] }],
-          ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: cycle }] }],
-          ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: {}, result: Symbol(secret) }] }],
-          ["toolCalls", { toolCalls: [null] }],
-          ["skillResults", { skillResults: [secret] }],
-          ["skillResults", { skillResults: [[1]] }],
-          ["skillResults", { skillResults: [{ big: 1n }] }]
-        ]
-        for (const [field, fields] of wrong) {
-          const error = yield* Effect.flip(sessions.addTurn(id, { ...turn(1), ...fields } as NewTurn))
-          assert.strictEqual(error._tag, "SessionInputError", field)
-          assert.include(error.message, field)
-          assert.notInclude(JSON.stringify(error), secret)
-        }
-        for (const nothing of [null, undefined, "turn", 7]) {
-          const error = yield* Effect.flip(sessions.addTurn(id, nothing as never))
-          assert.strictEqual(error._tag, "SessionInputError")
-        }
-        assert.deepStrictEqual(yield* loaded, before)
-      }).pipe(Effect.provide(layer()))
+  SystemTest.effect("names the invalid field of a turn, not its content, and writes nothing", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id })
+      const before = yield* loaded
+      const cycle: Record<string, unknown> = {}
+      cycle["self"] = cycle
+      let deep: unknown = 1
+      for (let level = 0; level < 10_000; level++) deep = [deep]
+      let wide: unknown = 1
+      for (let level = 0; level < 40; level++) wide = [wide, wide]
+      const secret = "hunter2"
+      const wrong: ReadonlyArray<readonly [string, object]> = [
+        ["id", { id: `${secret}\n` }],
+        ["id", { id: "" }],
+        ["role", { role: secret }],
+        ["content", { content: { secret } }],
+        ["timestamp", { timestamp: Number.NaN }],
+        ["timestamp", { timestamp: "2026" }],
+        ["tokensUsed", { tokensUsed: -1 }],
+        ["tokensUsed", { tokensUsed: 1.5 }],
+        ["cost", { cost: Number.POSITIVE_INFINITY }],
+        ["cost", { cost: Number.NaN }],
+        ["runId", { runId: 7 }],
+        ["unanswered", { unanswered: secret }],
+        ["metadata", { metadata: { f: () => secret } }],
+        ["metadata", { metadata: { n: 1n } }],
+        ["metadata", { metadata: cycle }],
+        ["metadata", { metadata: { deep } }],
+        ["metadata", { metadata: { wide } }],
+        ["metadata", { metadata: undefined }],
+        ["metadata", { metadata: new Map([[secret, 1]]) }],
+        ["toolCalls", { toolCalls: undefined }],
+        ["toolCalls", { toolCalls: [{ id: 1, name: "x", params: {} }] }],
+        ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: cycle }] }],
+        ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: {}, result: Symbol(secret) }] }],
+        ["toolCalls", { toolCalls: [null] }],
+        ["skillResults", { skillResults: [secret] }],
+        ["skillResults", { skillResults: [[1]] }],
+        ["skillResults", { skillResults: [{ big: 1n }] }]
+      ]
+      for (const [field, fields] of wrong) {
+        const error = yield* Effect.flip(sessions.addTurn(id, { ...turn(1), ...fields } as NewTurn))
+        assert.strictEqual(error._tag, "SessionInputError", field)
+        assert.include(error.message, field)
+        assert.notInclude(JSON.stringify(error), secret)
+      }
+      for (const nothing of [null, undefined, "turn", 7]) {
+        const error = yield* Effect.flip(sessions.addTurn(id, nothing as never))
+        assert.strictEqual(error._tag, "SessionInputError")
+      }
+      assert.deepStrictEqual(yield* loaded, before)
+    }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("fields that are no part of a turn are not kept, nor what the caller changes afterwards", () =>
+  SystemTest.effect("drops unknown fields and ignores later mutations by the caller", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -359,7 +354,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("metadata keeps hostile keys as plain ones", () =>
+  SystemTest.effect("keeps hostile keys of metadata as plain ones", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -389,7 +384,7 @@ describe("SessionManager.addTurn on a branch", () => {
     return branch.id
   })
 
-  SystemTest.effect("a turn it begins with is known, whatever its status", () =>
+  SystemTest.effect("recognizes an inherited turn in any status", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branch = yield* branched
@@ -404,7 +399,7 @@ describe("SessionManager.addTurn on a branch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("a turn that its ancestor left behind, or said afterwards, is not", () =>
+  SystemTest.effect("does not recognize an ancestor's turn that was removed by a restore or added later", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branch = yield* branched
@@ -417,7 +412,7 @@ describe("SessionManager.addTurn on a branch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("it is found over many pages and several ancestors", () =>
+  SystemTest.effect("finds an inherited turn over many pages and ancestors", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -434,7 +429,7 @@ describe("SessionManager.addTurn on a branch", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: null })))
   )
 
-  SystemTest.effect("a new turn of a session that is no branch is written without a question", () => {
+  SystemTest.effect("writes a new turn without a lookup when the session is not a branch", () => {
     let asked = 0
     const store = ManagedSessions.storeWith((store) => ({
       turn: (ref) => {
@@ -465,7 +460,7 @@ describe("SessionManager.turns", () => {
   })
   const contents = (turns: ReadonlyArray<SessionTurn>) => turns.map(({ content }) => content)
 
-  SystemTest.effect("the newest, oldest first; none for 0 and for what is no number", () =>
+  SystemTest.effect("returns the newest, oldest first, and none for 0 or NaN", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       assert.deepStrictEqual(contents(yield* sessions.turns(id, { last: 3 })), ["t8", "t9", "t10"])
@@ -474,7 +469,7 @@ describe("SessionManager.turns", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("page by page back to the first, through a branch to where it comes from", () =>
+  SystemTest.effect("pages back to the first turn, through a branch to its ancestors", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       const branches = yield* BranchManager.BranchManager
@@ -502,7 +497,7 @@ describe("SessionManager.turns", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("behind a turn on the way only", () =>
+  SystemTest.effect("returns turns after a turn on the path only", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       const since = ref("s1", "t8")
@@ -516,7 +511,7 @@ describe("SessionManager.turns", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  SystemTest.effect("before a turn it does not know there is nothing, least of all what somebody else said", () =>
+  SystemTest.effect("returns nothing before an unknown turn, including another user's", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       const branches = yield* BranchManager.BranchManager

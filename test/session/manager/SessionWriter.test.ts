@@ -69,7 +69,7 @@ const losing = (times: number) => {
 }
 
 describe("SessionWriter.find", () => {
-  SystemTest.effect("finds a session for its user and for who names none", () =>
+  SystemTest.effect("finds a session for its user and for callers without a user", () =>
     Effect.gen(function* () {
       const { find } = yield* SessionWriter.SessionWriter
       const { session } = yield* created
@@ -84,7 +84,7 @@ describe("SessionWriter.find", () => {
 })
 
 describe("SessionWriter.modify", () => {
-  SystemTest.effect("decides on what is kept and writes it", () =>
+  SystemTest.effect("decides on the stored state and writes", () =>
     Effect.gen(function* () {
       const { find, modify } = yield* SessionWriter.SessionWriter
       yield* created
@@ -96,7 +96,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
-  SystemTest.effect("a lost race is decided again on what was written meanwhile", () =>
+  SystemTest.effect("decides a lost race again on the new state", () =>
     Effect.gen(function* () {
       const { modify, store } = yield* SessionWriter.SessionWriter
       yield* created
@@ -114,7 +114,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
-  SystemTest.effect("an addition that comes too late is made anew as well, and what is known is given", () =>
+  SystemTest.effect("makes a late addition again and returns known turns", () =>
     Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
       yield* created
@@ -137,7 +137,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
-  SystemTest.effect("199 lost races in a row are waited out", () =>
+  SystemTest.effect("survives 199 lost races in a row", () =>
     Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
       yield* created
@@ -147,7 +147,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(losing(199))))
   )
 
-  SystemTest.effect("200 are not: the caller is told to come again", () =>
+  SystemTest.effect("gives up after 200, with a hint to retry later", () =>
     Effect.gen(function* () {
       const { find, modify } = yield* SessionWriter.SessionWriter
       const { session } = yield* created
@@ -160,7 +160,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(losing(Number.POSITIVE_INFINITY))))
   )
 
-  SystemTest.effect("a conflict of the decision itself is a failure like any other", () => {
+  SystemTest.effect("passes on a conflict of the decision itself", () => {
     let decided = 0
     return Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
@@ -176,7 +176,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   })
 
-  SystemTest.effect("failures of the store are not tried again", () => {
+  SystemTest.effect("does not retry failures of the store", () => {
     let tried = 0
     const broken = new SessionStorageError({ message: "disk full" })
     const store = ManagedSessions.storeWith(() => ({
@@ -194,37 +194,34 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(store)))
   })
 
-  SystemTest.effect(
-    "in one process writers of a session go one after the other, so that none loses; of two sessions they do not wait",
-    () => {
-      let lost = 0
-      const store = ManagedSessions.storeWith((store) => ({
-        // A store that takes its time would let everybody lose who does not wait.
-        save: (change) =>
-          Effect.tapError(Effect.zipRight(Effect.yieldNow(), store.save(change)), () => Effect.sync(() => lost++))
-      }))
-      return Effect.gen(function* () {
-        const { find, modify } = yield* SessionWriter.SessionWriter
-        yield* created
-        yield* Effect.all(
-          Array.from({ length: 30 }, () => modify(id, undefined, counting)),
-          { concurrency: "unbounded" }
-        )
-        assert.strictEqual(lost, 0)
-        assert.deepStrictEqual((yield* find(id, undefined)).variables, { count: 30 })
-        const gate = yield* Deferred.make<void>()
-        const waiting = yield* Effect.fork(
-          modify(id, undefined, (session, now) => Effect.zipRight(Deferred.await(gate), counting(session, now)))
-        )
-        yield* Effect.yieldNow()
-        assert.strictEqual((yield* Effect.flip(modify(sid("s2"), undefined, counting)))._tag, "SessionNotFoundError")
-        yield* Deferred.succeed(gate, undefined)
-        assert.strictEqual(yield* Fiber.join(waiting), 31)
-      }).pipe(Effect.provide(over(store)))
-    }
-  )
+  SystemTest.effect("serializes writers of one session in a process, but not of two sessions", () => {
+    let lost = 0
+    const store = ManagedSessions.storeWith((store) => ({
+      // A store that takes its time would let everybody lose who does not wait.
+      save: (change) =>
+        Effect.tapError(Effect.zipRight(Effect.yieldNow(), store.save(change)), () => Effect.sync(() => lost++))
+    }))
+    return Effect.gen(function* () {
+      const { find, modify } = yield* SessionWriter.SessionWriter
+      yield* created
+      yield* Effect.all(
+        Array.from({ length: 30 }, () => modify(id, undefined, counting)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(lost, 0)
+      assert.deepStrictEqual((yield* find(id, undefined)).variables, { count: 30 })
+      const gate = yield* Deferred.make<void>()
+      const waiting = yield* Effect.fork(
+        modify(id, undefined, (session, now) => Effect.zipRight(Deferred.await(gate), counting(session, now)))
+      )
+      yield* Effect.yieldNow()
+      assert.strictEqual((yield* Effect.flip(modify(sid("s2"), undefined, counting)))._tag, "SessionNotFoundError")
+      yield* Deferred.succeed(gate, undefined)
+      assert.strictEqual(yield* Fiber.join(waiting), 31)
+    }).pipe(Effect.provide(over(store)))
+  })
 
-  SystemTest.effect("a writer that is interrupted, fails or dies leaves the session to the next one", () =>
+  SystemTest.effect("frees the session when a writer is interrupted, fails or dies", () =>
     Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
       yield* created

@@ -21,7 +21,7 @@ const frozenThrough = (value: unknown): boolean =>
   (Object.isFrozen(value) && Object.values(value as object).every(frozenThrough))
 
 describe("FrozenJson.copy", () => {
-  it("gives what JSON gives, frozen through and through", () => {
+  it("gives the JSON round trip, deeply frozen", () => {
     FastCheck.assert(
       FastCheck.property(data, (value) => {
         const copy = FrozenJson.copy(value)
@@ -33,14 +33,14 @@ describe("FrozenJson.copy", () => {
     )
   })
 
-  it("shares nothing with what it was given", () => {
+  it("shares nothing with its input", () => {
     const given = { list: [{ a: 1 }], when: new Date(5) }
     const copy = FrozenJson.copy(given)
     given.list[0] = { a: 2 }
     assert.deepStrictEqual(copy, { list: [{ a: 1 }], when: "1970-01-01T00:00:00.005Z" } as never)
   })
 
-  it("refuses what JSON refuses, and what is as deep as a cycle", () => {
+  it("rejects what JSON rejects, and data as deep as a cycle", () => {
     const cyclic: Record<string, unknown> = {}
     cyclic["self"] = { cyclic }
     const list: Array<unknown> = []

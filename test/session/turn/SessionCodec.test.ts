@@ -30,13 +30,13 @@ const sorted = (value: unknown): unknown => {
 }
 
 describe("SessionCodec", () => {
-  it("gives sessions, turns and checkpoints back as they were", () => {
+  it("returns sessions, turns and checkpoints as they were", () => {
     holds(SessionCodec.session, sessions)
     holds(SessionCodec.turn, turns)
     holds(SessionCodec.checkpoint, checkpoints)
   })
 
-  it.effect("what was left out of an older text has its default", () =>
+  it.effect("uses defaults for fields missing in an older text", () =>
     Effect.gen(function* () {
       const text = '{"id":"s","status":"active","createdAt":1,"updatedAt":2}'
       assert.deepStrictEqual(
@@ -48,7 +48,7 @@ describe("SessionCodec", () => {
     })
   )
 
-  it.effect("what cannot be read is a failure that names the key and not the content", () =>
+  it.effect("names the key and not the content of an unreadable text", () =>
     Effect.gen(function* () {
       const texts = [
         "",
@@ -75,7 +75,7 @@ describe("SessionCodec", () => {
     })
   )
 
-  it.effect("what could not be read again is not written", () =>
+  it.effect("refuses to write what it could not read", () =>
     Effect.gen(function* () {
       const [turn] = turnsOf(session("s"), ["t"])
       if (turn === undefined) return assert.fail("there is a turn")

@@ -87,9 +87,9 @@ const stores: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
 ]
 
 for (const [name, store] of stores) {
-  describe(`SessionManager with many writers, sessions kept ${name}`, () => {
+  describe(`SessionManager with many writers, sessions stored ${name}`, () => {
     it.live(
-      "64 fibers add 20 turns each to one session: none is lost, none is doubled, and trying again doubles nothing",
+      "adds each of 64 × 20 concurrent turns once, also when repeated",
       () =>
         Effect.gen(function* () {
           const sessions = yield* manager(yield* SessionStore.SessionStore)
@@ -106,7 +106,7 @@ for (const [name, store] of stores) {
     )
 
     it.live(
-      "two managers over one store, as in two processes: none is lost, none is doubled",
+      "loses and duplicates nothing with two managers on one store",
       () =>
         Effect.gen(function* () {
           const kept = yield* SessionStore.SessionStore
@@ -128,7 +128,7 @@ for (const [name, store] of stores) {
     )
 
     it.live(
-      "of two managers that close or expire a session at once only one tells",
+      "publishes once when two managers close or expire a session at once",
       () =>
         Effect.gen(function* () {
           const told = new ManagedSessions.Told()

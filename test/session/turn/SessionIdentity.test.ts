@@ -50,7 +50,7 @@ const prepared = Effect.gen(function* () {
   return { analytics, branch, branches, checkpoint, sessions }
 })
 
-describe("sessions of somebody, asked for without a user", () => {
+describe("a user's sessions for callers without a user", () => {
   it.effect("are not found by any operation", () =>
     Effect.gen(function* () {
       const { analytics, branch, branches, checkpoint, sessions } = yield* prepared
@@ -86,7 +86,7 @@ describe("sessions of somebody, asked for without a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("are found for the system", () =>
+  it.effect("are found by the system", () =>
     Effect.gen(function* () {
       const { analytics, branches, checkpoint, sessions } = yield* prepared
       assert.strictEqual((yield* SystemAccess.grant(sessions.turns(id, { last: 10 }))).length, 1)
@@ -99,7 +99,7 @@ describe("sessions of somebody, asked for without a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("are not found for the system where it names another user", () =>
+  it.effect("are not found by the system when it names another user", () =>
     Effect.gen(function* () {
       const { sessions } = yield* prepared
       const bob = { userId: UserId.make("bob") }
@@ -108,7 +108,7 @@ describe("sessions of somebody, asked for without a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("are not listed, also where the user is left out by force", () =>
+  it.effect("are not listed, even when the user is forced to be absent", () =>
     Effect.gen(function* () {
       const { sessions } = yield* prepared
       const page = yield* sessions.list(undefined as unknown as null)
@@ -119,7 +119,7 @@ describe("sessions of somebody, asked for without a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("leave those of nobody in reach", () =>
+  it.effect("do not hide those without an owner", () =>
     Effect.gen(function* () {
       const { sessions } = yield* prepared
       assert.strictEqual((yield* sessions.turns(nobodys, { last: 10 })).length, 1)
@@ -129,7 +129,7 @@ describe("sessions of somebody, asked for without a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("have no figures for a user who is not the one asked about", () =>
+  it.effect("show no figures to other users", () =>
     Effect.gen(function* () {
       const { analytics } = yield* prepared
       assert.strictEqual((yield* analytics.ofUser(ada.userId)).totalTurns, 0)
@@ -142,7 +142,7 @@ describe("sessions of somebody, asked for without a user", () => {
 })
 
 describe("claim", () => {
-  it.effect("makes a session of nobody that of a user", () =>
+  it.effect("gives a session without an owner to a user", () =>
     Effect.gen(function* () {
       const { sessions } = yield* prepared
       const claimed = yield* sessions.claim(nobodys, ada.userId)
@@ -158,7 +158,7 @@ describe("claim", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("takes nothing from anybody, also for the system", () =>
+  it.effect("takes nothing from another user, even for the system", () =>
     Effect.gen(function* () {
       const { sessions } = yield* prepared
       const bob = UserId.make("bob")
@@ -200,8 +200,8 @@ describe("claim", () => {
   )
 })
 
-describe("work on the sessions of everybody", () => {
-  it.effect("is the system's: without the capability it fails, nothing expires and nothing is told", () =>
+describe("operations on sessions of all owners", () => {
+  it.effect("require the system capability; without it they fail, expire nothing and publish nothing", () =>
     Effect.gen(function* () {
       const { sessions } = yield* prepared
       for (const work of [Effect.asVoid(sessions.expireIdle({ idle: 0 })), Effect.asVoid(sessions.recover)]) {

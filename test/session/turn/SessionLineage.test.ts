@@ -148,7 +148,7 @@ const property = (
   )
 
 describe("lineages of real sessions", () => {
-  SystemTest.effect("recall exactly the turns on the way to the head, and all of other trees", () =>
+  SystemTest.effect("recall exactly the turns on the path to the head, and everything of other trees", () =>
     property((fed, sessions) => {
       for (const { path, session } of sessions) {
         const tree = SessionMemory.treeOf(session)
@@ -158,28 +158,26 @@ describe("lineages of real sessions", () => {
     })
   )
 
-  SystemTest.effect(
-    "recall the summaries of a way that they have as a whole, and no summary that says more than was said on theirs",
-    () =>
-      property((fed, sessions) => {
-        const summaries = (nameOf: (entry: MemoryEntry) => string) =>
-          Array.from(EntryGroups.groupBy(fed, nameOf).values()).flatMap((group) =>
-            [2, 3, group.length].flatMap((size) =>
-              Arr.chunksOf(group, size).map((entries) => ({
-                entries,
-                summary: MemorySummary.make({ entries, content: "" })
-              }))
-            )
+  SystemTest.effect("recall summaries that lie completely on their path, and no others", () =>
+    property((fed, sessions) => {
+      const summaries = (nameOf: (entry: MemoryEntry) => string) =>
+        Array.from(EntryGroups.groupBy(fed, nameOf).values()).flatMap((group) =>
+          [2, 3, group.length].flatMap((size) =>
+            Arr.chunksOf(group, size).map((entries) => ({
+              entries,
+              summary: MemorySummary.make({ entries, content: "" })
+            }))
           )
-        const ofWays = summaries((entry) => JSON.stringify(EntryGroups.way(entry)))
-        const ofSessions = summaries((entry) => String(entry.sessionId))
-        for (const { path, session } of sessions) {
-          const selects = selecting(session)
-          const tree = SessionMemory.treeOf(session)
-          const isTold = ({ id, metadata }: MemoryEntry) => metadata[Selection.treeKey] !== tree || path.has(id)
-          for (const { entries, summary } of ofWays) assert.strictEqual(selects(summary), entries.every(isTold))
-          for (const { entries, summary } of ofSessions) if (selects(summary)) assert.isTrue(entries.every(isTold))
-        }
-      })
+        )
+      const ofWays = summaries((entry) => JSON.stringify(EntryGroups.way(entry)))
+      const ofSessions = summaries((entry) => String(entry.sessionId))
+      for (const { path, session } of sessions) {
+        const selects = selecting(session)
+        const tree = SessionMemory.treeOf(session)
+        const isTold = ({ id, metadata }: MemoryEntry) => metadata[Selection.treeKey] !== tree || path.has(id)
+        for (const { entries, summary } of ofWays) assert.strictEqual(selects(summary), entries.every(isTold))
+        for (const { entries, summary } of ofSessions) if (selects(summary)) assert.isTrue(entries.every(isTold))
+      }
+    })
   )
 })

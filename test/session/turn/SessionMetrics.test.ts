@@ -79,7 +79,7 @@ const recorder = () => {
 }
 
 describe("SessionMetrics", () => {
-  it.effect("operations are counted by their outcome, and timed", () =>
+  it.effect("counts operations by outcome and times them", () =>
     Effect.gen(function* () {
       const observed = <A, E>(effect: Effect.Effect<A, E>) => SessionTelemetry.observed("merge", id, effect)
       const all = (effect: Effect.Effect<unknown, unknown>) =>
@@ -102,7 +102,7 @@ describe("SessionMetrics", () => {
     })
   )
 
-  it.effect("turns, checkpoints and ends are counted when they happen, and not when nothing changes", () =>
+  it.effect("counts turns, checkpoints and ends when they happen, not when nothing changes", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const all = (effect: Effect.Effect<unknown, unknown>) =>
@@ -126,7 +126,7 @@ describe("SessionMetrics", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 2 })))
   )
 
-  it.effect("every operation has a span that names the session, and neither a user nor what was said", () => {
+  it.effect("names the session in every span, but no user and no content", () => {
     const { spans, tracer } = recorder()
     const userId = uid("secret-user")
     return Effect.gen(function* () {
@@ -170,7 +170,7 @@ describe("SessionMetrics", () => {
     })
   })
 
-  it.effect("what goes on behind is no part of the span of whoever closed the session", () => {
+  it.effect("keeps background work out of the caller's span", () => {
     const { spans, tracer } = recorder()
     const told = new ManagedSessions.Told()
     told.doings.flush = Effect.withSpan(Effect.sleep(10), "flush")

@@ -20,8 +20,8 @@ const layer = DefaultSessionManager.layer().pipe(
   Layer.provideMerge(Layer.merge(InMemorySessionStore.layer, DefaultMemory.layer()))
 )
 
-describe("SessionManager over a memory", () => {
-  SystemTest.effect("what was said is recalled by its user in another session, and by nobody else", () =>
+describe("SessionManager with a memory", () => {
+  SystemTest.effect("recalls turns for their user in another session, and for nobody else", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const episodic = yield* EpisodicMemory.EpisodicMemory
@@ -36,7 +36,7 @@ describe("SessionManager over a memory", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  SystemTest.effect("memory lets go of what it held of a session when that ends, and has its facts then", () =>
+  SystemTest.effect("flushes working memory when a session ends, with its facts stored", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const working = yield* WorkingMemory.WorkingMemory

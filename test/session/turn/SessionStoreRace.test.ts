@@ -73,7 +73,7 @@ const layers = [
 describe("64 writers of 50 turns each to one session", () => {
   for (const [where, layer] of layers) {
     it.effect(
-      `lose none and double none ${where}, though they meet`,
+      `lose none and duplicate none ${where} when they race`,
       () =>
         Effect.gen(function* () {
           assert.isAbove(yield* race, writers)

@@ -24,7 +24,7 @@ const hooks = ["SessionStartedHook", "SessionCheckpointCreatedHook", "SessionClo
 const events = ["SessionCreatedEvent", "SessionChangedEvent", "SessionChangedEvent", "SessionClosedEvent"]
 
 describe("SessionTelemetry", () => {
-  SystemTest.effect("outside of a run hooks and bus are those the sessions were built with", () => {
+  SystemTest.effect("uses the hooks and bus of the layer outside a run", () => {
     const told = new Told()
     return Effect.gen(function* () {
       yield* live
@@ -37,7 +37,7 @@ describe("SessionTelemetry", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 1 }, { told })))
   })
 
-  SystemTest.effect("within a run they are those of the run, which tells as much", () => {
+  SystemTest.effect("uses those of the run within a run", () => {
     const told = new Told()
     const within = ToldRun.make()
     return Effect.gen(function* () {
@@ -54,7 +54,7 @@ describe("SessionTelemetry", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 1 }, { told })))
   })
 
-  SystemTest.effect("every event is one its definition can read", () => {
+  SystemTest.effect("publishes events that their definitions can decode", () => {
     const told = new Told()
     return Effect.gen(function* () {
       yield* live

@@ -173,7 +173,7 @@ const stores: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
 describe("SessionManager as a tree", () => {
   for (const [name, store, numRuns] of stores) {
     it.effect.prop(
-      `${name}: whatever is added, kept, taken back and forked, every session is the list it would be by itself`,
+      `${name}: keeps every session equal to a plain list for any adds, checkpoints, restores and forks`,
       [operations],
       ([operations]) => compare(operations, store),
       { fastCheck: { numRuns }, timeout: 30_000 }

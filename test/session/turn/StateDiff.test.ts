@@ -59,7 +59,7 @@ const states: FastCheck.Arbitrary<SessionState> = FastCheck.record(
   .map((state) => JSON.parse(JSON.stringify(state)))
 
 describe("StateDiff", () => {
-  it("put onto the first state it gives the second, in every field", () => {
+  it("gives the second state when applied to the first, in every field", () => {
     FastCheck.assert(
       FastCheck.property(states, states, (a, b) => {
         assert.deepStrictEqual(StateDiff.apply(a, StateDiff.compute(a, b)), b)
@@ -68,7 +68,7 @@ describe("StateDiff", () => {
     )
   })
 
-  it("of a state and itself it is empty, and put onto any state changes nothing", () => {
+  it("is empty for equal states, and changes nothing when applied", () => {
     FastCheck.assert(
       FastCheck.property(states, states, (a, b) => {
         const none = StateDiff.compute(a, a, { removed: [], added: [] })
@@ -80,7 +80,7 @@ describe("StateDiff", () => {
     )
   })
 
-  it("survives being written as JSON", () => {
+  it("survives JSON", () => {
     const encode = Schema.encodeSync(StateDiff.StateDiff)
     const decode = Schema.decodeUnknownSync(StateDiff.StateDiff)
     FastCheck.assert(
@@ -140,12 +140,12 @@ describe("StateDiff", () => {
     assert.isFalse(StateDiff.isEmpty(diff))
   })
 
-  it("a new order of the same names is told by all of them", () => {
+  it("gives the whole list for a new order of the same names", () => {
     const diff = StateDiff.compute({ ...blank, activeTools: ["x", "y"] }, { ...blank, activeTools: ["y", "x"] })
     assert.deepStrictEqual(diff, { activeTools: { added: [], removed: [], order: ["y", "x"] } })
   })
 
-  it("put onto another state it changes what it names and leaves the rest", () => {
+  it("changes only its fields when applied to another state", () => {
     const diff = StateDiff.compute(
       { ...blank, variables: { a: 1, b: 1 }, activeTools: ["x"] },
       { ...blank, variables: { a: 2 }, activeTools: ["y"] }
@@ -158,7 +158,7 @@ describe("StateDiff", () => {
     })
   })
 
-  it("a key called __proto__ is a key", () => {
+  it("treats __proto__ as a key", () => {
     const evil = JSON.parse('{"__proto__":{"polluted":true}}')
     const diff = StateDiff.compute(blank, { ...blank, variables: evil })
     assert.deepStrictEqual(diff.variables?.set[0]?.key, "__proto__")

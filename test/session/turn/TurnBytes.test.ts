@@ -24,7 +24,7 @@ const large = "x".repeat(60 * 1024 * 1024)
 const call = (result: unknown) => ({ id: "1", name: "look", params: {}, result, isFailure: false })
 
 describe("the bytes of a turn", () => {
-  it.effect("are bounded where turns are added and exchanged, by default too", () =>
+  it.effect("are bounded by default for added turns and exchanges", () =>
     Effect.gen(function* () {
       const sessions = yield* manager
       yield* sessions.create({ id })
@@ -51,7 +51,7 @@ describe("the bytes of a turn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("have the bound that is configured, in UTF-8", () =>
+  it.effect("are bounded as configured, in UTF-8", () =>
     Effect.gen(function* () {
       const sessions = yield* manager
       yield* sessions.create({ id })
@@ -67,7 +67,7 @@ describe("the bytes of a turn", () => {
     }).pipe(Effect.provide(layer({ maxTurnBytes: 1000 })))
   )
 
-  it("of one that is cut fit, with the newest calls and the beginning of the text", () => {
+  it("fit after a cut, with the newest calls and the beginning of the text", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.string({ unit: "grapheme", maxLength: 400 }),
@@ -89,7 +89,7 @@ describe("the bytes of a turn", () => {
   })
 })
 
-describe("what is too large for a memory", () => {
+describe("a turn that is too large for memory", () => {
   it("is remembered by its beginning, with a note and without half a character", () => {
     for (const content of [
       "x".repeat(2_000_000),
@@ -107,7 +107,7 @@ describe("what is too large for a memory", () => {
     }
   })
 
-  it("is measured without an end of the stack, however deep it is", () => {
+  it("is measured without a stack overflow at any depth", () => {
     let params: unknown = "x"
     for (let n = 0; n < 100_000; n++) params = [params]
     const given = fresh("t", { toolCalls: [{ id: "1", name: "look", params }] })
@@ -124,7 +124,7 @@ describe("an answer that is too long for its turn", () => {
   const agent = Agent.make("a", { tools: [look] })
   const ask = (input: string) => AgentExecutor.run(agent, { input, sessionId: "s" })
 
-  it.effect("is whole in the response, and kept cut with a note", () =>
+  it.effect("is complete in the response, and stored cut with a note", () =>
     Effect.gen(function* () {
       const answer = `${"long ".repeat(1000)}end`
       const response = yield* ask("Tell me all.")
@@ -138,7 +138,7 @@ describe("an answer that is too long for its turn", () => {
     }).pipe(Effect.provide(agents([{ calls: [{ name: "look" }] }, `${"long ".repeat(1000)}end`])))
   )
 
-  it.effect("does not stand for a question: one that is too long fails the run before any model call", () =>
+  it.effect("is cut, while a question that is too long fails the run before any model call", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* Effect.flip(ask("why ".repeat(1000))))._tag, "SessionInputError")
       assert.strictEqual((yield* TestModel.requests).length, 0)

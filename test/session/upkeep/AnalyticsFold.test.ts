@@ -22,7 +22,7 @@ const call = (name: string, isFailure?: boolean) => ({
 })
 
 describe("figures", () => {
-  it("of nothing are zeros", () => {
+  it("is zero without turns", () => {
     assert.deepStrictEqual(AnalyticsFold.figures(AnalyticsFold.empty), {
       totalTurns: 0,
       totalTokens: 0,
@@ -41,7 +41,7 @@ describe("figures", () => {
     })
   })
 
-  it("of a conversation", () => {
+  it("counts a conversation", () => {
     const given = figures(
       { role: "system", timestamp: 1000 },
       { role: "user", timestamp: 2000, tokensUsed: 3 },
@@ -96,13 +96,13 @@ describe("figures", () => {
     return [answeredTurns, averageResponseTimeMs]
   }
 
-  it("the first answer counts, not those behind it", () => {
+  it("counts the first answer, not those after it", () => {
     const user = { role: "user", timestamp: 0 } as const
     const first = { role: "assistant", timestamp: 100, metadata: { agent: "a" } } as const
     assert.deepStrictEqual(answered(user, first, { ...first, timestamp: 900 }), [1, 100])
   })
 
-  it("a turn that only calls tools is no answer yet", () => {
+  it("does not count a turn that only calls tools as an answer", () => {
     assert.deepStrictEqual(
       answered(
         { role: "user", timestamp: 0 },
@@ -114,33 +114,33 @@ describe("figures", () => {
     )
   })
 
-  it("an empty answer without tools is one", () => {
+  it("counts an empty answer without tools", () => {
     assert.deepStrictEqual(answered({ role: "user" }, { role: "assistant", content: "", timestamp: 5 }), [1, 5])
   })
 
-  it("of two questions in a row the second is answered", () => {
+  it("treats the second of two questions in a row as answered", () => {
     assert.deepStrictEqual(
       answered({ role: "user", timestamp: 0 }, { role: "user", timestamp: 60 }, { role: "assistant", timestamp: 100 }),
       [1, 40]
     )
   })
 
-  it("a question that is marked as unanswered is not answered by what comes later", () => {
+  it("does not match a later answer to a question marked as unanswered", () => {
     assert.deepStrictEqual(
       answered({ role: "user", timestamp: 0, unanswered: "interrupted" }, { role: "assistant", timestamp: 100 }),
       [0, 0]
     )
   })
 
-  it("answers without a question, and questions without an answer, count for nothing", () => {
+  it("ignores answers without a question and questions without an answer", () => {
     assert.deepStrictEqual(answered({ role: "assistant", timestamp: 1 }, { role: "user", timestamp: 2 }), [0, 0])
   })
 
-  it("an answer before its question, by clocks that differ, took no time", () => {
+  it("counts no time for an answer before its question when clocks differ", () => {
     assert.deepStrictEqual(answered({ role: "user", timestamp: 50 }, { role: "assistant", timestamp: 20 }), [1, 0])
   })
 
-  it("what a merge took over was said when it was said first", () => {
+  it("dates a merged turn by its first version", () => {
     const origin = (timestamp: number) => ({
       origin: { sessionId: SessionId.make("b"), turnId: TurnId.make("x"), timestamp }
     })
@@ -153,20 +153,20 @@ describe("figures", () => {
     )
   })
 
-  it("cents add up", () => {
+  it("adds up cents", () => {
     const turns = Array.from({ length: 10 }, () => ({ cost: 0.1 }))
     assert.strictEqual(figures(...turns).totalCost, 1)
     assert.strictEqual(figures({ cost: 0.1 }, { cost: 0.2 }).totalCost, 0.3)
   })
 
-  it("names may be anything", () => {
+  it("accepts any name", () => {
     const names = ["__proto__", "constructor", "\ud800", "a\u0000b", "toString"]
     const given = figures({ toolCalls: names.map((name) => call(name)), metadata: { agent: "__proto__" } })
     assert.deepStrictEqual(given.toolsInvoked, [...names].sort())
     assert.deepStrictEqual(given.agentsUsed, ["__proto__"])
   })
 
-  it("what is no name is none, and long names are cut", () => {
+  it("ignores invalid names and cuts long ones", () => {
     const given = figures(
       { metadata: { agent: 7 } },
       { metadata: { agent: "" } },
@@ -178,7 +178,7 @@ describe("figures", () => {
     assert.deepStrictEqual(given.modelsUsed, ["m".repeat(AnalyticsFold.maxNameLength)])
   })
 
-  it("of too many names the first stay, with all their uses, in whatever order they came", () => {
+  it("keeps the first of too many names with all their uses, in any order", () => {
     const name = (i: number) => `tool-${String(i).padStart(5, "0")}`
     const turns = Array.from({ length: 4000 }, (_, i) => turn({ toolCalls: [call(name((i * 7919) % 2000))] }))
     const given = AnalyticsFold.figures(AnalyticsFold.fromTurns(turns))
@@ -212,7 +212,7 @@ const anyTurn: FastCheck.Arbitrary<SessionTurn> = FastCheck.record({
 const turns = FastCheck.array(anyTurn, { maxLength: 12 })
 
 describe("combine", () => {
-  it("gives for two parts what all turns give, wherever they are parted", () => {
+  it("gives the figures of all turns for any split into two parts", () => {
     FastCheck.assert(
       FastCheck.property(turns, turns, (a, b) => {
         const parted = AnalyticsFold.combine(AnalyticsFold.fromTurns(a), AnalyticsFold.fromTurns(b))
@@ -224,7 +224,7 @@ describe("combine", () => {
     )
   })
 
-  it("does not depend on what is combined first, and nothing changes nothing", () => {
+  it("is associative, with a neutral element", () => {
     FastCheck.assert(
       FastCheck.property(turns, turns, turns, FastCheck.boolean(), (a, b, c, over) => {
         const [x, y, z] = [a, b, c]
@@ -244,7 +244,7 @@ describe("combine", () => {
     )
   })
 
-  it("takes conversations that are over in any order, and nothing of one answers another", () => {
+  it("combines closed conversations in any order without matching answers across them", () => {
     FastCheck.assert(
       FastCheck.property(turns, turns, (a, b) => {
         const [x, y] = [a, b].map((given) => AnalyticsFold.close(AnalyticsFold.fromTurns(given)))
@@ -259,21 +259,21 @@ describe("combine", () => {
     )
   })
 
-  it("a conversation that is over is over once", () => {
+  it("closes a conversation once", () => {
     const fold = AnalyticsFold.close(AnalyticsFold.fromTurns([turn(), turn({ timestamp: 5000 })]))
     const again = AnalyticsFold.close(fold)
     assert.strictEqual(AnalyticsFold.conversations(again), 1)
     assert.strictEqual(AnalyticsFold.figures(again).durationSeconds, 5)
   })
 
-  it("add puts a turn behind the others", () => {
+  it("add appends a turn", () => {
     const fold = AnalyticsFold.add(AnalyticsFold.of(turn()), turn({ role: "assistant", timestamp: 70 }))
     assert.strictEqual(AnalyticsFold.figures(fold).averageResponseTimeMs, 70)
   })
 })
 
 describe("settle", () => {
-  it("turns that are settled give in any order what the conversation gives", () => {
+  it("gives the figures of the conversation from settled turns in any order", () => {
     FastCheck.assert(
       FastCheck.property(turns, (given) => {
         let answeredAt: number | undefined

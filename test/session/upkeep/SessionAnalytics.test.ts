@@ -113,7 +113,7 @@ const write = (store: SessionStore.Service, session: Session, count: number) => 
 }
 
 describe("ofSession", () => {
-  SystemTest.effect("counts what was said, for whoever may see it", () =>
+  SystemTest.effect("counts turns for callers who may see them", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -136,7 +136,7 @@ describe("ofSession", () => {
     )
   )
 
-  SystemTest.effect("a session without turns has zeros", () =>
+  SystemTest.effect("returns zeros for a session without turns", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -147,7 +147,7 @@ describe("ofSession", () => {
     )
   )
 
-  SystemTest.effect("of a branch all turns on its way count, of its parent those that it has", () =>
+  SystemTest.effect("counts all turns on a branch's path, and on its parent's own", () =>
     run(({ analytics, branches, manager }) =>
       Effect.gen(function* () {
         const parent = yield* create(manager, "p")
@@ -162,7 +162,7 @@ describe("ofSession", () => {
     )
   )
 
-  SystemTest.effect("what a restore left behind does not count", () =>
+  SystemTest.effect("excludes turns that a restore removed", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -176,7 +176,7 @@ describe("ofSession", () => {
     )
   )
 
-  SystemTest.effect("10,000 turns are read by pages, none more than once", () =>
+  SystemTest.effect("reads 10,000 turns page by page, each once", () =>
     run(({ analytics, manager, read, store }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "long")
@@ -196,7 +196,7 @@ describe("ofSession", () => {
     )
   )
 
-  SystemTest.effect("pages of any size give the same", () =>
+  SystemTest.effect("gives the same figures for any page size", () =>
     Effect.gen(function* () {
       const reports = yield* Effect.forEach([1, 2, 3, 7, 100, 0, Number.NaN], (pageSize) =>
         run(
@@ -217,7 +217,7 @@ describe("ofSession", () => {
     })
   )
 
-  SystemTest.effect("a restore while it is read changes nothing about what is read", () =>
+  SystemTest.effect("is not affected by a restore during the read", () =>
     run(({ manager, store }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -243,7 +243,7 @@ describe("ofSession", () => {
 })
 
 describe("ofUser", () => {
-  SystemTest.effect("sums up the sessions of a user, of whatever status, and nobody else's", () =>
+  SystemTest.effect("sums up the sessions of a user in any status, and no others", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const first = yield* create(manager, "a")
@@ -271,7 +271,7 @@ describe("ofUser", () => {
     )
   )
 
-  SystemTest.effect("a user who asks for another one finds nothing", () =>
+  SystemTest.effect("finds nothing for another user", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         yield* say(manager, yield* create(manager, "a"), {})
@@ -282,7 +282,7 @@ describe("ofUser", () => {
     )
   )
 
-  SystemTest.effect("more sessions than fit a page are counted, and more turns than fit one", () =>
+  SystemTest.effect("counts more sessions than fit a page, and more turns than fit one", () =>
     run(
       ({ analytics, manager }) =>
         Effect.gen(function* () {
@@ -297,7 +297,7 @@ describe("ofUser", () => {
     )
   )
 
-  SystemTest.effect("turns that branches share count once", () =>
+  SystemTest.effect("counts shared turns once", () =>
     run(({ analytics, branches, manager, read }) =>
       Effect.gen(function* () {
         const parent = yield* create(manager, "p")
@@ -317,7 +317,7 @@ describe("ofUser", () => {
     )
   )
 
-  SystemTest.effect("what a merge took over counts once: where it was said, or here when that session is gone", () =>
+  SystemTest.effect("counts a merged turn once: at its origin, or here when that session is deleted", () =>
     run(({ analytics, branches, manager }) =>
       Effect.gen(function* () {
         yield* TestClock.setTime(start)
@@ -349,7 +349,7 @@ describe("ofUser", () => {
     )
   )
 
-  SystemTest.effect("a period takes what was said from its beginning on and before its end", () =>
+  SystemTest.effect("includes the beginning of a period and excludes its end", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         yield* TestClock.setTime(start + 4 * DAY)
@@ -374,7 +374,7 @@ describe("ofUser", () => {
     )
   )
 
-  SystemTest.effect("turns of sessions that were not written to since are not read", () =>
+  SystemTest.effect("does not read sessions unchanged since the beginning of the period", () =>
     run(({ analytics, manager, read }) =>
       Effect.gen(function* () {
         yield* say(manager, yield* create(manager, "s"), {}, {})
@@ -405,7 +405,7 @@ describe("ofUser", () => {
   const starts = (report: SessionAnalytics.UserReport) =>
     report.buckets.map(({ start, totalTurns }) => `${new Date(start).toISOString().slice(0, 16)} ${totalTurns}`)
 
-  SystemTest.effect("days, weeks from Monday on, and months of UTC", () =>
+  SystemTest.effect("groups by days, weeks from Monday and months in UTC", () =>
     Effect.gen(function* () {
       const times = [
         Date.UTC(2026, 2, 29, 23, 59, 59, 999),
@@ -433,7 +433,7 @@ describe("ofUser", () => {
     })
   )
 
-  SystemTest.effect("days of a time zone, also of 23 and 25 hours", () =>
+  SystemTest.effect("groups by days of a time zone, including 23 and 25 hours", () =>
     Effect.gen(function* () {
       const timeZone = DateTime.zoneUnsafeMakeNamed("Europe/Berlin")
       const spring = Date.UTC(2026, 2, 28, 23)
@@ -448,45 +448,43 @@ describe("ofUser", () => {
     })
   )
 
-  SystemTest.effect(
-    "an answer after midnight belongs to the day of its question, and buckets add up to the whole",
-    () =>
-      run(({ analytics, manager }) =>
-        Effect.gen(function* () {
-          const first = yield* create(manager, "a")
-          const second = yield* create(manager, "b")
-          yield* say(
-            manager,
-            first,
-            { timestamp: start - 2000 },
-            { role: "assistant", timestamp: start + 2000, cost: 0.1 },
-            { timestamp: start + 10_000 },
-            { role: "assistant", timestamp: start + 11_000, cost: 0.2 }
-          )
-          yield* say(manager, second, { timestamp: start + 1 })
-          const report = yield* analytics.ofUser(ann, { by: "day" })
-          assert.deepStrictEqual(
-            report.buckets.map((bucket) => [
-              bucket.start,
-              bucket.sessions,
-              bucket.totalTurns,
-              bucket.answeredTurns,
-              bucket.averageResponseTimeMs,
-              bucket.durationSeconds
-            ]),
-            [
-              [start - DAY, 1, 1, 1, 4000, 0],
-              [start, 2, 4, 1, 1000, 9]
-            ]
-          )
-          assert.strictEqual(report.answeredTurns, 2)
-          assert.strictEqual(report.averageResponseTimeMs, 2500)
-          assert.strictEqual(report.sessions, 2)
-        })
-      )
+  SystemTest.effect("dates an answer by its question, and adds buckets up to the whole", () =>
+    run(({ analytics, manager }) =>
+      Effect.gen(function* () {
+        const first = yield* create(manager, "a")
+        const second = yield* create(manager, "b")
+        yield* say(
+          manager,
+          first,
+          { timestamp: start - 2000 },
+          { role: "assistant", timestamp: start + 2000, cost: 0.1 },
+          { timestamp: start + 10_000 },
+          { role: "assistant", timestamp: start + 11_000, cost: 0.2 }
+        )
+        yield* say(manager, second, { timestamp: start + 1 })
+        const report = yield* analytics.ofUser(ann, { by: "day" })
+        assert.deepStrictEqual(
+          report.buckets.map((bucket) => [
+            bucket.start,
+            bucket.sessions,
+            bucket.totalTurns,
+            bucket.answeredTurns,
+            bucket.averageResponseTimeMs,
+            bucket.durationSeconds
+          ]),
+          [
+            [start - DAY, 1, 1, 1, 4000, 0],
+            [start, 2, 4, 1, 1000, 9]
+          ]
+        )
+        assert.strictEqual(report.answeredTurns, 2)
+        assert.strictEqual(report.averageResponseTimeMs, 2500)
+        assert.strictEqual(report.sessions, 2)
+      })
+    )
   )
 
-  SystemTest.effect("times beyond any calendar have a bucket too", () =>
+  SystemTest.effect("has a bucket for times beyond any calendar", () =>
     Effect.gen(function* () {
       const report = yield* bucketed({ by: "week" }, [-1e300, 0, 1e300])
       assert.deepStrictEqual(
@@ -496,7 +494,7 @@ describe("ofUser", () => {
     })
   )
 
-  SystemTest.effect("of too many buckets the newest stay, and the whole is of all", () =>
+  SystemTest.effect("keeps the newest of too many buckets, and the total of all", () =>
     Effect.gen(function* () {
       const times = Array.from({ length: 10 }, (_, day) => start + day * DAY)
       const report = yield* bucketed({ by: "day" }, times, { maxBuckets: 3 })
@@ -519,7 +517,7 @@ describe("ofUser", () => {
     })
   )
 
-  SystemTest.effect("a session that is deleted while the user's are read is passed over", () =>
+  SystemTest.effect("skips a session that is deleted during the read", () =>
     run(({ manager }) =>
       Effect.gen(function* () {
         yield* say(manager, yield* create(manager, "a"), {})

@@ -115,7 +115,7 @@ const statuses = (manager: SessionManager.Service) =>
 const broken = Effect.fail(new SessionStorageError({ message: "the disk is gone" }))
 
 describe("layer", () => {
-  SystemTest.effect("sessions expire with the first pass after their time, and their end is told once", () =>
+  SystemTest.effect("expires sessions in the first pass after their time, and publishes it once", () =>
     run(({ cleanup, manager, told }) =>
       Effect.gen(function* () {
         yield* create(manager, 2)
@@ -133,7 +133,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("suspended sessions expire too, closed ones never", () =>
+  SystemTest.effect("expires suspended sessions, never closed ones", () =>
     run(({ manager, told }) =>
       Effect.gen(function* () {
         const [suspended, closed] = yield* create(manager, 2)
@@ -147,7 +147,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("what is kept of an expired session can still be read", () =>
+  SystemTest.effect("keeps the data of an expired session readable", () =>
     run(({ manager }) =>
       Effect.gen(function* () {
         yield* create(manager, 1)
@@ -158,7 +158,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("the first pass is one interval after the start, the next one an interval after its end", () =>
+  SystemTest.effect("runs the first pass one interval after the start, the next one an interval after its end", () =>
     run(({ asked, cleanup }) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(asked, [])
@@ -170,7 +170,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("with runOnStart the first pass is at once", () =>
+  SystemTest.effect("runs the first pass at once with runOnStart", () =>
     run(
       ({ asked }) =>
         Effect.gen(function* () {
@@ -181,7 +181,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("an interval of months is kept to", () =>
+  SystemTest.effect("accepts an interval of months", () =>
     run(
       ({ asked }) =>
         Effect.gen(function* () {
@@ -194,7 +194,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("jitter spreads the passes, by no more than its share", () =>
+  SystemTest.effect("spreads passes by jitter, up to its share", () =>
     Effect.gen(function* () {
       const minutes = yield* Effect.forEach(["a", "b", "c", "d", "e", "f"], (seed) =>
         Effect.withRandom(
@@ -215,7 +215,7 @@ describe("layer", () => {
     })
   )
 
-  SystemTest.effect("options that are no numbers are as good as left out", () =>
+  SystemTest.effect("ignores non-numeric options", () =>
     run(
       ({ asked }) =>
         Effect.gen(function* () {
@@ -226,7 +226,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("a pass goes on page by page until none is left", () =>
+  SystemTest.effect("continues a pass page by page until no session is left", () =>
     run(
       ({ asked, cleanup, manager, told }) =>
         Effect.gen(function* () {
@@ -242,7 +242,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("idle sets another time than that of the manager", () =>
+  SystemTest.effect("overrides the TTL of the manager by idle", () =>
     run(
       ({ manager, told }) =>
         Effect.gen(function* () {
@@ -254,7 +254,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("a pass that fails is logged and counted, and tried again after a minute", () =>
+  SystemTest.effect("logs and counts a failed pass, and retries after a minute", () =>
     run(
       ({ asked, before, cleanup, logged, manager, told }) =>
         Effect.gen(function* () {
@@ -278,7 +278,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("retryAfter sets that time, and is never longer than the interval", () =>
+  SystemTest.effect("retryAfter sets that delay, capped by the interval", () =>
     Effect.gen(function* () {
       const asks = (options: SessionCleanup.Options) =>
         run(
@@ -295,7 +295,7 @@ describe("layer", () => {
     })
   )
 
-  SystemTest.effect("a defect of the store does not end the schedule, and what it shows is not logged", () =>
+  SystemTest.effect("continues after a defect of the store, without logging its content", () =>
     run(({ before, logged, manager, told }) =>
       Effect.gen(function* () {
         yield* create(manager, 1)
@@ -310,7 +310,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("what a pass did before the store failed stays done", () =>
+  SystemTest.effect("keeps the work of a pass before a store failure", () =>
     run(
       ({ before, cleanup, manager, told }) =>
         Effect.gen(function* () {
@@ -327,7 +327,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("two machines over one store make each session expired once", () =>
+  SystemTest.effect("expires each session once with two machines on one store", () =>
     run(
       ({ another, cleanup, manager, told }) =>
         Effect.gen(function* () {
@@ -343,7 +343,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("a pass never overlaps another one", () =>
+  SystemTest.effect("never overlaps passes", () =>
     run(
       ({ asked, before, cleanup }) =>
         Effect.gen(function* () {
@@ -364,7 +364,7 @@ describe("layer", () => {
     )
   )
 
-  SystemTest.effect("it stops with its scope, in the middle of a pass too", () =>
+  SystemTest.effect("stops with its scope, even during a pass", () =>
     run(
       ({ asked, before, cleanup, logged, manager, scope }) =>
         Effect.gen(function* () {
@@ -386,7 +386,7 @@ describe("layer", () => {
 })
 
 describe("layerManual", () => {
-  SystemTest.effect("runs only when it is told to", () =>
+  SystemTest.effect("runs only on request", () =>
     run(
       ({ asked, cleanup, manager }) =>
         Effect.gen(function* () {
@@ -402,7 +402,7 @@ describe("layerManual", () => {
     )
   )
 
-  SystemTest.effect("a failure is given to whoever asked", () =>
+  SystemTest.effect("returns a failure to the caller", () =>
     run(
       ({ before, cleanup }) =>
         Effect.gen(function* () {
