@@ -74,7 +74,7 @@ describe("OtlpTelemetry", () => {
     })
   )
 
-  it.scopedLive("speaks protobuf by default, through the client in context", () =>
+  it.scopedLive("uses protobuf by default, through the client in context", () =>
     Effect.gen(function* () {
       const collector = yield* OtlpCollector.make()
       yield* work.pipe(
@@ -92,7 +92,7 @@ describe("OtlpTelemetry", () => {
     })
   )
 
-  it.scopedLive("sends in intervals and when a batch is full, and only what it is asked for", () =>
+  it.scopedLive("sends at intervals and when a batch is full, and only the configured signals", () =>
     Effect.gen(function* () {
       const got = yield* Deferred.make<void>()
       const collector = yield* OtlpCollector.make((_request, response) => {
@@ -128,7 +128,7 @@ describe("OtlpTelemetry", () => {
     })
   )
 
-  it.scopedLive("a failed span shows its exception, an interrupted one that it was interrupted", () =>
+  it.scopedLive("exports the exception of a failed span, and the interruption of an interrupted one", () =>
     Effect.gen(function* () {
       const collector = yield* OtlpCollector.make()
       yield* Effect.gen(function* () {
@@ -158,7 +158,7 @@ describe("OtlpTelemetry", () => {
     })
   )
 
-  it.scopedLive("units are units of the metric and no attributes", () =>
+  it.scopedLive("exports units as units of the metric, not as attributes", () =>
     Effect.gen(function* () {
       const collector = yield* OtlpCollector.make()
       const inKitchen = Metric.gauge("otlp_test_kitchen").pipe(Metric.tagged("unit", "kitchen"))
@@ -186,7 +186,7 @@ describe("OtlpTelemetry", () => {
   const secret = "otlp-key-7731-aa90"
   const closed = Effect.map(Effect.scoped(OtlpCollector.make()), ({ baseUrl }) => baseUrl)
 
-  it.scopedLive("a collector that is not there costs nothing but a line in the log, once, and shows no header", () =>
+  it.scopedLive("logs an unreachable collector once, without headers", () =>
     Effect.gen(function* () {
       const { layer, lines } = logged()
       yield* Effect.forEach(Array.from({ length: 100 }), () => Effect.zipRight(Effect.yieldNow(), work)).pipe(
@@ -211,7 +211,7 @@ describe("OtlpTelemetry", () => {
     })
   )
 
-  it.scopedLive("a collector that hangs holds up neither the work nor, for long, the end", () =>
+  it.scopedLive("delays neither the work nor, for long, the end for a hanging collector", () =>
     Effect.gen(function* () {
       const { layer, lines } = logged()
       const collector = yield* OtlpCollector.make(() => {})
@@ -235,7 +235,7 @@ describe("OtlpTelemetry", () => {
     })
   )
 
-  it.scopedLive("a collector that refuses is told once, and never with its headers", () =>
+  it.scopedLive("logs a refusing collector once, without headers", () =>
     Effect.gen(function* () {
       const { layer, lines } = logged()
       const collector = yield* OtlpCollector.make(({ headers }, response) => {
@@ -262,7 +262,7 @@ describe("OtlpTelemetry", () => {
     })
   )
 
-  it.scopedLive("a batch that is on its way when the program ends arrives", () =>
+  it.scopedLive("delivers a batch in flight when the program ends", () =>
     Effect.gen(function* () {
       const began = yield* Deferred.make<void>()
       const collector = yield* OtlpCollector.make((_request, response) => {
@@ -295,7 +295,7 @@ describe("OtlpTelemetry", () => {
     const read = (variables: Record<string, string>) =>
       Effect.withConfigProvider(OtlpTelemetry.config, ConfigProvider.fromMap(new Map(Object.entries(variables))))
 
-    it.effect("has the defaults of the standard", () =>
+    it.effect("has the standard defaults", () =>
       Effect.gen(function* () {
         assert.deepInclude(Option.getOrThrow(yield* read({})), {
           baseUrl: "http://localhost:4318",
@@ -348,7 +348,7 @@ describe("OtlpTelemetry", () => {
       })
     )
 
-    it.effect("refuses what is no configuration, without quoting it", () =>
+    it.effect("rejects an invalid configuration without quoting it", () =>
       Effect.gen(function* () {
         for (const variables of [
           { OTEL_EXPORTER_OTLP_HEADERS: secret },
@@ -389,7 +389,7 @@ describe("OtlpTelemetry", () => {
       })
     )
 
-    it.scopedLive("makes none where all is off", () =>
+    it.scopedLive("makes no layer when everything is disabled", () =>
       Effect.gen(function* () {
         const collector = yield* OtlpCollector.make()
         const variables = new Map([

@@ -52,7 +52,7 @@ const served = (options?: Parameters<typeof PrometheusPage.layer>[0]) =>
   )
 
 describe("PrometheusPage", () => {
-  it.scopedLive("shows what runs did", () =>
+  it.scopedLive("shows the metrics of runs", () =>
     Effect.gen(function* () {
       const get = yield* served()
       yield* run("prom-agent")
@@ -78,7 +78,7 @@ describe("PrometheusPage", () => {
     })
   )
 
-  it.scopedLive("is OpenMetrics for who wants that first, at the path it was given", () =>
+  it.scopedLive("serves OpenMetrics to clients that prefer it, at the given path", () =>
     Effect.gen(function* () {
       const get = yield* served({ path: "/internal/stats" })
       yield* run("prom-open")
@@ -97,7 +97,7 @@ describe("PrometheusPage", () => {
     })
   )
 
-  it.scopedLive("leaves no spans of scrapes", () =>
+  it.scopedLive("creates no spans for scrapes", () =>
     Effect.gen(function* () {
       const names: Array<string> = []
       const tracer = yield* Effect.tracer
@@ -114,7 +114,7 @@ describe("PrometheusPage", () => {
     })
   )
 
-  it.effect("is the same text as rendered", () =>
+  it.effect("serves the rendered text", () =>
     Effect.gen(function* () {
       PrometheusParser.parse(yield* PrometheusPage.render, "text")
       PrometheusParser.parse(yield* PrometheusPage.renderOpenMetrics, "openmetrics")

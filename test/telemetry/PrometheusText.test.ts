@@ -53,7 +53,7 @@ const both = (pairs: ReadonlyArray<MetricPair.MetricPair.Untyped>) => {
 }
 
 describe("PrometheusText", () => {
-  it("counters end in _total, once", () => {
+  it("ends counters in _total, once", () => {
     const { open, text } = both([counter("agent.runs.total", { agent: "a" }, 3, "Runs"), counter("calls", {}, 5n)])
     assert.strictEqual(
       text,
@@ -76,7 +76,7 @@ calls_total 5
     )
   })
 
-  it("histograms are cumulative up to +Inf, with sum and count", () => {
+  it("renders cumulative histograms up to +Inf, with sum and count", () => {
     const { open, text } = both([histogram("h.ms", { b: "2", a: "1" }, [0.5, 1, 2, 9, 100])])
     assert.strictEqual(
       text,
@@ -93,7 +93,7 @@ h_ms_count{a="1",b="2"} 5
     assert.include(open, `h_ms_bucket{a="1",b="2",le="+Inf"} 5\n`)
   })
 
-  it("what may fall is a gauge, words are counters, summaries have quantiles", () => {
+  it("renders a decreasing value as a gauge, frequencies as counters, summaries with quantiles", () => {
     const falling = pair(MetricKey.counter("balance"), {}, (metric) => metric.update(-2))
     const words = pair(MetricKey.frequency("words"), { x: "1" }, (metric) => {
       for (const word of ["b", "a", "b"]) metric.update(word)
@@ -128,7 +128,7 @@ h_ms_count{a="1",b="2"} 5
     )
   })
 
-  it("a summary without values, and values that are none", () => {
+  it("renders a summary without values, and non-numeric values", () => {
     const empty = pair(
       MetricKey.summary({ name: "s", maxAge: "1 hour", maxSize: 10, error: 0, quantiles: [0.5] }),
       {},
@@ -142,7 +142,7 @@ h_ms_count{a="1",b="2"} 5
     both([gauge("huge", {}, 1e300), gauge("tiny", {}, 5e-324), counter("big", {}, 2n ** 90n)])
   })
 
-  it("units end the name and are no labels, others are", () => {
+  it("makes units a suffix of the name, and keeps other labels", () => {
     const { open, parsed } = both([
       histogram("gen_ai.client.operation.duration", { unit: "s" }, [1]),
       histogram("gen_ai.client.token.usage", { unit: "{token}" }, [1]),
@@ -162,7 +162,7 @@ h_ms_count{a="1",b="2"} 5
     assert.include(open, "# UNIT gen_ai_client_operation_duration_seconds seconds\n")
   })
 
-  it("hostile values of labels are read back as they were", () => {
+  it("round-trips hostile label values", () => {
     const values = [
       "",
       '"',
@@ -189,14 +189,14 @@ h_ms_count{a="1",b="2"} 5
     assert.include(both([gauge("g", { x: "\ud800" }, 1)]).text, "\ufffd")
   })
 
-  it("descriptions stay on their line", () => {
+  it("keeps descriptions on one line", () => {
     const help = 'says "a\\b"\nevil_total 1'
     const { parsed, parsedOpen } = both([counter("c", {}, 1, help)])
     assert.strictEqual(parsed.get("c_total")?.help, help)
     assert.strictEqual(parsedOpen.get("c")?.help, help)
   })
 
-  it("names that mean the same here are kept apart, or told together", () => {
+  it("separates or merges names that become equal", () => {
     const { parsed } = both([
       gauge("a.b", {}, 1),
       gauge("a_b", {}, 2),
@@ -232,7 +232,7 @@ h_ms_count{a="1",b="2"} 5
     assert.isTrue(parsed.has("_") && parsed.has("_9lives"))
   })
 
-  it("the order does not depend on that of the metrics", () => {
+  it("orders output independently of the metrics", () => {
     const pairs = [
       gauge("b", { x: "2" }, 1),
       gauge("b", { x: "1" }, 1),
@@ -246,7 +246,7 @@ h_ms_count{a="1",b="2"} 5
     assert.strictEqual(PrometheusText.format([], "openmetrics"), "# EOF\n")
   })
 
-  it("any metrics make a page that can be read", () => {
+  it("renders a parsable page of any metrics", () => {
     const name = FC.oneof(
       FC.constantFrom(
         "a",

@@ -175,7 +175,7 @@ describe("a trace of a supervisor and its agents", () => {
   }
 
   for (const [way, program] of Object.entries(ways)) {
-    it.scopedLive(`${way}: is one tree as the run nested, with the tokens of the answer`, () =>
+    it.scopedLive(`${way}: is one tree nested like the runs, with the tokens of the answer`, () =>
       Effect.gen(function* () {
         const { collector, exit } = yield* exported<AgentResponse.AgentResponse<unknown>, unknown>(program, {
           script: model()
@@ -209,7 +209,7 @@ describe("a trace of a supervisor and its agents", () => {
     )
   }
 
-  it.scopedLive("an agent that fails is a span that failed, in a tree that is whole", () =>
+  it.scopedLive("marks the span of a failed agent, in a complete tree", () =>
     Effect.gen(function* () {
       const { collector, exit } = yield* exported(ways.run, { script: model({ failing: true }) })
       assert.isTrue(Exit.isSuccess(exit))
@@ -228,7 +228,7 @@ describe("a trace of a supervisor and its agents", () => {
   )
 
   for (const way of ["run", "stream"] as const) {
-    it.scopedLive(`${way}: a run that is interrupted ends all its spans, which say so`, () =>
+    it.scopedLive(`${way}: ends all spans of an interrupted run as interrupted`, () =>
       Effect.gen(function* () {
         const begun = yield* Deferred.make<void>()
         const agent = boss(hang(begun))
@@ -262,7 +262,7 @@ describe("a trace of a supervisor and its agents", () => {
     )
   }
 
-  it.scopedLive("nothing of what was said leaves the process unless asked for", () =>
+  it.scopedLive("exports no messages by default", () =>
     Effect.gen(function* () {
       const { collector, exit } = yield* exported(ways.run, { script: model() })
       assert.include(String((yield* exit).message), said)
@@ -272,7 +272,7 @@ describe("a trace of a supervisor and its agents", () => {
     })
   )
 
-  it.scopedLive("nor when a run fails with what the model wrote", () =>
+  it.scopedLive("exports no model text when a run fails with it", () =>
     Effect.gen(function* () {
       const strict = Agent.make("strict", { output: Schema.Struct({ n: Schema.Number }), outputRetries: 0 })
       const { collector, exit } = yield* exported(AgentExecutor.run(strict, said), {
@@ -285,7 +285,7 @@ describe("a trace of a supervisor and its agents", () => {
     })
   )
 
-  it.scopedLive("asked for, it does, without credentials", () =>
+  it.scopedLive("exports messages on request, without credentials", () =>
     Effect.gen(function* () {
       const { collector } = yield* exported(ways.run, { script: model(), config: { captureContent: true } })
       const spans = collector.spans()
@@ -298,7 +298,7 @@ describe("a trace of a supervisor and its agents", () => {
     })
   )
 
-  it.scopedLive("a redactor in context sees all of it first", () =>
+  it.scopedLive("passes everything through the redactor in context first", () =>
     Effect.gen(function* () {
       const hide = (text: string) => text.replaceAll(said, "[HIDDEN]")
       const program = Effect.provideService(ways.run, Telemetry.ContentRedactor, hide)

@@ -57,7 +57,7 @@ describe("fromToolkit", () => {
   const answer = (name: string, params: unknown) =>
     Effect.flatMap(set, (set) => run(set, call(name, params))).pipe(Effect.provideService(Locale, "de"))
 
-  it.effect("each tool keeps its name, description, schemas and handler", () =>
+  it.effect("keeps the name, description, schemas and handler of each tool", () =>
     Effect.gen(function* () {
       const tools = yield* set
       assert.deepStrictEqual(tools.problems, [])
@@ -85,13 +85,13 @@ describe("fromToolkit", () => {
     })
   )
 
-  it.effect("services of the handlers' layer, of the request and of schemas all reach the call", () =>
+  it.effect("provides services of the handlers' layer, of the request and of schemas to the call", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* answer("greet", { name: "Ada" })).result, "hello de:Ada de")
     })
   )
 
-  it.effect("failures end the run where the tool's mode is error, and are read by the model where it is return", () =>
+  it.effect("ends the run on failures in mode error, and lets the model read them in mode return", () =>
     Effect.gen(function* () {
       const fatality = yield* Effect.flip(answer("read", { id: "10" }))
       assert.instanceOf(fatality, Fatality)
@@ -102,7 +102,7 @@ describe("fromToolkit", () => {
     })
   )
 
-  it.effect("a tagged request is asked for without its tag", () =>
+  it.effect("does not ask for the tag of a tagged request", () =>
     Effect.gen(function* () {
       const parameters = (yield* set).get("Search")?.parameters
       assert.deepStrictEqual(parameters?.["properties"], { query: { type: "string", description: "What to look for" } })
@@ -113,7 +113,7 @@ describe("fromToolkit", () => {
     })
   )
 
-  it.effect("tools that run at the provider are problems of the set", () =>
+  it.effect("reports provider-executed tools as problems of the set", () =>
     Effect.gen(function* () {
       const WebSearch = AiTool.providerDefined({
         id: "openai.web_search",
@@ -166,7 +166,7 @@ describe("toToolkit", () => {
       return { result: response.toolResults[0], seen }
     }).pipe(Effect.provide(layer()), Effect.provideService(Prefix, ""))
 
-  it.effect("the model sees our tools under names it accepts, and their results", () =>
+  it.effect("shows our tools to the model under accepted names, with their results", () =>
     Effect.gen(function* () {
       const { result, seen } = yield* calling("math_double", { n: "4" })
       assert.deepStrictEqual(
@@ -184,7 +184,7 @@ describe("toToolkit", () => {
     })
   )
 
-  it.effect("wrong arguments and failures are results the model reads", () =>
+  it.effect("lets the model read wrong arguments and failures as results", () =>
     Effect.gen(function* () {
       const wrong = yield* calling("math_double", { n: [] })
       assert.isTrue(wrong.result?.isFailure)
@@ -197,7 +197,7 @@ describe("toToolkit", () => {
     })
   )
 
-  it.effect("fatal failures fail the request with themselves", () =>
+  it.effect("fails the request with fatal failures", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(calling("lookup", { id: 7 }))
       if (error._tag !== "Missing") return assert.fail(error._tag)
@@ -205,7 +205,7 @@ describe("toToolkit", () => {
     })
   )
 
-  it.effect("a set that came from a toolkit can go back", () =>
+  it.effect("converts a set from a toolkit back", () =>
     Effect.gen(function* () {
       const ours = yield* AiToolkit.fromToolkit(kit).pipe(Effect.provide(handlers), Effect.provideService(Prefix, "hi"))
       const back = yield* AiToolkit.toToolkit(ours)

@@ -4,7 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
 
-it.effect("without modules every tool is visible to everybody", () =>
+it.effect("every tool is visible to all without modules", () =>
   Effect.gen(function* () {
     const graph = yield* ModuleGraph.ModuleGraph
     assert.isTrue(yield* graph.isVisible({}))
@@ -67,7 +67,7 @@ describe("a graph of modules", () => {
     })
   )
 
-  it.effect("takes any names", () =>
+  it.effect("accepts any names", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* seenBy("__proto__", ["constructor", "hasOwnProperty"]), ["constructor"])
       assert.deepStrictEqual(yield* seenBy("constructor", ["__proto__"]), [])
@@ -84,7 +84,7 @@ describe("a graph of modules", () => {
     )
   )
 
-  it.effect("that does not fit together makes no layer, and says all that is wrong", () =>
+  it.effect("fails the layer and lists all issues if inconsistent", () =>
     Effect.gen(function* () {
       const graph = ModuleGraph.layer({
         modules: [
@@ -106,7 +106,7 @@ describe("a graph of modules", () => {
     })
   )
 
-  it("never shows more than own tools, global ones and those reached by an import and exports behind it", () => {
+  it("shows only own tools, global ones and those reached by an import and its exports", () => {
     const names = ["a", "b", "c", "d", "e"] as const
     const some = FastCheck.uniqueArray(FastCheck.constantFrom(...names))
     const graphs = FastCheck.record(
@@ -142,7 +142,7 @@ describe("a graph of modules", () => {
     )
   })
 
-  it.effect("of ten thousand modules in a line is worked out at once", () =>
+  it.effect("handles a chain of ten thousand modules at once", () =>
     Effect.gen(function* () {
       const name = (n: number) => `m${n}`
       const line = Array.from(

@@ -120,7 +120,7 @@ describe("a registry", () => {
     })
   )
 
-  it.scoped("ends who watches it when it goes", () =>
+  it.scoped("ends its change streams when closed", () =>
     Effect.gen(function* () {
       const watching = yield* Effect.gen(function* () {
         const tools = yield* registry
@@ -134,8 +134,8 @@ describe("a registry", () => {
   )
 })
 
-describe("what handlers require", () => {
-  it.effect("is taken from where they are registered; a service that is there at the call wins", () =>
+describe("requirements of handlers", () => {
+  it.effect("come from the registration; a service present at the call wins", () =>
     Effect.gen(function* () {
       const tools = yield* registry
       yield* tools.register(speak).pipe(Effect.provideService(Word, "hello"))
@@ -153,7 +153,7 @@ describe("what handlers require", () => {
     }).pipe(Effect.provide(live))
   )
 
-  it.effect("shows in the type of a registry of tools", () => {
+  it.effect("appear in the type of a registry of tools", () => {
     const made = ToolRegistry.layerTools(speak, named("a"))
     expectTypeOf<Layer.Layer.Context<typeof made>>().toEqualTypeOf<ToolRunner.ToolRunner | Word>()
     const more = ToolRegistry.tool(named("b"), { module: "m" })
@@ -169,7 +169,7 @@ describe("what handlers require", () => {
     )
   })
 
-  it.effect("two tools of one name make no layer", () =>
+  it.effect("fail the layer for two tools with one name", () =>
     Effect.gen(function* () {
       const made = ToolRegistry.layerTools(named("a"), named("a"))
       const error = yield* Effect.flip(Effect.scoped(Layer.build(made)))
@@ -177,7 +177,7 @@ describe("what handlers require", () => {
     }).pipe(Effect.provide(runner()))
   )
 
-  it("a tool whose failures end runs is for agents, not for registries", () => {
+  it("exclude tools with failures that end runs", () => {
     const fatal = Tool.make("f", { description: "d", fatal: true, handler: () => Effect.fail("the end" as const) })
     // @ts-expect-error
     ToolRegistry.layerTools(fatal)
@@ -187,7 +187,7 @@ describe("what handlers require", () => {
 })
 
 describe("calls", () => {
-  it.effect("go through the runner: they are checked, and what goes wrong is an outcome", () =>
+  it.effect("go through the runner: arguments are checked, and failures are outcomes", () =>
     Effect.gen(function* () {
       const tools = yield* registry
       const ids: Array<string> = []
@@ -212,7 +212,7 @@ describe("calls", () => {
     }).pipe(Effect.provide(live), Effect.provideService(Word, "hi"))
   )
 
-  it.effect("of a tool that is not there fail, and name those that are and may be seen", () =>
+  it.effect("fail for an unknown tool, and name the visible ones", () =>
     Effect.gen(function* () {
       const tools = yield* registry
       yield* tools.register(named("order_find"), { module: "orders" })
@@ -248,7 +248,7 @@ describe("visibility during a run", () => {
   )
   const sorted = (names: ReadonlyArray<string>) => Array.from(names).sort()
 
-  it.effect("holds on every path: what is listed, described, handed to an agent, and called by either", () =>
+  it.effect("applies to lists, schemas, agent tool sets and calls", () =>
     Effect.gen(function* () {
       const tools = yield* registry
       const runner = yield* ToolRunner.ToolRunner
@@ -287,7 +287,7 @@ describe("visibility during a run", () => {
     }).pipe(Effect.provide(guarded))
   )
 
-  it.effect("is of each fiber: two runs of different modules side by side do not see each other's tools", () =>
+  it.effect("is per fiber: concurrent runs of different modules do not see each other's tools", () =>
     Effect.gen(function* () {
       const tools = yield* registry
       const run = Effect.gen(function* () {
@@ -309,7 +309,7 @@ describe("visibility during a run", () => {
     }).pipe(Effect.provide(guarded))
   )
 
-  it.effect("is of the one who calls, never of the one who registered", () =>
+  it.effect("depends on the caller, never on the registrar", () =>
     Effect.gen(function* () {
       const tools = yield* registry
       const whoami = Tool.make("whoami", {
@@ -322,7 +322,7 @@ describe("visibility during a run", () => {
     }).pipe(Effect.provide(guarded))
   )
 
-  it.effect("is nothing but tools of no module where the look-up fails", () =>
+  it.effect("is limited to tools without a module when the lookup fails", () =>
     Effect.gen(function* () {
       const tools = yield* registry
       yield* tools.register(named("free"))

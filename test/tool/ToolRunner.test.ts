@@ -41,7 +41,7 @@ const settle = <A, E>(fiber: Fiber.RuntimeFiber<A, E>, by: Duration.DurationInpu
 describe("arguments", () => {
   const params = (given: unknown) => Effect.map(run(echo, call("echo", given)), (outcome) => outcome.result)
 
-  it.effect("what fits reaches the handler decoded", () =>
+  it.effect("decodes valid arguments for the handler", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* params({ text: "a", times: 2 }), { text: "a", times: 2 })
       assert.deepStrictEqual(yield* params({ text: "a", unknown: 1 }), { text: "a" })
@@ -52,13 +52,13 @@ describe("arguments", () => {
     })
   )
 
-  it.effect("null for an optional parameter counts as left out", () =>
+  it.effect("treats null for an optional parameter as missing", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* params({ text: "a", times: null }), { text: "a" })
     })
   )
 
-  it.effect("null is kept where the schema takes it", () =>
+  it.effect("keeps null where the schema accepts it", () =>
     Effect.gen(function* () {
       const nullable = Tool.make("n", {
         ...describing,
@@ -69,7 +69,7 @@ describe("arguments", () => {
     })
   )
 
-  it.effect("what does not fit is told field by field, and the handler does not run", () =>
+  it.effect("reports invalid arguments by field, without running the handler", () =>
     Effect.gen(function* () {
       const calls = yield* Ref.make(0)
       const counted = Tool.make("counted", {
@@ -94,14 +94,14 @@ describe("arguments", () => {
     })
   )
 
-  it.effect("a huge argument that does not fit makes no huge observation", () =>
+  it.effect("keeps the observation of a huge invalid argument small", () =>
     Effect.gen(function* () {
       const outcome = yield* run(echo, call("echo", { text: Array.from({ length: 5000 }, () => "x".repeat(50)) }))
       assert.isBelow(outcome.observation.length, 3000)
     })
   )
 
-  it.effect("schemas may be asynchronous", () =>
+  it.effect("supports asynchronous schemas", () =>
     Effect.gen(function* () {
       const Slow = Schema.transformOrFail(Schema.String, Schema.String, {
         strict: true,
@@ -121,7 +121,7 @@ describe("arguments", () => {
 })
 
 describe("unknown tools", () => {
-  it.effect("are answered with the names there are, and the nearest one", () =>
+  it.effect("lists the known names and the nearest one", () =>
     Effect.gen(function* () {
       const set = ToolSet.make(echo, Tool.make("fs.read", { ...describing, handler: () => Effect.void }))
       const outcome = yield* run(set, call("Echo!", {}))
@@ -137,7 +137,7 @@ describe("unknown tools", () => {
     })
   )
 
-  it.effect("tools that the module may not see are not among the names", () =>
+  it.effect("does not list tools hidden from the module", () =>
     Effect.gen(function* () {
       const set = ToolSet.make(echo, Tool.make("secret", { ...describing, owner: "vault", handler: () => Effect.void }))
       const outcome = yield* run(set, call("secrets"), { graph: { isVisible: () => Effect.succeed(false) } })
@@ -150,7 +150,7 @@ describe("unknown tools", () => {
 describe("failures", () => {
   const failing = <F>(error: F, name = "t") => Tool.make(name, { ...describing, handler: () => Effect.fail(error) })
 
-  it.effect("a failure is an observation with its message and its hint", () =>
+  it.effect("makes a failure an observation with its message and hint", () =>
     Effect.gen(function* () {
       const plain = yield* run(failing(new NoRow({ message: "no such order" })), call("t"))
       assert.strictEqual(plain.observation, 'Error: "t" failed: no such order')
@@ -162,7 +162,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("a failure without a message says what it can", () =>
+  it.effect("describes a failure without a message", () =>
     Effect.gen(function* () {
       const text = (tool: Tool.Tool<{}, unknown, never, never, unknown>) =>
         Effect.map(run(tool, call("t")), (outcome) => outcome.observation.replace('Error: "t" failed: ', ""))
@@ -181,7 +181,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("keys in the text of a failure do not reach the model, nor the events", () =>
+  it.effect("removes keys in the text of a failure for the model and the events", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const key = "sk-abcdefgh12345678"
@@ -194,7 +194,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("fatal failures end the run, carried with the tool's name and their encoded form", () =>
+  it.effect("ends the run on a fatal failure, carried with the tool's name and its encoded form", () =>
     Effect.gen(function* () {
       const tool = Tool.make("db", {
         ...describing,
@@ -209,7 +209,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("a defect stays one, also beside a failure and when a handler throws or is no effect", () =>
+  it.effect("keeps a defect, also beside a failure and when a handler throws or returns no effect", () =>
     Effect.gen(function* () {
       const bug = new Error("bug")
       const both = Effect.failCause(Cause.parallel(Cause.fail(new NoRow({ message: "m" })), Cause.die(bug)))
@@ -234,7 +234,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("a handler that interrupts itself is a failed call, and the run goes on", () =>
+  it.effect("makes a handler that interrupts itself a failed call, and the run continues", () =>
     Effect.gen(function* () {
       for (const timeout of [Duration.seconds(1), Duration.infinity]) {
         const outcome = yield* run(
@@ -251,7 +251,7 @@ describe("results", () => {
   const giving = (value: unknown) =>
     run(Tool.make("t", { ...describing, handler: () => Effect.succeed(value) }), call("t"))
 
-  it.effect("nothing is ok, a text is itself, a value is JSON", () =>
+  it.effect("reads nothing as ok, keeps a text, and encodes a value as JSON", () =>
     Effect.gen(function* () {
       assert.deepInclude(yield* giving(undefined), { result: "ok", observation: "ok", isFailure: false, attempts: 1 })
       assert.deepInclude(yield* giving("x"), { result: "x", observation: "x" })
@@ -259,7 +259,7 @@ describe("results", () => {
     })
   )
 
-  it.effect("results go through the success schema, and one that does not fit is a failed call", () =>
+  it.effect("encodes results through the success schema, and fails the call on a mismatch", () =>
     Effect.gen(function* () {
       const dated = (value: Date) =>
         run(
@@ -277,7 +277,7 @@ describe("results", () => {
     })
   )
 
-  it.effect("big integers and circles come out readable, what has no JSON form fails the call", () =>
+  it.effect("makes big integers and cycles readable, and fails the call without a JSON form", () =>
     Effect.gen(function* () {
       const circle: { n: bigint; self?: unknown } = { n: 1n }
       circle.self = circle
@@ -288,7 +288,7 @@ describe("results", () => {
     })
   )
 
-  it.effect("every outcome can be encoded", () =>
+  it.effect("encodes every outcome", () =>
     Effect.gen(function* () {
       for (const value of [undefined, 1n, new Map(), new Date(0), { a: undefined }]) {
         const outcome = yield* giving(value)
@@ -298,7 +298,7 @@ describe("results", () => {
     })
   )
 
-  it.effect("long results are cut at 10,000 characters, or where the options say", () =>
+  it.effect("truncates long results at 10,000 characters, or as the options say", () =>
     Effect.gen(function* () {
       const long = Tool.make("t", { ...describing, handler: () => Effect.succeed("x".repeat(10_001)) })
       const cut = yield* run(long, call("t"))
@@ -327,7 +327,7 @@ describe("timeouts", () => {
         Effect.onInterrupt(Effect.never, () => Effect.sync(() => events?.push(`released ${info.attempt}`)))
     })
 
-  it.effect("a call that takes longer than 30 s is stopped, its finalizers run, and the model is told", () =>
+  it.effect("interrupt a call after 30 s, run its finalizers, and inform the model", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const fiber = yield* Effect.fork(run(hanging({}, events), call("slow")))
@@ -342,7 +342,7 @@ describe("timeouts", () => {
     })
   )
 
-  it.effect("the tool's own time wins over the call's, and that over the runner's", () =>
+  it.effect("prefer the tool's timeout to the call's, and that to the runner's", () =>
     Effect.gen(function* () {
       const within = (annotations: Tool.Annotations, options: ToolRunner.RunOptions, by: string) =>
         Effect.gen(function* () {
@@ -358,7 +358,7 @@ describe("timeouts", () => {
     })
   )
 
-  it.effect("without end means without end", () =>
+  it.effect("support an infinite duration", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(run(hanging({ timeout: "Infinity" as never }), call("slow")).pipe(Effect.exit))
       yield* Fiber.interrupt(fiber)
@@ -372,7 +372,7 @@ describe("timeouts", () => {
     })
   )
 
-  it.effect("they are tried again only when the tool is idempotent", () =>
+  it.effect("are retried only if the tool is idempotent", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const fiber = yield* Effect.fork(run(hanging({ timeout: "1 second", idempotent: true }, events), call("slow")))
@@ -385,7 +385,7 @@ describe("timeouts", () => {
     })
   )
 
-  it.effect("a handler's own ToolTimeoutError is a failure like any other", () =>
+  it.effect("treat a handler's own ToolTimeoutError like any failure", () =>
     Effect.gen(function* () {
       const inner = new ToolTimeoutError({ toolName: "inner", timeoutMs: 5, message: "inner took too long" })
       const handler = () => Effect.fail(inner)
@@ -421,7 +421,7 @@ describe("retries", () => {
   const outcomeOf = (tool: Tool.Tool<{}, unknown, never, never, unknown>, options?: Parameters<typeof run>[2]) =>
     Effect.flatMap(Effect.fork(run(tool, call("flaky"), options)), (fiber) => settle(fiber, "10 minutes"))
 
-  it.effect("connection failures are tried again after 1 s, then 2 s, and the attempts are counted", () =>
+  it.effect("repeat connection failures after 1 s, then 2 s, and count the attempts", () =>
     Effect.gen(function* () {
       const outcome = yield* outcomeOf(flaky(2, lost))
       assert.deepStrictEqual(outcome.result, [0, 1000, 3000])
@@ -429,7 +429,7 @@ describe("retries", () => {
     })
   )
 
-  it.effect("three attempts in all, then the failure", () =>
+  it.effect("fail after three attempts", () =>
     Effect.gen(function* () {
       const outcome = yield* outcomeOf(flaky(9, lost))
       assert.strictEqual(outcome.error?.tag, "ToolExecutionError")
@@ -437,7 +437,7 @@ describe("retries", () => {
     })
   )
 
-  it.effect("maxAttempts counts attempts, retries what comes after the first, and the tool's word wins", () =>
+  it.effect("read maxAttempts as all attempts, retries as those after the first, and prefer the tool's setting", () =>
     Effect.gen(function* () {
       const attempts = (annotations: Tool.Annotations, options: ToolRunner.RunOptions, maxAttempts?: number) =>
         Effect.map(
@@ -453,7 +453,7 @@ describe("retries", () => {
     })
   )
 
-  it.effect("waits grow to half a minute and no further", () =>
+  it.effect("wait at most half a minute", () =>
     Effect.gen(function* () {
       const outcome = yield* outcomeOf(flaky(7, lost, { retries: 7 }))
       const at = outcome.result as ReadonlyArray<number>
@@ -462,7 +462,7 @@ describe("retries", () => {
     })
   )
 
-  it.effect("other failures are never tried again, unless the tool says they are transient", () =>
+  it.effect("do not repeat other failures unless the tool calls them transient", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* outcomeOf(flaky(1, new NoRow({ message: "m" })))).attempts, 1)
       const retryable = (error: unknown) => error === "busy"
@@ -474,7 +474,7 @@ describe("retries", () => {
     })
   )
 
-  it.effect("a fatal failure that is transient is tried again before it ends the run", () =>
+  it.effect("repeat a transient fatal failure before it ends the run", () =>
     Effect.gen(function* () {
       const count = yield* Ref.make(0)
       const tool = Tool.make("db", {
@@ -492,7 +492,7 @@ describe("retries", () => {
     })
   )
 
-  it.effect("an interruption during the wait ends the call", () =>
+  it.effect("end with an interruption during the wait", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(run(flaky(9, lost), call("flaky")))
       yield* TestClock.adjust("500 millis")
@@ -516,7 +516,7 @@ describe("approval", () => {
       handler: (params) => Effect.sync(() => void ran.push(params))
     })
 
-  it.effect("nobody to ask means no, and the model is told", () =>
+  it.effect("denies without an approver, and informs the model", () =>
     Effect.gen(function* () {
       const ran: Array<unknown> = []
       const outcome = yield* run(careful(ran), call("rm", { n: "1" }), { gate: ApprovalGate.layerDeny })
@@ -527,7 +527,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("an approved call runs as it is", () =>
+  it.effect("runs an approved call unchanged", () =>
     Effect.gen(function* () {
       const ran: Array<unknown> = []
       const outcome = yield* run(careful(ran), call("rm", { n: "1" }), { gate: ApprovalGate.layerAutoApprove })
@@ -535,7 +535,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("whether to ask can depend on the arguments", () =>
+  it.effect("can depend on the arguments", () =>
     Effect.gen(function* () {
       const ran: Array<unknown> = []
       const tool = careful(ran, ({ n }) => n > 10)
@@ -545,7 +545,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("a function that throws says that somebody must be asked", () =>
+  it.effect("is required when the predicate throws", () =>
     Effect.gen(function* () {
       const ran: Array<unknown> = []
       const throws = () => {
@@ -559,7 +559,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("a request says which run is at the top, and for whom it works", () =>
+  it.effect("names the top run and the requester", () =>
     Effect.gen(function* () {
       const asked: Array<ApprovalGate.ApprovalRequest> = []
       const gate = ApprovalGate.layer((request) =>
@@ -581,7 +581,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("whoever approves sees what will run, not what the model wrote", () =>
+  it.effect("shows what will run, not what the model wrote", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const asked: Array<ApprovalGate.ApprovalRequest> = []
@@ -612,7 +612,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("edited parameters are checked like any others, and run in place of the model's", () =>
+  it.effect("checks edited parameters like any others, and runs with them", () =>
     Effect.gen(function* () {
       const ran: Array<unknown> = []
       const edit = (params: unknown) => ApprovalGate.layer(() => Effect.succeed(ApprovalGate.approve({ params })))
@@ -624,7 +624,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("it is asked while the reader of the event is slow, and the call waits for both", () =>
+  it.effect("is requested while the reader of the event is slow, and the call waits for both", () =>
     Effect.gen(function* () {
       const clock = yield* Effect.clock
       const read = yield* Deferred.make<void>()
@@ -665,7 +665,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("a denial says why, to the model and in the events", () =>
+  it.effect("passes the reason of a denial to the model and the events", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const gate = ApprovalGate.layer(() => Effect.succeed(ApprovalGate.deny({ reason: "not on Friday" })))
@@ -675,7 +675,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("the wait counts neither for the timeout nor as the tool's time", () =>
+  it.effect("does not count toward the timeout or the tool's time", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const gate = ApprovalGate.layer(() => Effect.as(Effect.sleep("3 days"), ApprovalGate.approve()))
@@ -692,7 +692,7 @@ describe("approval", () => {
     })
   )
 
-  it.effect("an interruption withdraws the question", () =>
+  it.effect("is withdrawn on interruption", () =>
     Effect.gen(function* () {
       const withdrawn = yield* Ref.make(false)
       const gate = ApprovalGate.layer(() => Effect.onInterrupt(Effect.never, () => Ref.set(withdrawn, true)))
@@ -711,7 +711,7 @@ describe("visibility", () => {
   const as = (module: string) => Effect.provideService(ToolRunner.CallerModule, module)
   const onlySame: ModuleGraph.Service = { isVisible: ({ caller, owner }) => Effect.succeed(caller === owner) }
 
-  it.effect("a tool of a module runs for those who may see it", () =>
+  it.effect("runs a tool of a module for those who may see it", () =>
     Effect.gen(function* () {
       const outcome = (module: string) => run(owned, call("charge"), { graph: onlySame }).pipe(as(module))
       assert.strictEqual((yield* outcome("billing")).result, "charged")
@@ -722,7 +722,7 @@ describe("visibility", () => {
     })
   )
 
-  it.effect("a look-up that fails or does not answer denies", () =>
+  it.effect("denies when a lookup fails or does not answer", () =>
     Effect.gen(function* () {
       for (const answer of [Effect.fail("down"), Effect.succeed(undefined as never), Effect.succeed("yes" as never)]) {
         const outcome = yield* run(owned, call("charge"), { graph: { isVisible: () => answer } })
@@ -731,14 +731,14 @@ describe("visibility", () => {
     })
   )
 
-  it.effect("tools of no module are visible to all, without asking", () =>
+  it.effect("makes tools without a module visible to all, without a lookup", () =>
     Effect.gen(function* () {
       const graph = { isVisible: () => Effect.die("asked") }
       assert.isFalse((yield* run(echo, call("echo", { text: "a" }), { graph })).isFailure)
     })
   )
 
-  it.effect("a denied call is neither decoded nor put up for approval", () =>
+  it.effect("neither decodes a denied call nor requests approval for it", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const tool = Tool.make("t", {
@@ -754,7 +754,7 @@ describe("visibility", () => {
     })
   )
 
-  it.effect("a set as a module sees it lists no hidden tool, and still denies a call of one", () =>
+  it.effect("hides tools from the visible set, and still denies calls of them", () =>
     Effect.gen(function* () {
       const runner = yield* ToolRunner.ToolRunner
       const bound = yield* ToolSet.bind(ToolSet.make(owned, echo))
@@ -771,7 +771,7 @@ describe("visibility", () => {
     }).pipe(Effect.provide(layer({ graph: onlySame })))
   )
 
-  it.effect("a graph is asked once for each module of a set, and a look-up that fails hides the module alone", () => {
+  it.effect("asks the graph once per module of a set, and a failed lookup hides only that module", () => {
     const asked: Array<string | undefined> = []
     const graph: ModuleGraph.Service = {
       isVisible: ({ owner }) => {
@@ -799,7 +799,7 @@ describe("interceptors", () => {
   const through = (...interceptors: ReadonlyArray<ToolRunner.ToolInterceptor>) =>
     Effect.provideService(ToolRunner.ToolInterceptors, interceptors)
 
-  it.effect("the first is the outermost, and each sees what the next one gives", () =>
+  it.effect("run with the first outermost, and each sees the next one's result", () =>
     Effect.gen(function* () {
       const order: Array<string> = []
       const note =
@@ -822,7 +822,7 @@ describe("interceptors", () => {
     })
   )
 
-  it.effect("one may answer itself, fail the run, or call again", () =>
+  it.effect("may answer themselves, fail the run, or call again", () =>
     Effect.gen(function* () {
       const ran: Array<string> = []
       const tool = Tool.make("t", { ...describing, handler: () => Effect.sync(() => ran.push("ran")) })
@@ -841,7 +841,7 @@ describe("interceptors", () => {
 })
 
 describe("layer", () => {
-  it.effect("one runner serves calls side by side", () =>
+  it.effect("one runner serves concurrent calls", () =>
     Effect.gen(function* () {
       const runner = yield* ToolRunner.ToolRunner
       const waiting = Tool.make("t", {
@@ -865,7 +865,7 @@ describe("layer", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("tools of a JSON Schema run like others", () =>
+  it.effect("runs tools of a JSON Schema like others", () =>
     Effect.gen(function* () {
       const made = Either.getOrThrow(
         Tool.fromJsonSchema("raw", {
@@ -879,7 +879,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("collaborators are asked for by the layer", () =>
+  it.effect("takes collaborators from the layer", () =>
     Effect.gen(function* () {
       const runner = yield* ToolRunner.ToolRunner
       assert.isFunction(runner.run)

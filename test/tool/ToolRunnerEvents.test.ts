@@ -47,7 +47,7 @@ describe("events", () => {
       return { exit: Exit.flatten(exit), call: calls[0], result: results[0] }
     })
 
-  it.effect("a call is announced before it runs, and its result told after, with its time", () =>
+  it.effect("announces a call before it runs, and its result afterwards with the duration", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const fiber = yield* Effect.fork(run(works, call("works", { a: 1 }, "c3"), { recorded, options: { step: 4 } }))
@@ -76,7 +76,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("a failed call has one result with its error", () =>
+  it.effect("emits one result with the error for a failed call", () =>
     Effect.gen(function* () {
       const { result } = yield* recording(call("fails"))
       assert.isTrue(result?.isFailure)
@@ -85,7 +85,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("so has a fatal one", () =>
+  it.effect("emits one result for a fatal call", () =>
     Effect.gen(function* () {
       const { exit, result } = yield* recording(call("breaks"))
       assert.isTrue(Exit.isFailure(exit))
@@ -93,7 +93,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("so has one that crashed, without the detail of the crash", () =>
+  it.effect("emits one result for a crashed call, without details of the crash", () =>
     Effect.gen(function* () {
       const { exit, result } = yield* recording(call("dies"))
       assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))
@@ -102,7 +102,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("so has one that was interrupted with its run, with the time it had", () =>
+  it.effect("emits one result for a call interrupted with its run, with the elapsed time", () =>
     Effect.gen(function* () {
       const { exit, result } = yield* recording(call("hangs"))
       assert.isTrue(Exit.isInterrupted(exit))
@@ -111,7 +111,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("so has one of a tool that does not exist, its name cut short", () =>
+  it.effect("emits one result for an unknown tool, with the name shortened", () =>
     Effect.gen(function* () {
       const { call: announced, result } = yield* recording(call("x".repeat(500)))
       assert.strictEqual(announced?.name.length, 128)
@@ -119,7 +119,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("a provider's name of a tool is told as the tool's own", () =>
+  it.effect("reports the tool's own name for a provider's name", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const tool = Tool.make("fs.read", { ...describing, handler: () => Effect.void })
@@ -128,7 +128,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("a slow reader is waited for, and an interruption meanwhile still closes the call once", () =>
+  it.effect("waits for a slow reader, and closes the call once when interrupted meanwhile", () =>
     Effect.gen(function* () {
       for (const blocked of ["ToolCall", "ToolResult"]) {
         const events: Array<AgentEvent> = []
@@ -155,7 +155,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("a call that is put to sleep with a durable run has no result yet", () =>
+  it.effect("emits no result for a call suspended with a durable run", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const asleep: Step.Service = { run: () => Effect.interrupt, isSuspended: () => true }
@@ -171,7 +171,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("a recorded outcome is told without running the tool again", () =>
+  it.effect("replays a recorded outcome without running the tool again", () =>
     Effect.gen(function* () {
       const recorded = yield* make()
       const outcome = yield* run(fails, call("fails"))
@@ -239,7 +239,7 @@ describe("spans", () => {
     handler: ({ q }) => Effect.succeed(`<${q}>`)
   })
 
-  it.effect("a call is a span named after the tool, with the agent and the call", () =>
+  it.effect("names a span after the tool, with the agent and the call", () =>
     traced(
       Effect.gen(function* () {
         const recorded = yield* make({ agent: "clerk" })
@@ -260,7 +260,7 @@ describe("spans", () => {
     )
   )
 
-  it.effect("arguments and result are in it only when asked for, and no longer than the model sees", () =>
+  it.effect("includes arguments and result on request, no longer than the model sees", () =>
     traced(
       Effect.gen(function* () {
         const recorded = yield* make({ telemetry: { content: true } })
@@ -275,7 +275,7 @@ describe("spans", () => {
     )
   )
 
-  it.effect("a failed call has its error's name in it, and the span ends well", () =>
+  it.effect("names the error of a failed call, and ends the span successfully", () =>
     traced(
       Effect.gen(function* () {
         yield* run(fails, call("fails"), { recorded: yield* make() })
@@ -286,7 +286,7 @@ describe("spans", () => {
     )
   )
 
-  it.effect("what a handler traces hangs under it, also for a handler that needs a captured service", () =>
+  it.effect("is the parent of a handler's spans, also with a captured service", () =>
     traced(
       Effect.gen(function* () {
         class Word extends Context.Tag("test/Word")<Word, string>() {}
@@ -309,7 +309,7 @@ describe("spans", () => {
     )
   )
 
-  it.effect("names that models make up are never names of spans", () =>
+  it.effect("never uses names invented by models as span names", () =>
     traced(
       Effect.gen(function* () {
         yield* run(set, call("made_up_by_a_model"), { recorded: yield* make() })
@@ -321,7 +321,7 @@ describe("spans", () => {
     )
   )
 
-  it.effect("without tracing there is none", () =>
+  it.effect("creates none without tracing", () =>
     traced(
       Effect.gen(function* () {
         const recorded = yield* make({ telemetry: { tracing: false } })
@@ -352,7 +352,7 @@ describe("metrics", () => {
       )
     )
 
-  it.effect("calls, successes, failures and times are counted by agent and tool; made-up names count as unknown", () =>
+  it.effect("count calls, successes, failures and times by agent and tool, with invented names as unknown", () =>
     Effect.gen(function* () {
       const recorded = yield* make({ agent: "metrics-1", telemetry: { metrics: true } })
       const quick = Tool.make("quick", { ...describing, handler: () => Effect.void })
@@ -375,7 +375,7 @@ describe("metrics", () => {
     })
   )
 
-  it.effect("without metrics nothing is counted", () =>
+  it.effect("count nothing when disabled", () =>
     Effect.gen(function* () {
       yield* run(fails, call("fails"), { recorded: yield* make({ agent: "metrics-2", telemetry: { metrics: false } }) })
       assert.deepStrictEqual(yield* values("metrics-2"), {})
@@ -384,7 +384,7 @@ describe("metrics", () => {
 })
 
 describe("outside of a run", () => {
-  it.effect("a call works and says nothing", () =>
+  it.effect("runs a call without events", () =>
     Effect.gen(function* () {
       assert.isTrue((yield* run(fails, call("fails"))).isFailure)
     })

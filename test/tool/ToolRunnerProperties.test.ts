@@ -101,9 +101,9 @@ const pairsExactly = (recorded: { readonly events: ReadonlyArray<{ readonly _tag
   return seen.size
 }
 
-describe("calls side by side", () => {
+describe("concurrent calls", () => {
   it.effect.prop(
-    "give one outcome each, in the order of the calls, whatever becomes of them and when",
+    "give one outcome each, in the order of the calls, in any completion order",
     {
       plans: FastCheck.array(plan(["succeed", "fail", "lose", "hang", "interrupt"]), { maxLength: 10 }),
       atOnce: concurrency
@@ -129,7 +129,7 @@ describe("calls side by side", () => {
   )
 
   it.effect.prop(
-    "leave no call without a result when one of them ends or crashes the run",
+    "all emit a result when one of them ends or crashes the run",
     {
       plans: FastCheck.array(plan(["succeed", "fail", "lose", "hang", "interrupt", "die", "end"]), { maxLength: 8 }),
       last: FastCheck.record({

@@ -75,7 +75,7 @@ const open = (terminal: Parameters<typeof makeTerminal>[0] = {}, options?: Appro
   })
 
 describe("ApprovalConsole", () => {
-  it.effect("shows who wants what, and y allows it", () =>
+  it.effect("shows the requester and the call, and y allows it", () =>
     Effect.gen(function* () {
       const { ask, readers, screen, type } = yield* open()
       const fiber = yield* ask(request("a", { reason: "it is a lot" }))
@@ -87,7 +87,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("n denies, with a reason if one is given", () =>
+  it.effect("denies on n, with an optional reason", () =>
     Effect.gen(function* () {
       const { ask, type } = yield* open()
       const first = yield* ask(request("a"))
@@ -99,7 +99,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("e takes other arguments, and asks again for what is no JSON", () =>
+  it.effect("accepts other arguments on e, and asks again if they are not JSON", () =>
     Effect.gen(function* () {
       const { ask, screen, type } = yield* open()
       const fiber = yield* ask(request("a"))
@@ -112,7 +112,7 @@ describe("ApprovalConsole", () => {
   )
 
   it.effect(
-    "a allows the tool with equal arguments to the agent in this run, also to what waits in line, and asks for others",
+    "allows on a the tool with equal arguments to the agent in this run, including queued calls, and asks for others",
     () =>
       Effect.gen(function* () {
         const { ask, gate, screen, type } = yield* open()
@@ -140,7 +140,7 @@ describe("ApprovalConsole", () => {
       })
   )
 
-  it.effect("a holds for one call outside of runs", () =>
+  it.effect("allows on a only one call outside of runs", () =>
     Effect.gen(function* () {
       const { rootRunId: _, ...outside } = request("a", { runId: "" as RunId })
       const { ask, type } = yield* open()
@@ -153,7 +153,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("asks again when a call with other arguments comes under a decided id", () =>
+  it.effect("asks again for other arguments under a decided id", () =>
     Effect.gen(function* () {
       const { ask, type } = yield* open()
       const first = yield* ask(request("a"))
@@ -165,7 +165,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("t allows the tool with any arguments to the agent in this run, and also what waits in line", () =>
+  it.effect("allows on t the tool with any arguments to the agent in this run, including queued calls", () =>
     Effect.gen(function* () {
       const { ask, gate, screen, type } = yield* open()
       const first = yield* ask(request("a"))
@@ -183,7 +183,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("anything else is no answer, and neither is what was typed before the question", () =>
+  it.effect("ignores other input, and input typed before the question", () =>
     Effect.gen(function* () {
       const { ask, screen, type } = yield* open()
       yield* type("y\r")
@@ -199,7 +199,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("one question at a time; an interrupted one is withdrawn and the next is asked", () =>
+  it.effect("asks one question at a time; withdraws an interrupted one and asks the next", () =>
     Effect.gen(function* () {
       const { ask, readers, screen, type } = yield* open()
       const first = yield* ask(request("a", { tool: "one" }))
@@ -218,7 +218,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("the end of the input denies, and so does Ctrl-C", () =>
+  it.effect("denies at the end of input and on Ctrl-C", () =>
     Effect.gen(function* () {
       const { ask, press, quit } = yield* open()
       const first = yield* ask(request("a"))
@@ -231,14 +231,14 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("a terminal that shows nothing denies", () =>
+  it.effect("denies on a terminal without output", () =>
     Effect.gen(function* () {
       const { gate } = yield* open({ fails: true })
       assert.strictEqual((yield* gate.request(request("a")))._tag, "Denied")
     })
   )
 
-  it.effect("asked again with the same id it gives the same decision", () =>
+  it.effect("gives the same decision for the same id", () =>
     Effect.gen(function* () {
       const { ask, gate, type } = yield* open()
       const fiber = yield* ask(request("a"))
@@ -247,7 +247,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("nothing a model or a tool's name says can pass for the prompt or hide a part of it", () =>
+  it.effect("shows no text of a model or a tool name as the prompt or as hidden text", () =>
     Effect.gen(function* () {
       const { ask, screen } = yield* open({ columns: 40 })
       const forged = "Allow it? [y]es, [n]o: "
@@ -268,7 +268,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("credentials are not shown, and neither is more than may be", () =>
+  it.effect("hides credentials and text beyond the limit", () =>
     Effect.gen(function* () {
       const { ask, screen } = yield* open({}, { maxChars: 500 })
       const fiber = yield* ask(
@@ -283,7 +283,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("what is typed is shown where the terminal does not do so, and nothing that moves the cursor", () =>
+  it.effect("echoes input where the terminal does not, without cursor controls", () =>
     Effect.gen(function* () {
       const shown = (isTTY: boolean) =>
         Effect.gen(function* () {
@@ -299,7 +299,7 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("a line that never ends takes no more memory than it may", () =>
+  it.effect("bounds the memory of an endless line", () =>
     Effect.gen(function* () {
       const { ask, type } = yield* open({ isTTY: false })
       const fiber = yield* ask(request("a"))

@@ -16,7 +16,7 @@ const request: ApprovalGate.ApprovalRequest = {
 const decide = Effect.flatMap(ApprovalGate.ApprovalGate, (gate) => gate.request(request))
 
 describe("ApprovalGate", () => {
-  it.effect("without a gate every call is denied, and the reason says how to provide one", () =>
+  it.effect("denies every call without a gate, and says how to provide one", () =>
     Effect.gen(function* () {
       const decision = yield* decide
       assert.strictEqual(decision._tag, "Denied")
@@ -26,13 +26,13 @@ describe("ApprovalGate", () => {
     }).pipe(Effect.provide(ApprovalGate.layerDeny))
   )
 
-  it.effect("the automatic gate approves the call as it is", () =>
+  it.effect("approves calls unchanged with the automatic gate", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* decide, { _tag: "Approved" })
     }).pipe(Effect.provide(ApprovalGate.layerAutoApprove))
   )
 
-  it.effect("a gate of one function may change the parameters", () =>
+  it.effect("lets a gate function change the parameters", () =>
     Effect.gen(function* () {
       const decision = yield* decide
       assert.deepStrictEqual(decision, { _tag: "Approved", params: { path: "/tmp/y", for: "delete_file" } })

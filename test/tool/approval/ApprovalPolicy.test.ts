@@ -28,7 +28,7 @@ const table = (rows: ReadonlyArray<readonly [ApprovalPolicy.ArgumentCondition, u
   )
 
 describe("ApprovalPolicy", () => {
-  it.effect("the first rule that fits decides, and what none fits is denied", () =>
+  it.effect("applies the first matching rule, and denies without a match", () =>
     Effect.gen(function* () {
       const rules: Rules = [
         { tools: ["read_*"], decision: "approve" },
@@ -51,7 +51,7 @@ describe("ApprovalPolicy", () => {
     })
   )
 
-  it.effect("a rule for users fits nobody else, and not nobody", () =>
+  it.effect("matches a user rule with no other user and with no missing user", () =>
     Effect.gen(function* () {
       const rules: Rules = [{ users: ["u1", "admin-*"], decision: "approve" }]
       const tag = (userId?: string) =>
@@ -65,7 +65,7 @@ describe("ApprovalPolicy", () => {
     })
   )
 
-  it.effect("arguments are found by their pointer, and only their own fields", () =>
+  it.effect("finds arguments by pointer, among own fields only", () =>
     table([
       [{ pointer: "/a/1/b", equals: 1 }, { a: [0, { b: 1 }] }, true],
       [{ pointer: "/a/01/b", equals: 1 }, { a: [0, { b: 1 }] }, false],
@@ -81,7 +81,7 @@ describe("ApprovalPolicy", () => {
     ])
   )
 
-  it.effect("equality is that of JSON, and an absent argument equals nothing", () =>
+  it.effect("compares as JSON, and an absent argument equals nothing", () =>
     table([
       [{ pointer: "/a", equals: { x: 1, y: [2] } }, { a: { y: [2], x: 1 } }, true],
       [{ pointer: "/a", equals: { x: 1 } }, { a: { x: 1, y: 2 } }, false],
@@ -94,7 +94,7 @@ describe("ApprovalPolicy", () => {
     ])
   )
 
-  it.effect("bounds hold for numbers, patterns for texts, and all of a condition must", () =>
+  it.effect("applies bounds to numbers and patterns to texts, and requires the whole condition", () =>
     table([
       [{ pointer: "/a", max: 100 }, { a: 100 }, true],
       [{ pointer: "/a", max: 100 }, { a: 100.01 }, false],
@@ -109,7 +109,7 @@ describe("ApprovalPolicy", () => {
     ])
   )
 
-  it.effect("arguments without a JSON form equal nothing", () =>
+  it.effect("lets arguments without a JSON form equal nothing", () =>
     Effect.gen(function* () {
       const cyclic: Record<string, unknown> = {}
       cyclic["self"] = cyclic
@@ -117,13 +117,13 @@ describe("ApprovalPolicy", () => {
     })
   )
 
-  it.effect("a huge text is matched in no time", () =>
+  it.effect("matches a huge text quickly", () =>
     Effect.gen(function* () {
       assert.isFalse(yield* fits({ pointer: "/a", matches: [`${"*a".repeat(100)}b`] }, { a: "a".repeat(100_000) }))
     })
   )
 
-  it("rules are read from data, with everything that is wrong with them", () => {
+  it("decodes rules from data with all issues", () => {
     const rules = [{ tools: ["a"], arguments: [{ pointer: "/x", max: 3 }], decision: "ask", reason: "look" }]
     assert.deepStrictEqual(ApprovalPolicy.decode(JSON.parse(JSON.stringify(rules))), Either.right(rules as never))
     const wrong = ApprovalPolicy.decode([
@@ -151,7 +151,7 @@ describe("ApprovalPolicy", () => {
     assert.isTrue(Either.isLeft(ApprovalPolicy.decode("all")))
   })
 
-  it.effect("rules given in code are checked as well", () =>
+  it.effect("validates rules given in code", () =>
     Effect.gen(function* () {
       const rules: Rules = [{ arguments: [{ pointer: "amount", max: 1 }], decision: "approve" }]
       assert.strictEqual((yield* Effect.flip(decided(rules))).reason, "policy")
@@ -169,7 +169,7 @@ describe("ApprovalPolicy", () => {
     const over = (rules: Rules, options?: Parameters<typeof ApprovalPolicy.layerOver>[1]) =>
       Effect.provide(ask(), Layer.provide(ApprovalPolicy.layerOver(rules, options), inner))
 
-    it.effect("what is to be asked, and what no rule fits, goes to it with the reason", () =>
+    it.effect("passes ask and unmatched requests to it with the reason", () =>
       Effect.gen(function* () {
         asked.length = 0
         assert.deepStrictEqual(yield* over([{ decision: "ask", reason: "look twice" }]), {
@@ -181,7 +181,7 @@ describe("ApprovalPolicy", () => {
       })
     )
 
-    it.effect("what rules decide does not", () =>
+    it.effect("keeps decisions of rules from it", () =>
       Effect.gen(function* () {
         asked.length = 0
         assert.deepStrictEqual(yield* over([{ decision: "approve" }]), { _tag: "Approved" })
@@ -191,7 +191,7 @@ describe("ApprovalPolicy", () => {
       })
     )
 
-    it.effect("without one, what is to be asked is denied", () =>
+    it.effect("denies ask requests without one", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* decided([{ decision: "ask", reason: "look twice" }, { decision: "approve" }]), {
           _tag: "Denied",

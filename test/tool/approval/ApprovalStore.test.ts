@@ -8,7 +8,7 @@ import { request, suite } from "./ApprovalStoreSuite.js"
 suite("in memory", ApprovalStore.layerMemory())
 
 describe("ApprovalStore in memory", () => {
-  it.effect("keeps the newest settled requests and decisions, as many as it may, and everything that waits", () =>
+  it.effect("keeps the newest settled requests and decisions up to the limit, and all waiting requests", () =>
     Effect.gen(function* () {
       const store = yield* ApprovalStore.makeMemory({ maxSettled: 2, maxRemembered: 2 })
       yield* Effect.forEach(["a", "b", "c", "waits"], (id) => store.add({ request: request(id), requestedAt: 0 }))

@@ -50,7 +50,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
     Effect.provide(Effect.flatMap(ApprovalStore.ApprovalStore, body), layer)
 
   describe(`ApprovalStore ${name}`, () => {
-    it.effect("a request is added once, and a second one of its id gives the first", () =>
+    it.effect("adds a request once, and returns the first one for a repeated id", () =>
       fresh((store) =>
         Effect.gen(function* () {
           const first = record("a", {
@@ -69,7 +69,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("of several adds of one id at once one counts", () =>
+    it.effect("counts one of several concurrent adds of an id", () =>
       fresh((store) =>
         Effect.gen(function* () {
           const results = yield* Effect.all(
@@ -83,7 +83,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("of several settlements at once one holds, and all see it", () =>
+    it.effect("accepts one of several concurrent settlements, and returns it to all", () =>
       fresh((store) =>
         Effect.gen(function* () {
           yield* store.add(record("a"))
@@ -101,7 +101,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("a settlement keeps edited arguments as they are", () =>
+    it.effect("keeps edited arguments of a settlement", () =>
       fresh((store) =>
         Effect.gen(function* () {
           yield* store.add(record("a"))
@@ -113,7 +113,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("lists what waits, the oldest first, by every field", () =>
+    it.effect("lists waiting requests, oldest first, by every field", () =>
       fresh((store) =>
         Effect.gen(function* () {
           yield* store.add(record("a"))
@@ -139,7 +139,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("knows what is overdue", () =>
+    it.effect("lists overdue requests", () =>
       fresh((store) =>
         Effect.gen(function* () {
           yield* store.add(record("never"))
@@ -154,7 +154,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("only what waits can be withdrawn, and then be asked again", () =>
+    it.effect("withdraws only waiting requests, which can be asked again", () =>
       fresh((store) =>
         Effect.gen(function* () {
           yield* store.add(record("a"))
@@ -169,7 +169,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("drops what was settled before a time, and nothing that waits", () =>
+    it.effect("prunes requests settled before a time, and no waiting ones", () =>
       fresh((store) =>
         Effect.gen(function* () {
           yield* store.add(record("waits"))
@@ -188,7 +188,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("remembers one decision a key, and recalls that of the first key that has one", () =>
+    it.effect("remembers one decision per key, and recalls that of the first key with one", () =>
       fresh((store) =>
         Effect.gen(function* () {
           yield* store.remember(remembered("k1"))
@@ -211,7 +211,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
       )
     )
 
-    it.effect("lists and forgets what is for one user, for nobody, or for all", () =>
+    it.effect("lists and forgets decisions of one user, without a user, or for all", () =>
       fresh((store) =>
         Effect.gen(function* () {
           const { scopeId: _, ...everywhere } = remembered("all", { scope: "tool" })

@@ -40,7 +40,7 @@ const reasonOf = <A, R>(effect: Effect.Effect<A, ApprovalError, R>) =>
 const other = RunId.make("run-9")
 
 describe("PendingApprovals", () => {
-  test("a request waits until somebody approves it, with other arguments if given", () =>
+  test("waits until a request is approved, with other arguments if given", () =>
     Effect.gen(function* () {
       const a = yield* asking(request("a"))
       const b = yield* asking(request("b"))
@@ -58,7 +58,7 @@ describe("PendingApprovals", () => {
       assert.deepStrictEqual(yield* Fiber.join(a), { _tag: "Denied", reason: "not now" })
     }))
 
-  test("an id that is unknown or decided is refused, and the first decision stays", () =>
+  test("rejects an unknown or decided id, and keeps the first decision", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a")), "unknown")
       const fiber = yield* asking(request("a"))
@@ -76,7 +76,7 @@ describe("PendingApprovals", () => {
       assert.deepInclude({ ...error }, { reason: "decided", requestId: "a", code: "LEX_ERR_AGT_112" })
     }))
 
-  test("asked again with the same id it gives the same decision, without asking", () =>
+  test("gives the same decision for the same id, without asking", () =>
     Effect.gen(function* () {
       const fiber = yield* asking(request("a"))
       yield* PendingApprovals.approve("a", { params: { amount: 2 } })
@@ -84,7 +84,7 @@ describe("PendingApprovals", () => {
       assert.deepStrictEqual(yield* ask(request("a")), decision)
     }))
 
-  test("a decision is never used for another call under the same id", () =>
+  test("never applies a decision to another call under the same id", () =>
     Effect.gen(function* () {
       const fiber = yield* asking(request("a"))
       yield* PendingApprovals.approve("a")
@@ -94,7 +94,7 @@ describe("PendingApprovals", () => {
       }
     }))
 
-  test("two runs that wait for one id are woken together, and one that leaves does not withdraw it", () =>
+  test("wakes two runs with one id together, and one that leaves does not withdraw it", () =>
     Effect.gen(function* () {
       const first = yield* asking(request("a"))
       const second = yield* asking(request("a"))
@@ -106,7 +106,7 @@ describe("PendingApprovals", () => {
       assert.strictEqual((yield* Fiber.join(third))._tag, "Approved")
     }))
 
-  test("an interrupted run withdraws its request", () =>
+  test("withdraws the request of an interrupted run", () =>
     Effect.gen(function* () {
       const fiber = yield* asking(request("a"))
       yield* Fiber.interrupt(fiber)
@@ -114,7 +114,7 @@ describe("PendingApprovals", () => {
       assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a")), "unknown")
     }))
 
-  test("a durable run that is put to sleep leaves its request, and finds the decision when it wakes up", () =>
+  test("keeps the request of a suspended durable run, which finds the decision on resume", () =>
     Effect.gen(function* () {
       const sleeping: Step.Service = { run: (_options, effect) => effect, isSuspended: () => true }
       const fiber = yield* Effect.provideService(asking(request("a")), Step.Step, sleeping)
@@ -125,7 +125,7 @@ describe("PendingApprovals", () => {
     }))
 
   test(
-    "what nobody decides in time is denied and says so; later answers come too late",
+    "denies undecided requests at expiry; later answers are rejected",
     () =>
       Effect.gen(function* () {
         const fiber = yield* asking(request("a"))
@@ -144,7 +144,7 @@ describe("PendingApprovals", () => {
     { expiresAfter: "40 days", keepFor: "60 days" }
   )
 
-  it.effect("what outlived its run expires as well: by a list, by a decision, by hand", () =>
+  it.effect("expires requests without their run, too: in a list, on a decision, explicitly", () =>
     Effect.gen(function* () {
       const store = yield* ApprovalStore.makeMemory()
       yield* Effect.forEach(["a", "b", "c"], (id) =>
@@ -163,7 +163,7 @@ describe("PendingApprovals", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("more overdue requests than one batch are all denied", () =>
+  it.effect("denies more overdue requests than one batch", () =>
     Effect.gen(function* () {
       const store = yield* ApprovalStore.makeMemory()
       for (let n = 0; n < 250; n++) yield* store.add({ request: request(`${n}`, { expiresAt: 0 }), requestedAt: 0 })
@@ -196,14 +196,14 @@ describe("PendingApprovals", () => {
         yield* Fiber.join(fiber)
       })
 
-    test("hold for the run at the top with equal arguments, and ask for others", () =>
+    test("apply to the top run with equal arguments, and ask for others", () =>
       Effect.gen(function* () {
         yield* first({}, { remember: "run" })
         const cases = [{ runId: other }, { params: { amount: 6 } }, { params: {} }, { rootRunId: other }]
         assert.deepStrictEqual(yield* answers(cases), ["Approved", "asked", "asked", "asked"])
       }))
 
-    test("hold for the run at the top with any arguments when that is chosen", () =>
+    test("apply to the top run with any arguments if chosen", () =>
       Effect.gen(function* () {
         yield* first({}, { remember: "run", arguments: "any" })
         const cases = [
@@ -216,7 +216,7 @@ describe("PendingApprovals", () => {
         assert.deepStrictEqual(yield* answers(cases), ["Approved", "Approved", "asked", "asked", "asked"])
       }))
 
-    test("for the session, the user and the tool", () =>
+    test("apply to the session, the user and the tool", () =>
       Effect.gen(function* () {
         yield* first(user, { remember: "session" })
         const elsewhere = { ...user, rootRunId: other }
@@ -247,14 +247,14 @@ describe("PendingApprovals", () => {
           "Denied"
         ])
       }))
-    test("only for equal arguments, whatever the order of their keys", () =>
+    test("apply only to equal arguments, in any key order", () =>
       Effect.gen(function* () {
         yield* first({}, { remember: "tool" })
         const cases = [{ params: { to: { name: "Ann" }, amount: 5 } }, { params: { amount: 5 } }]
         assert.deepStrictEqual(yield* answers(cases), ["Approved", "asked"])
       }))
 
-    test("an edit is never carried over to other arguments", () =>
+    test("never carry an edit over to other arguments", () =>
       Effect.gen(function* () {
         const fiber = yield* asking(request("first"))
         yield* PendingApprovals.approve("first", { params: { amount: 1 }, remember: "run", arguments: "any" })
@@ -263,7 +263,7 @@ describe("PendingApprovals", () => {
         assert.deepStrictEqual(yield* answers([{ params: { amount: 6 } }]), ["asked"])
       }))
 
-    test("a decision for equal arguments goes before a wider one", () =>
+    test("prefer a decision for equal arguments to a wider one", () =>
       Effect.gen(function* () {
         yield* asking(request("narrow", { params: { amount: 666 } }))
         yield* SystemAccess.grant(PendingApprovals.deny("narrow", { remember: "tool" }))
@@ -272,7 +272,7 @@ describe("PendingApprovals", () => {
         assert.deepStrictEqual(yield* answers([{ params: { amount: 666 } }, {}]), ["Denied", "Approved"])
       }))
 
-    test("nothing is decided when there is nobody to remember it for", () =>
+    test("decide nothing without a scope to remember for", () =>
       Effect.gen(function* () {
         yield* asking(request("a"))
         assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a", { remember: "user" })), "scope")
@@ -280,7 +280,7 @@ describe("PendingApprovals", () => {
         assert.deepStrictEqual(yield* waiting, ["a"])
       }))
 
-    test("are for the user whose request it was, whatever the sessions and runs of others are called", () =>
+    test("apply to the user of the request, whatever the ids of other sessions and runs", () =>
       Effect.gen(function* () {
         const as = (userId: string | undefined) => ({
           ...(userId === undefined ? {} : { userId: UserId.make(userId) }),
@@ -308,7 +308,7 @@ describe("PendingApprovals", () => {
         assert.deepStrictEqual(yield* answers(all("last")), ["asked", "asked", "Approved"])
       }))
 
-    test("for everybody are the system's alone", () =>
+    test("require the system to apply to everyone", () =>
       Effect.gen(function* () {
         yield* asking(request("a", user))
         yield* asking(request("b"))
@@ -332,7 +332,7 @@ describe("PendingApprovals", () => {
         assert.strictEqual(yield* SystemAccess.grant(forget({ scope: "tool" })), 1)
       }))
 
-    test("what is forgotten is asked again; what was answered by it stays answered", () =>
+    test("are asked again after they are forgotten; earlier answers remain", () =>
       Effect.gen(function* () {
         yield* first({}, { remember: "run", by: "boss" })
         assert.strictEqual((yield* ask(request("second")))._tag, "Approved")
@@ -348,7 +348,7 @@ describe("PendingApprovals", () => {
       }))
   })
 
-  test("requests are found, told and decided in the name of their user alone", () =>
+  test("limits access to requests to their user", () =>
     Effect.gen(function* () {
       const u1 = { userId: UserId.make("u1") }
       yield* asking(request("mine", u1))
@@ -394,7 +394,7 @@ describe("PendingApprovals", () => {
       assert.isTrue(Option.isSome(yield* get("mine", u1)))
     }))
 
-  test("changes begin with what waits and tell the rest as it happens, each request once", () =>
+  test("streams waiting requests and then changes, each request once", () =>
     Effect.gen(function* () {
       yield* asking(request("a"))
       const { changes } = yield* pending
@@ -412,7 +412,7 @@ describe("PendingApprovals", () => {
     }))
 
   test(
-    "no more requests wait than may",
+    "limits the number of waiting requests",
     () =>
       Effect.gen(function* () {
         yield* asking(request("a"))
@@ -426,7 +426,7 @@ describe("PendingApprovals", () => {
   )
 
   test(
-    "settled requests are kept for a time",
+    "keeps settled requests for a time",
     () =>
       Effect.gen(function* () {
         yield* asking(request("a"))
@@ -445,7 +445,7 @@ describe("PendingApprovals", () => {
     { keepFor: "1 hour" }
   )
 
-  it.effect("a decision another process wrote into the store is seen", () =>
+  it.effect("reads a decision another process wrote into the store", () =>
     Effect.gen(function* () {
       const store = yield* ApprovalStore.makeMemory()
       const of = (options?: PendingApprovals.Options) =>
@@ -464,7 +464,7 @@ describe("PendingApprovals", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("a storage that fails denies, and fails those who answer", () =>
+  it.effect("denies when the storage fails, and fails answers", () =>
     Effect.gen(function* () {
       const error = new ApprovalError({ reason: "storage", message: "down" })
       const memory = yield* ApprovalStore.makeMemory()
@@ -479,7 +479,7 @@ describe("PendingApprovals", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("a request that is still on its way into the store can be answered", () =>
+  it.effect("accepts an answer to a request that is still being stored", () =>
     Effect.gen(function* () {
       const memory = yield* ApprovalStore.makeMemory()
       const slow = {
@@ -502,7 +502,7 @@ describe("PendingApprovals", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("a decision that cannot be remembered holds all the same", () =>
+  it.effect("applies a decision that cannot be remembered", () =>
     Effect.gen(function* () {
       const memory = yield* ApprovalStore.makeMemory()
       const error = new ApprovalError({ reason: "storage", message: "full" })
@@ -517,7 +517,7 @@ describe("PendingApprovals", () => {
     })
   )
 
-  test("thousands wait at once and go on one by one", () =>
+  test("lets thousands wait at once and continue one by one", () =>
     Effect.gen(function* () {
       const ids = Array.from({ length: 3000 }, (_, n) => `r${n}`)
       const fibers = yield* Effect.forEach(ids, (id) => Effect.fork(ask(request(id))))

@@ -10,7 +10,7 @@ const circular = (): Record<string, unknown> => {
 }
 
 describe("Observation", () => {
-  it("a text stays as it is, nothing is ok, anything else is JSON", () => {
+  it("keeps a text, reads nothing as ok, and encodes anything else as JSON", () => {
     assert.deepStrictEqual(Observation.make("a\nb", 100), { result: "a\nb", text: "a\nb", truncated: false })
     assert.deepStrictEqual(Observation.make(undefined, 100), { result: "ok", text: "ok", truncated: false })
     assert.deepStrictEqual(Observation.make(null, 100), { result: null, text: "null", truncated: false })
@@ -21,7 +21,7 @@ describe("Observation", () => {
     })
   })
 
-  it("results that JSON refuses are made plain", () => {
+  it("makes results plain that JSON rejects", () => {
     assert.deepStrictEqual(Observation.make({ n: 12n }, 100)?.result, { n: "12" })
     assert.deepStrictEqual(Observation.make(circular(), 1000)?.result, {
       name: "loop",
@@ -33,7 +33,7 @@ describe("Observation", () => {
     assert.deepStrictEqual(Observation.make([shared, shared], 100)?.result, [{ n: "1" }, { n: "1" }])
   })
 
-  it("results that JSON changes are changed for the transcript too", () => {
+  it("changes results for the transcript as JSON does", () => {
     class Point {
       constructor(readonly x: number) {}
     }
@@ -45,7 +45,7 @@ describe("Observation", () => {
     assert.strictEqual(result?.text, JSON.stringify(result?.result))
   })
 
-  it("what has no JSON form is nothing, and does not throw", () => {
+  it("returns nothing, without throwing, for values without a JSON form", () => {
     const thrower = {
       toJSON: () => {
         throw new Error("no")
@@ -56,13 +56,13 @@ describe("Observation", () => {
     for (const value of [() => 1, Symbol("s"), thrower, deep]) assert.isUndefined(Observation.make(value, 100))
   })
 
-  it("a deep result is plain all the same", () => {
+  it("makes a deep result plain", () => {
     let deep: unknown = 1
     for (let i = 0; i < 4000; i++) deep = [deep]
     assert.strictEqual(Observation.make(deep, 10_000)?.text.length, 8001)
   })
 
-  it("a long text is cut with a marker that counts what is missing", () => {
+  it("truncates a long text with a marker that counts the rest", () => {
     const cut = Observation.truncate("x".repeat(10_050), 10_000)
     assert.isTrue(cut.truncated)
     assert.strictEqual(cut.text, `${"x".repeat(10_000)}\n[TRUNCATED: 50 of 10050 characters left out]`)
@@ -76,7 +76,7 @@ describe("Observation", () => {
     }
   })
 
-  it("a cut never splits a surrogate pair", () => {
+  it("never splits a surrogate pair", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.string({ unit: "binary", minLength: 1, maxLength: 40 }),

@@ -25,7 +25,7 @@ const pay = Tool.make("pay", {
 })
 
 describe("secret arguments", () => {
-  it("are those that the tool names and those that its schema marks", () => {
+  it("are those named by the tool and those marked by its schema", () => {
     assert.sameMembers([...(SecretParams.of(pay) ?? [])], ["pin", "code"])
     const plain = Tool.make("plain", { description: "Plain", parameters: { pin: Schema.String }, handler })
     assert.isUndefined(SecretParams.of(plain))
@@ -46,7 +46,7 @@ describe("secret arguments", () => {
     assert.sameMembers([...(SecretParams.of(raw) ?? [])], ["login", "key"])
   })
 
-  it.effect("are named by the events of a call and of its approval, which hold what was sent", () =>
+  it.effect("are named by the events of a call and its approval, which hold the sent values", () =>
     Effect.gen(function* () {
       const events: Array<AgentEvent> = []
       const run = Run.make({

@@ -30,7 +30,7 @@ const lookup = Tool.make("lookup", {
     )
 })
 
-test("parameters are inferred from fields, a struct, a class; none are an empty object", () => {
+test("infers parameters from fields, a struct, a class, or none", () => {
   expectTypeOf(lookup).toEqualTypeOf<
     Tool.Tool<{ readonly id: string; readonly limit?: number | undefined }, string, never, Db, DbDown | NoRow>
   >()
@@ -56,7 +56,7 @@ test("parameters are inferred from fields, a struct, a class; none are an empty 
   expectTypeOf(none).toEqualTypeOf<Tool.Tool<{}, number, never, never, never>>()
 })
 
-test("fields that hold functions are inferred inside of a struct", () => {
+test("infers fields with functions within a struct", () => {
   Tool.make("list", {
     description: "d",
     parameters: Schema.Struct({
@@ -74,7 +74,7 @@ test("fields that hold functions are inferred inside of a struct", () => {
   })
 })
 
-test("a handler's failures show in E only where they are fatal", () => {
+test("adds a handler's failures to E only if fatal", () => {
   const fatal = Tool.make("fatal", {
     description: "d",
     handler: () => Effect.fail(new DbDown({ host: "a" })) as Effect.Effect<number, DbDown | NoRow>,
@@ -85,7 +85,7 @@ test("a handler's failures show in E only where they are fatal", () => {
   expectTypeOf<Tool.ServicesOf<typeof lookup>>().toEqualTypeOf<Db>()
 })
 
-test("failOn takes tags of the handler's failures, data-first and in a pipe", () => {
+test("accepts tags of the handler's failures in failOn, data-first and in a pipe", () => {
   const piped = lookup.pipe(Tool.failOn("DbDown"))
   const first = Tool.failOn(lookup, "DbDown")
   expectTypeOf<Tool.ErrorOf<typeof piped>>().toEqualTypeOf<DbDown>()
@@ -96,7 +96,7 @@ test("failOn takes tags of the handler's failures, data-first and in a pipe", ()
   Tool.failOn(lookup, "Other")
 })
 
-test("the success schema, the failure schema and the handler must agree", () => {
+test("requires success schema, failure schema and handler to agree", () => {
   Tool.make("wrong", {
     description: "d",
     success: Schema.Struct({ n: Schema.Number }),
@@ -107,7 +107,7 @@ test("the success schema, the failure schema and the handler must agree", () => 
   Tool.make("undescribed", { handler: () => Effect.void })
 })
 
-test("a set sums failures and requirements", () => {
+test("combines failures and requirements in a set", () => {
   const mail = Tool.make("mail", {
     description: "d",
     fatal: true,
@@ -123,7 +123,7 @@ test("a set sums failures and requirements", () => {
   expectTypeOf(ToolSet.fromRecord({ a: { description: "d", run: () => 1 } })).toEqualTypeOf<ToolSet.ToolSet>()
 })
 
-test("a tool of a JSON Schema has plain parameters", () => {
+test("gives a tool of a JSON Schema plain parameters", () => {
   const made = Tool.fromJsonSchema("raw", {
     description: "d",
     parameters: { type: "object" },
@@ -137,7 +137,7 @@ test("a tool of a JSON Schema has plain parameters", () => {
   >()
 })
 
-test("approval is decided by the tool's own parameters", () => {
+test("passes the tool's own parameters to the approval predicate", () => {
   Tool.withApproval(lookup, (params) => {
     expectTypeOf(params).toEqualTypeOf<{ readonly id: string; readonly limit?: number | undefined }>()
     return params.id === ""
@@ -146,7 +146,7 @@ test("approval is decided by the tool's own parameters", () => {
   Tool.withApproval(lookup, (params) => params.other === 1)
 })
 
-test("a toolkit of @effect/ai gives its failures and dependencies, and takes ours", () => {
+test("converts a toolkit of @effect/ai with its failures and requirements, in both directions", () => {
   const kit = Toolkit.make(
     AiTool.make("read", { parameters: { id: Schema.String }, success: Schema.String, failure: Schema.Number }),
     AiTool.make("write", { failure: Schema.Boolean, failureMode: "return", dependencies: [Mail] })
@@ -160,7 +160,7 @@ test("a toolkit of @effect/ai gives its failures and dependencies, and takes our
   >()
 })
 
-test("wrappers of sets keep failures and requirements, and combining sums them", () => {
+test("keeps failures and requirements in set wrappers, and combines them", () => {
   const mail = Tool.make("mail", { description: "d", handler: () => Effect.flatMap(Mail, (mail) => mail.send) })
   const set = ToolSet.make(lookup.pipe(Tool.failOn("DbDown")))
   expectTypeOf(set.pipe(ToolSet.prefixed("db"))).toEqualTypeOf<ToolSet.ToolSet<DbDown, Db>>()

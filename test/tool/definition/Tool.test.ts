@@ -19,7 +19,7 @@ const failing = Tool.make("db", {
 })
 
 describe("Tool.make", () => {
-  it("the model sees fields as an object schema with descriptions", () => {
+  it("shows fields to the model as an object schema with descriptions", () => {
     const tool = Tool.make("weather", {
       description: "The weather of a city",
       parameters: {
@@ -37,7 +37,7 @@ describe("Tool.make", () => {
     assert.isUndefined(tool.problem)
   })
 
-  it("classes stand as objects in their places, recursive ones as definitions too", () => {
+  it("inlines classes as objects, and defines recursive ones", () => {
     const flat = Tool.make("go", { description: "d", parameters: Place, handler: () => Effect.void })
     assert.strictEqual(flat.parameters["type"], "object")
     assert.notProperty(flat.parameters, "$ref")
@@ -65,7 +65,7 @@ describe("Tool.make", () => {
     assert.isTrue(Either.isRight(compiled))
   })
 
-  it("a choice of structs is an object too", () => {
+  it("makes an object of a union of structs", () => {
     const tool = Tool.make("either", {
       description: "d",
       parameters: Schema.Union(Schema.Struct({ a: Schema.String }), Schema.Struct({ b: Schema.String })),
@@ -75,7 +75,7 @@ describe("Tool.make", () => {
     assert.strictEqual(tool.parameters["type"], "object")
   })
 
-  it("a tool without parameters takes an empty object and hands nothing else on", () => {
+  it("accepts an empty object for a tool without parameters and passes nothing else on", () => {
     for (const parameters of [undefined, {}]) {
       const tool = Tool.make("now", { description: "d", parameters, handler: () => Effect.void })
       assert.deepStrictEqual(tool.parameters, { type: "object", properties: {}, additionalProperties: false })
@@ -83,7 +83,7 @@ describe("Tool.make", () => {
     }
   })
 
-  it("unknown fields are dropped, defaults are filled in, __proto__ among the unknown ones", () => {
+  it("drops unknown fields, including __proto__, and fills in defaults", () => {
     const tool = Tool.make("list", {
       description: "d",
       parameters: { page: Schema.optionalWith(Schema.Number, { default: () => 1 }) },
@@ -95,7 +95,7 @@ describe("Tool.make", () => {
     assert.deepStrictEqual(tool.erased.encodeParams(decoded), { page: 1 })
   })
 
-  it("all issues are told, with their paths", () => {
+  it("reports all issues with their paths", () => {
     const tool = Tool.make("mail", {
       description: "d",
       parameters: { to: Schema.Array(Schema.String), subject: Schema.String },
@@ -109,7 +109,7 @@ describe("Tool.make", () => {
     )
   })
 
-  it("what is wrong with a definition is a problem, not an exception", () => {
+  it("reports an invalid definition as a problem, not an exception", () => {
     const problem = (name: string, description: string, parameters?: Tool.Parameters) =>
       Tool.make(name, { description, parameters, handler: () => Effect.void }).problem
     assert.strictEqual(problem("", "d")?.code, "LEX_ERR_AGT_102")
@@ -120,7 +120,7 @@ describe("Tool.make", () => {
     assert.isUndefined(problem("a", "d", { at: Schema.Date }))
   })
 
-  it("failures are fatal when the tool says so, or by their tags, data-first and in a pipe", () => {
+  it("makes failures fatal by option or by tag, data-first and in a pipe", () => {
     const isFatal = (tool: Tool.Any, error: unknown) => tool.erased.isFatal(error)
     assert.isFalse(isFatal(failing, new DbDown()))
     const all = Tool.make("db", { description: "d", fatal: true, handler: () => Effect.fail(new DbDown()) })
@@ -135,7 +135,7 @@ describe("Tool.make", () => {
     assert.isFalse(isFatal(failing, new NoRow()))
   })
 
-  it("annotations are replaced field by field, and the tool they came from stays as it was", () => {
+  it("replaces annotations field by field, without changing the original", () => {
     const tool = Tool.make("t", { description: "d", timeout: "1 second", owner: "a", handler: () => Effect.void })
     const changed = tool.pipe(Tool.annotate({ retries: 2, owner: "b" }))
     assert.deepStrictEqual(changed.annotations, {
@@ -155,7 +155,7 @@ describe("Tool.make", () => {
     assert.deepInclude(after, { readOnly: true, polling: true, idempotent: true })
   })
 
-  it("approval can be asked for afterwards, always or by the arguments", () => {
+  it("adds approval, always or by the arguments", () => {
     const tool = Tool.make("rm", { description: "d", parameters: { path: Schema.String }, handler: () => Effect.void })
     const asks = (tool: Tool.Any, path: string) => tool.erased.requiresApproval({ path })
     assert.isFalse(asks(tool, "/"))
@@ -171,7 +171,7 @@ describe("Tool.fromJsonSchema", () => {
   const make = (parameters: unknown, name = "raw", description = "d") =>
     Tool.fromJsonSchema(name, { description, parameters, handler: (params) => Effect.succeed(params) })
 
-  it("hands the arguments on as they are once they fit", () => {
+  it("passes valid arguments on unchanged", () => {
     const tool = Either.getOrThrow(make({ properties: { n: { type: "integer" } }, required: ["n"] }))
     const args = { n: 1, other: [true] }
     assert.strictEqual(Either.getOrThrow(decode(tool, args)), args)
@@ -179,7 +179,7 @@ describe("Tool.fromJsonSchema", () => {
     assert.strictEqual(tool.erased.encodeParams(args), args)
   })
 
-  it("a schema that cannot be used is a typed error that names the tool", () => {
+  it("returns a typed error that names the tool for an unusable schema", () => {
     for (const [parameters, said] of [
       [{ properties: { a: { $ref: "https://example.com/a.json" } } }, "can't resolve"],
       [{ type: "string" }, "not"],
@@ -194,11 +194,11 @@ describe("Tool.fromJsonSchema", () => {
     assert.isTrue(Either.isLeft(make({}, "")))
   })
 
-  it("without a description the name is one", () => {
+  it("uses the name as the default description", () => {
     assert.strictEqual(Either.getOrThrow(make({}, "raw", " ")).description, "raw")
   })
 
-  it("encodes results and failures by the schemas it is given", () => {
+  it("encodes results and failures by the given schemas", () => {
     const tool = Either.getOrThrow(
       Tool.fromJsonSchema("raw", {
         description: "d",
@@ -215,7 +215,7 @@ describe("Tool.fromJsonSchema", () => {
 })
 
 describe("Tool.isConnectionFailure", () => {
-  it("sees connection codes at any cause, transport errors, sockets, and errors that say so", () => {
+  it("recognizes connection codes in any cause, transport errors, sockets, and retryable errors", () => {
     const cut = Object.assign(new Error("x"), { code: "ECONNRESET" })
     for (const error of [
       cut,
@@ -228,7 +228,7 @@ describe("Tool.isConnectionFailure", () => {
     }
   })
 
-  it("takes nothing else for one, and ends on circular causes", () => {
+  it("recognizes nothing else, and ends on circular causes", () => {
     const loop: { cause?: unknown } = {}
     loop.cause = loop
     for (const error of [

@@ -10,18 +10,18 @@ const two = {
 const none = { type: "object", properties: {} }
 
 describe("ToolArguments", () => {
-  it("missing input is an empty object", () => {
+  it("reads missing input as an empty object", () => {
     for (const raw of [undefined, null, "", "  \n"]) {
       for (const schema of [one, two, none]) assert.deepStrictEqual(ToolArguments.normalise(raw, schema), {})
     }
   })
 
-  it("an object is left as it is", () => {
+  it("leaves an object unchanged", () => {
     const given = { city: 5 }
     assert.strictEqual(ToolArguments.normalise(given, one), given)
   })
 
-  it("a bare text or number is the one string parameter", () => {
+  it("reads a bare text or number as the one string parameter", () => {
     assert.deepStrictEqual(ToolArguments.normalise("Rome", one), { city: "Rome" })
     assert.deepStrictEqual(ToolArguments.normalise('"Rome"', one), { city: "Rome" })
     assert.deepStrictEqual(ToolArguments.normalise("12", one), { city: "12" })
@@ -31,13 +31,13 @@ describe("ToolArguments", () => {
     assert.deepStrictEqual(ToolArguments.normalise("Rome", optional), { city: "Rome" })
   })
 
-  it("a bare text for a tool with other parameters is left for validation", () => {
+  it("leaves a bare text for other parameters to validation", () => {
     assert.strictEqual(ToolArguments.normalise("Rome", two), "Rome")
     assert.strictEqual(ToolArguments.normalise(12, two), 12)
     assert.strictEqual(ToolArguments.normalise(12, { type: "object", properties: { n: { type: "integer" } } }), 12)
   })
 
-  it("broken JSON is repaired, in fences and as the text of a text too", () => {
+  it("repairs broken JSON, in fences and when encoded twice", () => {
     for (const text of [
       '{"city": "Rome"}',
       "{city: 'Rome',}",
@@ -50,25 +50,25 @@ describe("ToolArguments", () => {
     }
   })
 
-  it("text that only begins like an object is still the one string parameter", () => {
+  it("reads text that only begins like an object as the one string parameter", () => {
     const hostile = `{${"{[".repeat(400)}`
     assert.deepStrictEqual(ToolArguments.normalise(hostile, one), { city: hostile })
     assert.strictEqual(ToolArguments.normalise(hostile, two), hostile)
   })
 
-  it("lists are left for validation", () => {
+  it("leaves lists to validation", () => {
     const list = ["Rome"]
     assert.strictEqual(ToolArguments.normalise(list, one), list)
     assert.deepStrictEqual(ToolArguments.normalise('["Rome"]', two), ["Rome"])
   })
 
-  it("keys that poison prototypes do not come through text", () => {
+  it("drops keys that poison prototypes", () => {
     const read = ToolArguments.normalise('{"__proto__": {"admin": true}, "city": "Rome"}', two)
     assert.deepStrictEqual(read, { city: "Rome" })
     assert.isFalse("admin" in (read as object))
   })
 
-  it("null for an optional parameter that takes none is left out, at any depth", () => {
+  it("drops null for an optional parameter that does not accept it, at any depth", () => {
     const schema = {
       type: "object",
       properties: {
@@ -130,14 +130,14 @@ describe("ToolArguments", () => {
     )
   })
 
-  it("the input itself comes back when nothing is left out", () => {
+  it("returns the input itself when nothing is dropped", () => {
     const given = { city: "Rome", nested: { list: [null] } }
     assert.strictEqual(ToolArguments.withoutNulls(given, one), given)
     for (const odd of [null, 5, "x", [null]]) assert.strictEqual(ToolArguments.withoutNulls(odd, one), odd)
     assert.strictEqual(ToolArguments.withoutNulls(given, true), given)
   })
 
-  it("circular references in a schema end", () => {
+  it("ends on circular references in a schema", () => {
     const schema = {
       $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } },
       properties: { x: { $ref: "#/$defs/a" } }
@@ -147,7 +147,7 @@ describe("ToolArguments", () => {
     assert.deepStrictEqual(ToolArguments.withoutNulls({ next: { v: null }, v: null }, self), { next: {} })
   })
 
-  it("a field named __proto__ stays data", () => {
+  it("keeps a field named __proto__ as data", () => {
     const given = JSON.parse('{"__proto__": {"admin": true}, "city": null}')
     const stripped = ToolArguments.withoutNulls(given, { properties: { city: { type: "string" } } }) as object
     assert.deepStrictEqual(Object.keys(stripped), ["__proto__"])

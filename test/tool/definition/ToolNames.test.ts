@@ -5,11 +5,11 @@ import * as ToolNames from "../../../src/tool/definition/ToolNames.js"
 const accepted = /^[A-Za-z0-9_-]{1,64}$/
 
 describe("ToolNames", () => {
-  it("names that providers accept stay as they are", () => {
+  it("keeps names that providers accept", () => {
     for (const name of ["search", "get_weather-2", "A".repeat(64)]) assert.strictEqual(ToolNames.clean(name), name)
   })
 
-  it("dots, spaces, foreign letters, length and emptiness are mapped, and back", () => {
+  it("maps dots, spaces, foreign letters, long and empty names, and back", () => {
     const names = ["fs.read", "my tool", "größe", "検索", "", "___", "x".repeat(65), `${"x".repeat(65)}y`, "a/b\n"]
     const map = ToolNames.make(names)
     for (const name of names) {
@@ -20,20 +20,20 @@ describe("ToolNames", () => {
     assert.strictEqual(map.toProvider("fs.read"), "fs_read")
   })
 
-  it("a name that is fine keeps its own, whatever comes before it", () => {
+  it("keeps a valid name, whatever precedes it", () => {
     const map = ToolNames.make(["a.b", "a b", "a_b"])
     assert.strictEqual(map.toProvider("a_b"), "a_b")
     assert.strictEqual(map.fromProvider("a_b"), "a_b")
     assert.strictEqual(new Set(["a.b", "a b", "a_b"].map(map.toProvider)).size, 3)
   })
 
-  it("a name that no tool has means none, and is cleaned for the provider", () => {
+  it("resolves an unknown name to none, and cleans it for the provider", () => {
     const map = ToolNames.make(["search"])
     for (const name of ["other", "", "__proto__", "constructor"]) assert.isUndefined(map.fromProvider(name))
     assert.match(map.toProvider("no such.tool"), accepted)
   })
 
-  it("mapped names are the same for the same names, and unique, and lead back, for any names", () => {
+  it("maps any names deterministically, uniquely and reversibly", () => {
     const name = FastCheck.oneof(
       FastCheck.string({ unit: "binary", maxLength: 80 }),
       FastCheck.string({ unit: FastCheck.constantFrom("a", "b", ".", "_", " ", "é"), maxLength: 4 }),

@@ -12,7 +12,7 @@ import { call, Greeting, run } from "../RecordedRun.js"
 const tool = (name: string, description = "d") => Tool.make(name, { description, handler: () => Effect.succeed(name) })
 
 describe("ToolSet.make", () => {
-  it("tools keep their order, under names that providers accept", () => {
+  it("keeps the order of tools, with provider names", () => {
     const set = ToolSet.make(tool("fs.read"), tool("now"))
     assert.deepStrictEqual(
       set.definitions.map((definition) => definition.name),
@@ -23,7 +23,7 @@ describe("ToolSet.make", () => {
     for (const name of ["", "fs", "__proto__", "constructor"]) assert.isUndefined(set.get(name))
   })
 
-  it("a name given twice is a problem, and the first one counts", () => {
+  it("reports a duplicate name and keeps the first tool", () => {
     const first = tool("a", "first")
     const set = ToolSet.make(first, tool("a", "second"))
     assert.strictEqual(set.get("a"), first)
@@ -34,7 +34,7 @@ describe("ToolSet.make", () => {
     )
   })
 
-  it("problems of tools are problems of the set, once each, also after merging", () => {
+  it("includes the problems of tools once each, also after merging", () => {
     const broken = tool("b", "")
     const left = ToolSet.make(tool("a"), tool("a"), broken)
     const merged = ToolSet.merge(left, ToolSet.make(tool("c"), tool("a")))
@@ -52,7 +52,7 @@ describe("ToolSet.make", () => {
 })
 
 describe("ToolSet.bind", () => {
-  it.effect("gives handlers what was there when it was bound", () =>
+  it.effect("provides handlers with the services present at binding", () =>
     Effect.gen(function* () {
       const greet = Tool.make("greet", {
         description: "d",
@@ -66,7 +66,7 @@ describe("ToolSet.bind", () => {
     })
   )
 
-  it.effect("spans of handlers hang under the current span, not under the one where it was bound", () =>
+  it.effect("makes spans of handlers children of the current span, not of the one at binding", () =>
     Effect.gen(function* () {
       const parent = Effect.map(Effect.currentParentSpan, (span) => (span._tag === "Span" ? span.name : ""))
       const bound = yield* Effect.withSpan(ToolSet.bind(ToolSet.make(tool("a"))), "binding")
@@ -100,7 +100,7 @@ describe("ToolSet.fromRecord", () => {
     guarded: { description: "Guarded", run: () => "ran", requiresApproval: true, owner: "ops", retries: 0 }
   })
 
-  it.effect("plain functions answer, at once or later", () =>
+  it.effect("runs sync and async plain functions", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* run(functions, call("add", { a: 1, b: "2" }))).result, 3)
       assert.deepStrictEqual((yield* run(functions, call("later", { text: "x" }))).result, { text: "x" })
@@ -110,7 +110,7 @@ describe("ToolSet.fromRecord", () => {
     })
   )
 
-  it.effect("what they throw or reject with is a failure the model can read", () =>
+  it.effect("makes a throw or rejection a failure for the model", () =>
     Effect.gen(function* () {
       const thrown = yield* run(functions, call("throws"))
       assert.strictEqual(thrown.observation, 'Error: "throws" failed: no luck')
@@ -119,21 +119,21 @@ describe("ToolSet.fromRecord", () => {
     })
   )
 
-  it.effect("they take the annotations of tools", () =>
+  it.effect("applies tool annotations", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(functions.get("guarded")?.annotations.owner, "ops")
       assert.strictEqual((yield* run(functions, call("guarded"))).error?.tag, "ToolApprovalDeniedError")
     })
   )
 
-  it("a schema that cannot be used is a problem of the set", () => {
+  it("reports an unusable schema as a problem of the set", () => {
     assert.deepStrictEqual(
       functions.problems.map((problem) => problem.toolName),
       ["bad"]
     )
   })
 
-  it.effect("the signal is aborted when time is up", () =>
+  it.effect("aborts the signal on timeout", () =>
     Effect.gen(function* () {
       const aborted = yield* Deferred.make<boolean>()
       const slow = ToolSet.fromRecord({
@@ -158,7 +158,7 @@ describe("ToolSet.fromRecord", () => {
 describe("ToolSet wrappers", () => {
   const names = (set: ToolSet.ToolSet<any, any>) => set.tools.map((tool) => tool.name)
 
-  it.effect("prefixes every name, also for the model, and runs the tools under it", () =>
+  it.effect("prefixes every name, also for the model, and runs the tools by it", () =>
     Effect.gen(function* () {
       const set = ToolSet.make(tool("fs.read"), tool("now")).pipe(ToolSet.prefixed("disk"))
       assert.deepStrictEqual(names(set), ["disk_fs.read", "disk_now"])
@@ -189,7 +189,7 @@ describe("ToolSet wrappers", () => {
     })
   )
 
-  it.effect("hides filtered tools from the model and refuses calls of them", () =>
+  it.effect("hides filtered tools from the model and rejects calls of them", () =>
     Effect.gen(function* () {
       const set = ToolSet.make(tool("a"), tool("b"), tool("broken", "")).pipe(
         ToolSet.filtered(({ name }) => name === "a")
@@ -201,7 +201,7 @@ describe("ToolSet wrappers", () => {
     })
   )
 
-  it("combines sets in order, and reports names that two of them have", () => {
+  it("combines sets in order, and reports duplicate names", () => {
     const set = ToolSet.combined(ToolSet.make(tool("a")), ToolSet.make(tool("b")), ToolSet.make(tool("a")))
     assert.deepStrictEqual(names(set), ["a", "b"])
     assert.deepStrictEqual(
@@ -228,7 +228,7 @@ describe("ToolSet wrappers", () => {
     })
   )
 
-  it.effect("keeps the approval that a tool requires, and requires it when the predicate throws", () =>
+  it.effect("keeps a tool's own approval, and requires it when the predicate throws", () =>
     Effect.gen(function* () {
       const guarded = ToolSet.make(tool("a").pipe(Tool.withApproval(true)))
       const kept = ToolSet.approvalRequired(guarded, () => false)

@@ -31,7 +31,7 @@ const paths: Record<string, ReadonlyArray<TestModel.ScriptItem>> = {
   ]
 }
 
-describe("a tool the agent's module may not see", () => {
+describe("a tool hidden from the agent's module", () => {
   for (const [strategy, script] of Object.entries(paths)) {
     it.effect(`does not run under ${strategy}`, () =>
       Effect.gen(function* () {
@@ -54,7 +54,7 @@ describe("a tool the agent's module may not see", () => {
     )
   }
 
-  it.effect("stays hidden while the agent of another module runs beside it, and is denied when called", () => {
+  it.effect("stays hidden beside an agent of another module, and is denied when called", () => {
     const answer: TestModel.ScriptItem = (request) =>
       Effect.as(
         Effect.yieldNow(),
@@ -76,7 +76,7 @@ describe("a tool the agent's module may not see", () => {
     }).pipe(Effect.provide(Runs.layer(answer, { modules })))
   })
 
-  it.effect("does not run through a registry that another tool asks", () =>
+  it.effect("does not run through a registry called by another tool", () =>
     Effect.gen(function* () {
       ran.length = 0
       const deputy = Tool.make("deputy", {
