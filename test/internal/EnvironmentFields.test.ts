@@ -21,14 +21,14 @@ describe("EnvironmentFields", () => {
     })
   )
 
-  it.effect("a value that cannot be read is named by its variable", () =>
+  it.effect("names the variable of an unreadable value", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(reading({ LEX_TEST__MAX_TURNS: "many" }))
       assert.include(String(error), "LEX_TEST__MAX_TURNS")
     })
   )
 
-  it("several variables that are wrong are one failure that names all", () => {
+  it("names all invalid variables in one failure", () => {
     const error = EnvironmentFields.invalid([
       { variable: "A", message: "too low" },
       { variable: "B", message: "no number" }

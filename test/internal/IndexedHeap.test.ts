@@ -10,7 +10,7 @@ interface Item {
 const make = () => new IndexedHeap<"at", Item>("at", (a, b) => a.key - b.key)
 
 describe("IndexedHeap", () => {
-  it("gives the least first, whatever is added, moved and removed", () => {
+  it("returns the least item first after any changes", () => {
     const step = FastCheck.record({
       what: FastCheck.constantFrom("add", "add", "add", "move", "remove", "pop"),
       key: FastCheck.integer({ min: 0, max: 50 }),
@@ -45,7 +45,7 @@ describe("IndexedHeap", () => {
     )
   })
 
-  it("what is in no heap is neither moved nor removed", () => {
+  it("ignores items outside the heap when moved or removed", () => {
     const heap = make()
     heap.add({ key: 1, at: -1 })
     heap.remove({ key: 0, at: -1 })

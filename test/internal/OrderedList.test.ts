@@ -7,7 +7,7 @@ const numbers = () => new OrderedList<number>((a, b) => a - b)
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => index)
 
 describe("OrderedList", () => {
-  it("is what a sorted array is, whatever is added and removed", () => {
+  it("agrees with a sorted array after any changes", () => {
     const step = FastCheck.record({
       add: FastCheck.array(FastCheck.integer({ min: 0, max: 3_000 }), { maxLength: 800, size: "max" }),
       remove: FastCheck.array(FastCheck.integer({ min: 0, max: 3_000 }), { maxLength: 800, size: "max" })
@@ -48,7 +48,7 @@ describe("OrderedList", () => {
     )
   })
 
-  it("adding in ascending and in descending order gives the same", () => {
+  it("is the same after ascending and descending insertion", () => {
     const up = numbers()
     const down = numbers()
     for (const item of upTo(5_000)) up.add(item)
@@ -57,7 +57,7 @@ describe("OrderedList", () => {
     assert.deepStrictEqual([...down.ascending()], [...upTo(5_000)])
   })
 
-  it("the few that are left of many are found from both ends", () => {
+  it("finds the few items left of many from both ends", () => {
     const list = numbers()
     for (const item of upTo(20_000)) list.add(item)
     for (const item of upTo(20_000)) if (item % 4_000 !== 0) list.remove(item)
@@ -68,7 +68,7 @@ describe("OrderedList", () => {
     assert.isUndefined(list.first)
   })
 
-  it("what is not there is not removed", () => {
+  it("ignores the removal of a missing item", () => {
     const list = numbers()
     assert.isFalse(list.remove(1))
     list.add(1)

@@ -34,7 +34,7 @@ const send = (request: HttpClientRequest.HttpClientRequest) =>
   )
 
 describe.each(clients)("over %s", (_, client) => {
-  it.scopedLive.each(statuses)("a redirect (%d) to another origin is refused, and no key goes there", (status) =>
+  it.scopedLive.each(statuses)("a redirect (%d) to another origin is rejected, and no key is sent there", (status) =>
     Effect.gen(function* () {
       const elsewhere = yield* LoopbackServer.http((_request, response) => response.writeHead(200).end())
       const server = yield* redirecting(status, () => `${elsewhere.url}/to?key=hidden`)
@@ -59,7 +59,7 @@ describe.each(clients)("over %s", (_, client) => {
     }).pipe(Effect.provide(client))
   )
 
-  it.scopedLive("a redirect that would turn the request into another is refused", () =>
+  it.scopedLive("a redirect that changes the method is rejected", () =>
     Effect.gen(function* () {
       const server = yield* redirecting(302, () => "/to")
       assert.isTrue(SameOriginHttp.isRefusedRedirect(yield* Effect.flip(send(post(`${server.url}/from`)))))
@@ -69,7 +69,7 @@ describe.each(clients)("over %s", (_, client) => {
     }).pipe(Effect.provide(client))
   )
 
-  it.scopedLive("redirects without end, and to addresses that are none, are refused", () =>
+  it.scopedLive("endless redirects and invalid targets are rejected", () =>
     Effect.gen(function* () {
       const circle = yield* redirecting(307, () => "/from")
       assert.isTrue(SameOriginHttp.isRefusedRedirect(yield* Effect.flip(send(post(`${circle.url}/from`)))))
@@ -107,7 +107,7 @@ describe("over a fetch that", () => {
     }).pipe(Effect.provide(answering(answer, seen)))
   })
 
-  it.effect("hides where a redirect leads, the redirect is refused", () =>
+  it.effect("hides the target of a redirect, the redirect is rejected", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(send(post("https://api.example/v1")))
       assert.isTrue(SameOriginHttp.isRefusedRedirect(error))
@@ -115,7 +115,7 @@ describe("over a fetch that", () => {
     }).pipe(Effect.provide(answering(() => Response.error())))
   )
 
-  it.effect("has options in context is given them, and follows nothing by itself", () => {
+  it.effect("has options in context, they apply and no redirect is followed automatically", () => {
     const seen: Array<RequestInit> = []
     return Effect.gen(function* () {
       yield* send(post("https://api.example/v1"))

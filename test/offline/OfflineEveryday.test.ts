@@ -278,11 +278,11 @@ describe("OfflineModel, for everyday requests", () => {
   const failures = results.filter(({ right }) => !right)
   const shown = failures.map(({ domain, got, request }) => `${domain}: ${request} ${JSON.stringify(got)}`).join("\n")
 
-  it("picks the tools and arguments of nine in ten over four domains", () => {
+  it("picks the tools and arguments of nine in ten requests over four domains", () => {
     assert.isAtLeast(results.length, 60)
     assert.isAtMost(failures.length, results.length / 10, shown)
   })
-  it("does not depend on the order of the tools, nor on what they and their subjects are called", () => {
+  it("does not depend on the order of tools, or on their names and subjects", () => {
     const names: { readonly [word: string]: string } = {
       order: "glork",
       parcel: "vorn",
@@ -413,7 +413,7 @@ const order = {
 }
 
 describe("OfflineModel, after a call", () => {
-  it("never takes a tool's name or words of an error for an argument", () => {
+  it("never uses a tool's name or words of an error as an argument", () => {
     for (const message of [
       failed("lookup_order", "There is no order 9999"),
       failed("lookup_order", 'Order id "7777" is not valid, expected one of "1042", "1043"'),
@@ -442,7 +442,7 @@ describe("OfflineModel, after a call", () => {
     }
   })
 
-  it("says both what was found and what was not", () => {
+  it("reports both successes and failures", () => {
     const { calls, said } = play("Where are orders 9999 and 1042?", outfitter, {
       lookup_order: ({ order_id }) =>
         order_id === "1042" ? order : failed("lookup_order", `There is no order ${order_id}`)
@@ -452,7 +452,7 @@ describe("OfflineModel, after a call", () => {
     assert.include(said, "shipped")
   })
 
-  it("looks up what another tool needs, and does not ask the user for it", () => {
+  it("looks up what another tool needs instead of asking the user", () => {
     const handlers: Handlers = {
       lookup_order: () => ({ order_id: "1042", status: "packed" }),
       track_shipment: () => assert.fail("there is nothing to track")
@@ -469,14 +469,14 @@ describe("OfflineModel, after a call", () => {
     assert.include(found.said, "Malmö")
   })
 
-  it("says when no tool makes the change that was asked for", () => {
+  it("says when no tool makes the requested change", () => {
     const { said } = play("Cancel order 1042 please", outfitter, { lookup_order: () => order })
     assert.match(said, /^I have no tool that could cancel it/)
     assert.include(said, "shipped")
     assert.notInclude(play("Where is order 1042?", outfitter, { lookup_order: () => order }).said, "no tool")
   })
 
-  it("answers the field asked about first, with currency and readable dates", () => {
+  it("answers the requested field first, with currency and readable dates", () => {
     const answer = (question: string) => play(question, outfitter, { lookup_order: () => order }).said
     assert.match(answer("What is the total of order 1042?"), /^The total is 58\.50 EUR\./)
     assert.match(answer("When does order 1042 arrive?"), /^The estimated delivery is 9 April 2031\./)
@@ -488,7 +488,7 @@ describe("OfflineModel, after a call", () => {
     )
   })
 
-  it("lists the first records, one a line", () => {
+  it("lists the first records, one per line", () => {
     const stock = Array.from({ length: 9 }, (_, index) => ({
       sku: `S-${index}`,
       name: `Lamp ${index}`,

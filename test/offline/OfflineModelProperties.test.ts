@@ -93,7 +93,7 @@ const request = Arbitrary.array(Arbitrary.constantFrom(...snippets, ...nouns), {
 )
 
 describe("OfflineModel, for any tools and text", () => {
-  it("calls only tools it was given, with arguments that validate, and no call twice", () => {
+  it("calls only given tools, with valid arguments, and no call twice", () => {
     let made = 0
     Arbitrary.assert(
       Arbitrary.property(
@@ -121,7 +121,7 @@ describe("OfflineModel, for any tools and text", () => {
     assert.isAbove(made, 50)
   })
 
-  it("writes JSON that validates", () => {
+  it("writes valid JSON", () => {
     Arbitrary.assert(
       Arbitrary.property(parameters, request, (schema, text) => {
         // A pattern that no word of the text matches cannot be met without inventing a value.

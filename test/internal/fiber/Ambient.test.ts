@@ -7,7 +7,7 @@ import * as Programs from "../../support/Programs.js"
 class Level extends Ambient.Reference<Level>()("test/Level", { defaultValue: () => ({ level: 1 }) }) {}
 
 describe("Ambient", () => {
-  it.effect("is a reference: its default without a context, what is provided with one", () =>
+  it.effect("has its default without a context, and the provided value with one", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Level, { level: 1 })
       assert.strictEqual(yield* Level, Context.get(Context.empty(), Level))
@@ -16,7 +16,7 @@ describe("Ambient", () => {
   )
 
   it.scopedLive(
-    "two copies of the library over one Effect share no default, and both run agents",
+    "shares no default between two copies of the library, and both run agents",
     () =>
       Effect.gen(function* () {
         const { hear } = yield* Programs.start("TwoCopies", {})

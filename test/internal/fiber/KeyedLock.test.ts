@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as KeyedLock from "../../../src/internal/fiber/KeyedLock.js"
 
 describe("KeyedLock", () => {
-  it.effect("one at a time for a key, and keys do not wait for each other", () =>
+  it.effect("runs one at a time per key, and keys do not wait for each other", () =>
     Effect.gen(function* () {
       const locks = KeyedLock.make()
       const gate = yield* Deferred.make<void>()
@@ -31,7 +31,7 @@ describe("KeyedLock", () => {
     })
   )
 
-  it.effect("holds no key after a success, a failure, a defect or an interruption, of holder or waiter", () =>
+  it.effect("keeps no key after a success, a failure, a defect or an interruption, of holder or waiter", () =>
     Effect.gen(function* () {
       const locks = KeyedLock.make()
       yield* locks.withLock("a")(Effect.void)

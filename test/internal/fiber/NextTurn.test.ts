@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { nextTurn } from "../../../src/internal/fiber/NextTurn.js"
 
-it.effect("what the event loop has to do is done in between", () =>
+it.effect("lets the event loop work in between", () =>
   Effect.gen(function* () {
     const done: Array<string> = []
     setImmediate(() => done.push("due"))
@@ -13,7 +13,7 @@ it.effect("what the event loop has to do is done in between", () =>
   })
 )
 
-it.effect("an interrupted one leaves nothing behind", () =>
+it.effect("leaves nothing running when interrupted", () =>
   Effect.gen(function* () {
     let went = false
     const fiber = yield* Effect.fork(Effect.map(nextTurn, () => (went = true)))

@@ -31,16 +31,16 @@ const causeOf = (exit: Exit.Exit<unknown, unknown>): Cause.Cause<unknown> => {
 }
 
 describe("SpanFailure", () => {
-  it("says the tag and the message, without fields, causes and credentials", () => {
+  it("shows tag and message, without fields, causes and credentials", () => {
     assert.strictEqual(printed(Exit.fail(lost)), "Lost: nothing under [REDACTED]")
   })
 
-  it("unwraps what is carried out of a tool", () => {
+  it("unwraps a fatal failure of a tool", () => {
     const carried = new Fatality({ error: lost, toolName: "t", encoded: { customer: "Ada Lovelace" } })
     assert.strictEqual(printed(Exit.fail(carried)), "Lost: nothing under [REDACTED]")
   })
 
-  it("leaves out what a message quotes", () => {
+  it("omits quotations of a message", () => {
     const error = new OutputValidationError({
       strategyName: "s",
       text: "the model wrote this",
@@ -52,14 +52,14 @@ describe("SpanFailure", () => {
     assert.strictEqual(printed(Exit.fail(error)), "OutputValidationError: Simplify the schema")
   })
 
-  it("takes failures of any kind", () => {
+  it("accepts failures of any kind", () => {
     assert.strictEqual(printed(Exit.fail("text")), "Error: text")
     assert.strictEqual(printed(Exit.fail({ secret: "x" })), "Error: Error")
     assert.strictEqual(printed(Exit.fail(undefined)), "Error: undefined")
     assert.isBelow(printed(Exit.fail("long ".repeat(100_000))).length, 600)
   })
 
-  it("successes, defects and interruptions stay what they were", () => {
+  it("leaves successes, defects and interruptions unchanged", () => {
     for (const exit of [Exit.succeed(1), Exit.die(new Error("bug")), Exit.interrupt(FiberId.none)]) {
       assert.strictEqual(SpanFailure.exit(exit), exit)
     }
@@ -67,7 +67,7 @@ describe("SpanFailure", () => {
     assert.deepStrictEqual(Array.from(Cause.defects(causeOf(mixed))), ["bug"])
   })
 
-  it.effect("is what the spans of a run are told, and nobody else", () =>
+  it.effect("applies to the spans of a run only", () =>
     Effect.gen(function* () {
       let told: Exit.Exit<unknown, unknown> | undefined
       const spanned = Spanned.run("work", { attributes: {} }, Effect.fail(lost), (_exit, span) => {

@@ -10,7 +10,7 @@ const paths = (issue: ParseResult.ParseIssue) =>
   ParseResult.ArrayFormatter.formatIssueSync(issue).map(({ path }) => path.join("."))
 
 describe("AllIssues", () => {
-  it.effect("what fits comes at once, and all that does not is named", () =>
+  it.effect("decodes valid values synchronously, and names all issues of others", () =>
     Effect.gen(function* () {
       const decode = AllIssues.decoder(Point)
       const fits = decode({ x: "1", y: "2" })
@@ -23,7 +23,7 @@ describe("AllIssues", () => {
     })
   )
 
-  it.effect("asynchronous steps of a schema run once", () =>
+  it.effect("runs asynchronous steps of a schema once", () =>
     Effect.gen(function* () {
       let runs = 0
       const Looked = Schema.transformOrFail(Schema.String, Schema.String, {

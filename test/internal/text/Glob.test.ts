@@ -6,13 +6,13 @@ import * as Growth from "../../support/Growth.js"
 const is = (pattern: string, text: string, options?: Glob.Options) => Glob.compile([pattern], options)(text)
 
 describe("Glob", () => {
-  it("a pattern is the whole text", () => {
+  it("matches a pattern with the whole text", () => {
     assert.isTrue(is("gpt-4o", "gpt-4o"))
     assert.isFalse(is("gpt-4o", "gpt-4o-mini"))
     assert.isFalse(is("gpt-4o", "my-gpt-4o"))
   })
 
-  it("a star is any text, also none and with line breaks", () => {
+  it("matches any text with a star, even empty and with line breaks", () => {
     assert.isTrue(is("gpt-4*", "gpt-4"))
     assert.isTrue(is("gpt-4*", "gpt-4.1-mini"))
     assert.isTrue(is("*/claude*5", "anthropic/claude-sonnet-4-5"))
@@ -22,7 +22,7 @@ describe("Glob", () => {
     assert.isTrue(is("***", "x"))
   })
 
-  it("a question mark is one code unit", () => {
+  it("matches one code unit with a question mark", () => {
     assert.isTrue(is("o?", "o3"))
     assert.isFalse(is("o?", "o"))
     assert.isFalse(is("o?", "o30"))
@@ -30,7 +30,7 @@ describe("Glob", () => {
     assert.isFalse(is("*?", ""))
   })
 
-  it("every other character stands for itself", () => {
+  it("matches every other character literally", () => {
     for (const pattern of ["a.c", "[abc]", "a+", "(x)", "^a$", "a\\*", "{a,b}", "__proto__", "constructor"]) {
       assert.isTrue(is(pattern.replace("*", "x"), pattern.replace("*", "x")))
     }
@@ -40,26 +40,26 @@ describe("Glob", () => {
     assert.isFalse(Glob.compile(["a"])("__proto__"))
   })
 
-  it("letters are told apart by case unless it is asked not to", () => {
+  it("is case-sensitive unless configured otherwise", () => {
     assert.isFalse(is("GPT-4*", "gpt-4o"))
     assert.isTrue(is("GPT-4*", "gpt-4O", { ignoreCase: true }))
     assert.isTrue(is("Gpt-4o", "gPT-4O", { ignoreCase: true }))
   })
 
-  it("any of several patterns will do, and none matches nothing", () => {
+  it("accepts any of several patterns, and matches nothing without patterns", () => {
     const matcher = Glob.compile(["o3", "gpt-*", "claude-?"])
     assert.deepStrictEqual(["o3", "gpt-4", "claude-4", "o3-mini", ""].map(matcher), [true, true, true, false, false])
     assert.isFalse(Glob.compile([])(""))
   })
 
-  it("a pattern that is too long matches nothing", () => {
+  it("matches nothing with a pattern that is too long", () => {
     const long = "a".repeat(Glob.MAX_PATTERN_LENGTH)
     assert.isTrue(is(long, long))
     assert.isFalse(is(`${long}a`, `${long}a`))
     assert.isFalse(is(`${"*".repeat(Glob.MAX_PATTERN_LENGTH)}*`, "a"))
   })
 
-  it("agrees with a plain recursive reading", () => {
+  it("agrees with a simple recursive implementation", () => {
     const reading = (pattern: string, text: string): boolean => {
       if (pattern === "") return text === ""
       if (pattern[0] === "*") return reading(pattern.slice(1), text) || (text !== "" && reading(pattern, text.slice(1)))
@@ -75,7 +75,7 @@ describe("Glob", () => {
     )
   })
 
-  it("hostile patterns take time in the length of the text alone", () => {
+  it("takes linear time for hostile patterns", () => {
     const text = "a".repeat(100_000)
     const hostile = [
       `${"a*".repeat(127)}b`,

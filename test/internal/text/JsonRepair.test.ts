@@ -12,7 +12,7 @@ const reason = (text: string, options?: JsonRepair.Options): string =>
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth)
 
 describe("JsonRepair", () => {
-  it("gives every JSON value as JSON.parse does", () => {
+  it("parses JSON like JSON.parse", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.json({ maxDepth: 5 }), (text) => {
         if (!text.includes("__proto__")) assert.deepStrictEqual(value(text), JSON.parse(text))
@@ -20,7 +20,7 @@ describe("JsonRepair", () => {
     )
   })
 
-  it("repairs what models write", () => {
+  it("repairs typical output of models", () => {
     const cases: ReadonlyArray<readonly [string, unknown]> = [
       ["{city: Oslo, days: 3}", { city: "Oslo", days: 3 }],
       ["{'city': 'Oslo', 'now': True, 'unit': None}", { city: "Oslo", now: true, unit: null }],
@@ -33,7 +33,7 @@ describe("JsonRepair", () => {
     for (const [text, expected] of cases) assert.deepStrictEqual(value(text), expected, text)
   })
 
-  it("names the fault of what it cannot repair and quotes no more than a character", () => {
+  it("names a fault it cannot repair, quoting at most one character", () => {
     for (const text of ["", "{no colon in here}", '{"key-4711" "key-4712"}}}}x']) {
       const result = JsonRepair.parse(text)
       assert.isTrue(Either.isLeft(result), text)
@@ -45,7 +45,7 @@ describe("JsonRepair", () => {
     }
   })
 
-  it("repairs nothing longer than maxChars, and parses valid JSON of any length", () => {
+  it("repairs at most maxChars, and parses valid JSON of any length", () => {
     const broken = `{a: "${"x".repeat(100)}"}`
     assert.strictEqual(reason(broken, { maxChars: 50 }), "too-large")
     assert.strictEqual(reason(broken, { maxChars: broken.length }), "none")
@@ -53,7 +53,7 @@ describe("JsonRepair", () => {
     assert.strictEqual(reason(JSON.stringify({ a: "x".repeat(200_000) }), { maxChars: 50 }), "none")
   })
 
-  it("refuses nesting beyond its bound, valid or broken", () => {
+  it("rejects nesting beyond its bound, valid or broken", () => {
     assert.strictEqual(reason(nested(JsonRepair.maxDepth)), "none")
     assert.strictEqual(reason(nested(JsonRepair.maxDepth + 1)), "too-deep")
     assert.strictEqual(reason(nested(300_000)), "too-deep")
@@ -64,7 +64,7 @@ describe("JsonRepair", () => {
     assert.strictEqual(reason(`{a:${"[".repeat(JsonRepair.maxDepth)}`), "too-deep")
   })
 
-  it("drops keys that poison prototypes, however they are spelled", () => {
+  it("drops keys that poison prototypes, in any spelling", () => {
     const texts = [
       '{"__proto__": {"admin": true}, "a": 1}',
       '{"__pr\\u006fto__": {"admin": true}, "a": 1}',
@@ -81,7 +81,7 @@ describe("JsonRepair", () => {
     assert.isUndefined(({} as { readonly admin?: unknown }).admin)
   })
 
-  it("ends within bounded work on text that makes a repairer start over at every quote", () => {
+  it("bounds the work on text that makes a repairer restart at every quote", () => {
     const long = (part: string) => `{"a":${part.repeat(Math.floor(32_000 / part.length))}`
     for (const part of ['“"b\\', "“\"'+", "'\"b{*:"]) {
       const failed = Either.flip(JsonRepair.parse(long(part)))
@@ -121,7 +121,7 @@ describe("JsonRepair", () => {
     )
   })
 
-  it("finds the end of a value whose strings hold brackets, quotes and raw line breaks", () => {
+  it("finds the end of a value with brackets, quotes and raw line breaks in strings", () => {
     const text = 'x {"a": "} \\" ]", "b": ["line\none"]} tail }'
     const found = JsonRepair.balancedAt(text, 2)
     assert.strictEqual(text.slice(found!.end), " tail }")

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { nearest } from "../../../src/internal/text/Nearest.js"
 
 describe("nearest", () => {
-  it("the nearest name is the one probably meant, or none", () => {
+  it("finds the name most likely meant, or none", () => {
     const known = ["get_weather", "search_web", "検索", "___", "rm"]
     assert.strictEqual(nearest("getWeather", known), "get_weather")
     assert.strictEqual(nearest("serach_web", known), "search_web")

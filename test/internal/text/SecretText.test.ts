@@ -13,7 +13,7 @@ describe("SecretText", () => {
     assert.strictEqual(redact("try ollama pull"), "try ollama pull")
   })
 
-  it("replaces what looks like a key, and leaves prose alone", () => {
+  it("replaces text shaped like a key, and leaves prose", () => {
     for (const text of [
       "key sk-proj-abcdef123456",
       "gsk_abcdefghijkl",
@@ -31,7 +31,7 @@ describe("SecretText", () => {
     assert.strictEqual(SecretText.redact(prose), prose)
   })
 
-  it("cuts to one line, and no secret in two", () => {
+  it("shortens to one line without splitting a secret", () => {
     assert.strictEqual(SecretText.excerpt(" a\r\n\tb\u0007c ", { maxLength: 10 }), "a b c")
     assert.strictEqual(SecretText.excerpt("abcdef", { maxLength: 4 }), "abc…")
     assert.strictEqual(SecretText.excerpt("ab😀cd", { maxLength: 4 }), "ab\ufffd…")

@@ -3,13 +3,13 @@ import * as FastCheck from "effect/FastCheck"
 import * as VisibleText from "../../../src/internal/text/VisibleText.js"
 
 describe("VisibleText", () => {
-  it("what is plain stays as it is", () => {
+  it("leaves plain text unchanged", () => {
     for (const text of ["", "pay 5 € to Ann", "日本語 ü 😀", '{ "a": "\\n" }']) {
       assert.strictEqual(VisibleText.visible(text), text)
     }
   })
 
-  it("what moves, hides or turns text is shown as its code", () => {
+  it("shows characters that move, hide or turn text as codes", () => {
     for (const [text, expected] of [
       ["a\u001b[2Jb", "a\\u{001b}[2Jb"],
       ["\u009b2J", "\\u{009b}2J"],
@@ -24,7 +24,7 @@ describe("VisibleText", () => {
     }
   })
 
-  it("no text keeps a control or format character", () => {
+  it("leaves no control or format character in any text", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.string({ unit: "binary" }), (text) => {
         assert.notMatch(VisibleText.visible(text), /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
@@ -32,7 +32,7 @@ describe("VisibleText", () => {
     )
   })
 
-  it("lines are no wider than they may be and lose nothing", () => {
+  it("wraps lines at the width without losing text", () => {
     assert.deepStrictEqual(VisibleText.wrap("abcdef", 4), ["abcd", "ef"])
     assert.deepStrictEqual(VisibleText.wrap("日本語", 4), ["日本", "語"])
     assert.deepStrictEqual(VisibleText.wrap("", 4), [""])
@@ -49,7 +49,7 @@ describe("VisibleText", () => {
     )
   })
 
-  it("a huge text takes no time", () => {
+  it("handles a huge text quickly", () => {
     const text = "\u001b".repeat(100_000)
     assert.strictEqual(VisibleText.wrap(VisibleText.visible(text), 80).join("").length, 800_000)
   })
