@@ -17,21 +17,21 @@ const refuses = (files: Readonly<Record<string, string>>, ...expected: ReadonlyA
   assert.deepStrictEqual(check(files), expected)
 
 describe("layering", () => {
-  it("src keeps its layers", () => {
+  it("the rules hold in src", () => {
     const sources = repositorySources()
     assert.isAbove(sources.size, 5)
     const found = problems(sources)
     assert.deepStrictEqual(found, [], found.join("\n"))
   })
 
-  it("has one level of rooms, which is what an entry exports", () => {
+  it("has one level of rooms, which entries export", () => {
     assert.deepStrictEqual(
       [...floorOf.keys()].filter((folder) => folder.split("/").length > 2),
       []
     )
   })
 
-  it("no test changes the `it` that the tests of a process share", () => {
+  it("no test changes the `it` shared by the tests of a process", () => {
     const tests = Path.join(root, "test")
     const found = filesBelow(tests).filter((file) =>
       /\bit\.layer\(|import \{[^}]*\blayer\b[^}]*\} from "@effect\/vitest"/.test(
@@ -41,7 +41,7 @@ describe("layering", () => {
     assert.deepStrictEqual(found, [], "layer of @effect/vitest: use test/support/Shared.ts")
   })
 
-  it("a lower folder, the own folder and other packages' modules may be imported", () => {
+  it("allows imports of a lower folder, the own folder and other packages", () => {
     accepts({
       "tool/ToolSet.ts": `
         import * as Effect from "effect/Effect"
@@ -54,14 +54,14 @@ describe("layering", () => {
     })
   })
 
-  it("an index may import what it exports", () => {
+  it("allows an index to import what it exports", () => {
     accepts({
       "index.ts": `export * as Tool from "./tool/definition/Tool.js"`,
       "tool/index.ts": `export * as Tool from "./definition/Tool.js"`
     })
   })
 
-  it("a program of a process of its own has timers, and imports Node alone", () => {
+  it("allows a child process program timers, and imports of Node only", () => {
     accepts({ "builtin/sql/SqliteProcess.mjs": `import "node:worker_threads"\nsetTimeout(() => {}, 1)` })
     refuses(
       { "builtin/sql/SqliteProcess.mjs": `import * as Ids from "../../domain/Ids.js"` },
@@ -84,11 +84,11 @@ describe("layering", () => {
     ["export const load = () => import(`../agent/AgentExecutor.js`)"],
     [`export type Agent = import("../agent/AgentExecutor.js").Agent`],
     [`export type Agent = typeof import("../agent/AgentExecutor.js")`]
-  ])("a higher folder may not be imported: %s", (text) => {
+  ])("rejects an import of a higher folder: %s", (text) => {
     refuses({ "tool/Bad.ts": text }, upward)
   })
 
-  it("a folder of the same floor may not be imported", () => {
+  it("rejects an import of a folder on the same floor", () => {
     assert.strictEqual(floorOf.get("telemetry"), floorOf.get("internal/fiber"))
     refuses(
       { "internal/fiber/Deadline.ts": "", "telemetry/Bad.ts": `import "../internal/fiber/Deadline.js"` },
@@ -96,14 +96,14 @@ describe("layering", () => {
     )
   })
 
-  it("testing is imported by nothing", () => {
+  it("rejects any import of testing", () => {
     refuses(
       { "testing/TestModel.ts": "", "http/session/Bad.ts": `import "../../testing/TestModel.js"` },
       `http/session/Bad.ts:1: ${at("http/session")} imports ${at("testing")}: "../../testing/TestModel.js"`
     )
   })
 
-  it("a folder needs a floor, and so does the folder of an index", () => {
+  it("requires a floor for a folder and for the folder of an index", () => {
     refuses(
       { "utils/Text.ts": "", "utils/index.ts": "" },
       "utils/Text.ts: the folder utils has no floor",
@@ -120,14 +120,14 @@ describe("layering", () => {
     ["./index.js"],
     ["../index.js"],
     ["../domain/index.js"]
-  ])("a barrel may not be imported: %s", (specifier) => {
+  ])("rejects an import of a barrel: %s", (specifier) => {
     const expected = `tool/Bad.ts:1: imports the barrel "${specifier}"`
     refuses({ "tool/Bad.ts": `import { x } from "${specifier}"` }, expected)
     refuses({ "tool/Bad.ts": `import type { x } from "${specifier}"` }, expected)
     refuses({ "tool/Bad.ts": `export const x = import("${specifier}")` }, expected)
   })
 
-  it("a relative import names a module of src, with .js", () => {
+  it("requires a relative import to name a module of src, with .js", () => {
     refuses(
       {
         "tool/Bad.ts": `import "../domain/Ids"\nimport "../domain/Missing.js"\nimport "../../test/Doubles.js"\nimport ".."`
@@ -139,11 +139,11 @@ describe("layering", () => {
     )
   })
 
-  it("module names are unique across folders", () => {
+  it("requires unique module names across folders", () => {
     refuses({ "llm/Tool.ts": "" }, "llm/Tool.ts: tool/definition/Tool.ts has the same name")
   })
 
-  it("modules are PascalCase, in folders of the table", () => {
+  it("requires PascalCase modules in folders of the table", () => {
     const name = "a module name is PascalCase, its file ends in .ts"
     refuses(
       { "tool/helpers.ts": "", "tool/tool-set.ts": "", "tool/View.tsx": "", "tool/x/Deep.ts": "", "Loose.ts": "" },
@@ -168,11 +168,11 @@ describe("layering", () => {
     ["console.log(1)", "console instead of Effect.log"],
     ["process.env.KEY", "process.env instead of Config"],
     [`globalThis.process.env["KEY"]`, "process.env instead of Config"]
-  ])("time, randomness, the console and the environment come from services: %s", (expression, problem) => {
+  ])("requires services for time, randomness, the console and the environment: %s", (expression, problem) => {
     refuses({ "tool/Bad.ts": `export const x = ${expression}` }, `tool/Bad.ts:1: uses ${problem}`)
   })
 
-  it("a comment, a text and a member may have a forbidden name", () => {
+  it("allows forbidden names in comments, texts and members", () => {
     accepts({
       "tool/Fine.ts": `
         /** Like console.log(Date.now()). */
@@ -183,7 +183,7 @@ describe("layering", () => {
     })
   })
 
-  it("only what waits for a turn of the event loop may use timers, and nothing else that is forbidden", () => {
+  it("allows timers only to modules that wait for a turn of the event loop, and nothing else forbidden", () => {
     accepts({ "internal/fiber/EventSink.ts": "export const wake = (f: () => void) => setImmediate(f)" })
     accepts({ "internal/fiber/NextTurn.ts": "export const wake = (f: () => void) => setImmediate(f)" })
     refuses(
@@ -201,7 +201,7 @@ describe("layering", () => {
     "tool/B.ts": `import { A } from "./A.js"\nexport type B = A`
   }
 
-  it("refuses modules that import each other, types included", () => {
+  it("rejects modules that import each other, types included", () => {
     refuses(cycle, "a cycle: tool/A.ts tool/B.ts")
   })
 
@@ -228,7 +228,7 @@ describe("layering", () => {
     refuses(many, `tool: ${bars.folder + 1} modules`)
   })
 
-  it("finds tests for records that repeat the one of Effect", () => {
+  it("finds record checks that repeat Effect's", () => {
     refuses(
       {
         "tool/A.ts": `export const isFields = (u: unknown) =>\n  typeof u === "object" && u !== null && !Array.isArray(u)`
@@ -238,7 +238,7 @@ describe("layering", () => {
     accepts({ "tool/A.ts": `export const isObject = (u: unknown) => typeof u === "object" && u !== null` })
   })
 
-  it("keeps modules of Node out of what must bundle for the browser, except types and dynamic imports", () => {
+  it("keeps Node modules out of browser bundles, except types and dynamic imports", () => {
     const node = `import type { Hash } from "node:crypto"\nexport const load = () => import("node:crypto")`
     accepts({ "internal/Hash.ts": node, "tool/definition/Tool.ts": `import "../../internal/Hash.js"` })
     refuses(

@@ -109,7 +109,7 @@ describe("package", { timeout }, () => {
 
   afterAll(() => Fs.rmSync(work, { recursive: true, force: true }))
 
-  it("the recorder sees what import loads, and what that requires", () => {
+  it("the recorder sees imports and their requires", () => {
     Fs.writeFileSync(Path.join(work, "known.cjs"), `require("ajv")`)
     assert.includeMembers([...packagesOf(loadedBy("./known.cjs"))], ["ajv", "fast-deep-equal"])
     assert.includeMembers([...packagesOf(loadedBy("gpt-tokenizer"))], ["gpt-tokenizer"])
@@ -129,7 +129,7 @@ describe("package", { timeout }, () => {
     )
   })
 
-  it("the root entry loads nothing built into Node that opens databases or processes", () => {
+  it("the root entry loads no Node module for databases or processes", () => {
     const builtin = /^node:(sqlite|child_process|cluster|worker_threads|vm)$/
     assert.deepStrictEqual(
       loaded.filter((url) => builtin.test(url)),

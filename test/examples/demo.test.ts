@@ -79,7 +79,7 @@ Shared.suite("the demo's process", Layer.scoped(Program, Bundle.make("demo", exa
       assert.notInclude(stdout, "\u001b")
     }))
 
-  test("reads questions from a pipe, and knows what was said before", () =>
+  test("reads questions from a pipe, and remembers the conversation", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* demo([], {
         input: `${question}\n\nWhere is that parcel now? Track it.\nexit\nWhere is order 1043?\n`
@@ -90,7 +90,7 @@ Shared.suite("the demo's process", Layer.scoped(Program, Bundle.make("demo", exa
       assert.notInclude(stdout, 'lookup_order {"order_id":"1043"}')
     }))
 
-  test("goes on where the last process ended, until it is told to forget", () =>
+  test("continues where the last process ended, until it is told to forget", () =>
     Effect.gen(function* () {
       const env = { LEXIGRAM_DEMO_FILE: yield* SqliteDrivers.file }
       const first = yield* demo([question], { env })
@@ -104,7 +104,7 @@ Shared.suite("the demo's process", Layer.scoped(Program, Bundle.make("demo", exa
       assert.notInclude(third.stdout, "Welcome back")
     }).pipe(Effect.scoped))
 
-  test("ends with 1 and says what to do when the provider is misspelt", () =>
+  test("exits with 1 and advice when the provider is misspelled", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* demo([question], { env: { LEX_AI_LLM__PROVIDER: "antropic" } })
       assert.strictEqual(code, 1)
@@ -224,7 +224,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("shows text while the server still holds back the rest", () =>
+  it.scopedLive("shows text while the server still withholds the rest", () =>
     Effect.gen(function* () {
       const { over, server } = yield* start
       const seen = yield* Deferred.make<void>()
@@ -251,7 +251,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("fails at once for a refused key, and shows it nowhere", () =>
+  it.scopedLive("fails at once for a rejected key, and shows it nowhere", () =>
     Effect.gen(function* () {
       const { ask, out, server } = yield* start
       yield* server.script(
@@ -265,7 +265,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("waits as long as a full server asks, and says so", () =>
+  it.scopedLive("waits as long as a busy server asks, and says so", () =>
     Effect.gen(function* () {
       const { ask, out, server } = yield* start
       yield* server.script(fails(429, { "retry-after-ms": "60" }), says("Here."))
@@ -275,7 +275,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("gives up on a server that asks for too long a wait", () =>
+  it.scopedLive("gives up when a server asks for too long a wait", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* start
       yield* server.script(fails(429, { "retry-after": "3600" }))
@@ -286,7 +286,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("tries again after a failure of the server, twice at most", () =>
+  it.scopedLive("retries after a failure of the server, at most twice", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* start
       yield* server.script(fails(500), fails(503), says("Here."))
@@ -299,7 +299,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("does not repeat text when the connection breaks in the middle", () =>
+  it.scopedLive("does not repeat text when the connection breaks midway", () =>
     Effect.gen(function* () {
       const { ask, out, server } = yield* start
       yield* server.script(ChatServer.sse([delta({ content: "It is " }), ChatServer.cut]))
@@ -310,7 +310,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("tries again when an answer cannot be read, then fails with what was wrong", () =>
+  it.scopedLive("retries an unreadable answer, then fails with the reason", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* start
       const broken = ChatServer.sse(["data: {not json\n\n"])
@@ -321,7 +321,7 @@ describe("the demo over a server of chat completions", () => {
     })
   )
 
-  it.scopedLive("leaves a server that does not begin to answer, and asks again", () =>
+  it.scopedLive("abandons a server that does not begin to answer, and retries", () =>
     Effect.gen(function* () {
       const { ask, out, server } = yield* start
       // On a busy machine the second one may be late as well.
@@ -362,7 +362,7 @@ describe("the demo's agent", () => {
     JSON.parse(pairs.reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(value)))
   const back = renamed.map(([from, to]) => [to, from] as const)
 
-  it.effect("is understood by the embedded model under other names, with other data", () =>
+  it.effect("works with the embedded model under other names, with other data", () =>
     Effect.gen(function* () {
       const called: Array<unknown> = []
       const answers: Array<string> = []
@@ -387,7 +387,7 @@ describe("the demo's agent", () => {
     })
   )
 
-  it.effect("tracks the parcel of an order by the number that stands on it", () =>
+  it.effect("tracks the parcel of an order by its tracking number", () =>
     Effect.gen(function* () {
       const asked = AgentExecutor.run(yield* agent, "Where is my order 1043? Please track the parcel too.")
       const response = yield* Effect.provide(asked, services(embedded.layer))
@@ -402,7 +402,7 @@ describe("the demo's agent", () => {
     })
   )
 
-  it.effect("tells the model of an order that does not exist, instead of failing", () =>
+  it.effect("reports a missing order to the model instead of failing", () =>
     Effect.gen(function* () {
       const response = yield* Effect.provide(
         AgentExecutor.run(yield* agent, "Where is order 9999?"),
@@ -415,7 +415,7 @@ describe("the demo's agent", () => {
     })
   )
 
-  it.effect("goes on with a conversation after a question that failed", () =>
+  it.effect("continues a conversation after a failed question", () =>
     Effect.gen(function* () {
       const lines = [question, "And the parcel? Track it.", "exit"]
       const out = { text: "" }
@@ -460,7 +460,7 @@ describe("the demo's agent", () => {
 describe("the demo's shop", () => {
   const store = Effect.flatMap(OrderStore.shop, OrderStore.make)
 
-  it.effect("takes a return once, and only in time", () =>
+  it.effect("accepts a return once, and only in time", () =>
     Effect.gen(function* () {
       const shop = yield* store
       const refused = (orderId: string) =>
@@ -476,7 +476,7 @@ describe("the demo's shop", () => {
     })
   )
 
-  it.effect("finds products by their words, the best first, none above a price", () =>
+  it.effect("finds products by words, best first, none above a price", () =>
     Effect.gen(function* () {
       const shop = yield* store
       const names = (query: string, maxPrice?: number) =>

@@ -12,14 +12,14 @@ import type { CostEstimator } from "../../src/llm/model/CostEstimator.js"
 
 type Made = Governance.Governance | GovernanceControl
 
-test("a decision is told apart by its tag, and has an error only where it denies", () => {
+test("narrows a decision by its tag, with an error only on a denial", () => {
   type Decision = Effect.Effect.Success<ReturnType<Governance.Service["checkRequest"]>>
   expectTypeOf<Decision>().toEqualTypeOf<Governance.Allowed | Governance.Denied>()
   expectTypeOf<Extract<Decision, { allowed: true }>>().not.toHaveProperty("error")
   expectTypeOf<Extract<Decision, { allowed: false }>>().toHaveProperty("error")
 })
 
-test("layers show what they fail with and require", () => {
+test("layers show their failures and requirements", () => {
   expectTypeOf(DefaultGovernance.layer({ rpmLimit: 100 })).toEqualTypeOf<
     Layer.Layer<Made, GovernanceConfigurationError>
   >()
@@ -41,7 +41,7 @@ test("layers show what they fail with and require", () => {
   DefaultGovernance.layerWith({ config: { monthlyBudget: 1, rpm: 1 } })
 })
 
-test("a limit of money requires prices", () => {
+test("a money limit requires prices", () => {
   type Priced = Layer.Layer<Made, GovernanceConfigurationError, CostEstimator>
   expectTypeOf(DefaultGovernance.layer({ monthlyBudget: 100 })).toEqualTypeOf<Priced>()
   expectTypeOf(DefaultGovernance.layer({ maxRequestCost: 0 })).toEqualTypeOf<Priced>()

@@ -9,7 +9,7 @@ const runId = RunId.make("run-1")
 const userId = UserId.make("user-1")
 
 describe("Governance", () => {
-  it.effect("without governance everything is allowed and nothing is tracked", () =>
+  it.effect("allows everything and tracks nothing without governance", () =>
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
       assert.deepStrictEqual(yield* governance.checkRequest({ runId, agent: "a", provider: "openai", userId }), {
@@ -27,7 +27,7 @@ describe("Governance", () => {
     }).pipe(Effect.provide(Governance.layerNoop))
   )
 
-  it.effect("a denial keeps its error over the wire", () =>
+  it.effect("keeps the error of a denial across encoding", () =>
     Effect.gen(function* () {
       const error = new ModelAccessDeniedError({ message: "not this one", model: "m", reason: "restricted" })
       const denial = Governance.deny(error, { remainingBudget: 3 })

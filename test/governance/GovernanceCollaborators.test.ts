@@ -54,7 +54,7 @@ const governed = (options: Parameters<typeof DefaultGovernance.layerWith>[0]) =>
   Layer.provide(DefaultGovernance.layerWith(options), prices) as Layer.Layer<Governance.Governance>
 
 describe("policies", () => {
-  it.effect("are asked before a run, before each call with its cost, and about guards, and deny by their error", () => {
+  it.effect("apply before a run, before each call with its cost, and after guards, and deny with their error", () => {
     const asked: Array<Policy.PolicyRequest> = []
     return Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -97,7 +97,7 @@ describe("policies", () => {
 describe("quotas", () => {
   const approved: ResourceQuotas.QuotaDecision = { status: "approved", usage: [], receipt }
 
-  it.effect("are used by runs and calls, and corrected by what a call used", () => {
+  it.effect("are used by runs and calls, and corrected by actual use", () => {
     const uses: Array<unknown> = []
     return Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -121,7 +121,7 @@ describe("quotas", () => {
     }).pipe(Effect.provide(governed({ quotas: quotas(approved, uses), config: { maxRequestCost: 2 } })))
   })
 
-  it.effect("that are exhausted refuse the run and the call", () => {
+  it.effect("refuse run and call when exhausted", () => {
     const error = new ResourceExhaustedError({ message: "no more", tenantId: "t", unitName: "u", limit: 1, current: 1 })
     return Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -132,7 +132,7 @@ describe("quotas", () => {
     }).pipe(Effect.provide(governed({ quotas: quotas({ status: "exhausted", usage: [], error }, []) })))
   })
 
-  it.effect("that are nearly used are told of", () => {
+  it.effect("are reported when nearly used up", () => {
     const breach: ResourceQuotas.QuotaDecision = {
       status: "soft_threshold_breach",
       usage: [
@@ -160,7 +160,7 @@ describe("hooks and events", () => {
     Effect.map(MemoryCostLedger.make(), (ledger) => ({ ...ledger, backend: "disk", isPersistent: true }))
   )
 
-  it.effect("tell what a ledger that outlives the process was given, and that a soft limit is reached", () =>
+  it.effect("report writes to a persistent ledger and a reached soft limit", () =>
     Effect.gen(function* () {
       const watched = yield* WatchedRun.make
       const governance = yield* Governance.Governance
@@ -179,7 +179,7 @@ describe("hooks and events", () => {
     }).pipe(Effect.provide(governed({ ledger: persistent, config: { monthlyBudget: 2, softLimitPct: 0.25 } })))
   )
 
-  it.effect("say nothing of a ledger in memory", () =>
+  it.effect("report nothing for a memory ledger", () =>
     Effect.gen(function* () {
       const watched = yield* WatchedRun.make
       const governance = yield* Governance.Governance

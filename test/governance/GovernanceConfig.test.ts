@@ -171,7 +171,7 @@ const names = Object.keys(GovernanceConfig.GovernanceConfig.fields) as Array<key
 
 describe("GovernanceConfig", () => {
   for (const field of names) {
-    it.effect(`${field} does what it says`, () =>
+    it.effect(`${field} has its documented effect`, () =>
       Effect.gen(function* () {
         const [observe, one, other] = rows[field]
         for (const [value, expected] of [one, other]) {
@@ -182,7 +182,7 @@ describe("GovernanceConfig", () => {
     )
   }
 
-  it("nothing is limited unless it is set", () => {
+  it("limits nothing by default", () => {
     const { enabled, enforceBudget, failOpenOnPersistenceError, softLimitPct, unknownPrice, ...limits } =
       GovernanceConfig.defaults
     assert.deepStrictEqual(
@@ -217,7 +217,7 @@ describe("GovernanceConfig", () => {
   }
 
   for (const field of names) {
-    it.effect(`${field} out of bounds is refused by name, with what it must be`, () =>
+    it.effect(`rejects ${field} out of bounds by name, with its rule`, () =>
       Effect.gen(function* () {
         for (const value of bad[field]) {
           const error = yield* Effect.flip(Effect.scoped(Layer.build(DefaultGovernance.layer({ [field]: value }))))
@@ -228,7 +228,7 @@ describe("GovernanceConfig", () => {
     )
   }
 
-  it("everything that is wrong with units is named by its place", () => {
+  it("names all unit issues by their places", () => {
     const cases: ReadonlyArray<readonly [unit: unknown, ...says: ReadonlyArray<string>]> = [
       [{ ...calls, name: "a b" }, "1.name: 1 to 64 letters"],
       [{ ...calls, name: "first" }, "1.name: first is declared twice"],
@@ -260,7 +260,7 @@ describe("GovernanceConfig", () => {
     assert.isBelow(made.left.message.length, 2000)
   })
 
-  it("several bad fields are all named, and one that does not exist too", () => {
+  it("names all invalid and unknown fields", () => {
     const made = GovernanceConfig.make({ monthlyBudget: -1, rpmLimit: 0, rpmLimits: 3 } as Options)
     if (Either.isRight(made)) return assert.fail("not refused")
     for (const text of ["monthlyBudget must", "rpmLimit must", "rpmLimits is not a field"]) {
@@ -293,14 +293,14 @@ const variables: {
 }
 
 describe("GovernanceConfig from the environment", () => {
-  it.effect("nothing set gives the defaults", () =>
+  it.effect("gives the defaults without variables", () =>
     Effect.map(read({}), (config) => assert.deepStrictEqual(config, GovernanceConfig.defaults))
   )
 
   for (const field of names) {
     const [name, text, value, bad] = variables[field]
     const variable = `${GovernanceConfig.ENV_PREFIX}${name}`
-    it.effect(`${variable} sets ${field} alone, and is named when it cannot be used`, () =>
+    it.effect(`${variable} sets only ${field}, and is named if it cannot be used`, () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* read({ [variable]: text }), { ...GovernanceConfig.defaults, [field]: value })
         const error = yield* Effect.flip(read({ [variable]: bad }))
@@ -310,7 +310,7 @@ describe("GovernanceConfig from the environment", () => {
     )
   }
 
-  it.effect("governance of the environment follows it, and cannot be built from a bad one", () =>
+  it.effect("builds governance from the environment, and rejects an invalid one", () =>
     Effect.gen(function* () {
       const decide = (variables: Record<string, string>) =>
         Effect.flatMap(Governance.Governance, (governance) => governance.checkRequest(call(0))).pipe(

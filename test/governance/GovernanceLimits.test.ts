@@ -89,7 +89,7 @@ const warningsOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 describe("a decision of Governance", () => {
   test(
-    "is a value that says whether it allows: a denial is truthy as every value is, and denies all the same",
+    "is a value: a denial is truthy, but denies",
     { restrictedModels: ["m"] },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -105,7 +105,7 @@ describe("a decision of Governance", () => {
   )
 
   test(
-    "is taken in order: model access, rate, budget",
+    "checks model access, then rate, then budget",
     { restrictedModels: ["x"], rpmLimit: 1, monthlyBudget: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -123,7 +123,7 @@ describe("a decision of Governance", () => {
   )
 
   test(
-    "says what is left of the month, spent and reserved taken off",
+    "reports the rest of the month, less spent and reserved amounts",
     { monthlyBudget: 10 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -143,7 +143,7 @@ describe("a decision of Governance", () => {
 
 describe("a reservation", () => {
   test(
-    "is what the call may cost at most, and becomes what it did cost",
+    "reserves the maximum cost of a call and settles the actual one",
     { monthlyBudget: 100 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -159,7 +159,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "that is refunded leaves nothing behind, and is refunded once",
+    "is refunded completely, once",
     { monthlyBudget: 100, tpmLimit: 1500 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -176,7 +176,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "is priced by the model that answered, or by what the call is said to have cost",
+    "is priced by the model that answered, or by the given cost",
     {},
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -194,7 +194,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "counts as it was made where the provider reported nothing",
+    "counts as reserved if the provider reported nothing",
     { maxTokensPerRequest: 2000 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -208,7 +208,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "that fails takes nothing from minute, run or month",
+    "takes nothing from minute, run or month when it fails",
     { tpmLimit: 1000, maxRequestCost: 1, monthlyBudget: 0.5 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -221,7 +221,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "belongs to the budget of the run at the top, with all the runs inside of it",
+    "belongs to the budget of the top run, with all nested runs",
     { maxRequestCost: 2.5 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -235,7 +235,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "that was lost is given back when its run is released, and its run begins anew",
+    "is given back with its run when lost, and a new run starts from zero",
     { maxRequestCost: 1, monthlyBudget: 3 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -249,7 +249,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "is hostile and limited all the same",
+    "limits hostile amounts",
     { maxTokensPerRequest: 100, monthlyBudget: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -274,7 +274,7 @@ describe("a reservation", () => {
   )
 
   test(
-    "that was settled in the next month counts in its own",
+    "counts in its own month when settled in the next",
     { monthlyBudget: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -297,7 +297,7 @@ describe("a reservation", () => {
 
 describe("limits", () => {
   test(
-    "are each user's own, and those without an id share one",
+    "are separate per user, and shared by users without an id",
     { monthlyBudget: 1, rpmLimit: 1, tpmLimit: 1000 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -319,7 +319,7 @@ describe("limits", () => {
   )
 
   test(
-    "of requests slide: no minute sees more, and a denial says when to come back",
+    "slide for requests: no minute exceeds them, and a denial says when to retry",
     { rpmLimit: 2 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -338,7 +338,7 @@ describe("limits", () => {
   )
 
   test(
-    "of tokens are corrected by what a call used",
+    "are corrected by the tokens a call used",
     { tpmLimit: 1500 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -354,7 +354,7 @@ describe("limits", () => {
   )
 
   test(
-    "without enforcement track everything and refuse no budget",
+    "track everything and refuse no budget without enforcement",
     { enforceBudget: false, monthlyBudget: 1, monthlyTokens: 1, maxRequestCost: 0.1, maxTokensPerRequest: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -368,7 +368,7 @@ describe("limits", () => {
   )
 
   test(
-    "of an unknown price are those of tokens alone where they are allowed, with one warning a model",
+    "count only tokens for an allowed unknown price, with one warning per model",
     { monthlyBudget: 1, monthlyTokens: 1500, unknownPrice: "allow" },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -384,7 +384,7 @@ describe("limits", () => {
   )
 
   test(
-    "of money refuse what has no price; a price of nothing is one",
+    "refuse models without a price; zero is a price",
     { monthlyBudget: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -395,7 +395,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("the prices in context where governance is built win over those of the run, which count otherwise", () =>
+  it.effect("prefer prices given when governance was built to those of the run", () =>
     Effect.gen(function* () {
       const costOf = (layer: Layer.Layer<Governance.Governance, any>) =>
         Effect.gen(function* () {
@@ -424,7 +424,7 @@ describe("a soft limit", () => {
     )
 
   test(
-    "is told once a month, however many calls cross it at once",
+    "is reported once a month, however many calls cross it at once",
     { monthlyBudget: 1000, monthlyTokens: 2_000_000, softLimitPct: 0.1 },
     Effect.gen(function* () {
       const log = yield* AuditLog.AuditLog
@@ -451,9 +451,9 @@ describe("a soft limit", () => {
   )
 })
 
-describe("what cannot be read or written", () => {
+describe("unavailable storage", () => {
   test(
-    "fails where governance fails closed",
+    "fails when governance fails closed",
     { monthlyBudget: 1, rpmLimit: 1, tpmLimit: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -475,7 +475,7 @@ describe("what cannot be read or written", () => {
   )
 
   test(
-    "is passed over, logged and counted where governance fails open, but a budget is never made up",
+    "is ignored, logged and counted when governance fails open, without inventing a budget",
     { monthlyBudget: 1, rpmLimit: 1, tpmLimit: 1, failOpenOnPersistenceError: true },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -507,7 +507,7 @@ describe("what cannot be read or written", () => {
   const brokenLedger = { ledger: unreachable.ledger }
 
   test(
-    "gives back what was taken before it",
+    "gives back what was taken before the failure",
     { tpmLimit: 1000 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -519,7 +519,7 @@ describe("what cannot be read or written", () => {
   )
 })
 
-describe("governance that is off", () => {
+describe("disabled governance", () => {
   test(
     "allows everything, books nothing and says so",
     { enabled: false, monthlyBudget: 0, rpmLimit: 1, restrictedModels: ["*"] },
@@ -541,7 +541,7 @@ describe("governance that is off", () => {
 
 describe("GovernanceControl", () => {
   test(
-    "puts another configuration in force, and keeps the old one when it is wrong",
+    "applies another configuration, and keeps the old one if it is invalid",
     { monthlyBudget: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -564,9 +564,9 @@ describe("GovernanceControl", () => {
   )
 })
 
-describe("the audit", () => {
+describe("the audit log", () => {
   test(
-    "holds what governance decided and what it was told, and no refusal twice",
+    "records decisions and reported activity, each refusal once",
     { restrictedModels: ["x"], rpmLimit: 2, maxRequestCost: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
@@ -617,7 +617,7 @@ describe("the audit", () => {
 
 describe("metrics of governance", () => {
   test(
-    "count refusals by reason, money, tokens and what is open",
+    "count refusals by reason, money, tokens and open reservations",
     { restrictedModels: ["x"], maxRequestCost: 1 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance

@@ -102,7 +102,7 @@ describe("policies under governance", () => {
     })
   )
 
-  test("deny a call by what it may cost at most, and leave nothing reserved", { policies, audit }, (governance) =>
+  test("deny a call by its maximum cost, and leave nothing reserved", { policies, audit }, (governance) =>
     Effect.gen(function* () {
       yield* governance.refund(yield* governance.reserve(call))
       yield* governance.refund(yield* governance.reserve({ ...call, maxOutputTokens: 1099 }))
@@ -120,7 +120,7 @@ describe("policies under governance", () => {
     })
   )
 
-  test("end the run of a tenant after what a guard found", { policies, audit }, (governance) =>
+  test("end a tenant's run after a guard's finding", { policies, audit }, (governance) =>
     Effect.gen(function* () {
       const found = { runId, agent: "a", userId, guard: "pii", stage: "output", action: "redact" } as const
       assert.isTrue((yield* governance.checkGuardrail(found)).allowed)
@@ -132,7 +132,7 @@ describe("policies under governance", () => {
 
 describe("a reservation", () => {
   test(
-    "covers input that is read from a cache, and output that is all reasoning, where they are dearer",
+    "covers cached input and reasoning output where they cost more",
     { audit, config: { maxRequestCost: 2.2 } },
     (governance) =>
       Effect.gen(function* () {
@@ -154,7 +154,7 @@ describe("a reservation", () => {
 })
 
 describe("quotas of the configuration", () => {
-  test("of requests refuse a run", configured(counting("requests", 2)), (governance, audited) =>
+  test("refuse a run by its requests", configured(counting("requests", 2)), (governance, audited) =>
     Effect.gen(function* () {
       assert.isTrue((yield* governance.checkRequest(call)).allowed)
       yield* TestClock.adjust("30 minutes")
@@ -178,7 +178,7 @@ describe("quotas of the configuration", () => {
   )
 
   test(
-    "of model calls are given back by a refund, and not by what a call used",
+    "give model calls back on a refund, not after use",
     configured(counting("model_calls", 2)),
     (governance, audited) =>
       Effect.gen(function* () {
@@ -198,26 +198,23 @@ describe("quotas of the configuration", () => {
       })
   )
 
-  test(
-    "of tokens are corrected by what a call used, more or less",
-    configured(counting("tokens", 2000)),
-    (governance) =>
-      Effect.gen(function* () {
-        const first = yield* governance.reserve(call)
-        yield* governance.reserve(call)
-        const refused = yield* Effect.flip(governance.reserve({ ...call, inputTokens: 1, maxOutputTokens: 0 }))
-        assert.deepInclude(refused, { unitName: "tokens", limit: 2000, current: 2000 })
-        yield* governance.settle(first, { inputTokens: 400, outputTokens: 100 })
-        yield* governance.settle(yield* governance.reserve({ ...call, maxOutputTokens: 100 }), {
-          inputTokens: 400,
-          outputTokens: 900
-        })
-        const past = yield* Effect.flip(governance.reserve({ ...call, inputTokens: 1, maxOutputTokens: 0 }))
-        assert.deepInclude(past, { unitName: "tokens", current: 2800 })
+  test("are corrected by the tokens a call used", configured(counting("tokens", 2000)), (governance) =>
+    Effect.gen(function* () {
+      const first = yield* governance.reserve(call)
+      yield* governance.reserve(call)
+      const refused = yield* Effect.flip(governance.reserve({ ...call, inputTokens: 1, maxOutputTokens: 0 }))
+      assert.deepInclude(refused, { unitName: "tokens", limit: 2000, current: 2000 })
+      yield* governance.settle(first, { inputTokens: 400, outputTokens: 100 })
+      yield* governance.settle(yield* governance.reserve({ ...call, maxOutputTokens: 100 }), {
+        inputTokens: 400,
+        outputTokens: 900
       })
+      const past = yield* Effect.flip(governance.reserve({ ...call, inputTokens: 1, maxOutputTokens: 0 }))
+      assert.deepInclude(past, { unitName: "tokens", current: 2800 })
+    })
   )
 
-  test("of money count what a call may cost, then what it did cost", configured(counting("cost", 2.5)), (governance) =>
+  test("count a call's maximum cost, then its actual cost", configured(counting("cost", 2.5)), (governance) =>
     Effect.gen(function* () {
       const first = yield* governance.reserve(call)
       const second = yield* governance.reserve(call)
@@ -232,7 +229,7 @@ describe("quotas of the configuration", () => {
     })
   )
 
-  test("of tool calls refuse a call as a value, and say which", configured(counting("tool_calls", 2)), (governance) =>
+  test("refuse a tool call as a value, and name the unit", configured(counting("tool_calls", 2)), (governance) =>
     Effect.gen(function* () {
       const denials = Metric.tagged(
         Metric.counter(GovernanceMetrics.METRIC_GOVERNANCE_DENIALS_TOTAL, { incremental: true }),
@@ -259,7 +256,7 @@ describe("quotas of the configuration", () => {
   )
 
   test(
-    "near their end are told of once, where a use crosses the threshold",
+    "are reported once when a use crosses the threshold",
     configured(
       counting("tokens", 10_000, { softThresholdPct: 0.3 }),
       counting("tool_calls", 4, { softThresholdPct: 0.5 })
@@ -292,7 +289,7 @@ describe("quotas of the configuration", () => {
   )
 
   test(
-    "follow a reload: what was used of units that stay stands, others begin anew, and their receipts correct nothing",
+    "follow a reload: kept units keep their use, others restart, and old receipts correct nothing",
     configured(counting("tokens", 2000), counting("tool_calls", 1)),
     (governance) =>
       Effect.gen(function* () {
@@ -323,7 +320,7 @@ describe("quotas of the configuration", () => {
   )
 
   test(
-    "count by the calendar where they say so, and each tenant for itself",
+    "count by calendar if configured, and each tenant separately",
     configured({
       name: "runs",
       kind: "requests",
@@ -349,7 +346,7 @@ describe("quotas of the configuration", () => {
   )
 
   test(
-    "are each tenant's, each user's and nobody's own, however they are called",
+    "are separate per tenant, user and missing id, however these are named",
     configured(counting("requests", 1, { quotas: { "*": { limit: 1 }, acme: { limit: 0 }, shared: { limit: 2 } } })),
     (governance) =>
       Effect.gen(function* () {
@@ -387,7 +384,7 @@ describe("quotas of the configuration", () => {
   )
 
   test(
-    "give way to a layer of quotas",
+    "are replaced by a layer of quotas",
     { audit, quotas: given, config: { resourceUnits: [counting("requests", 0)] } },
     (governance) =>
       Effect.gen(function* () {
@@ -397,7 +394,7 @@ describe("quotas of the configuration", () => {
       })
   )
 
-  it.effect("that give way are told of in the log", () =>
+  it.effect("log that they are replaced", () =>
     Effect.gen(function* () {
       const warnings: Array<string> = []
       const logger = Logger.make(({ logLevel, message }) => {
@@ -415,14 +412,14 @@ describe("quotas of the configuration", () => {
   )
 })
 
-describe("a quota of dollars", () => {
+describe("a cost quota", () => {
   const refused = (governance: Governance.Service, model: string, tenantId?: string) =>
     Effect.map(
       Effect.flip(governance.reserve({ ...call, model, ...(tenantId === undefined ? {} : { tenantId }) })),
       (error) => (error._tag === "BudgetExceededError" ? [error.budgetType, error.limit] : error._tag)
     )
 
-  test("refuses a model without a price, as a budget does", configured(counting("cost", 5)), (governance) =>
+  test("refuses a model without a price, like a budget", configured(counting("cost", 5)), (governance) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* refused(governance, "new"), ["unknown_price", 5])
       yield* governance.reserve(call)
@@ -430,7 +427,7 @@ describe("a quota of dollars", () => {
   )
 
   test(
-    "refuses it to those whom it limits",
+    "refuses it only for limited tenants",
     configured(counting("cost", 5, { quotas: { acme: { limit: 5 } } })),
     (governance) =>
       Effect.gen(function* () {
@@ -440,13 +437,13 @@ describe("a quota of dollars", () => {
   )
 
   test(
-    "lets it pass where a price may be unknown",
+    "allows it where an unknown price is allowed",
     { ...configured(), config: { resourceUnits: [counting("cost", 5)], unknownPrice: "allow" } },
     (governance) => Effect.asVoid(governance.reserve({ ...call, model: "new" }))
   )
 })
 
-describe("a quota that cannot be read", () => {
+describe("an unreadable quota", () => {
   const failing = new GovernancePersistenceError({ message: "the disk is full" })
   const rates = Layer.succeed(RateLimitStore.RateLimitStore, {
     take: () => Effect.fail(failing),
@@ -475,7 +472,7 @@ describe("a quota that cannot be read", () => {
   )
 
   test(
-    "is not read where governance is off",
+    "is not read while governance is off",
     { audit, rates, config: { resourceUnits, enabled: false } },
     (governance) =>
       Effect.gen(function* () {

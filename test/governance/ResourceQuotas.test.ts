@@ -40,7 +40,7 @@ const at = (tenantId: string, unit: ResourceQuotas.ResourceUnit) => (service: Re
   Effect.map(service.snapshot(tenantId, unit.name), ({ current }) => current)
 
 describe("ResourceQuotas", () => {
-  it.effect("a use is approved up to the limit and refused past it, as a value", () =>
+  it.effect("approves uses up to the limit and refuses further ones as a value", () =>
     Effect.gen(function* () {
       const quotas = yield* making([calls], [everyone(calls, 3)])
       const use = (amount: number) => quotas.consume({ tenantId: "t", unit: calls.name, amount, actorId: "u1" })
@@ -62,7 +62,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("what was used leaves a sliding window when its time is over", () =>
+  it.effect("drops a use when it leaves the sliding window", () =>
     Effect.gen(function* () {
       const quotas = yield* making([calls], [everyone(calls, 2)])
       const use = Effect.map(quotas.consumeKind("model_calls", { tenantId: "t", amount: 1 }), ({ status }) => status)
@@ -78,7 +78,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("a calendar month starts afresh on its first day, in UTC", () =>
+  it.effect("restarts a calendar month on its first day, in UTC", () =>
     Effect.gen(function* () {
       const quotas = yield* making([tokensMonth], [everyone(tokensMonth, 100)])
       const use = (amount: number) => quotas.consumeKind("tokens", { tenantId: "t", amount })
@@ -103,7 +103,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("a tenant's own quota counts before that of all, and each tenant for itself", () =>
+  it.effect("prefers a tenant's own quota, and counts each tenant separately", () =>
     Effect.gen(function* () {
       const quotas = yield* making([calls], [everyone(calls, 1), { tenantId: "big", unit: calls.name, limit: 2 }])
       const use = (tenantId: string) =>
@@ -117,7 +117,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("without a quota nothing is limited and nothing counted", () =>
+  it.effect("limits and counts nothing without a quota", () =>
     Effect.gen(function* () {
       const quotas = yield* making([calls], [{ tenantId: "t", unit: calls.name, limit: 0 }])
       const decision = yield* quotas.consume({ tenantId: "other", unit: calls.name, amount: 1e9 })
@@ -136,7 +136,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("a soft threshold is reported when it is crossed, once, and again after it was left", () =>
+  it.effect("reports a soft threshold once per crossing", () =>
     Effect.gen(function* () {
       const quotas = yield* making([tokens], [everyone(tokens, 100, 0.8)])
       const use = (amount: number) => quotas.consumeKind("tokens", { tenantId: "t", amount })
@@ -149,7 +149,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("US dollars are counted in billionths, so that sums are exact", () =>
+  it.effect("counts US dollars in billionths, so that sums are exact", () =>
     Effect.gen(function* () {
       const quotas = yield* making([cost], [everyone(cost, 0.3)])
       const use = (amount: number) =>
@@ -164,7 +164,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("amounts that are negative or no number give nothing back", () =>
+  it.effect("ignores negative and non-numeric amounts", () =>
     Effect.gen(function* () {
       const quotas = yield* making([tokens], [everyone(tokens, 10)])
       const use = (amount: number) => quotas.consumeKind("tokens", { tenantId: "t", amount })
@@ -178,7 +178,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("several units: all or nothing", () =>
+  it.effect("uses several units all or none", () =>
     Effect.gen(function* () {
       const quotas = yield* making(
         [calls, tokens, tokensMonth, cost],
@@ -200,7 +200,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("a use is corrected by its receipt, at its time and past the limit", () =>
+  it.effect("corrects a use by its receipt, at its time and past the limit", () =>
     Effect.gen(function* () {
       const quotas = yield* making([calls, tokens], [everyone(calls, 10), everyone(tokens, 100)])
       const standing = Effect.all([at("t", calls)(quotas), at("t", tokens)(quotas)])
@@ -220,7 +220,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("uses at once never pass the limit together", () =>
+  it.effect("never exceeds the limit with concurrent uses", () =>
     Effect.gen(function* () {
       const memory = yield* RateLimitStore.makeMemory()
       const slow: RateLimitStore.Service = {
@@ -244,7 +244,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("a store that fails part way leaves nothing taken, and its failure is seen", () =>
+  it.effect("gives everything back and fails when the store fails midway", () =>
     Effect.gen(function* () {
       const memory = yield* RateLimitStore.makeMemory()
       let isDown = true
@@ -269,7 +269,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("tenants and units whose names run together are told apart", () =>
+  it.effect("distinguishes tenants and units with ambiguous names", () =>
     Effect.gen(function* () {
       const a: ResourceQuotas.ResourceUnit = { name: "a", kind: "custom", window: "1 hour" }
       const month: ResourceQuotas.ResourceUnit = { name: "m", kind: "custom", windowKind: "calendar-month" }
@@ -282,7 +282,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("a unit that is not declared is a configuration error", () =>
+  it.effect("fails for an undeclared unit", () =>
     Effect.gen(function* () {
       const quotas = yield* making([calls], [])
       for (const unit of ["nothing", "__proto__"]) {
@@ -295,7 +295,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("everything that is wrong with units and quotas is reported", () =>
+  it.effect("reports all issues of units and quotas", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         making(
@@ -335,7 +335,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("limits may be as large as what they count", () =>
+  it.effect("supports limits as large as the counts", () =>
     Effect.gen(function* () {
       const quotas = yield* making([tokens], [everyone(tokens, 1e12)])
       assert.strictEqual((yield* quotas.consumeKind("tokens", { tenantId: "t", amount: 1e12 })).status, "approved")
@@ -344,7 +344,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("what stands is the sum of what was approved, whatever was asked for", () =>
+  it.effect("stores the sum of the approved uses for any requests", () =>
     Effect.gen(function* () {
       const sample = FastCheck.sample(
         FastCheck.array(FastCheck.record({ calls: FastCheck.nat(3), tokens: FastCheck.nat(60) }), { maxLength: 20 }),
@@ -373,7 +373,7 @@ describe("ResourceQuotas", () => {
     })
   )
 
-  it.effect("nobody need ask where nothing is limited", () =>
+  it.effect("is disabled when nothing is limited", () =>
     Effect.gen(function* () {
       const noop = yield* Effect.provide(ResourceQuotas.ResourceQuotas, ResourceQuotas.layerNoop)
       assert.isFalse(noop.enabled)

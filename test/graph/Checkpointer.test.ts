@@ -7,7 +7,7 @@ import { checkpoint, suite } from "./CheckpointerSuite.js"
 suite("memory", Checkpointer.layerMemory())
 
 describe("memory", () => {
-  it.effect("keeps the threads begun last", () =>
+  it.effect("keeps the newest threads", () =>
     Effect.gen(function* () {
       const checkpointer = yield* Checkpointer.Checkpointer
       for (const threadId of ["1", "2", "3"]) yield* checkpointer.put(checkpoint("a", { threadId }))
@@ -18,7 +18,7 @@ describe("memory", () => {
   )
 })
 
-describe("the checkpointer that keeps nothing", () => {
+describe("the no-op checkpointer", () => {
   it.effect("keeps nothing", () =>
     Effect.gen(function* () {
       const checkpointer = yield* Checkpointer.Checkpointer

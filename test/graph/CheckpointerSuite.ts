@@ -50,7 +50,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
 
   describe(`${name} as a Checkpointer`, () => {
     test(
-      "a thread that was never put is absent",
+      "finds nothing in an unknown thread",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         assert.deepStrictEqual(yield* checkpointer.get("thread"), Option.none())
@@ -63,7 +63,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "a checkpoint comes back as it was put",
+      "returns a checkpoint as it was put",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         const { parentId: _, ...first } = checkpoint("first")
@@ -78,7 +78,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "the last one put is the last, whatever its id",
+      "returns the last checkpoint put, whatever its id",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         for (const id of ["c", "a", "b"]) yield* checkpointer.put(checkpoint(id))
@@ -89,7 +89,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "a checkpoint that is put again is left as it is, where it is",
+      "ignores a checkpoint that is put again",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         yield* checkpointer.put(checkpoint("a"))
@@ -102,7 +102,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "what was handed over can be changed without changing what is kept",
+      "copies its input",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         const state = { n: 1 }
@@ -116,7 +116,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "namespaces of a thread are apart",
+      "separates the namespaces of a thread",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         yield* checkpointer.put(checkpoint("root"))
@@ -139,7 +139,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "writes come with their checkpoint, in the order they were put, the first of each node",
+      "returns writes with their checkpoint, in order, the first of each node",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         yield* checkpointer.put(checkpoint("a"))
@@ -160,7 +160,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "a list can be limited, begun before a checkpoint, and filtered by metadata",
+      "limits a list, starts it before a checkpoint, and filters it by metadata",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         for (let i = 0; i < 6; i++) {
@@ -189,7 +189,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "ids, names and namespaces are compared exactly, whatever they are made of",
+      "compares ids, names and namespaces exactly",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         for (const text of hostile) {
@@ -207,7 +207,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "data with hostile keys comes back as data",
+      "returns hostile keys as data",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         const state = JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":1}}')
@@ -219,7 +219,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "a deleted thread is gone in all its namespaces, and others stay",
+      "deletes a thread with all its namespaces, and no others",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         yield* checkpointer.put(checkpoint("a"))
@@ -261,7 +261,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
       })
 
     test(
-      "a thread is its user's: anybody else, and a call without a user, finds nothing and changes nothing",
+      "protects a thread of a user from other users and from calls without a user",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         yield* begun(ada)
@@ -281,7 +281,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "a thread of nobody is found without a user alone",
+      "finds a thread without a user only without a user",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         yield* begun(undefined)
@@ -296,7 +296,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "the system reaches every thread, and only where it names no user; whose a thread is does not change",
+      "gives the system access to every thread if it names no user, without changing the owner",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         yield* begun(ada)
@@ -312,7 +312,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "users are compared exactly, whatever they are made of",
+      "compares users exactly",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         const users = [...hostile, "\u0001*", "\u0001-"]
@@ -328,7 +328,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
     )
 
     test(
-      "many fibers may use it at once",
+      "supports many concurrent fibers",
       Effect.gen(function* () {
         const checkpointer = yield* Checkpointer
         const names = Array.from({ length: 30 }, (_, i) => `${i}`)

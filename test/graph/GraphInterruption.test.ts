@@ -103,15 +103,15 @@ const everywhere = async (program: Program, after?: (memory: Service, at: number
 }
 
 describe("interruption at every point", () => {
-  it("of invoke leaves nothing behind", { timeout: 300_000 }, () =>
+  it("of invoke leaves nothing running", { timeout: 300_000 }, () =>
     everywhere(({ outer }) => StateGraph.invoke(outer, initial))
   )
 
-  it("of stream leaves nothing behind", { timeout: 300_000 }, () =>
+  it("of stream leaves nothing running", { timeout: 300_000 }, () =>
     everywhere(({ inner }) => Stream.runDrain(StateGraph.stream(inner, initial)))
   )
 
-  it("of a thread leaves nothing behind, and it goes on to the same end", { timeout: 300_000 }, async () => {
+  it("of a thread leaves nothing running, and it resumes to the same end", { timeout: 300_000 }, async () => {
     const expected = await Effect.runPromise(StateGraph.invoke(make({ acquired: 0, released: 0 }).outer, initial))
     let resumed = 0
     await everywhere(

@@ -134,7 +134,7 @@ const reference = (plan: Plan, maxSteps: number): State | undefined => {
 const maxSteps = 25
 
 describe("any graph", () => {
-  it("ends as the rules say or at the limit, in a thread as without one, however its nodes interleave", async () => {
+  it("ends as the rules say or at the limit, with and without a thread, in any interleaving", async () => {
     const seen = { ended: 0, limited: 0, parallel: 0, joined: 0 }
     await FastCheck.assert(
       FastCheck.asyncProperty(
@@ -170,7 +170,7 @@ describe("any graph", () => {
     for (const count of Object.values(seen)) assert.isAbove(count, 15, JSON.stringify(seen))
   })
 
-  it("resumed from any of its checkpoints comes to the same end", async () => {
+  it("reaches the same end when resumed from any of its checkpoints", async () => {
     await FastCheck.assert(
       FastCheck.asyncProperty(plans, FastCheck.nat(), async (plan, pick) => {
         const compiled = build(plan)

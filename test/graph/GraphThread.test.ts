@@ -64,7 +64,7 @@ const reasonOf = <A, E>(run: Effect.Effect<A, E, Checkpointer>) =>
   })
 
 describe("a run in a thread", () => {
-  it.effect("ends as a run without one does, and keeps every step", () =>
+  it.effect("ends like a run without a thread, and saves every step", () =>
     withMemory(
       Effect.gen(function* () {
         const { ran, says } = recorder()
@@ -106,7 +106,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("tells of nodes, those of subgraphs too", () =>
+  it.effect("emits events of nodes, including those of subgraphs", () =>
     withMemory(
       Effect.gen(function* () {
         const { says } = recorder()
@@ -138,7 +138,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("may follow other runs, whose history stays", () =>
+  it.effect("may follow other runs, whose history remains", () =>
     withMemory(
       Effect.gen(function* () {
         const { says } = recorder()
@@ -162,7 +162,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("that has ended gives its state again and runs nothing", () =>
+  it.effect("returns its state again after its end, and runs nothing", () =>
     withMemory(
       Effect.gen(function* () {
         const { ran, says } = recorder()
@@ -176,7 +176,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("that failed goes on with the node that failed", () =>
+  it.effect("resumes at the node that failed", () =>
     withMemory(
       Effect.gen(function* () {
         const { ran, says } = recorder()
@@ -210,7 +210,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("that reached its limit of steps goes on with a new one", () =>
+  it.effect("resumes with a new limit after the step limit", () =>
     withMemory(
       Effect.gen(function* () {
         const graph = StateGraph.unsafeCompile(
@@ -231,7 +231,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("without a place to keep it runs, and cannot be resumed", () =>
+  it.effect("runs without storage, but cannot be resumed", () =>
     Effect.gen(function* () {
       const { says } = recorder()
       const graph = StateGraph.unsafeCompile(
@@ -243,7 +243,7 @@ describe("a run in a thread", () => {
     }).pipe(Effect.provide(layerNoop))
   )
 
-  it.effect("keeps to its own id, whatever it is made of", () =>
+  it.effect("keeps to its own id, whatever its characters", () =>
     withMemory(
       Effect.gen(function* () {
         const graph = StateGraph.unsafeCompile(
@@ -268,7 +268,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("runs as many nodes of a step at a time as it may", () =>
+  it.effect("runs at most the configured number of nodes at a time", () =>
     withMemory(
       Effect.gen(function* () {
         const sleep = () => Effect.as(Effect.sleep(100), {})
@@ -294,7 +294,7 @@ describe("a run in a thread", () => {
     )
   )
 
-  it.effect("keeps nothing of a graph that a node runs by itself", () =>
+  it.effect("saves nothing of a graph that a node invokes itself", () =>
     Effect.gen(function* () {
       const { says } = recorder()
       const memory = makeMemory()
@@ -329,7 +329,7 @@ describe("a run in a thread", () => {
     })
   )
 
-  it.effect("fails with what the storage fails with", () =>
+  it.effect("fails with the storage's error", () =>
     Effect.gen(function* () {
       const { says } = recorder()
       const graph = StateGraph.unsafeCompile(
@@ -441,7 +441,7 @@ describe("a crash", () => {
     })
 
   for (const lost of [false, true]) {
-    it.effect(`${lost ? "before" : "after"} any write changes neither the end nor runs what was saved again`, () =>
+    it.effect(`${lost ? "before" : "after"} any write changes neither the result nor reruns saved nodes`, () =>
       Effect.gen(function* () {
         const whole = yield* finish(
           StateGraph.invoke(
@@ -480,7 +480,7 @@ describe("a crash", () => {
     )
   }
 
-  it.effect("again and again, at every write, still reaches the end", () =>
+  it.effect("at every write, repeatedly, still reaches the end", () =>
     Effect.gen(function* () {
       const whole = yield* finish(
         StateGraph.invoke(
@@ -535,7 +535,7 @@ describe("a wait", () => {
     return { ran, graph }
   }
 
-  it.effect("stops the run, and a value lets it go on", () =>
+  it.effect("stops the run, and a value resumes it", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph, ran } = asking()
@@ -554,7 +554,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("goes on while there is no value, and runs nothing", () =>
+  it.effect("keeps waiting without a value, and runs nothing", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph, ran } = asking()
@@ -568,7 +568,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("refuses a value that does not fit, says where, and goes on", () =>
+  it.effect("rejects a value that does not match, names the place, and continues", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph } = asking()
@@ -586,7 +586,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("keeps a value that was taken over a crash", () =>
+  it.effect("keeps an accepted value across a crash", () =>
     Effect.gen(function* () {
       const memory = makeMemory()
       let broken = true
@@ -613,7 +613,7 @@ describe("a wait", () => {
     })
   )
 
-  it.effect("may come after another in one node, and each is asked once", () =>
+  it.effect("may follow another in one node, and each is asked once", () =>
     withMemory(
       Effect.gen(function* () {
         const graph = StateGraph.unsafeCompile(
@@ -640,7 +640,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("asks again when its node comes around again", () =>
+  it.effect("asks again when its node runs again", () =>
     withMemory(
       Effect.gen(function* () {
         const graph = StateGraph.unsafeCompile(
@@ -766,7 +766,7 @@ describe("a wait", () => {
     return { ran, graph }
   }
 
-  it.effect("inside of subgraphs goes on where they were", () =>
+  it.effect("inside subgraphs resumes at its place", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph, ran } = nested()
@@ -789,7 +789,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("that was answered can be answered otherwise from its checkpoint", () =>
+  it.effect("can be answered differently from its checkpoint", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph, ran } = nested()
@@ -809,7 +809,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("in a subgraph asks anew when the state around it was edited, and only then", () =>
+  it.effect("in a subgraph asks again only if the surrounding state was edited", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph, ran } = nested()
@@ -827,7 +827,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("in a subgraph stays where it is while another wait is answered", () =>
+  it.effect("in a subgraph remains while another wait is answered", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph: given, ran } = nested()
@@ -843,7 +843,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("in the second of two runs of a subgraph by one node does not run the first again", () =>
+  it.effect("in the second of two subgraph runs of a node does not rerun the first", () =>
     withMemory(
       Effect.gen(function* () {
         const ran: Array<string> = []
@@ -891,7 +891,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("of a graph that a node runs by itself belongs to that node", () =>
+  it.effect("of a graph that a node invokes itself belongs to that node", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph: inner } = asking()
@@ -912,7 +912,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("is not tried again by a node's retries", () =>
+  it.effect("is not retried by a node's retries", () =>
     withMemory(
       Effect.gen(function* () {
         let tries = 0
@@ -937,7 +937,7 @@ describe("a wait", () => {
     )
   )
 
-  it.effect("outside of a thread fails at once, and there is nothing to resume", () =>
+  it.effect("fails at once outside of a thread, with nothing to resume", () =>
     Effect.gen(function* () {
       const { graph } = asking()
       const error = yield* Effect.flip(StateGraph.invoke(graph, initial))
@@ -948,7 +948,7 @@ describe("a wait", () => {
     })
   )
 
-  it.effect("with a payload that JSON cannot hold cannot be saved", () =>
+  it.effect("cannot be saved with a payload that is not JSON", () =>
     withMemory(
       Effect.gen(function* () {
         for (const payload of [() => 1, { deep: [1n] }, new Date(0), Number.NaN]) {
@@ -988,7 +988,7 @@ describe("time travel", () => {
     return { ran, graph }
   }
 
-  it.effect("from an earlier checkpoint runs again what came after, in a line of its own", () =>
+  it.effect("from an earlier checkpoint reruns the later nodes in its own line", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph, ran } = steps()
@@ -1006,7 +1006,7 @@ describe("time travel", () => {
     )
   )
 
-  it.effect("with another state goes another way, and the old one stays", () =>
+  it.effect("with another state takes another path, and the old one remains", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph } = steps()
@@ -1022,7 +1022,7 @@ describe("time travel", () => {
     )
   )
 
-  it.effect("edits the state of a wait, whose node then asks anew", () =>
+  it.effect("edits the state of a wait, whose node then asks again", () =>
     withMemory(
       Effect.gen(function* () {
         const graph = StateGraph.unsafeCompile(
@@ -1050,7 +1050,7 @@ describe("time travel", () => {
     )
   )
 
-  it.effect("with a field the state has not dies", () =>
+  it.effect("with an unknown field dies", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph } = steps()
@@ -1062,7 +1062,7 @@ describe("time travel", () => {
     )
   )
 
-  it.effect("runs a subgraph again from its start", () =>
+  it.effect("reruns a subgraph from its start", () =>
     withMemory(
       Effect.gen(function* () {
         const runs: Array<string> = []
@@ -1087,7 +1087,7 @@ describe("time travel", () => {
   )
 })
 
-describe("a thread that cannot go on says why", () => {
+describe("a thread that cannot resume reports the reason", () => {
   const make = (change?: object) =>
     StateGraph.unsafeCompile(
       StateGraph.make({
@@ -1102,7 +1102,7 @@ describe("a thread that cannot go on says why", () => {
 
   const waiting = waitingOf(StateGraph.invokeThread(make(), { threadId, initial }))
 
-  it.effect("no such thread, no such checkpoint", () =>
+  it.effect("for an unknown thread or checkpoint", () =>
     withMemory(
       Effect.gen(function* () {
         assert.strictEqual(yield* reasonOf(StateGraph.resume(make(), { threadId })), "unknown-thread")
@@ -1120,7 +1120,7 @@ describe("a thread that cannot go on says why", () => {
     )
   )
 
-  it.effect("a node is gone, or it is another graph", () =>
+  it.effect("for a missing node or another graph", () =>
     withMemory(
       Effect.gen(function* () {
         yield* waiting
@@ -1133,7 +1133,7 @@ describe("a thread that cannot go on says why", () => {
     )
   )
 
-  it.effect("the state does not fit any more", () =>
+  it.effect("for a state that no longer matches", () =>
     withMemory(
       Effect.gen(function* () {
         yield* waiting
@@ -1146,7 +1146,7 @@ describe("a thread that cannot go on says why", () => {
     )
   )
 
-  it.effect("a value where nothing waits, or one that is not JSON", () =>
+  it.effect("for a value without a wait, or one that is not JSON", () =>
     withMemory(
       Effect.gen(function* () {
         yield* waiting
@@ -1157,7 +1157,7 @@ describe("a thread that cannot go on says why", () => {
     )
   )
 
-  it.effect("a state that its schema or JSON cannot hold, without showing it", () =>
+  it.effect("for a state that its schema or JSON cannot represent, without showing it", () =>
     withMemory(
       Effect.gen(function* () {
         const Loose = Schema.Struct({ n: Schema.Unknown, log: Schema.Array(Schema.String) })
@@ -1206,7 +1206,7 @@ describe("a state of any schema", () => {
   }
 
   for (const [name, schema] of Object.entries({ fields, refined, transformed })) {
-    it.effect(`is saved and resumed, the updates of finished nodes too: ${name}`, () =>
+    it.effect(`is saved and resumed, including updates of finished nodes: ${name}`, () =>
       withMemory(
         Effect.gen(function* () {
           let broken = true
@@ -1246,7 +1246,7 @@ describe("a state of any schema", () => {
   }
 })
 
-describe("whose a thread is", () => {
+describe("ownership of a thread", () => {
   /** A node that tells what it holds, then a wait, inside of a graph and of a subgraph. */
   const holding = () => {
     const held: Array<boolean> = []
@@ -1275,7 +1275,7 @@ describe("whose a thread is", () => {
     return { graph, held, looks }
   }
 
-  it.effect("is that of the user it was begun for: nobody else resumes or reads it", () =>
+  it.effect("is that of its first user: nobody else resumes or reads it", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph } = holding()
@@ -1295,7 +1295,7 @@ describe("whose a thread is", () => {
     )
   )
 
-  it.effect("is that of the user of the agent's run around it", () =>
+  it.effect("is that of the user of the surrounding agent run", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph } = holding()
@@ -1308,7 +1308,7 @@ describe("whose a thread is", () => {
     )
   )
 
-  it.effect("does not matter to the system, whose capability no node is given", () =>
+  it.effect("does not restrict the system, whose capability no node gets", () =>
     withMemory(
       Effect.gen(function* () {
         const { graph, held, looks } = holding()
@@ -1324,7 +1324,7 @@ describe("whose a thread is", () => {
     )
   )
 
-  it.effect("outside of a thread nodes hold nothing either", () =>
+  it.effect("gives nodes no capability outside of a thread", () =>
     Effect.gen(function* () {
       const { graph, held, looks } = holding()
       yield* Effect.flip(SystemAccess.grant(StateGraph.invoke(graph, initial, { onNode: () => Effect.asVoid(looks) })))

@@ -66,7 +66,7 @@ test("a graph has the names, the state and the union of its nodes' types", () =>
   >()
 })
 
-test("a graph that cannot fail has only the limit", () => {
+test("a graph that cannot fail has only the limit error", () => {
   const pure = StateGraph.make({
     name: "g",
     state: State,
@@ -141,7 +141,7 @@ test("wrong fields and types are compile errors", () => {
   expectTypeOf(StateGraph.invoke(StateGraph.unsafeCompile(graph), { n: 1 })).toBeObject()
 })
 
-test("a branch sees the state and may name several targets", () => {
+test("a branch sees the state and may return several targets", () => {
   StateGraph.make({
     name: "g",
     state: State,
@@ -192,7 +192,7 @@ test("only a timeout adds its error, and retries see the handler's errors", () =
   >()
 })
 
-test("a node in parts knows the state", () => {
+test("a node in parts infers the state", () => {
   const inferred = StateGraph.make({
     name: "g",
     state: State,
@@ -286,7 +286,7 @@ const sub = StateGraph.unsafeCompile(
   })
 )
 
-test("a subgraph brings its errors and its limit", () => {
+test("a subgraph adds its errors and its limit error", () => {
   const outer = StateGraph.make({
     name: "outer",
     state: State,
@@ -338,7 +338,7 @@ test("a graph that waits can fail with it, and threads need a checkpointer", () 
   expectTypeOf(StateGraph.resume(compiled, { threadId: "t", update: { m: 1 } })).toBeObject()
 })
 
-test("the events of a stream tell own nodes from those of subgraphs", () => {
+test("the events of a stream distinguish own nodes from those of subgraphs", () => {
   const events = StateGraph.stream(StateGraph.unsafeCompile(graph), { n: 1, text: "" })
   expectTypeOf(events).toEqualTypeOf<
     Stream.Stream<StateGraph.GraphEvent<S>, Down | GraphNodeTimeoutError | GraphStepLimitError | ReaderTimeoutError, Db>

@@ -88,7 +88,7 @@ describe("a run", () => {
     reducers: { log: append }
   })
 
-  it.effect("merges the updates of a step in the order of the nodes, and runs a common target once", () =>
+  it.effect("merges the updates of a step in node order, and runs a common target once", () =>
     Effect.gen(function* () {
       const graph = StateGraph.unsafeCompile(fan)
       assert.strictEqual(yield* logOf(StateGraph.invoke(graph, initial)), "start1 b2 a2 last3")
@@ -118,7 +118,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("runs the nodes of a step at the same time, as many as it may", () =>
+  it.effect("runs the nodes of a step concurrently, up to the limit", () =>
     Effect.gen(function* () {
       const sleep = (ms: number) => () => Effect.as(Effect.sleep(ms), {})
       const graph = StateGraph.unsafeCompile(
@@ -179,7 +179,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("is independent of all others of its compiled graph", () =>
+  it.effect("is independent of other runs of its compiled graph", () =>
     Effect.gen(function* () {
       const graph = StateGraph.unsafeCompile(
         fan.pipe(StateGraph.replaceNode("a", (state) => Effect.as(Effect.yieldNow(), { log: [`a-${state.note}`] })))
@@ -217,7 +217,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("passes its interruption on to the nodes that run", () =>
+  it.effect("interrupts its running nodes when interrupted", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const events: Array<string> = []
@@ -242,7 +242,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("that throws in a node dies with what was thrown", () =>
+  it.effect("dies with what a node throws", () =>
     Effect.gen(function* () {
       const graph = one(() => {
         throw new RangeError("thrown")
@@ -252,7 +252,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("stops at the limit of steps and tells how far it came", () =>
+  it.effect("stops at the step limit and reports its progress", () =>
     Effect.gen(function* () {
       const graph = StateGraph.unsafeCompile(
         StateGraph.make({
@@ -272,7 +272,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("that ends in its last allowed step succeeds", () =>
+  it.effect("succeeds when it ends in its last allowed step", () =>
     Effect.gen(function* () {
       const graph = StateGraph.unsafeCompile(fan)
       assert.isTrue(Exit.isSuccess(yield* Effect.exit(StateGraph.invoke(graph, initial, { maxSteps: 3 }))))
@@ -280,7 +280,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("does as much in its two thousandth step as in its first", () =>
+  it.effect("does as much work in step 2,000 as in step 1", () =>
     Effect.gen(function* () {
       // Counts what a step does with the state: reads of fields, and objects made from it.
       let operations = 0
@@ -319,7 +319,7 @@ describe("a run", () => {
     })
   )
 
-  it("takes as many turns of the fiber at step 2,000 as at step 20", () => {
+  it("takes as many fiber turns at step 2,000 as at step 20", () => {
     const graph = StateGraph.unsafeCompile(
       StateGraph.make({
         name: "flat",
@@ -367,7 +367,7 @@ describe("a branch", () => {
       })
     )
 
-  it.effect("may name several targets, in any order, one twice and END among them", () =>
+  it.effect("may return several targets, in any order, with duplicates and END", () =>
     Effect.gen(function* () {
       const log = (when: () => any) => logOf(StateGraph.invoke(branching(when), initial))
       assert.strictEqual(yield* log(() => "b"), "start1 b2 c3")
@@ -385,7 +385,7 @@ describe("a branch", () => {
     })
   )
 
-  it.effect("to a target it has not declared is a defect", () =>
+  it.effect("to an undeclared target is a defect", () =>
     Effect.gen(function* () {
       for (const wrong of ["c", "nowhere", "__proto__", "constructor", ["a", "c"], [], undefined, null, 1]) {
         const defect = yield* defectOf(
@@ -402,7 +402,7 @@ describe("a branch", () => {
 })
 
 describe("an update", () => {
-  it.effect("that is none is a defect", () =>
+  it.effect("of another type is a defect", () =>
     Effect.gen(function* () {
       for (const wrong of [undefined, null, 1, "n", [1]]) {
         const defect = yield* defectOf(
@@ -416,7 +416,7 @@ describe("an update", () => {
     })
   )
 
-  it.effect("of an unknown field is a defect that names the field that was meant", () =>
+  it.effect("of an unknown field is a defect that names the nearest field", () =>
     Effect.gen(function* () {
       for (const [wrong, hint] of [
         [{ n: 1, nots: 2 }, 'perhaps "note" was meant'],
@@ -435,7 +435,7 @@ describe("an update", () => {
     })
   )
 
-  it.effect("of a field that another node of the step writes is a defect, unless it has a reducer", () =>
+  it.effect("of a field that another node of the step writes is a defect without a reducer", () =>
     Effect.gen(function* () {
       const graph = StateGraph.make({
         name: "both",
@@ -499,7 +499,7 @@ describe("a join", () => {
     })
   )
 
-  it.effect("does not wait for a source that was left out", () =>
+  it.effect("does not wait for a skipped source", () =>
     Effect.gen(function* () {
       const log = yield* logOf(
         StateGraph.invoke(
@@ -511,7 +511,7 @@ describe("a join", () => {
     })
   )
 
-  it.effect("that is none runs as soon as a source has finished", () =>
+  it.effect("runs an undeclared one after each source", () =>
     Effect.gen(function* () {
       const graph = StateGraph.unsafeCompile(
         StateGraph.make({
@@ -542,11 +542,11 @@ describe("compiling", () => {
     return `${issues[0]?.reason}: ${issues[0]?.message}`
   }
 
-  it("accepts a graph that is right", () => {
+  it("accepts a valid graph", () => {
     assert.deepStrictEqual(issuesOf({}), [])
   })
 
-  it("tells each thing that is wrong, and what to do", () => {
+  it("reports each issue with advice", () => {
     assert.strictEqual(
       one({ edges: { a: "bb", b: "c", c: "END" } }),
       'unknown-node: "a" leads to "bb", which is no node'
@@ -566,7 +566,7 @@ describe("compiling", () => {
     assert.include(one({ state: Schema.Struct({ [Symbol.for("s")]: Schema.Number }) }), "state: ")
   })
 
-  it("refuses nodes from which no way leads to the end, and only those", () => {
+  it("rejects only nodes without a path to the end", () => {
     const endless = issuesOf({ edges: { a: { to: ["b", "END"], when: () => "b" }, b: "c", c: "b" } })
     assert.deepStrictEqual(
       endless.map((issue) => [issue.reason, issue.node]),
@@ -578,7 +578,7 @@ describe("compiling", () => {
     assert.deepStrictEqual(issuesOf({ edges: { a: "b", b: "c", c: { to: ["a", "END"], when: () => "a" } } }), [])
   })
 
-  it("refuses names that are reserved", () => {
+  it("rejects reserved names", () => {
     const reserved = Object.fromEntries([
       ["END", nodes.a],
       ["", nodes.a]
@@ -588,7 +588,7 @@ describe("compiling", () => {
     assert.strictEqual(reasons.filter((reason) => reason === "reserved-name").length, 3)
   })
 
-  it("takes any other name", () => {
+  it("accepts any other name", () => {
     const names = [
       "constructor",
       "toString",
@@ -631,7 +631,7 @@ describe("compiling", () => {
     )
   })
 
-  it("collects everything that is wrong in one error", () => {
+  it("collects all issues in one error", () => {
     const graph = untyped({
       name: "g",
       state: State,
@@ -661,7 +661,7 @@ describe("a changed graph", () => {
     reducers: { log: append }
   })
 
-  it.effect("wraps a node, from the outside in, and leaves the original as it is", () =>
+  it.effect("wraps a node from the outside in, without changing the original", () =>
     Effect.gen(function* () {
       const around =
         (name: string) =>
@@ -688,7 +688,7 @@ describe("a changed graph", () => {
     })
   )
 
-  it("that was to wrap a node it has not does not compile", () => {
+  it("does not compile when it wraps an unknown node", () => {
     const wrong = graph.pipe(
       StateGraph.wrapNode("aa" as "a", (next) => next),
       StateGraph.replaceNode("toString" as "a", () => Effect.succeed({}))
@@ -724,7 +724,7 @@ describe("a node's timeout and retries", () => {
       StateGraph.make({ name: "guarded", state: State, nodes: { only: node }, start: "only", edges: { only: "END" } })
     )
 
-  it.effect("count no time in which a person, or the reader of the events, is waited for", () =>
+  it.effect("do not count time spent waiting for a person or the reader of the events", () =>
     Effect.gen(function* () {
       const gate: ApprovalGate.Service = { request: () => Effect.as(Effect.sleep("1 hour"), ApprovalGate.approve()) }
       const asking = compile(
@@ -788,7 +788,7 @@ describe("a node's timeout and retries", () => {
     })
   )
 
-  it.effect("let a node that is in time alone", () =>
+  it.effect("leave a node that is in time alone", () =>
     Effect.gen(function* () {
       const graph = compile(
         StateGraph.node((_: State) => Effect.as(Effect.sleep("999 millis"), { n: 1 }), { timeout: "1 second" })
@@ -799,7 +799,7 @@ describe("a node's timeout and retries", () => {
     })
   )
 
-  it.effect("run a failed node again, at most so many times", () =>
+  it.effect("repeat a failed node a limited number of times", () =>
     withCalls((calls) =>
       Effect.gen(function* () {
         const end = yield* StateGraph.invoke(compile(StateGraph.node(flaky(3), { retry: { times: 2 } })), initial)
@@ -812,7 +812,7 @@ describe("a node's timeout and retries", () => {
     )
   )
 
-  it.effect("wait between runs as the schedule says", () =>
+  it.effect("wait between repetitions as scheduled", () =>
     withCalls((calls) =>
       Effect.gen(function* () {
         const graph = compile(
@@ -830,7 +830,7 @@ describe("a node's timeout and retries", () => {
     )
   )
 
-  it.effect("take a schedule alone", () =>
+  it.effect("accept only a schedule", () =>
     withCalls(() =>
       Effect.gen(function* () {
         const graph = compile(StateGraph.node(flaky(3), { retry: Schedule.recurs(2) }))
@@ -839,7 +839,7 @@ describe("a node's timeout and retries", () => {
     )
   )
 
-  it.effect("run again only what `while` accepts", () =>
+  it.effect("repeat only failures that `while` accepts", () =>
     withCalls(() =>
       Effect.gen(function* () {
         const retry = {
@@ -852,7 +852,7 @@ describe("a node's timeout and retries", () => {
     )
   )
 
-  it.effect("do not run a timeout again unless `while` accepts it", () =>
+  it.effect("do not repeat a timeout unless `while` accepts it", () =>
     withCalls((calls) =>
       Effect.gen(function* () {
         const slow = (_: State) =>
@@ -933,7 +933,7 @@ describe("a subgraph", () => {
     edges: { outer: "END" }
   })
 
-  it.effect("tells of its nodes with the names of the nodes around it", () =>
+  it.effect("emits events of its nodes with the names of the surrounding nodes", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const onNode = (event: StateGraph.NodeFinished<State>) =>
@@ -961,7 +961,7 @@ describe("a subgraph", () => {
     })
   )
 
-  it.effect("has its own limit of steps", () =>
+  it.effect("has its own step limit", () =>
     Effect.gen(function* () {
       const node = StateGraph.subgraph(inner, {
         maxSteps: 2,
@@ -974,7 +974,7 @@ describe("a subgraph", () => {
     })
   )
 
-  it.effect("tells nothing to a run it is not a node of", () =>
+  it.effect("emits nothing to a run it does not belong to", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const graph = StateGraph.unsafeCompile(
@@ -987,7 +987,7 @@ describe("a subgraph", () => {
 })
 
 describe("the stream of a run", () => {
-  it.effect("tells what starts and finishes while nodes run, and ends with the state", () =>
+  it.effect("emits node starts and ends while they happen, and ends with the state", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const seen: Array<string> = []
@@ -1022,7 +1022,7 @@ describe("the stream of a run", () => {
     })
   )
 
-  it.effect("fails as the run does, after what happened", () =>
+  it.effect("fails like the run, after the events so far", () =>
     Effect.gen(function* () {
       const graph = one(() => Effect.fail(new Down({ attempt: 1 })) as any)
       const seen: Array<string> = []
@@ -1035,7 +1035,7 @@ describe("the stream of a run", () => {
     })
   )
 
-  it.effect("interrupts the run when it is stopped, and runs at most its buffer ahead", () =>
+  it.effect("interrupts the run when stopped, and runs ahead by at most its buffer", () =>
     Effect.gen(function* () {
       let ran = 0
       let interrupted = 0
@@ -1132,7 +1132,7 @@ describe("the diagram", () => {
     assert.notInclude(StateGraph.toMermaid(replaced), "subgraph")
   })
 
-  it("is drawn of a graph that does not compile, too", () => {
+  it("can be drawn for a graph that does not compile", () => {
     const graph = untyped({ name: "g", state: State, nodes: { a: says("a") }, start: "b", edges: { a: "c" } })
     assert.include(StateGraph.toMermaid(graph), '["c"]')
   })

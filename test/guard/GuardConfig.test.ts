@@ -172,7 +172,7 @@ describe("GuardConfig", () => {
     )
   }
 
-  it.effect("without judges no model is needed, with them a router is", () =>
+  it.effect("requires a router only with judges", () =>
     Effect.gen(function* () {
       expectTypeOf(GuardPresets.layer()).toEqualTypeOf<
         Layer.Layer<GuardPipeline.GuardPipeline, GuardConfigurationError>
@@ -219,7 +219,7 @@ const bad: { readonly [K in keyof Fields]: unknown } = {
 
 describe("GuardConfig in code", () => {
   for (const [field, value] of Object.entries(bad)) {
-    it.effect(`a bad ${field} fails the layer by name`, () =>
+    it.effect(`an invalid ${field} fails the layer and is named`, () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(pipelineOf({ [field]: value } as GuardConfig.Options))
         assert.strictEqual((error as GuardConfigurationError)._tag, "GuardConfigurationError")
@@ -228,7 +228,7 @@ describe("GuardConfig in code", () => {
     )
   }
 
-  it("several bad fields are all named, one that is no field too", () => {
+  it("names all invalid and unknown fields", () => {
     const made = GuardConfig.make({
       maxInputChars: -1,
       sensitivityLevel: "odd",
@@ -239,7 +239,7 @@ describe("GuardConfig in code", () => {
     for (const field of ["maxInputChars", "sensitivityLevel", "maxChars"]) assert.include(made.left.message, field)
   })
 
-  it("a field that is undefined keeps its default, but for the model", () => {
+  it("keeps the default of an undefined field, except the model", () => {
     assert.deepStrictEqual(
       GuardConfig.make({ maxInputChars: undefined, guardModel: undefined }),
       Either.right({
@@ -282,7 +282,7 @@ const variables: {
 }
 
 describe("GuardConfig from the environment", () => {
-  it.effect("nothing set gives the defaults", () =>
+  it.effect("gives the defaults without variables", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* read({}), GuardConfig.defaults)
       assert.deepStrictEqual(GuardConfig.make(), Either.right(GuardConfig.defaults))
@@ -291,7 +291,7 @@ describe("GuardConfig from the environment", () => {
 
   for (const field of Object.keys(GuardConfig.GuardConfig.fields) as Array<keyof Fields>) {
     const [name, text, value, rubbish] = variables[field]
-    it.effect(`${GuardConfig.ENV_PREFIX}${name} sets ${field} alone, and is named when it cannot be read`, () =>
+    it.effect(`${GuardConfig.ENV_PREFIX}${name} sets only ${field}, and is named if it cannot be read`, () =>
       Effect.gen(function* () {
         const config = yield* read({ [`${GuardConfig.ENV_PREFIX}${name}`]: text })
         assert.deepStrictEqual(config, { ...GuardConfig.defaults, [field]: value })
@@ -301,7 +301,7 @@ describe("GuardConfig from the environment", () => {
     )
   }
 
-  it.effect("the pipeline of the environment follows it, and cannot be built from a bad one", () =>
+  it.effect("builds the pipeline of the environment, and rejects an invalid one", () =>
     Effect.gen(function* () {
       const ask = (variables: Record<string, string>) =>
         Effect.flatMap(GuardPipeline.GuardPipeline, (pipeline) => pipeline.checkInput("12345", {})).pipe(

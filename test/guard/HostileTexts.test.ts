@@ -111,7 +111,7 @@ const groups: {
   }
 }
 
-describe("texts made from the expressions of a guard take it linear time", () => {
+describe("texts derived from a guard's expressions take linear time", () => {
   for (const [name, { files, find }] of Object.entries(groups)) {
     it.effect(name, () =>
       Effect.gen(function* () {

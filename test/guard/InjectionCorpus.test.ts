@@ -15,31 +15,31 @@ const allAttacks = Object.values(attacks).flat()
 const allOrdinary = Object.values(ordinary).flat()
 
 describe("injections of the corpus", () => {
-  it("the corpora are large enough to say something, and share nothing", () => {
+  it("has large and disjoint corpora", () => {
     assert.isAtLeast(allAttacks.length, 150)
     assert.isAtLeast(allOrdinary.length, 450)
     assert.isAtLeast(Object.keys(ordinary).length, 15)
     assert.strictEqual(new Set([...allAttacks, ...allOrdinary]).size, allAttacks.length + allOrdinary.length)
   })
 
-  it("at medium nine of ten are found, and most of each category", () => {
+  it("finds nine of ten attacks at medium, and most of each category", () => {
     assert.isAtLeast(share(allAttacks, "medium"), 0.9)
     for (const [category, texts] of Object.entries(attacks)) assert.isAtLeast(share(texts, "medium"), 0.75, category)
   })
 
-  it("at medium at most two of a hundred ordinary texts are flagged", () => {
+  it("flags at most two of a hundred ordinary texts at medium", () => {
     const wrong = allOrdinary.filter((text) => found(text, "medium"))
     assert.isAtMost(wrong.length / allOrdinary.length, 0.02, wrong.join("\n"))
   })
 
-  it("low flags less and finds less, high flags more and finds more", () => {
+  it("flags and finds less at low, more at high", () => {
     assert.isAtMost(share(allOrdinary, "low"), 0.01)
     assert.isAtLeast(share(allAttacks, "low"), 0.5)
     assert.isAtMost(share(allOrdinary, "high"), 0.04)
     assert.isAtLeast(share(allAttacks, "high"), 0.95)
   })
 
-  it("an attack is found among ordinary texts, and its place with it", () => {
+  it("finds an attack and its place among ordinary texts", () => {
     const before = ordinary["mails"]!.join("\n\n")
     const after = ordinary["recipes"]!.join("\n\n")
     let both = 0

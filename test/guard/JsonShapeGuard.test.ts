@@ -13,21 +13,21 @@ const check = (options: JsonShapeGuard.Options | undefined, text: string) =>
   )
 
 describe("JsonShapeGuard", () => {
-  it.effect("JSON that fits the encoded side of a schema passes as it is", () =>
+  it.effect("passes JSON that matches the encoded side of a schema", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* check({ shape }, ' {"score": "1", "tags": []} '), ["pass", undefined])
       assert.deepStrictEqual(yield* check({ shape }, '{"score": 1, "tags": []}'), ["block", "does not fit the shape"])
     })
   )
 
-  it.effect("without a shape any JSON will do", () =>
+  it.effect("accepts any JSON without a shape", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* check(undefined, "[1]"), ["pass", undefined])
       assert.deepStrictEqual(yield* check({ repair: false }, "no JSON"), ["block", "not valid JSON"])
     })
   )
 
-  it.effect("a function may say what fits", () =>
+  it.effect("accepts a predicate as the shape", () =>
     Effect.gen(function* () {
       const even = (value: unknown) => typeof value === "number" && value % 2 === 0
       assert.deepStrictEqual(yield* check({ shape: even }, "2"), ["pass", undefined])
@@ -35,7 +35,7 @@ describe("JsonShapeGuard", () => {
     })
   )
 
-  it.effect("what is nearly JSON goes on repaired, unless that is not wanted", () =>
+  it.effect("repairs malformed JSON unless disabled", () =>
     Effect.gen(function* () {
       const text = "```json\n{'score': '1', tags: ['a',]}\n```"
       assert.strictEqual(yield* check({ shape }, text), '{"score":"1","tags":["a"]}')
@@ -44,14 +44,14 @@ describe("JsonShapeGuard", () => {
     })
   )
 
-  it.effect("it may warn only", () =>
+  it.effect("can only warn", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* check({ shape, action: "warn" }, "{}"), ["warn", "does not fit the shape"])
       assert.deepStrictEqual(yield* check({ action: "warn", repair: false }, "{"), ["warn", "not valid JSON"])
     })
   )
 
-  it.effect("nothing of the text is told", () =>
+  it.effect("reports nothing of the text", () =>
     Effect.gen(function* () {
       for (const text of ['{"score": "psst", "tags": [], "psst": 1}', "psst psst {", '{"psst"']) {
         const result = yield* JsonShapeGuard.make({ shape, repair: false }).check(text, { stage: "output" })
@@ -60,7 +60,7 @@ describe("JsonShapeGuard", () => {
     })
   )
 
-  it.effect("hostile texts are refused in linear time", () =>
+  it.effect("rejects hostile texts in linear time", () =>
     Growth.assertLinearTextsEffect(
       ["[", '"', '{"a":'],
       (text) => Effect.map(check({ shape }, text), ([action]) => assert.strictEqual(action, "block")),
@@ -68,7 +68,7 @@ describe("JsonShapeGuard", () => {
     )
   )
 
-  it.effect("it needs the whole answer, and stands elsewhere when told to", () =>
+  it.effect("needs the whole answer, and runs at configured stages", () =>
     Effect.gen(function* () {
       assert.isUndefined((yield* DefaultGuardPipeline.fromGuards([JsonShapeGuard.make()])).openOutput)
       const guard = JsonShapeGuard.make({ stages: ["toolInput"], name: "parameters" })

@@ -8,7 +8,7 @@ import * as Windows from "../support/Windows.js"
 const input = { stage: "input" } as const
 
 describe("LengthGuard", () => {
-  it.effect("a text of the limit passes, a longer one is blocked", () =>
+  it.effect("passes a text of the limit and blocks a longer one", () =>
     Effect.gen(function* () {
       const guard = LengthGuard.make({ maxChars: 5 })
       assert.deepStrictEqual(guard.stages, ["input", "output"])
@@ -21,7 +21,7 @@ describe("LengthGuard", () => {
     })
   )
 
-  it.effect("units are counted, and no character is cut in two", () =>
+  it.effect("counts units without splitting a character", () =>
     Effect.gen(function* () {
       const cut = (maxChars: number, text: string) =>
         Effect.map(LengthGuard.make({ maxChars, action: "redact" }).check(text, input), (result) =>
@@ -36,7 +36,7 @@ describe("LengthGuard", () => {
     })
   )
 
-  it.effect("it may warn only, stand elsewhere and have another name", () =>
+  it.effect("can only warn, run at other stages and have another name", () =>
     Effect.gen(function* () {
       const guard = LengthGuard.make({ maxChars: 1, action: "warn", stages: ["toolOutput"], name: "short" })
       const pipeline = yield* DefaultGuardPipeline.fromGuards([guard])
@@ -48,7 +48,7 @@ describe("LengthGuard", () => {
     })
   )
 
-  it.effect("a streamed answer is cut where a whole one is", () =>
+  it.effect("cuts a streamed answer where it cuts a whole one", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(
@@ -71,7 +71,7 @@ describe("LengthGuard", () => {
     )
   )
 
-  it.effect("a streamed answer is blocked soon after the limit, not at its end", () =>
+  it.effect("blocks a streamed answer soon after the limit, not at its end", () =>
     Effect.gen(function* () {
       const window = (yield* DefaultGuardPipeline.fromGuards([LengthGuard.make({ maxChars: 100 })])).openOutput!({})
       let given = 0

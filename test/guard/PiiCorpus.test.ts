@@ -7,11 +7,11 @@ import * as PiiCorpus from "../support/PiiCorpus.js"
 const keys = (spans: ReadonlyArray<readonly [number, number]>) => spans.map(([start, end]) => `${start}-${end}`)
 
 describe("PiiCorpus", () => {
-  it("has texts for every type that is promised", () => {
+  it("has texts for every promised type", () => {
     assert.deepStrictEqual([...PiiEntities.types].sort(), PiiCorpus.types)
   })
 
-  it.effect("finds at least 95 of 100 exactly, and of 100 findings at least 95 are right", () =>
+  it.effect("finds at least 95 % exactly, with at least 95 % of findings correct", () =>
     Effect.gen(function* () {
       const detector = PiiDetector.make({ entities: yield* PiiEntities.make() })
       for (const type of PiiCorpus.types) {
@@ -35,7 +35,7 @@ describe("PiiCorpus", () => {
     })
   )
 
-  it.effect("what a higher sensitivity finds includes what a lower one finds, and a lower one errs less", () =>
+  it.effect("finds at a higher sensitivity all that it finds at a lower one, which errs less", () =>
     Effect.gen(function* () {
       const entities = yield* PiiEntities.make()
       const [low, medium, high] = (["low", "medium", "high"] as const).map((sensitivity) =>

@@ -69,12 +69,12 @@ describe("TopicGuard", () => {
     })
   }
 
-  it("blank topics restrict nothing, and no topics nothing", () => {
+  it("ignores blank topics, and restricts nothing without topics", () => {
     assert.deepStrictEqual(found(["", "  ", "\n"], "any text"), [])
     assert.deepStrictEqual(found([], "any text"), [])
   })
 
-  it.effect("blocks unless told otherwise, and names the topic but none of the text", () =>
+  it.effect("blocks by default, and names the topic without the text", () =>
     Effect.gen(function* () {
       const check = (action?: TopicGuard.Options["action"]) =>
         TopicGuard.make({ topics: ["online casino"], action }).check("my ONLINE-CASINO", input)
@@ -89,13 +89,13 @@ describe("TopicGuard", () => {
     })
   )
 
-  it("it stands where it is told to, under the name it is given", () => {
+  it("runs at its stages with its name", () => {
     const guard = TopicGuard.make({ topics: ["x"], stages: ["toolInput"], name: "words" })
     assert.deepStrictEqual([guard.name, guard.stages], ["words", ["toolInput"]])
     assert.deepStrictEqual(TopicGuard.make({ topics: ["x"] }).stages, ["input", "output"])
   })
 
-  it.effect("a streamed text is judged as the whole", () =>
+  it.effect("judges a streamed text like the whole", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(
@@ -137,7 +137,7 @@ describe("TopicGuard", () => {
     )
   )
 
-  it("takes time in proportion to the text, whatever it is", () => {
+  it("takes linear time on any text", () => {
     const guard = TopicGuard.make({
       topics: ["a a a a a a a b", "b", "self harm", ...Array.from({ length: 500 }, (_, i) => `topic ${i}`)]
     })

@@ -234,7 +234,7 @@ const good: Files = {
 }
 
 describe("check-fixtures", () => {
-  it.effect("passes cases that hold, row by row", () =>
+  it.effect("passes valid cases, row by row", () =>
     Effect.gen(function* () {
       const { code, printed } = yield* check({ ...good, storm__own: [{}], "react-crewai-2__own": [{}] })
       assert.deepStrictEqual(printed, [
@@ -321,7 +321,7 @@ describe("check-fixtures", () => {
     )
   }
 
-  it.effect("names what is different on demand", () =>
+  it.effect("prints differences on demand", () =>
     Effect.gen(function* () {
       const files = { "json-repair__own": [{ id: "one", input: "[1", output: "[2]" }] }
       assert.notInclude((yield* check(files)).text, "expected")
@@ -331,7 +331,7 @@ describe("check-fixtures", () => {
     })
   )
 
-  it.effect("fails on lines that are no JSON, on files without cases, and where nothing is covered", () =>
+  it.effect("fails on lines that are not JSON, on files without cases, and when nothing is covered", () =>
     Effect.gen(function* () {
       const broken = yield* check({ "json-repair__own": '{"input":"1","output":"1"}\n{"input"' })
       assert.strictEqual(broken.code, 1)

@@ -6,20 +6,20 @@ import * as InjectionDetector from "../../src/guard/injection/InjectionDetector.
 const check = (text: string): ReadonlyArray<string> => problems(new Map([["text/Text.ts", text]]))
 
 describe("lint-regex", () => {
-  it("finds a loop that a search begins again at every place", () => {
+  it("finds a loop that a search restarts at every place", () => {
     assert.deepStrictEqual(check("const a = 1\nexport const trim = (text: string) => text.replace(/#+$/g, '')"), [
       "text/Text.ts:2: /#+$/g: a search begins this loop again at every place (/#/)"
     ])
     assert.strictEqual(check("export const b = /[-=]{2,} end/").length, 1)
   })
 
-  it("finds two loops that take the same characters, and a loop in a loop", () => {
+  it("finds two loops over the same characters, and nested loops", () => {
     assert.include(check("export const a = /^x[ \\t]*:?[ \\t*]*$/")[0], "two loops take the same characters")
     assert.isAbove(check("export const a = /^(?:a+)+$/").length, 0)
     assert.isAbove(check("export const a = /^(?:a|a)*$/").length, 0)
   })
 
-  it("finds a search that begins again at every word", () => {
+  it("finds a search that restarts at every word", () => {
     const source = "(?:repeat|say)[^.]{0,60}start\\w* with"
     assert.deepStrictEqual(analysed(source, ""), [])
     assert.include(attacked(source, ""), "more than linear")
@@ -27,7 +27,7 @@ describe("lint-regex", () => {
     assert.include(attacked("\\)[*+?]|\\)\\{[^}]*\\}", "g"), "more than linear")
   })
 
-  it("accepts what takes linear time", () => {
+  it("accepts linear expressions", () => {
     for (const source of [
       "(?<!#)#+$",
       "^#+ x",
@@ -40,7 +40,7 @@ describe("lint-regex", () => {
     }
   })
 
-  it("reads expressions of other places than assignments, and no divisions", () => {
+  it("reads expressions outside of assignments, and no divisions", () => {
     assert.deepStrictEqual(
       literals("A.ts", "f(/a\\/b/gi)\nconst c = 6 / 2 / 3\nconst d = [/x/]").map(({ line, source }) => [line, source]),
       [
@@ -50,7 +50,7 @@ describe("lint-regex", () => {
     )
   })
 
-  it("finds expressions that are put together", async () => {
+  it("finds composed expressions", async () => {
     const expressions = await built(async () => InjectionDetector.make())
     const { file, line, source } = expressions.find(
       (one) => one.file === "guard/injection/InjectionSearch.ts" && one.flags.includes("g")
@@ -61,7 +61,7 @@ describe("lint-regex", () => {
     assert.deepStrictEqual(await built(async () => [/a/, "b"]), [])
   })
 
-  it("tells of those that are slow, and of no literal twice", () => {
+  it("reports slow ones, and no literal twice", () => {
     const slow = { file: "text/Text.ts", line: 7, source: "#+$", flags: "g" }
     assert.deepStrictEqual(problemsOfBuilt(new Map(), [slow]), [
       "text/Text.ts:7: /#+$/g: a search begins this loop again at every place (/#/)"

@@ -31,7 +31,7 @@ describe("pages", () => {
     )
   })
 
-  it("refuses a module, a file, a link and a heading that do not exist", () => {
+  it("rejects a missing module, file, link and heading", () => {
     assert.deepStrictEqual(check("`tool/Gone`, `scripts/gone.ts`, [two](adr/0002-two.md), [x](../README.md#gone)"), [
       "docs/guide.md: there is no module tool/Gone",
       "docs/guide.md: there is no file scripts/gone.ts",

@@ -50,7 +50,7 @@ const solved = (change: object = {}) => ({
 })
 
 describe("families of plans", () => {
-  it.effect("plans of the LLM Compiler that hold pass, others do not", () =>
+  it.effect("passes valid LLM Compiler plans only", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* check(LlmCompiler.family, compiled()), [1, 1])
       const [first, ...others] = compiled().expected
@@ -66,7 +66,7 @@ describe("families of plans", () => {
     })
   )
 
-  it.effect("a plan with a call that cannot be read is refused, and what it lacks is known", () =>
+  it.effect("rejects a plan with an unreadable call, and names what is missing", () =>
     Effect.gen(function* () {
       const broken = {
         question: "How long?",
@@ -82,7 +82,7 @@ describe("families of plans", () => {
     })
   )
 
-  it.effect("plans of ReWOO that hold pass, others do not", () =>
+  it.effect("passes valid ReWOO plans only", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* check(ReWoo.family, solved()), [1, 1])
       const { evidence, plans } = solved().expected

@@ -26,7 +26,7 @@ const check = (...values: ReadonlyArray<unknown>) =>
   )
 
 describe("skill fixtures", () => {
-  it.effect("a verdict and the properties have to be the recorded ones", () =>
+  it.effect("requires the recorded verdict and properties", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* check(recorded(front())), [["verdict", 1, 1]])
       assert.deepStrictEqual(yield* check(recorded(front(), { dir: "b" })), [["verdict", 0, 1]])
@@ -48,7 +48,7 @@ describe("skill fixtures", () => {
     })
   )
 
-  it.effect("what the format decides otherwise is counted apart, and has to be read", () =>
+  it.effect("counts deviations of the format separately, and requires them to be read", () =>
     Effect.gen(function* () {
       const refused = { skills_ref_errors: ["Found ugly disallowed JSONesque flow mapping"], properties: null }
       assert.deepStrictEqual(

@@ -43,7 +43,7 @@ describe("test-rules", () => {
     ["delete process.env.KEY", "a variable of the process", env],
     ["Object.assign(process.env, { KEY: 'x' })", "a variable of the process", env],
     ["vi.stubEnv('KEY', 'x')", "vi.stubEnv", env]
-  ])("refuses %s", (text, what, instead) => {
+  ])("rejects %s", (text, what, instead) => {
     assert.deepStrictEqual(check(`const a = 1;\n${text}`), [`tool/Tool.test.ts:2: ${what}: ${instead}`])
   })
 
@@ -64,7 +64,7 @@ describe("test-rules", () => {
     }
   })
 
-  it("lets programs and the measure of growth look at their process", () => {
+  it("lets programs and the measure of growth inspect their process", () => {
     for (const file of ["support/programs/One.ts", "support/servers/Keeper.ts", "support/Growth.ts"]) {
       assert.deepStrictEqual(check("process.on('exit', () => process.cpuUsage())", file), [])
     }

@@ -6,13 +6,13 @@ const reasonOf = (options: ModelAccess.Options, request: ModelAccess.Request) =>
   ModelAccess.make(options).check(request)?.reason
 
 describe("ModelAccess", () => {
-  it("without lists every model is for everybody", () => {
+  it("allows every model without lists", () => {
     const access = ModelAccess.make({ restrictedModels: [], modelAllowlist: {}, modelDenylist: {} })
     assert.isFalse(access.isLimited)
     for (const model of ["gpt-4o", "", undefined]) assert.isUndefined(access.check({ model }))
   })
 
-  it("lists are asked in order: restricted, allowlist, denylist", () => {
+  it("checks restricted, allowlist, denylist in order", () => {
     const all = { restrictedModels: ["m"], modelAllowlist: { u: ["n"] }, modelDenylist: { u: ["m", "n"] } }
     const request = { userId: "u", model: "m" }
     assert.strictEqual(reasonOf(all, request), "restricted")
@@ -22,7 +22,7 @@ describe("ModelAccess", () => {
     assert.isUndefined(reasonOf({ modelAllowlist: all.modelAllowlist }, { userId: "u", model: "n" }))
   })
 
-  it("a user's own list stands in for the one of all others", () => {
+  it("prefers a user's own list to the one for all others", () => {
     const modelAllowlist = { "*": ["small-*"], boss: ["large-*"] }
     assert.isUndefined(reasonOf({ modelAllowlist }, { userId: "u", model: "small-1" }))
     assert.isUndefined(reasonOf({ modelAllowlist }, { model: "small-1" }))
@@ -35,7 +35,7 @@ describe("ModelAccess", () => {
     assert.isUndefined(reasonOf({ modelDenylist: { u: ["m"] } }, { userId: "other", model: "m" }))
   })
 
-  it("a pattern is compared with the model and with its provider before it, in any case", () => {
+  it("matches a pattern with the model and with provider/model, case-insensitively", () => {
     const restrictedModels = ["openai/*", "Claude-?"]
     for (const [provider, model] of [
       ["openai", "gpt-4o"],
@@ -54,7 +54,7 @@ describe("ModelAccess", () => {
     }
   })
 
-  it("ids of users are compared exactly, whatever they are", () => {
+  it("compares user ids exactly", () => {
     const lists = JSON.parse('{"__proto__": ["m"], "constructor": ["m"], "Ada": ["m"]}')
     for (const userId of ["__proto__", "constructor", "Ada"]) {
       assert.strictEqual(reasonOf({ modelDenylist: lists }, { userId, model: "m" }), "in_denylist")
@@ -64,7 +64,7 @@ describe("ModelAccess", () => {
     }
   })
 
-  it("a model that nobody knows passes no list but an allowlist of everything", () => {
+  it("allows an unknown model only by an allowlist of everything", () => {
     const unknown = { provider: "openai" }
     assert.strictEqual(reasonOf({ restrictedModels: ["m"] }, unknown), "restricted")
     assert.strictEqual(reasonOf({ modelDenylist: { "*": ["m"] } }, unknown), "in_denylist")
@@ -73,7 +73,7 @@ describe("ModelAccess", () => {
     assert.isUndefined(reasonOf({ modelAllowlist: { "*": ["openai/*"] } }, unknown))
   })
 
-  it("a denial names the model, cut to a bearable length", () => {
+  it("names the model in a denial, shortened", () => {
     const access = ModelAccess.make({ restrictedModels: ["*"] })
     const denied = access.check({ model: "x".repeat(100_000) })
     assert.strictEqual(denied?.model.length, 256)
@@ -81,7 +81,7 @@ describe("ModelAccess", () => {
     assert.include(access.check({ model: "gpt-4o" })?.message, "gpt-4o")
   })
 
-  it("hostile names and patterns cost little", () => {
+  it("handles hostile names and patterns cheaply", () => {
     const hostile = `${"a*".repeat(100)}b`
     const access = ModelAccess.make({
       restrictedModels: [hostile, `*${"a?".repeat(80)}b`],

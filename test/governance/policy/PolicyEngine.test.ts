@@ -43,14 +43,14 @@ const allow = (id: string, more?: Partial<Policy.Policy>): Policy.Policy => ({
 })
 
 describe("PolicyEngine", () => {
-  it.effect("what no policy speaks about is allowed", () =>
+  it.effect("allows requests without a matching policy", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* decide([]), { allowed: true, policies: [] })
       assert.deepStrictEqual(yield* decide([deny("d", { when: { users: ["u2"] } })]), { allowed: true, policies: [] })
     })
   )
 
-  it.effect("a denial is a value with the policy and its description", () =>
+  it.effect("returns a denial as a value with the policy and its description", () =>
     Effect.gen(function* () {
       const decision = yield* decide([deny("no-4o", { description: "too dear", when: { models: ["gpt-4o*"] } })])
       assert.isFalse(decision.allowed)
@@ -62,7 +62,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("the first denial by priority wins, whatever the order given", () =>
+  it.effect("applies the first denial by priority, in any given order", () =>
     Effect.gen(function* () {
       const decision = yield* decide([deny("late", { priority: 200 }), deny("normal"), deny("early", { priority: 1 })])
       assert.deepStrictEqual(decision.policies, ["early"])
@@ -73,7 +73,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("an allow is an exception to what stands behind it, not to what stands before", () =>
+  it.effect("treats an allow as an exception to later policies, not to earlier ones", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* decide([deny("all"), allow("u1", { priority: 10, when: { users: ["u1"] } })]), {
         allowed: true,
@@ -84,14 +84,14 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("of equal priority a denial is asked first", () =>
+  it.effect("evaluates a denial first at equal priority", () =>
     Effect.gen(function* () {
       const decision = yield* decide([allow("yes"), deny("no")])
       assert.deepStrictEqual([decision.allowed, decision.policies], [false, ["no"]])
     })
   )
 
-  it.effect("an allow ends the questions of its own scope alone", () =>
+  it.effect("ends only the own scope after an allow", () =>
     Effect.gen(function* () {
       const policies = [
         allow("model-ok", { priority: 1 }),
@@ -105,7 +105,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("a closed list: allows before a deny without conditions", () =>
+  it.effect("supports a closed list: allows before a deny without conditions", () =>
     Effect.gen(function* () {
       const policies = [
         allow("small", { priority: 1, when: { models: ["*-mini", "local/*"] } }),
@@ -118,7 +118,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("only policies of the scopes asked for are asked", () =>
+  it.effect("evaluates only policies of the requested scopes", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* allows([deny("d")], { scopes: ["cost"] }))
       assert.isTrue(yield* allows([deny("d")], { scopes: [] }))
@@ -126,7 +126,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("each condition decides by its own fact", () =>
+  it.effect("evaluates each condition by its own fact", () =>
     Effect.gen(function* () {
       const cases: ReadonlyArray<
         [Policy.PolicyScope, Policy.PolicyConditions, Partial<Policy.PolicyRequest>, boolean]
@@ -167,7 +167,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("all conditions of a policy must hold", () =>
+  it.effect("requires all conditions of a policy", () =>
     Effect.gen(function* () {
       const policy = deny("d", { when: { users: ["u1", "u2"], providers: ["openai"], models: ["gpt-4o"] } })
       assert.isFalse(yield* allows([policy]))
@@ -177,7 +177,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("a cost or a model that is not known counts against the request", () =>
+  it.effect("decides an unknown cost or model against the request", () =>
     Effect.gen(function* () {
       const cost = { scopes: ["cost"] } as const
       const dear = { scope: "cost", when: { minCost: 5 } } as const
@@ -209,7 +209,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("goes on with the policies behind it", () =>
+    it.effect("continues with later policies", () =>
       Effect.gen(function* () {
         const no: Policy.CodePolicy = { ...deny("code", { priority: 1 }), holds: () => Effect.succeed(false) }
         const yes: Policy.CodePolicy = { ...allow("ok", { priority: 2 }), holds: () => Effect.succeed(true) }
@@ -218,7 +218,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("denies when it fails, dies or throws, and says so without secrets", () =>
+    it.effect("denies when it fails, dies or throws, and logs no secrets", () =>
       Effect.gen(function* () {
         const logged: Array<string> = []
         const logger = Logger.replace(
@@ -263,7 +263,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("takes what it needs from the layer", () =>
+    it.effect("takes its requirements from the layer", () =>
       Effect.gen(function* () {
         class Blocked extends Context.Tag("test/Blocked")<Blocked, ReadonlySet<string>>() {}
         const policy: Policy.CodePolicy<Blocked> = {
@@ -283,7 +283,7 @@ describe("PolicyEngine", () => {
     )
   })
 
-  it.effect("one evaluation run twice decides twice the same", () =>
+  it.effect("decides the same when one evaluation runs twice", () =>
     Effect.gen(function* () {
       const engine = yield* PolicyEngine.make([allow("a", { priority: 1 }), deny("d")])
       const evaluation = engine.evaluate(base)
@@ -292,7 +292,7 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("hooks and events tell of each policy that decided, and of no other", () =>
+  it.effect("reports only deciding policies to hooks and events", () =>
     Effect.gen(function* () {
       const watched = yield* WatchedRun.make
       const policies = [
@@ -319,14 +319,14 @@ describe("PolicyEngine", () => {
     })
   )
 
-  it.effect("its decisions are decisions of governance", () =>
+  it.effect("returns decisions of governance", () =>
     Effect.gen(function* () {
       const decision: Allowed | Denied = yield* decide([deny("d")])
       assert.isFalse(decision.allowed)
     })
   )
 
-  it.effect("nobody need ask where there are no policies", () =>
+  it.effect("is disabled without policies", () =>
     Effect.gen(function* () {
       const noop = yield* Effect.provide(PolicyEngine.PolicyEngine, PolicyEngine.layerNoop)
       assert.isFalse(noop.enabled)
@@ -339,7 +339,7 @@ describe("PolicyEngine", () => {
   describe("validation", () => {
     const issues = (input: unknown) => Effect.map(Effect.flip(Policy.decode(input)), ({ message }) => message)
 
-    it.effect("reads JSON text and what was parsed of it", () =>
+    it.effect("reads JSON text and parsed JSON", () =>
       Effect.gen(function* () {
         const policies = [deny("d", { description: "x", priority: 1, when: { users: ["u1"] } }), allow("a")]
         assert.deepStrictEqual(yield* Policy.decode(JSON.stringify(policies)), policies)
@@ -348,7 +348,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("reports everything that is wrong with the shape", () =>
+    it.effect("reports all issues of the shape", () =>
       Effect.gen(function* () {
         const message = yield* issues([
           { id: "", scope: "models", effect: "deny" },
@@ -372,7 +372,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("reports ids given twice and conditions that could never hold", () =>
+    it.effect("reports duplicate ids and conditions that never hold", () =>
       Effect.gen(function* () {
         const message = yield* issues([
           deny("a", { when: { minCost: 1 } }),
@@ -386,7 +386,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("a text that is no JSON is not shown", () =>
+    it.effect("does not show text that is not JSON", () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(Policy.decode("{ sk-secret"))
         assert.instanceOf(error, GovernanceConfigurationError)
@@ -395,7 +395,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("keys of the prototype are unknown fields", () =>
+    it.effect("treats prototype keys as unknown fields", () =>
       Effect.gen(function* () {
         const message = yield* issues('[{"id":"a","scope":"model","effect":"deny","__proto__":{"effect":"allow"}}]')
         assert.include(message, "__proto__")
@@ -406,7 +406,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("a message stays short however much is wrong", () =>
+    it.effect("keeps a message short, however many issues there are", () =>
       Effect.gen(function* () {
         const message = yield* issues(Array.from({ length: 1000 }, () => ({ id: "x".repeat(10_000) })))
         assert.isBelow(message.length, 8000)
@@ -414,7 +414,7 @@ describe("PolicyEngine", () => {
       })
     )
 
-    it.effect("the layer checks data and code alike", () =>
+    it.effect("validates data and code alike", () =>
       Effect.gen(function* () {
         const code: Policy.CodePolicy = { ...deny("a"), holds: () => Effect.succeed(true) }
         const error = yield* Effect.flip(
@@ -428,7 +428,7 @@ describe("PolicyEngine", () => {
     )
   })
 
-  it.effect("agrees with a plain reading of the rule", () =>
+  it.effect("agrees with a simple model of the rule", () =>
     Effect.gen(function* () {
       const scopes = ["model", "cost"] as const
       const policy = FastCheck.record({

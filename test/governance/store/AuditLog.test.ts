@@ -34,7 +34,7 @@ const store = (append: AuditLog.Store["append"], isPersistent = true): AuditLog.
 })
 
 describe("AuditLog", () => {
-  it.effect("in memory the oldest go first", () =>
+  it.effect("drops the oldest in memory first", () =>
     Effect.gen(function* () {
       const log = yield* AuditLog.AuditLog
       for (let index = 0; index < 8; index++) yield* log.record({ eventType: "tool_call", tokens: index })
@@ -46,7 +46,7 @@ describe("AuditLog", () => {
     }).pipe(Effect.provide(AuditLog.layerMemory({ capacity: 3 })))
   )
 
-  it.effect("two layers in memory share nothing", () =>
+  it.effect("shares nothing between two memory layers", () =>
     Effect.gen(function* () {
       const layer = () => AuditLog.layerMemory()
       yield* Effect.provide(
@@ -61,7 +61,7 @@ describe("AuditLog", () => {
     })
   )
 
-  it.effect("takes what an executor tells", () =>
+  it.effect("accepts entries of an executor", () =>
     Effect.gen(function* () {
       const log = yield* AuditLog.AuditLog
       const told: AuditEntry = {
@@ -80,7 +80,7 @@ describe("AuditLog", () => {
     }).pipe(Effect.provide(AuditLog.layerMemory()))
   )
 
-  it.effect("hooks tell what was recorded, and where it persists", () =>
+  it.effect("calls hooks for entries, and for persistent logs", () =>
     Effect.gen(function* () {
       const watched = yield* WatchedRun.make
       const kept = AuditLog.make(store(() => Effect.void))
@@ -99,7 +99,7 @@ describe("AuditLog", () => {
     })
   )
 
-  it.effect("a store that fails, dies or throws is logged, without what the event says", () =>
+  it.effect("logs a store that fails, dies or throws, without the entry", () =>
     Effect.gen(function* () {
       const { layer, lines } = listening()
       const broken: ReadonlyArray<AuditLog.Store["append"]> = [
@@ -120,7 +120,7 @@ describe("AuditLog", () => {
     })
   )
 
-  it.effect("a store that hangs is waited for five seconds, or as long as it is told", () =>
+  it.effect("waits five seconds, or as configured, for a hanging store", () =>
     Effect.gen(function* () {
       const { layer, lines } = listening()
       let stopped = 0
@@ -141,7 +141,7 @@ describe("AuditLog", () => {
     })
   )
 
-  it.effect("interruption of a record stays interruption", () =>
+  it.effect("keeps the interruption of a record", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(AuditLog.make(store(() => Effect.never)).record({ eventType: "created" }))
       yield* TestClock.adjust(1)
@@ -149,7 +149,7 @@ describe("AuditLog", () => {
     })
   )
 
-  it.effect("the logger's lines are structured, and nothing can be read back", () =>
+  it.effect("logs structured lines that cannot be read back", () =>
     Effect.gen(function* () {
       const { layer, lines } = listening()
       const read = yield* Effect.gen(function* () {
@@ -171,7 +171,7 @@ describe("AuditLog", () => {
     })
   )
 
-  it.effect("nothing is written where nothing is kept", () =>
+  it.effect("records nothing in the no-op log", () =>
     Effect.gen(function* () {
       const log = yield* AuditLog.AuditLog
       assert.isFalse(log.enabled)

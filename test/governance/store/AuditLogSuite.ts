@@ -14,7 +14,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
   const r1 = RunId.make("r1")
 
   describe(`AuditLog ${name}`, () => {
-    it.effect("gives back what was recorded, stamped", () =>
+    it.effect("returns recorded entries, stamped", () =>
       empty(
         Effect.gen(function* () {
           const log = yield* AuditLog.AuditLog
@@ -42,7 +42,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
       )
     )
 
-    it.effect("what is not given is absent, and success is the default", () =>
+    it.effect("omits missing fields, with success as the default", () =>
       empty(
         Effect.gen(function* () {
           const log = yield* AuditLog.AuditLog
@@ -54,7 +54,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
       )
     )
 
-    it.effect("reads the newest first, also within a millisecond, and ids differ", () =>
+    it.effect("reads newest first, also within a millisecond, with unique ids", () =>
       empty(
         Effect.gen(function* () {
           const log = yield* AuditLog.AuditLog
@@ -73,7 +73,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
       )
     )
 
-    it.effect("every field of a filter must fit", () =>
+    it.effect("requires every field of a filter to match", () =>
       empty(
         Effect.gen(function* () {
           const log = yield* AuditLog.AuditLog
@@ -102,7 +102,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
       )
     )
 
-    it.effect("is read by a user, by nobody for what is nobody's, and whole by the system", () =>
+    it.effect("lets a user read their entries, callers without an id those without a user, and the system all", () =>
       empty(
         Effect.gen(function* () {
           const log = yield* AuditLog.AuditLog
@@ -125,7 +125,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
       )
     )
 
-    it.effect("reads a hundred unless a limit is given, and applies it to what fits", () =>
+    it.effect("reads a hundred by default, counted after filtering", () =>
       empty(
         Effect.gen(function* () {
           const log = yield* AuditLog.AuditLog
@@ -143,7 +143,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
       )
     )
 
-    it.effect("records that come at once are all kept", () =>
+    it.effect("keeps all concurrent records", () =>
       empty(
         Effect.gen(function* () {
           const log = yield* AuditLog.AuditLog

@@ -10,7 +10,7 @@ suite("memory", MemoryCostLedger.layer())
 const of = (nanoUsd: number): CostLedger.Amount => ({ nanoUsd, tokens: 0 })
 
 describe("CostLedger", () => {
-  it("dollars are rounded up to billionths, but not for the error of doubles", () => {
+  it("rounds dollars up to billionths, except the error of doubles", () => {
     assert.strictEqual(CostLedger.fromUsd(0.1 + 0.2), 300_000_000)
     assert.strictEqual(CostLedger.fromUsd(0.7 * 3), 2_100_000_000)
     assert.strictEqual(CostLedger.fromUsd(37.5e-9), 38)
@@ -18,7 +18,7 @@ describe("CostLedger", () => {
     assert.strictEqual(CostLedger.toUsd(300_000_000), 0.3)
   })
 
-  it("an amount is made of anything", () => {
+  it("makes an amount of any value", () => {
     for (const value of [Number.NaN, -1, Number.NEGATIVE_INFINITY, 0, -0, 1e-300]) {
       assert.deepStrictEqual(CostLedger.amount({ usd: value, tokens: value }), { nanoUsd: 0, tokens: 0 })
     }
@@ -28,7 +28,7 @@ describe("CostLedger", () => {
     assert.deepStrictEqual(most, { nanoUsd: 1e15, tokens: 1e12 })
   })
 
-  it.effect("a full book refuses new accounts and holds and forgets none", () =>
+  it.effect("refuses new accounts and holds when full, and evicts none", () =>
     Effect.gen(function* () {
       const ledger = yield* MemoryCostLedger.make({ capacity: 2, spendTtl: "2 hours", holdTtl: "1 minute" })
       yield* ledger.book(["a"], of(1))
@@ -53,7 +53,7 @@ describe("CostLedger", () => {
     })
   )
 
-  it.effect("an account never goes before what is held in it", () =>
+  it.effect("keeps an account as long as its holds", () =>
     Effect.gen(function* () {
       const ledger = yield* MemoryCostLedger.make({ spendTtl: 0 })
       yield* ledger.hold({ id: "h", amount: of(1), accounts: [{ account: "a" }] })

@@ -103,7 +103,7 @@ export const suite = <E>(
 
   describe(`${name} as a CostLedger`, () => {
     test(
-      "an account that was never written is empty",
+      "reads an account never written as empty",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         assert.deepStrictEqual(yield* ledger.read("nobody"), nothing)
@@ -112,7 +112,7 @@ export const suite = <E>(
     )
 
     test(
-      "a hold is reserved in each of its accounts, and spent when it is settled",
+      "reserves a hold in each account, and spends it when settled",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         const held = yield* ledger.hold({ id: "h", amount: of(40, 7), accounts: [upTo("a", 100), { account: "b" }] })
@@ -131,7 +131,7 @@ export const suite = <E>(
     )
 
     test(
-      "one account without room refuses the hold in all of them, and is named with its limit and what is used",
+      "refuses a hold in all accounts when one has no room, and names it with its limit and use",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.book(["b"], of(30, 3))
@@ -155,7 +155,7 @@ export const suite = <E>(
     )
 
     test(
-      "exactly the limit has room, and nothing more",
+      "has room for exactly the limit",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         const hold = (id: string, amount: number) => ledger.hold({ id, amount: of(amount), accounts: [upTo("a", 100)] })
@@ -167,7 +167,7 @@ export const suite = <E>(
     )
 
     test(
-      "settling and releasing count once, and do nothing for what is not held",
+      "settles and releases once, and ignores ids that are not held",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         for (const id of ["s", "r", "both"]) yield* ledger.hold({ id, amount: of(10), accounts: [{ account: "a" }] })
@@ -184,7 +184,7 @@ export const suite = <E>(
     )
 
     test(
-      "a second hold of an id that is held changes nothing",
+      "ignores a second hold with a held id",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.hold({ id: "h", amount: of(10), accounts: [{ account: "a" }] })
@@ -196,7 +196,7 @@ export const suite = <E>(
     )
 
     test(
-      "what was used is booked past the limit",
+      "books past the limit",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.hold({ id: "h", amount: of(100), accounts: [upTo("a", 100)] })
@@ -209,7 +209,7 @@ export const suite = <E>(
     )
 
     test(
-      "a booking says how its accounts stand",
+      "returns the accounts after a booking",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.hold({ id: "h", amount: of(1, 2), accounts: [{ account: "b" }] })
@@ -222,7 +222,7 @@ export const suite = <E>(
     )
 
     test(
-      "a hold that nobody ends is given back after its time, and cannot be ended then",
+      "releases an expired hold, which cannot be ended afterwards",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.hold({ id: "old", amount: of(60), accounts: [upTo("a", 100)] })
@@ -240,7 +240,7 @@ export const suite = <E>(
     )
 
     test(
-      "keeps a hold for as long as it is renewed, and the others until they were to be",
+      "keeps renewed holds, and the others until they expire",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         const almost = Duration.subtract(ledger.holdTtl, Duration.millis(1))
@@ -273,7 +273,7 @@ export const suite = <E>(
     )
 
     test(
-      "an account is forgotten some time after it was last written, reading does not keep it",
+      "deletes an account some time after its last write, regardless of reads",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.book(["a"], of(7))
@@ -287,7 +287,7 @@ export const suite = <E>(
     )
 
     test(
-      "closing an account gives its holds back everywhere and leaves the others",
+      "closing an account releases its holds everywhere and keeps other holds",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.hold({ id: "1", amount: of(10), accounts: [{ account: "run:1" }, { account: "user" }] })
@@ -305,7 +305,7 @@ export const suite = <E>(
     )
 
     test(
-      "names of accounts and ids are compared exactly, whatever they are",
+      "compares account names and ids exactly",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         const names = [
@@ -331,7 +331,7 @@ export const suite = <E>(
     )
 
     test(
-      "large amounts add up exactly",
+      "adds large amounts exactly",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.book(["a"], of(4_000_000_000_000_001, 1))
@@ -341,7 +341,7 @@ export const suite = <E>(
     )
 
     test(
-      "of holds that come at once no more are granted than there is room for",
+      "grants no more concurrent holds than there is room for",
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         const granted = yield* Effect.forEach(
@@ -354,7 +354,7 @@ export const suite = <E>(
       })
     )
 
-    it.effect("whatever is done, it stands as a plain book would", () =>
+    it.effect("agrees with a simple model for any operations", () =>
       Effect.promise(() =>
         FastCheck.assert(
           FastCheck.asyncProperty(FastCheck.array(anOperation, { maxLength: 40 }), (operations) =>

@@ -36,7 +36,7 @@ const tagOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, 
   Effect.match(effect, { onFailure: ({ _tag }) => _tag, onSuccess: () => "reserved" })
 
 describe("the hold of a call", () => {
-  it.scoped("stands for as long as the call runs", () =>
+  it.scoped("remains while the call runs", () =>
     Effect.gen(function* () {
       const ledger = yield* MemoryCostLedger.make()
       const one = yield* governed(ledger)
@@ -52,7 +52,7 @@ describe("the hold of a call", () => {
     })
   )
 
-  it.scoped("ends within seconds when its process is gone", () =>
+  it.scoped("expires within seconds after its process died", () =>
     Effect.gen(function* () {
       assert.isAtMost(Duration.toSeconds(CostLedger.HOLD_TTL), 60)
       const ledger = yield* MemoryCostLedger.make()
@@ -68,7 +68,7 @@ describe("the hold of a call", () => {
     })
   )
 
-  it.scoped("is settled in full, and once, when it was lost", () =>
+  it.scoped("is settled in full, once, after it was lost", () =>
     Effect.gen(function* () {
       const ledger = yield* MemoryCostLedger.make()
       const failing = { ...ledger, renew: () => Effect.fail(new GovernancePersistenceError({ message: "away" })) }
@@ -83,7 +83,7 @@ describe("the hold of a call", () => {
     })
   )
 
-  it.scoped("outlives a renewal that fails", () =>
+  it.scoped("survives a failed renewal", () =>
     Effect.gen(function* () {
       const ledger = yield* MemoryCostLedger.make()
       let calls = 0
@@ -100,7 +100,7 @@ describe("the hold of a call", () => {
     })
   )
 
-  it.scoped("is given back after an hour when nobody ends it", () =>
+  it.scoped("is released after an hour if never ended", () =>
     Effect.gen(function* () {
       const governance = yield* governed(yield* MemoryCostLedger.make())
       const reservation = yield* governance.reserve(request)
@@ -113,7 +113,7 @@ describe("the hold of a call", () => {
     })
   )
 
-  it.scoped("needs a timer while it stands, and none without", () =>
+  it.scoped("uses a timer only while held", () =>
     Effect.gen(function* () {
       const timers = Effect.map(TestClock.sleeps(), Chunk.size)
       const governance = yield* governed(yield* MemoryCostLedger.make())
@@ -132,7 +132,7 @@ describe("the hold of a call", () => {
     })
   )
 
-  it.scoped("ends within seconds when its process is killed", () =>
+  it.scoped("expires within seconds when its process is killed", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const program = yield* Programs.start("BudgetHolder", { file } satisfies BudgetHolder.Input)

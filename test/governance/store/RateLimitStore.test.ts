@@ -11,7 +11,7 @@ suite("memory", RateLimitStore.layerMemory())
 const windowMs = 60_000
 
 describe("RateLimitStore.layerMemory", () => {
-  it.effect("a full store refuses new keys, forgets none, and has room again when windows are empty", () =>
+  it.effect("refuses new keys when full, evicts none, and has room after windows empty", () =>
     Effect.gen(function* () {
       const store = yield* RateLimitStore.makeMemory({ capacity: 3 })
       const take = (key: string) => store.take({ key, amount: 1, limit: 1, windowMs })
@@ -25,7 +25,7 @@ describe("RateLimitStore.layerMemory", () => {
     })
   )
 
-  it.effect("keys that come once do not add up", () => {
+  it.effect("does not accumulate keys used once", () => {
     const time = SetClock.make()
     return Effect.gen(function* () {
       const store = yield* RateLimitStore.makeMemory({ capacity: 201 })
@@ -36,7 +36,7 @@ describe("RateLimitStore.layerMemory", () => {
     }).pipe(Effect.withClock(time.clock))
   })
 
-  it.effect("takes of one key are forgotten when they leave the window, and no sooner", () => {
+  it.effect("drops takes of a key when they leave the window, no sooner", () => {
     const time = SetClock.make()
     return Effect.gen(function* () {
       const store = yield* RateLimitStore.makeMemory()
@@ -53,7 +53,7 @@ describe("RateLimitStore.layerMemory", () => {
   const day = 86_400_000
   const slot = day / 3600
 
-  it.effect("a long window keeps no more than 3,601 slots, however many takes there are", () => {
+  it.effect("keeps at most 3,601 slots of a long window", () => {
     const time = SetClock.make()
     return Effect.gen(function* () {
       const store = yield* RateLimitStore.makeMemory()
@@ -68,7 +68,7 @@ describe("RateLimitStore.layerMemory", () => {
     }).pipe(Effect.withClock(time.clock))
   })
 
-  it.effect("a long window holds all that was taken within it, and nothing much older", () =>
+  it.effect("keeps everything within a long window, and nothing much older", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(
@@ -124,7 +124,7 @@ describe("RateLimitStore.layerMemory", () => {
     )
   )
 
-  it.effect("a clock that is set back loses nothing", () => {
+  it.effect("loses nothing when the clock is set back", () => {
     const time = SetClock.make(windowMs)
     return Effect.gen(function* () {
       const store = yield* RateLimitStore.makeMemory()

@@ -64,7 +64,7 @@ export const suite = <E>(
 
   describe(`${name} as a RateLimitStore`, () => {
     test(
-      "takes are allowed up to the limit and none past it",
+      "allows takes up to the limit",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const take = (amount: number) => store.take({ key: "k", amount, limit: 10, windowMs })
@@ -79,7 +79,7 @@ export const suite = <E>(
     )
 
     test(
-      "a take counts to the last millisecond of its window and no longer",
+      "counts a take up to the last millisecond of its window",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const take = store.take({ key: "k", amount: 1, limit: 1, windowMs })
@@ -92,7 +92,7 @@ export const suite = <E>(
     )
 
     test(
-      "there is no burst at the border of two minutes",
+      "prevents a burst across two minutes",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const burst = Effect.map(
@@ -111,7 +111,7 @@ export const suite = <E>(
     )
 
     test(
-      "takes of nothing leave the window, and are adjusted, like others",
+      "drops and adjusts takes of zero like others",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const take = (amount: number) => store.take({ key: "k", amount, limit: 10, windowMs })
@@ -128,7 +128,7 @@ export const suite = <E>(
     )
 
     test(
-      "keys do not share",
+      "keeps keys separate",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         for (const key of ["a", "A", "a ", "__proto__", "constructor"]) {
@@ -139,7 +139,7 @@ export const suite = <E>(
     )
 
     test(
-      "an amount past the limit never fits, and is not told to wait",
+      "never allows an amount above the limit, and suggests no wait",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         yield* store.take({ key: "k", amount: 3, limit: 10, windowMs })
@@ -149,7 +149,7 @@ export const suite = <E>(
     )
 
     test(
-      "an adjustment gives room back, or takes it past the limit, for as long as the take counts",
+      "adjusts a take in both directions while it counts",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const take = (amount: number) => store.take({ key: "k", amount, limit: 10, windowMs })
@@ -173,7 +173,7 @@ export const suite = <E>(
     )
 
     test(
-      "of takes that come at once no more are allowed than fit",
+      "allows no more concurrent takes than fit",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const taken = yield* Effect.forEach(
@@ -185,7 +185,7 @@ export const suite = <E>(
       })
     )
 
-    it.effect("whatever is taken when, it counts as one who remembers every take would", () =>
+    it.effect("agrees with a model that remembers every take", () =>
       Effect.promise(() =>
         FastCheck.assert(
           FastCheck.asyncProperty(

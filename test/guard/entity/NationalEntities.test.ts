@@ -234,7 +234,7 @@ const completed: ReadonlyArray<Numbered> = [
 const digits = (length: number) => FastCheck.stringMatching(new RegExp(`^[0-9]{${length}}$`))
 
 describe("NationalEntities", () => {
-  it("the corpus speaks of every identifier", () => {
+  it("has a corpus for every identifier", () => {
     assert.sameMembers(Object.keys(nationalIds), [...NationalEntities.types])
     assert.strictEqual(new Set(NationalEntities.types).size, NationalEntities.all.length)
     for (const [country, entities] of Object.entries(NationalEntities.byCountry)) {
@@ -243,7 +243,7 @@ describe("NationalEntities", () => {
   })
 
   for (const [type, { invalid, valid }] of Object.entries(nationalIds)) {
-    it(`${type}: what is one is found whole, what is none is not`, () => {
+    it(`${type}: finds valid ones completely and rejects others`, () => {
       const detector = of(type)
       assert.isAtLeast(valid.length, 3)
       assert.isAtLeast(invalid.length, 5)
@@ -257,7 +257,7 @@ describe("NationalEntities", () => {
   }
 
   for (const { digits: length, make, type } of [...checked, ...completed]) {
-    it(`${type}: the check digit of any number is honoured`, () => {
+    it(`${type}: verifies the check digit of any number`, () => {
       const detector = of(type)
       FastCheck.assert(
         FastCheck.property(digits(length), (stem) => {
@@ -271,7 +271,7 @@ describe("NationalEntities", () => {
   }
 
   for (const { digits: length, make, type } of checked) {
-    it(`${type}: one wrong digit is refused`, () => {
+    it(`${type}: rejects one wrong digit`, () => {
       const detector = of(type)
       FastCheck.assert(
         FastCheck.property(
@@ -293,7 +293,7 @@ describe("NationalEntities", () => {
     })
   }
 
-  it("a shape is found without a word beside it where fewer than one in a hundred texts of it pass, and only there", () => {
+  it("finds a shape without a word beside it only if fewer than one in a hundred texts pass", () => {
     const pick = PiiCorpus.random(11)
     const letter = () => String.fromCharCode(65 + pick(26))
     const like = (value: string) =>
@@ -334,7 +334,7 @@ describe("NationalEntities", () => {
     assert.isAtLeast(alone / all, 0.2)
   })
 
-  it("a shape that says little counts only beside a word that announces it", () => {
+  it("finds a weak shape only beside a word that announces it", () => {
     for (const [type, text] of [
       ["US_BANK_NUMBER", "account 945456787654"],
       ["US_PASSPORT", "passport 912803456"],
@@ -352,14 +352,14 @@ describe("NationalEntities", () => {
     }
   })
 
-  it("places are those of the original text", () => {
+  it("reports places of the original text", () => {
     const detector = of("UK_NHS")
     assert.deepStrictEqual(found(detector, "💊 NHS ４０１\u00a0023\u200b\u00a02137."), [
       "４０１\u00a0023\u200b\u00a02137"
     ])
   })
 
-  it.effect("guards look for them when they are named, by name or as they are", () =>
+  it.effect("can be selected in guards by name or value", () =>
     Effect.gen(function* () {
       const text = "NHS 401-023-2137, ada@example.com"
       const labels = (options?: PiiGuard.Options) =>
@@ -379,12 +379,12 @@ describe("NationalEntities", () => {
     })
   )
 
-  it("nothing of them is found by default", () => {
+  it("finds none of them by default", () => {
     for (const type of NationalEntities.types) assert.isFalse(PiiEntities.types.includes(type), type)
     assert.deepStrictEqual(PiiEntities.optional, NationalEntities.types)
   })
 
-  it("hostile texts of 100 kB take no longer than others", () => {
+  it("takes linear time on hostile texts of 100 kB", () => {
     const detector = PiiDetector.make({ entities: NationalEntities.all, sensitivity: "high" })
     const worst = [
       "1",

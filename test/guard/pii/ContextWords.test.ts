@@ -42,7 +42,7 @@ const all = (): ContextWords.ContextWords => {
 }
 
 describe("ContextWords", () => {
-  it("finds what an expression for each word finds", () => {
+  it("finds the same as one expression per word", () => {
     const made = all()
     const pieces = [
       "card",
@@ -78,7 +78,7 @@ describe("ContextWords", () => {
     )
   })
 
-  it("gives the last word to end in a part that it also begins in", () => {
+  it("returns the last word that begins and ends within a part", () => {
     const places = [
       [0, 4],
       [2, 3],

@@ -19,7 +19,7 @@ const badge = (options?: Partial<PiiEntity.PatternOptions>) =>
   })
 
 describe("PiiDetector", () => {
-  it("a word nearby raises a confidence over the threshold", () => {
+  it("raises the confidence over the threshold for a nearby word", () => {
     const detector = PiiDetector.make({ entities: [badge({ context: ["badge", "*ausweis*"] })] })
     assert.deepStrictEqual(shown(detector, "see B-1234"), [])
     assert.deepStrictEqual(shown(detector, "badge B-1234"), ["BADGE B-1234"])
@@ -29,13 +29,13 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(shown(detector, `badge ${"-".repeat(60)} B-1234`), [])
   })
 
-  it("of a word for and a word against, the nearer counts", () => {
+  it("prefers the nearer of a supporting and an opposing word", () => {
     const detector = PiiDetector.make({ entities: [badge({ context: ["badge"], against: ["bolt"] })] })
     assert.deepStrictEqual(shown(detector, "bolt, badge B-1234"), ["BADGE B-1234"])
     assert.deepStrictEqual(shown(detector, "badge, bolt B-1234"), [])
   })
 
-  it("words of what was redacted speak for nothing, and the beginning of a mark hides nothing", () => {
+  it("ignores context words within redacted text, and finds values after a partial mark", () => {
     const detector = PiiDetector.make({ entities: [badge({ context: ["badge"] })] })
     assert.deepStrictEqual(shown(detector, "[REDACTED:BADGE] B-1234"), [])
     assert.deepStrictEqual(shown(detector, "badge [REDACTED:BADGE] B-1234"), [])
@@ -43,7 +43,7 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(shown(detector, "badge [REDACTED: B-1234"), ["BADGE B-1234"])
   })
 
-  it("the sensitivity says how certain a finding must be", () => {
+  it("requires the certainty of the sensitivity", () => {
     const entities = [badge({ context: ["badge"] })]
     const of = (sensitivity: PiiDetector.Sensitivity) =>
       shown(PiiDetector.make({ entities, sensitivity }), "B-1234, which nobody announces; but the badge B-9999")
@@ -52,11 +52,11 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(of("low"), ["BADGE B-9999"])
   })
 
-  it("a threshold of one's own counts instead of the sensitivity", () => {
+  it("uses a custom threshold instead of the sensitivity", () => {
     assert.deepStrictEqual(shown(PiiDetector.make({ entities: [badge()], threshold: 0.5 }), "B-1234"), ["BADGE B-1234"])
   })
 
-  it("what is validated wins over what is longer, what is longer over what is surer, and nothing found stays uncovered", () => {
+  it("prefers validated, then longer, then more certain findings, and leaves nothing found uncovered", () => {
     const of = (type: string, pattern: RegExp, confidence: number, validated = false) =>
       PiiEntity.fromPatterns({ type, maxLength: 20, patterns: [{ pattern, confidence, validated }] })
     const long = of("LONG", /a{3}b{3}/, 0.7)
@@ -72,7 +72,7 @@ describe("PiiDetector", () => {
     ])
   })
 
-  it("values that are allowed are never reported", () => {
+  it("never reports allowed values", () => {
     const detector = PiiDetector.make({
       entities: [EmailEntity.email],
       allow: ["support@example.com", /@example\.org$/g]
@@ -82,7 +82,7 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(shown(detector, text), ["EMAIL jane@example.com"])
   })
 
-  it("digits of other scripts, full-width and invisible characters are read as people see them", () => {
+  it("reads digits of other scripts, full-width and invisible characters as people see them", () => {
     const detector = PiiDetector.make({ entities })
     for (const value of [
       "４１１１ １１１１ １１１１ １１１１",
@@ -96,7 +96,7 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(shown(detector, "ada\u200b@exa\u00admple.com"), ["EMAIL ada\u200b@exa\u00admple.com"])
   })
 
-  it("a finding of open length grows to its longest and no further", () => {
+  it("extends a finding of open length up to its maximum", () => {
     const open = PiiEntity.fromPatterns({
       type: "OPEN",
       maxLength: 20,
@@ -110,13 +110,13 @@ describe("PiiDetector", () => {
     assert.strictEqual(detector.longest, 20)
   })
 
-  it("names of prototypes are text like any other", () => {
+  it("treats names of prototypes as text", () => {
     const detector = PiiDetector.make({ entities, allow: ["__proto__"] })
     assert.deepStrictEqual(shown(detector, "__proto__ constructor toString"), [])
     assert.deepStrictEqual(shown(detector, "__proto__@example.com"), ["EMAIL __proto__@example.com"])
   })
 
-  it("looks beside words alone for what counts only there", () => {
+  it("searches only beside context words for what counts only there", () => {
     let read = 0
     const counting = (confidence: number): PiiEntity.Finder => ({
       confidence,

@@ -31,7 +31,7 @@ const texts = FastCheck.array(
 const token = ["gh", "p_", "q7Rb2XcL9vTe4ZmK1sYw8NdP5hJf3GuA6oCi"].join("")
 
 describe("PiiGuard", () => {
-  it.effect("takes personal data and secrets out and says what it took, not what it was", () =>
+  it.effect("redacts personal data and secrets and reports types, not values", () =>
     Effect.gen(function* () {
       const guard = yield* PiiGuard.make()
       assert.strictEqual(guard.name, "pii")
@@ -51,7 +51,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("looks only for the types that are wanted; none are all", () =>
+  it.effect("finds only the requested types, and all types for an empty list", () =>
     Effect.gen(function* () {
       const text = "ada@example.org, +1 212-555-0123"
       const labels = (entities: ReadonlyArray<string>) =>
@@ -65,7 +65,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("a type that nothing finds is refused", () =>
+  it.effect("rejects a type without a recognizer", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(PiiGuard.make({ name: "mine", entities: ["EMAIL", "E_MAIL", "__proto__"] }))
       assert.strictEqual(error._tag, "GuardConfigurationError")
@@ -74,7 +74,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("blocks or warns when told to", () =>
+  it.effect("blocks or warns when configured", () =>
     Effect.gen(function* () {
       const text = "mail ada@example.org"
       const block = yield* (yield* PiiGuard.make({ action: "block" })).check(text, at)
@@ -85,7 +85,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("replaces as it is told, and leaves what is allowed", () =>
+  it.effect("uses a custom replacement, and leaves allowed values", () =>
     Effect.gen(function* () {
       const guard = yield* PiiGuard.make({
         replacement: ({ type, value }) => `<${type} …${value.slice(-4)}>`,
@@ -101,7 +101,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("finds what recognisers of one's own find, and the national numbers of the countries given", () =>
+  it.effect("finds custom entities, and national numbers of the given countries", () =>
     Effect.gen(function* () {
       const badge = PiiEntity.fromPatterns({
         type: "BADGE",
@@ -117,7 +117,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("redacting twice changes nothing", () =>
+  it.effect("changes nothing when redacting twice", () =>
     Effect.gen(function* () {
       const detector = PiiDetector.make({ entities: yield* PiiEntities.make() })
       const redacted = (text: string) =>
@@ -135,7 +135,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("what is found at a place depends on nothing further away than the reach", () =>
+  it.effect("finds the same at a place whatever is beyond the reach", () =>
     Effect.gen(function* () {
       const detector = PiiDetector.make({ entities: yield* PiiEntities.make() })
       const { reach } = detector
@@ -161,7 +161,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("an answer shown while it is written is the answer redacted whole, however it is cut", () =>
+  it.effect("redacts a streamed answer like the whole one, however it is split", () =>
     Effect.gen(function* () {
       const pipeline = yield* DefaultGuardPipeline.fromGuards([yield* PiiGuard.make()])
       yield* Effect.promise(() =>
@@ -189,7 +189,7 @@ describe("PiiGuard", () => {
     })
   )
 
-  it.effect("a key longer than the reach waits until it has ended, and ordinary text does not wait for it", () =>
+  it.effect("withholds a key longer than the reach until it ends, but not ordinary text", () =>
     Effect.gen(function* () {
       const pipeline = yield* DefaultGuardPipeline.fromGuards([SecretGuard.make()])
       const pick = PiiCorpus.random(7)
@@ -211,7 +211,7 @@ describe("PiiGuard", () => {
 })
 
 describe("SecretGuard", () => {
-  it.effect("takes keys out and leaves people alone", () =>
+  it.effect("redacts keys and leaves people", () =>
     Effect.gen(function* () {
       const guard = SecretGuard.make()
       assert.strictEqual(guard.name, "secrets")
@@ -224,7 +224,7 @@ describe("SecretGuard", () => {
     })
   )
 
-  it.effect("can look at the parameters of tools, allow a value, and block", () =>
+  it.effect("can check tool parameters, allow a value, and block", () =>
     Effect.gen(function* () {
       const guard = SecretGuard.make({ stages: ["toolInput"], action: "block", allow: [token] })
       const context: Guard.GuardContext = { stage: "toolInput", toolName: "http" }
@@ -238,7 +238,7 @@ describe("without libphonenumber-js", () => {
   const phoneMetadata = () => Promise.reject(new Error("Cannot find package"))
   const context: Guard.GuardContext = { stage: "output" }
 
-  it.effect("fails with the name of the package when PHONE is named", () =>
+  it.effect("fails with the package name when PHONE is named", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(PiiGuard.make({ entities: ["EMAIL", "PHONE"], phoneMetadata }))
       assert.strictEqual(error._tag, "GuardConfigurationError")
@@ -247,7 +247,7 @@ describe("without libphonenumber-js", () => {
     })
   )
 
-  it.effect("leaves telephone numbers out with one warning when no types are named", () =>
+  it.effect("skips telephone numbers with one warning when no types are named", () =>
     Effect.gen(function* () {
       const warnings: Array<unknown> = []
       const logger = Logger.make(({ logLevel, message }) => {
@@ -348,7 +348,7 @@ describe("hostile texts", () => {
     "8Q~"
   ]
 
-  it.effect("what is made against one recogniser takes all of them linear time", () =>
+  it.effect("a text made against one recognizer takes all of them linear time", () =>
     Effect.gen(function* () {
       const detector = PiiDetector.make({ entities: yield* PiiEntities.make(), sensitivity: "high" })
       Growth.assertLinearTexts(hostile, (text) => detector.find(text))

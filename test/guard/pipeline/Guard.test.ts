@@ -5,7 +5,7 @@ import * as Guard from "../../../src/guard/pipeline/Guard.js"
 import * as WindowGuard from "../../../src/guard/pipeline/WindowGuard.js"
 
 describe("Guard.aggregate", () => {
-  it("no results are a pass with the text as it was", () => {
+  it("passes the unchanged text without results", () => {
     assert.deepStrictEqual(Guard.aggregate([], "text"), {
       passed: true,
       action: "pass",
@@ -17,7 +17,7 @@ describe("Guard.aggregate", () => {
     })
   })
 
-  it("the most severe action wins, in whatever order", () => {
+  it("takes the most severe action in any order", () => {
     const pass = Guard.pass("p")
     const warn = Guard.warn("w", { reason: "odd" })
     const redact = Guard.redact("r", "t***")
@@ -32,14 +32,14 @@ describe("Guard.aggregate", () => {
     assert.strictEqual(action(redact, warn, block), "block")
   })
 
-  it("a warning lets the text go on as it was", () => {
+  it("leaves the text unchanged on a warning", () => {
     const result = Guard.aggregate([Guard.warn("w")], "text")
     assert.isTrue(result.passed)
     assert.isTrue(result.warned)
     assert.strictEqual(result.finalContent, "text")
   })
 
-  it("the last redaction is the text that goes on, an empty one too", () => {
+  it("continues with the last redaction, even an empty one", () => {
     const twice = Guard.aggregate([Guard.redact("a", "one"), Guard.warn("w"), Guard.redact("b", "two")], "text")
     assert.isTrue(twice.passed)
     assert.isTrue(twice.redacted)
@@ -47,7 +47,7 @@ describe("Guard.aggregate", () => {
     assert.strictEqual(Guard.aggregate([Guard.redact("a", "")], "text").finalContent, "")
   })
 
-  it("a block leaves no text and names the first that blocked", () => {
+  it("has no text after a block and names the first blocking guard", () => {
     const first = Guard.block("b1", { reason: "bad" })
     const result = Guard.aggregate([Guard.redact("r", "x"), first, Guard.block("b2")], "text")
     assert.isFalse(result.passed)
@@ -60,13 +60,13 @@ describe("Guard.aggregate", () => {
 })
 
 describe("Guard results", () => {
-  it("the reason stands among the details and wins over one given there", () => {
+  it("puts the reason into the details, overriding one given there", () => {
     const result = Guard.block("b", { reason: "bad", details: { score: 0.9, reason: "other" } })
     assert.deepStrictEqual(result.details, { score: 0.9, reason: "bad" })
     assert.deepStrictEqual(Guard.pass("p").details, {})
   })
 
-  it("a result that contradicts itself is refused", () => {
+  it("rejects a contradictory result", () => {
     const isResult = Schema.is(Guard.GuardResult)
     assert.isTrue(isResult(Guard.redact("r", "x", { spans: [{ start: 0, end: 4, label: "EMAIL" }] })))
     assert.isFalse(isResult({ action: "block", passed: true, guardName: "g", details: {} }))
@@ -93,41 +93,39 @@ const finder = (find: (text: string) => ReadonlyArray<Guard.Finding>) =>
 const context = { stage: "output" } as const
 
 describe("WindowGuard.make", () => {
-  it.effect("nothing found is a pass", () =>
+  it.effect("passes without findings", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* finder(() => []).check("text", context), Guard.pass("f"))
     })
   )
 
-  it.effect(
-    "redactions are applied at their places, each with its replacement, and warnings stand among the spans",
-    () =>
-      Effect.gen(function* () {
-        const guard = finder((text) =>
-          [
-            ...word(text, "abc", { action: "redact" }),
-            ...word(text, "xyz", { action: "redact", replacement: "" }),
-            ...word(text, "odd", { action: "warn", reason: "odd" })
-          ].sort((a, b) => a.start - b.start)
-        )
-        const result = yield* guard.check("abc odd xyz-abc", context)
-        assert.deepStrictEqual(
-          result,
-          Guard.redact("f", "[REDACTED:ABC] odd -[REDACTED:ABC]", {
-            reason: "found ABC (2), XYZ",
-            details: { counts: { ABC: 2, ODD: 1, XYZ: 1 } },
-            spans: [
-              { start: 0, end: 3, label: "ABC", replacement: "[REDACTED:ABC]" },
-              { start: 4, end: 7, label: "ODD" },
-              { start: 8, end: 11, label: "XYZ", replacement: "" },
-              { start: 12, end: 15, label: "ABC", replacement: "[REDACTED:ABC]" }
-            ]
-          })
-        )
-      })
+  it.effect("applies redactions at their places and lists warnings among the spans", () =>
+    Effect.gen(function* () {
+      const guard = finder((text) =>
+        [
+          ...word(text, "abc", { action: "redact" }),
+          ...word(text, "xyz", { action: "redact", replacement: "" }),
+          ...word(text, "odd", { action: "warn", reason: "odd" })
+        ].sort((a, b) => a.start - b.start)
+      )
+      const result = yield* guard.check("abc odd xyz-abc", context)
+      assert.deepStrictEqual(
+        result,
+        Guard.redact("f", "[REDACTED:ABC] odd -[REDACTED:ABC]", {
+          reason: "found ABC (2), XYZ",
+          details: { counts: { ABC: 2, ODD: 1, XYZ: 1 } },
+          spans: [
+            { start: 0, end: 3, label: "ABC", replacement: "[REDACTED:ABC]" },
+            { start: 4, end: 7, label: "ODD" },
+            { start: 8, end: 11, label: "XYZ", replacement: "" },
+            { start: 12, end: 15, label: "ABC", replacement: "[REDACTED:ABC]" }
+          ]
+        })
+      )
+    })
   )
 
-  it.effect("one that blocks blocks, and says why with the highest confidence", () =>
+  it.effect("blocks on one blocking finding, with the highest confidence", () =>
     Effect.gen(function* () {
       const guard = finder((text) => [
         ...word(text, "abc", { action: "redact", reason: "private", confidence: 0.9 }),
@@ -144,7 +142,7 @@ describe("WindowGuard.make", () => {
     })
   )
 
-  it.effect("warnings alone warn", () =>
+  it.effect("warns on warnings only", () =>
     Effect.gen(function* () {
       const result = yield* finder((text) => word(text, "odd", { action: "warn" })).check("odd", context)
       assert.strictEqual(result.action, "warn")
@@ -152,7 +150,7 @@ describe("WindowGuard.make", () => {
     })
   )
 
-  it.effect("findings out of order, overlapping or outside of the text redact all that was found", () =>
+  it.effect("redacts findings that are unordered, overlapping or outside the text", () =>
     Effect.gen(function* () {
       const redaction = { label: "X", action: "redact", replacement: "*" } as const
       const guard = finder(() => [
@@ -166,7 +164,7 @@ describe("WindowGuard.make", () => {
     })
   )
 
-  it.effect("a label named like a property of objects is counted", () =>
+  it.effect("counts a label named like an object property", () =>
     Effect.gen(function* () {
       const result = yield* finder(() => [{ start: 0, end: 1, label: "__proto__", action: "warn" }]).check("x", context)
       assert.deepStrictEqual(Object.entries(result.details["counts"] as object), [["__proto__", 1]])
@@ -175,7 +173,7 @@ describe("WindowGuard.make", () => {
 })
 
 describe("WindowGuard.redactFindings", () => {
-  it("only what is redacted is replaced", () => {
+  it("replaces only redacted findings", () => {
     const text = "one two three"
     const findings = [
       ...word(text, "one", { action: "redact", replacement: "" }),

@@ -55,8 +55,8 @@ const count = (name: string, labels: Record<string, string>) =>
 
 const parallel = (...guards: ReadonlyArray<Guard.Any>) => DefaultGuardPipeline.fromGuards(guards, { parallel: true })
 
-describe("guards at once", () => {
-  it.effect("all see the text as it came, and what they redact is redacted together", () =>
+describe("guards in parallel", () => {
+  it.effect("all check the original text, and their redactions are combined", () =>
     Effect.gen(function* () {
       const pipeline = yield* parallel(
         word("one", "abc", "redact", "-"),
@@ -73,7 +73,7 @@ describe("guards at once", () => {
     })
   )
 
-  it.effect("run side by side", () =>
+  it.effect("run concurrently", () =>
     Effect.gen(function* () {
       const waiting = (name: string, own: Deferred.Deferred<void>, other: Deferred.Deferred<void>) =>
         Guard.make({
@@ -88,7 +88,7 @@ describe("guards at once", () => {
     })
   )
 
-  it.effect("the first block stops those that are still at it", () =>
+  it.effect("are interrupted by the first block", () =>
     Effect.gen(function* () {
       let stopped = false
       const slow = Guard.make({
@@ -114,7 +114,7 @@ describe("guards at once", () => {
     })
   )
 
-  it.effect("one that fails holds the text back and stops the others", () =>
+  it.effect("withhold the text and stop when one of them fails", () =>
     Effect.gen(function* () {
       let stopped = false
       const slow = Guard.make({
@@ -134,7 +134,7 @@ describe("guards at once", () => {
     })
   )
 
-  it.effect("a text that was changed nobody knows where is shown to the others that redact", () =>
+  it.effect("check the text of a guard that changed it without spans again", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const pipeline = yield* parallel(
@@ -147,7 +147,7 @@ describe("guards at once", () => {
     })
   )
 
-  it.effect("one that blocks what is left of the text then blocks it", () =>
+  it.effect("can block the text that others left", () =>
     Effect.gen(function* () {
       const strict = Guard.make({
         name: "strict",
@@ -164,7 +164,7 @@ describe("guards at once", () => {
     })
   )
 
-  it.effect("spans that do not say all that was changed are not believed", () =>
+  it.effect("ignore spans that do not cover all changes", () =>
     Effect.gen(function* () {
       const liar = Guard.make({
         name: "liar",
@@ -180,7 +180,7 @@ describe("guards at once", () => {
   )
 })
 
-describe("what a check tells", () => {
+describe("what a check reports", () => {
   const guards = [
     word("calm", "zzz", "block"),
     word("odd", "odd", "warn"),
@@ -189,7 +189,7 @@ describe("what a check tells", () => {
   ]
 
   for (const options of [{ parallel: false }, { parallel: true }]) {
-    it.effect(`hooks and the bus hear of each guard once (parallel: ${options.parallel})`, () =>
+    it.effect(`calls hooks and publishes an event once per guard (parallel: ${options.parallel})`, () =>
       Effect.gen(function* () {
         const { calls, events, within } = ToldRun.make()
         const pipeline = yield* DefaultGuardPipeline.fromGuards(guards.slice(0, 3), options)
@@ -209,7 +209,7 @@ describe("what a check tells", () => {
     )
   }
 
-  it.effect("guards behind a block are not told of", () =>
+  it.effect("does not report guards after a block", () =>
     Effect.gen(function* () {
       const { calls, events, within } = ToldRun.make()
       const pipeline = yield* DefaultGuardPipeline.fromGuards(guards)
@@ -233,7 +233,7 @@ describe("what a check tells", () => {
     })
   )
 
-  it.effect("a guard that fails ends the check as one that is held back", () =>
+  it.effect("reports a guard failure as a withheld text", () =>
     Effect.gen(function* () {
       const { calls, events, spans, within } = ToldRun.make()
       const broken = Guard.make({ name: "broken-1", stages, check: () => Effect.fail("offline" as const) })
@@ -248,7 +248,7 @@ describe("what a check tells", () => {
     })
   )
 
-  it.effect("one span a check names the guards and what came of it, and nothing of the text", () =>
+  it.effect("names guards and outcome in one span per check, without the text", () =>
     Effect.gen(function* () {
       const { spans, within } = ToldRun.make()
       const pipeline = yield* DefaultGuardPipeline.fromGuards(guards)
@@ -269,7 +269,7 @@ describe("what a check tells", () => {
     })
   )
 
-  it.effect("checks, violations and durations are measured where metrics are on", () =>
+  it.effect("measures checks, violations and durations when metrics are on", () =>
     Effect.gen(function* () {
       const slow = Guard.make({
         name: "measured",
@@ -307,7 +307,7 @@ describe("what a check tells", () => {
     })
   )
 
-  it.effect("outside of a run nobody is told and nothing is counted", () =>
+  it.effect("reports and counts nothing outside of a run", () =>
     Effect.gen(function* () {
       const pipeline = yield* DefaultGuardPipeline.fromGuards([word("alone", "bad", "block")])
       assert.isTrue((yield* pipeline.checkInput("bad", {})).blocked)
@@ -317,43 +317,45 @@ describe("what a check tells", () => {
   )
 })
 
-describe("what a window tells", () => {
-  it.effect("each finding counts, the bus hears of each guard and action once, and hooks when the text has ended", () =>
-    Effect.gen(function* () {
-      const { calls, events, run } = ToldRun.make()
-      const pipeline = yield* DefaultGuardPipeline.fromGuards([
-        word("w-odd", "odd", "warn"),
-        word("w-x", "x", "redact")
-      ])
-      const window = pipeline.openOutput!({}, run)
-      for (const text of ["odd ", "text ", "odd ", "odd "]) window.push(text)
-      yield* window.report
-      assert.deepStrictEqual(calls, [])
-      window.end()
-      yield* window.report
-      yield* window.report
-      assert.deepStrictEqual(
-        calls.map(([place, { action, blocked, guardName }]) => [place, guardName, action, blocked]),
-        [
-          ["GuardOutputChecked", "w-odd", "warn", false],
-          ["GuardOutputChecked", "w-x", "redact", false],
-          ["GuardPipelineCompleted", undefined, undefined, false]
-        ]
-      )
-      assert.deepStrictEqual(
-        events.map(({ eventType, fields }) => [eventType, fields["guardName"], fields["action"]]),
-        [
-          ["OutputGuardTriggeredEvent", "w-odd", "warn"],
-          ["OutputGuardTriggeredEvent", "w-x", "redact"]
-        ]
-      )
-      const labels = { guard: "w-odd", stage: "output", action: "warn" }
-      assert.strictEqual(yield* count(GuardMetrics.METRIC_GUARD_CHECKS_TOTAL, labels), 1)
-      assert.isAtLeast(yield* count(GuardMetrics.METRIC_GUARD_VIOLATIONS_TOTAL, labels), 2)
-    })
+describe("what a window reports", () => {
+  it.effect(
+    "counts each finding, publishes one event per guard and action, and calls hooks when the text has ended",
+    () =>
+      Effect.gen(function* () {
+        const { calls, events, run } = ToldRun.make()
+        const pipeline = yield* DefaultGuardPipeline.fromGuards([
+          word("w-odd", "odd", "warn"),
+          word("w-x", "x", "redact")
+        ])
+        const window = pipeline.openOutput!({}, run)
+        for (const text of ["odd ", "text ", "odd ", "odd "]) window.push(text)
+        yield* window.report
+        assert.deepStrictEqual(calls, [])
+        window.end()
+        yield* window.report
+        yield* window.report
+        assert.deepStrictEqual(
+          calls.map(([place, { action, blocked, guardName }]) => [place, guardName, action, blocked]),
+          [
+            ["GuardOutputChecked", "w-odd", "warn", false],
+            ["GuardOutputChecked", "w-x", "redact", false],
+            ["GuardPipelineCompleted", undefined, undefined, false]
+          ]
+        )
+        assert.deepStrictEqual(
+          events.map(({ eventType, fields }) => [eventType, fields["guardName"], fields["action"]]),
+          [
+            ["OutputGuardTriggeredEvent", "w-odd", "warn"],
+            ["OutputGuardTriggeredEvent", "w-x", "redact"]
+          ]
+        )
+        const labels = { guard: "w-odd", stage: "output", action: "warn" }
+        assert.strictEqual(yield* count(GuardMetrics.METRIC_GUARD_CHECKS_TOTAL, labels), 1)
+        assert.isAtLeast(yield* count(GuardMetrics.METRIC_GUARD_VIOLATIONS_TOTAL, labels), 2)
+      })
   )
 
-  it.effect("a block is told at once and is the end of the check", () =>
+  it.effect("reports a block at once as the end of the check", () =>
     Effect.gen(function* () {
       const { calls, events, run } = ToldRun.make({ metrics: false })
       const pipeline = yield* DefaultGuardPipeline.fromGuards([word("w-bad", "bad", "block")])

@@ -54,7 +54,7 @@ const masked = Guard.make({
 })
 
 describe("GuardPipeline.layerNoop", () => {
-  it.effect("everything passes unchanged at every stage", () =>
+  it.effect("passes everything unchanged at every stage", () =>
     Effect.gen(function* () {
       const pipeline = yield* GuardPipeline.GuardPipeline
       const results = [
@@ -69,7 +69,7 @@ describe("GuardPipeline.layerNoop", () => {
 })
 
 describe("DefaultGuardPipeline.fromGuards", () => {
-  it.effect("redacted text flows on to the next guard", () =>
+  it.effect("gives the redacted text to the next guard", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const pipeline = yield* DefaultGuardPipeline.fromGuards([mask("a", "x", "y"), mask("b", "y", "z", seen)])
@@ -84,7 +84,7 @@ describe("DefaultGuardPipeline.fromGuards", () => {
     })
   )
 
-  it.effect("a block stops: later guards are not asked and no text is left", () =>
+  it.effect("stops at a block: skips later guards and returns no text", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const pipeline = yield* DefaultGuardPipeline.fromGuards([forbid("bomb"), mask("late", "x", "y", seen)])
@@ -97,7 +97,7 @@ describe("DefaultGuardPipeline.fromGuards", () => {
     })
   )
 
-  it.effect("a guard that fails holds the text back and is named", () =>
+  it.effect("withholds the text and names the guard when a guard fails", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const pipeline = yield* DefaultGuardPipeline.fromGuards([offline, mask("late", "x", "y", seen)])
@@ -112,7 +112,7 @@ describe("DefaultGuardPipeline.fromGuards", () => {
     })
   )
 
-  it.effect("a bug in a guard stays a defect", () =>
+  it.effect("keeps a bug in a guard a defect", () =>
     Effect.gen(function* () {
       const buggy = Guard.make({
         name: "buggy",
@@ -127,7 +127,7 @@ describe("DefaultGuardPipeline.fromGuards", () => {
     })
   )
 
-  it.effect("guards are asked at their stages only and are told where they stand", () =>
+  it.effect("runs guards only at their stages and passes the stage", () =>
     Effect.gen(function* () {
       const seen: Array<Guard.GuardContext> = []
       const watcher = Guard.make({
@@ -151,7 +151,7 @@ describe("DefaultGuardPipeline.fromGuards", () => {
     })
   )
 
-  it.effect("what guards require is taken from the context once", () =>
+  it.effect("takes the guards' requirements from the context once", () =>
     Effect.gen(function* () {
       const made = DefaultGuardPipeline.fromGuards([listed, masked, mask("a", "x", "y"), offline])
       expectTypeOf(made).toEqualTypeOf<Effect.Effect<GuardPipeline.Service, never, Words | Mask>>()
@@ -166,7 +166,7 @@ describe("DefaultGuardPipeline.fromGuards", () => {
     })
   )
 
-  it.effect("services around a check win over those taken at first", () =>
+  it.effect("prefers services around a check to captured ones", () =>
     Effect.gen(function* () {
       const pipeline = yield* Effect.provideService(DefaultGuardPipeline.fromGuards([masked]), Mask, "***")
       const result = yield* Effect.provideService(pipeline.checkOutput("my secret", {}), Mask, "---")

@@ -116,7 +116,7 @@ const untilBlock = (names: ReadonlyArray<keyof typeof guards>, text: string): st
   }, text)
 
 describe("a window over guards in order", () => {
-  it.effect("lets through, put together, what a check makes of the whole text, however it is cut", () =>
+  it.effect("releases in total what a check makes of the whole text, however it is split", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(texts, sizes, chosen, (text, sizes, names) =>
@@ -138,7 +138,7 @@ describe("a window over guards in order", () => {
     )
   )
 
-  it.effect("tears no character of two units, and few that are put together", () =>
+  it.effect("splits no surrogate pair, and few composed characters", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(texts, sizes, (text, sizes) =>
@@ -161,7 +161,7 @@ describe("a window over guards in order", () => {
     )
   )
 
-  it.effect("holds back at most three times its reach", () =>
+  it.effect("withholds at most three times its reach", () =>
     Effect.gen(function* () {
       const reach = 40
       for (const size of [1, 3, 7, 100]) {
@@ -173,7 +173,7 @@ describe("a window over guards in order", () => {
     })
   )
 
-  it.effect("a finding longer than its window said does not hold the rest back, and is replaced once", () =>
+  it.effect("replaces a finding longer than declared once, without withholding the rest", () =>
     Effect.gen(function* () {
       const greedy = pattern("long", /x+/g, 10, { action: "redact" })
       const { window } = yield* open([greedy])
@@ -188,7 +188,7 @@ describe("a window over guards in order", () => {
     })
   )
 
-  it.effect("a redaction that nothing may stand behind is taken up again by the next text", () =>
+  it.effect("continues a redaction in the next text when nothing may follow it", () =>
     Effect.gen(function* () {
       const { window } = yield* open([pattern("word", /\bsecret\b/g, 7, { action: "redact" })])
       const seen = write(window, ["my se", "cre", "t", " is secret", "s, my secret"])
@@ -196,7 +196,7 @@ describe("a window over guards in order", () => {
     })
   )
 
-  it.effect("nothing comes after a block, and what is asked later is told so again", () =>
+  it.effect("releases nothing after a block, and repeats the block on later calls", () =>
     Effect.gen(function* () {
       const { window } = yield* open([guards.digit, pattern("bad", /bad/g, 3, { action: "block", reason: "no" })])
       assert.strictEqual(window.push("one 1 two ").text + window.push("three ").text, "one * two thr".slice(0, 13))
@@ -209,7 +209,7 @@ describe("a window over guards in order", () => {
     })
   )
 
-  it.effect("after its end a window gives nothing", () =>
+  it.effect("releases nothing after its end", () =>
     Effect.gen(function* () {
       const { window } = yield* open([guards.digit])
       assert.strictEqual(window.push("a1").text, "a*")
@@ -219,7 +219,7 @@ describe("a window over guards in order", () => {
     })
   )
 
-  it.effect("each text has a window of its own", () =>
+  it.effect("uses a new window per text", () =>
     Effect.gen(function* () {
       const { pipeline, window } = yield* open([pattern("word", /secret/g, 6, { action: "redact" })])
       const other = pipeline.openOutput!({})
@@ -229,7 +229,7 @@ describe("a window over guards in order", () => {
     })
   )
 
-  it.effect("a window is told how much stood before its text", () =>
+  it.effect("receives the number of characters before its text", () =>
     Effect.gen(function* () {
       const limit = 50
       const cut = WindowGuard.make({
@@ -256,7 +256,7 @@ describe("a window over guards in order", () => {
     })
   )
 
-  it.effect("looks at each part of the text a bounded number of times, however small the deltas are", () =>
+  it.effect("scans each part of the text a bounded number of times, even for tiny deltas", () =>
     Effect.gen(function* () {
       let looked = 0
       const counting = WindowGuard.make({
@@ -299,7 +299,7 @@ describe("a window over guards in order", () => {
 })
 
 describe("a window over guards at once", () => {
-  it.effect("lets through, put together, what a check makes of the whole text", () =>
+  it.effect("releases in total what a check makes of the whole text", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(texts, sizes, chosen, (text, sizes, names) =>
@@ -323,7 +323,7 @@ describe("a window over guards at once", () => {
 })
 
 describe("GuardPipeline.openOutput", () => {
-  it.effect("is absent when a guard of answers needs the whole text, whatever stands at other stages", () =>
+  it.effect("is absent if an output guard needs the whole text, regardless of other stages", () =>
     Effect.gen(function* () {
       const whole = (stage: Guard.GuardStage) =>
         Guard.make({ name: "whole", stages: [stage], check: () => Effect.succeed(Guard.pass("whole")) })
@@ -332,7 +332,7 @@ describe("GuardPipeline.openOutput", () => {
     })
   )
 
-  it.effect("without guards of answers everything comes out at once", () =>
+  it.effect("releases everything at once without output guards", () =>
     Effect.gen(function* () {
       const window = (yield* DefaultGuardPipeline.fromGuards([])).openOutput!({})
       assert.deepStrictEqual(window.push("text"), { text: "text", results: [] })

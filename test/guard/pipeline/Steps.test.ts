@@ -48,7 +48,7 @@ const guards = Effect.gen(function* () {
 })
 
 describe("the check of a long text", () => {
-  it.effect("finds in slices what it finds in the whole, at the borders of the slices too", () =>
+  it.effect("finds the same in slices as in the whole, including at slice borders", () =>
     Effect.gen(function* () {
       const all = yield* guards
       const fill = ["All is well here. ", "word ", "1-2 ", "x", "4 ", "\u200b", "\ud83d\ude00 "]
@@ -93,7 +93,7 @@ describe("the check of a long text", () => {
     })
   )
 
-  it.effect("gives the same report of injections in steps", () =>
+  it.effect("reports the same injections in steps", () =>
     Effect.gen(function* () {
       const detector = InjectionDetector.make()
       const guard = InjectionGuard.make()
@@ -114,7 +114,7 @@ describe("the check of a long text", () => {
     })
   )
 
-  it.scoped("lets the event loop turn, and a short text does not wait for it", () =>
+  it.scoped("lets the event loop turn, but not for a short text", () =>
     Effect.gen(function* () {
       const turns = yield* countTurns
       const text = "4111 1111 1111 1111, ada@example.org. ".repeat(2000)
@@ -151,7 +151,7 @@ describe("the check of a long text", () => {
     })
   )
 
-  it.live("ends with the run when its time is over", () =>
+  it.live("ends with the run at its time limit", () =>
     Effect.gen(function* () {
       const { advance, clock } = SteppedClock.make()
       const begun = yield* Deferred.make<void>()
