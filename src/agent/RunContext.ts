@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import type { SessionId, UserId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Attribution from "../governance/store/Attribution.js"
+import * as Services from "../internal/fiber/Services.js"
 import * as Spanned from "../internal/fiber/Spanned.js"
 import * as CallGate from "../llm/model/CallGate.js"
 import { CostEstimator } from "../llm/model/CostEstimator.js"
@@ -118,8 +119,8 @@ export const within = (
       span.attribute(Telemetry.attribute.toolCalls, progress.toolCalls.length)
     },
     (services) => {
-      Spanned.copyInto(services, own)
-      Spanned.copyInto(services, bounds(state, Context.unsafeMake(services)))
+      Services.copyInto(services, own)
+      Services.copyInto(services, bounds(state, Context.unsafeMake(services)))
       services.set(Run.Run.key, state.run)
       const { key } = ApprovalGate.Requester
       if (named) services.set(key, requesterOf(state, services.get(key) as Requester | undefined))

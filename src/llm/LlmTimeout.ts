@@ -76,13 +76,13 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
         if (onParts === undefined)
           return Deadline.run(() => inner.complete(request, completeOptions), { whole, onTimeout })
         return Deadline.run(
-          (beat) =>
+          (pulse) =>
             inner.complete(request, {
               ...completeOptions,
               onParts: (parts) =>
                 Effect.suspend(() => {
-                  beat.hold()
-                  return Effect.map(onParts(parts), beat)
+                  pulse.hold()
+                  return Effect.map(onParts(parts), () => pulse.beat())
                 })
             }),
           { whole, first, gap, onTimeout }

@@ -296,12 +296,12 @@ const request = (
     if (exchange.ended !== undefined) return Effect.fail({ ...exchange.ended, again: true })
     const token = onProgress === undefined ? undefined : exchange.nextToken()
     const given = token === undefined ? params : { ...params, _meta: { progressToken: token } }
-    const answer = (beat: () => void) =>
+    const answer = (pulse: Deadline.Pulse) =>
       Effect.tryPromise({
         try: (signal) => {
           if (token !== undefined) {
             exchange.progress.set(token, (progress) => {
-              beat()
+              pulse.beat()
               onProgress?.(progress)
             })
           }

@@ -239,10 +239,15 @@ const run =
       const redactor = content ? Context.get(context, Telemetry.ContentRedactor) : undefined
       return {
         span: tracing ? spanOf(running, redactor) : undefined,
+        deadline: undefined,
         begin: () => {
           const wait = emitCall(running)
-          const work = Effect.suspend(() => workOf(ports, running, context))
-          return { effect: wait === undefined ? work : Effect.zipRight(wait, work), deadline: undefined }
+          return wait === undefined
+            ? workOf(ports, running, context)
+            : Effect.zipRight(
+                wait,
+                Effect.suspend(() => workOf(ports, running, context))
+              )
         },
         settle: (exit) => settle(running, exit),
         onExit: (exit, span) => conclude(running, context, redactor, exit, span)

@@ -50,21 +50,19 @@ class Expired {
 }
 
 const attempt = ({ callId, options, params, tool, tools }: Handling, number: number): Effect.Effect<unknown, unknown> =>
-  Deadline.run(
-    () => HandledTool.within(tools.provide(tool.erased.handle(params, { id: callId, attempt: number })), tool.name),
-    {
-      whole: timeoutOf(tool, options),
-      pausable: true,
-      onTimeout: (_phase, timeoutMs) =>
-        new Expired(
-          new ToolTimeoutError({
-            toolName: tool.name,
-            timeoutMs,
-            message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
-          })
-        )
-    }
-  )
+  Deadline.run(() => tools.provide(tool.erased.handle(params, { id: callId, attempt: number })), {
+    whole: timeoutOf(tool, options),
+    pausable: true,
+    provide: (services) => services.set(HandledTool.HandledTool.key, tool.name),
+    onTimeout: (_phase, timeoutMs) =>
+      new Expired(
+        new ToolTimeoutError({
+          toolName: tool.name,
+          timeoutMs,
+          message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
+        })
+      )
+  })
 
 /** The handler interrupted itself. A durable run that was suspended inside has no outcome yet. */
 const interrupted = (

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type * as Run from "../observability/Run.js"
@@ -33,7 +34,9 @@ const invalid = (tool: Tool.Any, issues: ReadonlyArray<Issue>): ToolValidationEr
 /** Decodes arguments. Those that do not fit are tried once more without their nulls. */
 export const decode = (tools: Bound, tool: Tool.Any, raw: unknown): Effect.Effect<unknown, ToolValidationError> => {
   const args = ToolArguments.normalise(raw, tool.parameters)
-  return Effect.catchAll(tools.provide(tool.erased.decode(args)), (issues) => {
+  const decoded = tool.erased.decode(args)
+  if (Either.isEither(decoded) && Either.isRight(decoded)) return Effect.succeed(decoded.right)
+  return Effect.catchAll(tools.provide(decoded), (issues) => {
     const without = ToolArguments.withoutNulls(args, tool.parameters)
     return without === args
       ? invalid(tool, issues)

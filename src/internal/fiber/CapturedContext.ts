@@ -8,6 +8,7 @@ import * as Tracer from "effect/Tracer"
 import * as SystemGrant from "./SystemGrant.js"
 
 const holds = (current: Context.Context<never>, captured: Context.Context<any>): boolean => {
+  if (captured.unsafeMap === current.unsafeMap) return true
   for (const key of captured.unsafeMap.keys()) if (!current.unsafeMap.has(key)) return false
   return true
 }
@@ -19,7 +20,10 @@ export const context = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
     (captured) => Context.omit(Tracer.ParentSpan, SystemGrant.SystemAccess)(captured as any) as Context.Context<R>
   )
 
-/** Provides the captured context below the current one, whose services win. */
+/**
+ * Provides the captured context below the current one, whose services win. Inside the run that captured it, the current
+ * context has all of it, and looking costs less than providing.
+ */
 export const provide = <A, E, R>(effect: Effect.Effect<A, E, R>, captured: Context.Context<R>): Effect.Effect<A, E> =>
   Effect.withFiberRuntime<A, E>(({ currentContext: current }) =>
     holds(current, captured)

@@ -18,14 +18,18 @@ import * as FiberRefs from "effect/FiberRefs"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
-import { type Beat, type Options, Watch, withWatch } from "./Watch.js"
+import * as Services from "./Services.js"
+import { Enclosing, type Options, type Pulse, Watch } from "./Watch.js"
 
-export type { Beat, Options, Phase } from "./Watch.js"
+export type { Options, Phase, Pulse } from "./Watch.js"
 
 /** Milliseconds that a timer of the platform can wait at most. */
 const maxTimer = 2 ** 31 - 1
 
-const noBeat: Beat = Object.assign(() => {}, { hold: () => {} })
+const noPulse: Pulse = { beat: () => {}, hold: () => {} }
+
+/** Makes what it surrounds as interruptible as the caller. */
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 const wait = (millis: number): Duration.Duration => Duration.millis(Math.min(Math.ceil(millis), maxTimer))
 
@@ -36,10 +40,11 @@ const isOwn = (ref: FiberRef.FiberRef<any>): boolean =>
 /** Joining fiber refs costs more than seeing that there is nothing to join. */
 const sameRefs = (before: FiberRefs.FiberRefs, after: FiberRefs.FiberRefs): boolean => {
   if (before.locals.size !== after.locals.size) return false
-  for (const [ref, stack] of after.locals) {
-    if (!isOwn(ref) && before.locals.get(ref)?.[0][1] !== stack[0][1]) return false
-  }
-  return true
+  let same = true
+  after.locals.forEach((stack, ref) => {
+    if (!isOwn(ref) && before.locals.get(ref)?.[0][1] !== stack[0][1]) same = false
+  })
+  return same
 }
 
 /** The failure of a call that ran out of time, whatever its effect returned after that. */
@@ -89,23 +94,46 @@ const guard = <E2>(
   })
 }
 
-const limited = <A, E, R, E2>(
-  effect: (beat: Beat) => Effect.Effect<A, E, R>,
+const isEndless = ({ ending, first, gap, whole }: Options<unknown>): boolean =>
+  whole === undefined && first === undefined && gap === undefined && ending === undefined
+
+/** The context of the child: that of the caller with what the options add. */
+const contextOf = <E>(
+  context: Context.Context<never>,
+  { pausable, provide }: Options<E>,
+  watch: Watch
+): Context.Context<never> =>
+  pausable !== true && provide === undefined
+    ? context
+    : Services.extend(context, (services) => {
+        provide?.(services)
+        if (pausable === true) services.set(Enclosing.key, watch)
+      })
+
+/**
+ * `run` for a caller that is uninterruptible: `restore` surrounds the wait for the effect. Masked, because the effect
+ * may interrupt its caller before the caller waits for it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const runMasked = <A, E, R, E2>(
+  effect: (pulse: Pulse) => Effect.Effect<A, E, R>,
   options: Options<E2>,
-  restore: <A1, E1, R1>(effect: Effect.Effect<A1, E1, R1>) => Effect.Effect<A1, E1, R1>,
-  parent: Fiber.RuntimeFiber<A, E | E2>,
-  flags: RuntimeFlags.RuntimeFlags
+  parent: Fiber.RuntimeFiber<any, any>,
+  flags: RuntimeFlags.RuntimeFlags,
+  restore: Restore
 ): Effect.Effect<A, E | E2, R> => {
   const watch = new Watch(Context.get(parent.currentDefaultServices, Clock.Clock), options, parent)
   const refs = parent.getFiberRefs()
   const runtime = Runtime.make<never>({
-    context: options.pausable === true ? withWatch(parent.currentContext, watch) : parent.currentContext,
+    context: contextOf(parent.currentContext, options, watch),
     fiberRefs: refs,
     runtimeFlags: RuntimeFlags.enable(flags, RuntimeFlags.Interruption)
   })
   const child = Runtime.runFork(
     runtime as Runtime.Runtime<R>,
-    Effect.suspend(() => effect(watch.beat))
+    Effect.suspend(() => effect(watch))
   )
   const settle = (exit: Exit.Exit<A, E>): Effect.Effect<A, E | E2> => {
     if (watch.ended !== undefined) return expired(watch.ended, exit, options)
@@ -144,15 +172,17 @@ const limited = <A, E, R, E2>(
  * @category combinators
  */
 export const run = <A, E, R, E2>(
-  effect: (beat: Beat) => Effect.Effect<A, E, R>,
+  effect: (pulse: Pulse) => Effect.Effect<A, E, R>,
   options: Options<E2>
-): Effect.Effect<A, E | E2, R> =>
-  options.whole === undefined &&
-  options.first === undefined &&
-  options.gap === undefined &&
-  options.ending === undefined
-    ? Effect.suspend(() => effect(noBeat))
-    : Effect.withFiberRuntime<A, E | E2, R>((parent, status) =>
-        // Masked, because the effect may interrupt its caller before the caller waits for it.
-        Effect.uninterruptibleMask((restore) => limited(effect, options, restore, parent, status.runtimeFlags))
-      )
+): Effect.Effect<A, E | E2, R> => {
+  const { provide } = options
+  if (isEndless(options)) {
+    const endless = Effect.suspend(() => effect(noPulse))
+    return provide === undefined
+      ? endless
+      : Effect.mapInputContext(endless, (context: Context.Context<R>) => Services.extend(context, provide))
+  }
+  return Effect.withFiberRuntime<A, E | E2, R>((parent, status) =>
+    Effect.uninterruptibleMask((restore) => runMasked(effect, options, parent, status.runtimeFlags, restore))
+  )
+}

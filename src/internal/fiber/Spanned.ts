@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Tracer from "effect/Tracer"
 import * as Deadline from "./Deadline.js"
+import * as Services from "./Services.js"
 import * as SpanFailure from "./SpanFailure.js"
 
 /** How a span begins. */
@@ -23,14 +24,8 @@ export interface Options {
   readonly attributes: Record<string, unknown>
 }
 
-/** Adds all services of a context to a map: entry by entry, because the constructor of `Map` makes a pair of each. */
-export const copyInto = (services: Map<string, unknown>, context: Context.Context<never>): void =>
-  context.unsafeMap.forEach((service, key) => void services.set(key, service))
-
 /** The fiber that runs. For functions called inside an effect. */
 export const currentFiber = (): Fiber.RuntimeFiber<any, any> => Option.getOrThrow(Fiber.getCurrentFiber())
-
-type Provide = (services: Map<string, unknown>) => void
 
 const match = <A, E, R, B, E2, R2>(
   effect: Effect.Effect<A, E, R>,
@@ -41,18 +36,6 @@ const match = <A, E, R, B, E2, R2>(
     onSuccess: (value) => f(Exit.succeed(value))
   })
 
-const contextOf = (
-  outer: Context.Context<never>,
-  span: Tracer.Span,
-  provide: Provide | undefined
-): Context.Context<never> => {
-  const services = new Map<string, unknown>()
-  copyInto(services, outer)
-  provide?.(services)
-  services.set(Tracer.ParentSpan.key, span)
-  return Context.unsafeMake(services)
-}
-
 const endSpan = (fiber: Fiber.RuntimeFiber<any, any>, span: Tracer.Span, exit: Exit.Exit<unknown, unknown>): void => {
   if (span.status._tag === "Ended") return
   const time = fiber.getFiberRef(FiberRef.currentTracerTimingEnabled)
@@ -61,32 +44,21 @@ const endSpan = (fiber: Fiber.RuntimeFiber<any, any>, span: Tracer.Span, exit: E
   span.end(time, SpanFailure.exit(exit))
 }
 
-/**
- * Runs the effect in a new span. `onExit` sees every exit before the span ends. Only for uninterruptible regions: there
- * the context can be set and set back.
- */
-const inSpan = <A, E, R>(
+const makeSpan = (name: string, { attributes, kind }: Options): Effect.Effect<Tracer.Span> =>
+  Effect.makeSpan(name, { kind, attributes, captureStackTrace: false })
+
+/** Runs an uninterruptible effect with more services: there the context can be set and set back. */
+const provided = <A, E, R>(
   fiber: Fiber.RuntimeFiber<any, any>,
-  name: string,
-  options: Options,
-  effect: Effect.Effect<A, E, R>,
-  onExit: (exit: Exit.Exit<A, E>, span: Tracer.Span) => void,
-  provide?: Provide | undefined
-): Effect.Effect<A, E, R> =>
-  Effect.flatMap(
-    Effect.makeSpan(name, { kind: options.kind, attributes: options.attributes, captureStackTrace: false }),
-    (span) => {
-      const outer = fiber.currentContext
-      return Effect.zipRight(
-        FiberRef.set(FiberRef.currentContext, contextOf(outer, span, provide)),
-        match(effect, (exit) => {
-          onExit(exit, span)
-          endSpan(fiber, span, exit)
-          return Effect.zipRight(FiberRef.set(FiberRef.currentContext, outer), exit)
-        })
-      )
-    }
+  add: Services.Add,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const outer = fiber.currentContext
+  return Effect.zipRight(
+    FiberRef.set(FiberRef.currentContext, Services.extend(outer, add)),
+    match(effect, (exit) => Effect.zipRight(FiberRef.set(FiberRef.currentContext, outer), exit))
   )
+}
 
 /**
  * Runs the effect in a span. `onExit` sees every exit, interruption included, before the span ends; it must not throw.
@@ -97,49 +69,86 @@ export const run = <A, E, R>(
   options: Options,
   effect: Effect.Effect<A, E, R>,
   onExit: (exit: Exit.Exit<A, E>, span: Tracer.Span) => void,
-  provide?: Provide | undefined
+  provide?: Services.Add | undefined
 ): Effect.Effect<A, E, R> =>
-  Effect.uninterruptibleMask((restore) => inSpan(currentFiber(), name, options, restore(effect), onExit, provide))
+  Effect.uninterruptibleMask((restore) => {
+    const fiber = currentFiber()
+    return Effect.flatMap(makeSpan(name, options), (span) => {
+      const add: Services.Add = (services) => {
+        provide?.(services)
+        services.set(Tracer.ParentSpan.key, span)
+      }
+      return match(provided(fiber, add, restore(effect)), (exit) => {
+        onExit(exit, span)
+        endSpan(fiber, span, exit)
+        return exit
+      })
+    })
+  })
 
 /** A call with a span, a deadline and an exit that is turned into its result. */
 export interface Call<A, E, B, E2, R> {
   readonly span: (Options & { readonly name: string }) | undefined
-  /** The effect and its limits. Called inside the span; an exception is a defect of the call. */
-  readonly begin: () => {
-    readonly effect: Effect.Effect<A, E, R>
-    readonly deadline: Deadline.Options<E> | undefined
-  }
+  /** The limits of the effect. Under limits it runs in a child fiber, with what the options provide. */
+  readonly deadline: Deadline.Options<E> | undefined
+  /** The effect. Called once; an exception is a defect of the call. */
+  readonly begin: () => Effect.Effect<A, E, R>
   /** The result. An exit is final; any other effect may be interrupted. */
   readonly settle: (exit: Exit.Exit<A, E>, isInterrupted: () => boolean) => Effect.Effect<B, E2, R>
   /** Sees every exit before the span ends. Must not throw. */
   readonly onExit: (exit: Exit.Exit<B, E2>, span: Tracer.Span | undefined) => void
 }
 
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** The effect of a call in its span and under its deadline. The child fiber of a deadline gets the span at no cost. */
+const work = <A, E, R>(
+  fiber: Fiber.RuntimeFiber<any, any>,
+  flags: RuntimeFlags.RuntimeFlags,
+  { begin, deadline }: Call<A, E, any, any, R>,
+  span: Tracer.Span | undefined,
+  restore: Restore
+): Effect.Effect<A, E, R> => {
+  const addSpan: Services.Add = (services) => services.set(Tracer.ParentSpan.key, span)
+  if (deadline === undefined) {
+    const begun = restore(Effect.suspend(begin))
+    return span === undefined ? begun : provided(fiber, addSpan, begun)
+  }
+  const { provide } = deadline
+  const limits: Deadline.Options<E> =
+    span === undefined
+      ? deadline
+      : {
+          ...deadline,
+          provide: (services) => {
+            provide?.(services)
+            addSpan(services)
+          }
+        }
+  return Deadline.runMasked(begin, limits, fiber, flags, restore)
+}
+
 /** Runs a call in its span and under its deadline. */
 export const call = <A, E, B, E2, R>(
   make: (fiber: Fiber.RuntimeFiber<any, any>) => Call<A, E, B, E2, R>
 ): Effect.Effect<B, E2, R> =>
-  Effect.withFiberRuntime<B, E2, R>((fiber, status) => {
-    const { begin, onExit, settle, span } = make(fiber)
+  Effect.withFiberRuntime<B, E2, R>((fiber, { runtimeFlags: flags }) => {
+    const one = make(fiber)
     const isInterrupted = () =>
-      RuntimeFlags.interruptible(status.runtimeFlags) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
-    const called = Effect.suspend(() => {
-      const { deadline, effect } = begin()
-      return deadline === undefined ? effect : Deadline.run(() => effect, deadline)
-    })
+      RuntimeFlags.interruptible(flags) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
     return Effect.uninterruptibleMask((restore) => {
-      const settled = match(restore(called), (exit) =>
-        Effect.suspend(() => {
-          const result = settle(exit, isInterrupted)
+      const inside = (span: Tracer.Span | undefined): Effect.Effect<B, E2, R> => {
+        const settled = match(work(fiber, flags, one, span, restore), (exit) => {
+          const result = one.settle(exit, isInterrupted)
           return Exit.isExit(result) ? result : restore(result)
         })
-      )
-      return span === undefined
-        ? match(settled, (exit) => {
-            onExit(exit, undefined)
-            return exit
-          })
-        : inSpan(fiber, span.name, span, settled, onExit)
+        return match(settled, (exit) => {
+          one.onExit(exit, span)
+          if (span !== undefined) endSpan(fiber, span, exit)
+          return exit
+        })
+      }
+      return one.span === undefined ? inside(undefined) : Effect.flatMap(makeSpan(one.span.name, one.span), inside)
     })
   })
 

@@ -15,15 +15,15 @@ import * as Ambient from "./Ambient.js"
 export type Phase = "whole" | "first-part" | "gap"
 
 /**
- * Called synchronously for every part that arrives. `hold` stops the time until the next beat: no limit counts while
- * the consumer of the parts works.
+ * Told synchronously of every part that arrives. `hold` stops the time until the next beat: no limit counts while the
+ * consumer of the parts works.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Beat {
-  (): void
-  readonly hold: () => void
+export interface Pulse {
+  beat(): void
+  hold(): void
 }
 
 /**
@@ -38,6 +38,8 @@ export interface Options<out E> {
   readonly gap?: number | undefined
   /** Time spent in `outside`, at any depth inside the effect, does not count. */
   readonly pausable?: boolean | undefined
+  /** Adds services to the context of the effect. */
+  readonly provide?: ((services: Map<string, unknown>) => void) | undefined
   /** Receives a function that ends the effect with an error, as a limit does; returns a function that unsubscribes. */
   readonly ending?: ((end: (error: E) => void) => () => void) | undefined
   readonly onTimeout: (phase: Phase, limit: number) => E
@@ -71,7 +73,7 @@ export const enclosing = (fiber: Fiber.RuntimeFiber<any, any>): Watch | undefine
  *
  * @category models
  */
-export class Watch {
+export class Watch implements Pulse {
   readonly started: number
   readonly whole: number
   readonly first: number
@@ -99,20 +101,17 @@ export class Watch {
     this.started = this.now()
   }
 
-  /** The function through which the effect reports its parts. */
-  get beat(): Beat {
-    const beat = () => {
-      this.last = this.time()
-      if (!this.held) return
-      this.held = false
-      this.resumeOne()
-    }
-    const hold = () => {
-      if (this.held) return
-      this.held = true
-      this.pauseOne()
-    }
-    return Object.assign(beat, { hold })
+  beat(): void {
+    this.last = this.time()
+    if (!this.held) return
+    this.held = false
+    this.resumeOne()
+  }
+
+  hold(): void {
+    if (this.held) return
+    this.held = true
+    this.pauseOne()
   }
 
   get isPaused(): boolean {
@@ -214,15 +213,7 @@ export const outside = <A, E, R>(effect: Effect.Effect<A, E, R>, border?: Watch 
  * @category combinators
  */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, watch: Watch): Effect.Effect<A, E, R> =>
-  Effect.mapInputContext(effect, (context: Context.Context<R>) => withWatch(context, watch))
-
-/**
- * The context with a watch that `outside` pauses.
- *
- * @category combinators
- */
-export const withWatch = <R>(context: Context.Context<R>, watch: Watch): Context.Context<R> =>
-  Context.add(context, Enclosing, watch)
+  Effect.mapInputContext(effect, (context: Context.Context<R>) => Context.add(context, Enclosing, watch))
 
 /**
  * Passes a function to the effect that returns its running time in milliseconds, without the time spent in `outside`.

@@ -129,10 +129,10 @@ export const make = (initial: Server, options?: { readonly name?: string | undef
     ): Effect.Effect<A, McpError> => {
       const timeout = call?.timeout === undefined ? undefined : Duration.toMillis(call.timeout)
       return Deadline.run(
-        (beat) =>
+        (pulse) =>
           run((told) =>
             Effect.suspend(() => {
-              beat()
+              pulse.beat()
               return call?.onProgress?.(told) ?? Effect.void
             })
           ),

@@ -140,6 +140,7 @@ const makeBinding = ({
     ...Context.get(context, ConversationInterceptors),
     ...Context.get(context, ModelCallInterceptors)
   ]
+  const innerGate = CallGate.behind(Context.get(context, CallGate.CallGate), interceptors)
   return {
     client,
     metered: CallMeter.metered(client),
@@ -150,9 +151,9 @@ const makeBinding = ({
     isRecording: Step.isRecording(step),
     interceptors,
     estimator: Context.get(context, CostEstimator),
-    innerGate: CallGate.behind(Context.get(context, CallGate.CallGate), interceptors),
+    innerGate,
     counts: CallMeter.counts(TokenCounter.inContext(given)),
-    deadline: makeDeadline(client, timeout ?? task.limits.llmTimeout ?? defaultTimeout),
+    deadline: makeDeadline(client, timeout ?? task.limits.llmTimeout ?? defaultTimeout, innerGate),
     recalled: RecalledCalls.isIn(task.history) ? RecalledCalls.within(task.history) : undefined,
     redactor: run.telemetry.content ? Context.get(context, Telemetry.ContentRedactor) : undefined,
     provider: Telemetry.providerName(client.provider),
@@ -162,12 +163,14 @@ const makeBinding = ({
 
 const makeDeadline = (
   { model, provider }: LlmClient.Service,
-  timeout: Duration.DurationInput
+  timeout: Duration.DurationInput,
+  gate: CallGate.Gate
 ): Deadline.Options<LlmError> => {
   const millis = Duration.toMillis(timeout)
   return {
     whole: Number.isFinite(millis) ? millis : undefined,
     pausable: true,
+    provide: (services) => services.set(CallGate.CallGate.key, gate),
     onTimeout: (_phase, timeoutMs) =>
       new LlmTimeoutError({
         provider,
@@ -180,29 +183,23 @@ const makeDeadline = (
   }
 }
 
-const send = (
-  { innerGate, metered }: Binding,
-  request: LlmClient.LlmRequest,
-  options: LlmClient.CompleteOptions
-): Effect.Effect<LlmClient.LlmResponse, LlmError> => CallGate.passed(metered, request, options, innerGate)
-
 /** Clients that rejected the tool calls of earlier turns and accepted them as text. */
 const withoutCalls = new WeakSet<LlmClient.Service>()
 
-/** Sends a request. If the client rejects the tool calls of earlier turns, sends it again with those calls as text. */
+/** Sends a request, under the deadline that provides its gate. If the client rejects the tool calls of earlier turns, sends it again with those calls as text. */
 const complete = (
   binding: Binding,
   given: LlmClient.LlmRequest,
   options: LlmClient.CompleteOptions
 ): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
-  const { client, recalled } = binding
-  if (recalled === undefined) return send(binding, given, options)
+  const { client, metered, recalled } = binding
+  if (recalled === undefined) return metered.complete(given, options)
   const names = withoutCalls.has(client) ? undefined : (given.tools ?? []).map(({ name }) => name)
   const { hasCalls, messages } = recalled(given.messages, names)
   const request = { ...given, messages }
-  if (!hasCalls) return send(binding, request, options)
-  return Effect.catchTag(send(binding, request, options), "LlmInvalidRequestError", (error) =>
-    Effect.mapBoth(send(binding, { ...request, messages: RecalledCalls.asText(request.messages) }, options), {
+  if (!hasCalls) return metered.complete(request, options)
+  return Effect.catchTag(metered.complete(request, options), "LlmInvalidRequestError", (error) =>
+    Effect.mapBoth(metered.complete({ ...request, messages: RecalledCalls.asText(request.messages) }, options), {
       onSuccess: (response) => {
         withoutCalls.add(client)
         return response
@@ -213,26 +210,25 @@ const complete = (
   )
 }
 
-/** The effect of a call. A plain one leaves its deadline to `Spanned.call`, which sets it at no extra cost. */
+/** Whether nothing stands around the calls: `Spanned.call` then sets the deadline itself, at no extra cost. */
+const isPlain = ({ interceptors, isRecording }: Binding): boolean => interceptors.length === 0 && !isRecording
+
 const begin = (
   binding: Binding,
   request: LlmClient.LlmRequest,
   onParts: LlmClient.OnParts | undefined,
   meter: LlmClient.Meter
-): ReturnType<Spanned.Call<LlmClient.LlmResponse, LlmError | Fatality, any, any, never>["begin"]> => {
+): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> => {
   const { client, counts, deadline, interceptors, isRecording, step } = binding
   const options = onParts === undefined ? { meter } : { meter, onParts }
-  if (interceptors.length === 0 && !isRecording) return { effect: complete(binding, request, options), deadline }
+  if (isPlain(binding)) return complete(binding, request, options)
   const work = SideCalls.intercept({
     interceptors,
     call: (request, meter) => Deadline.run(() => complete(binding, request, { ...options, meter }), deadline),
     target: ({ settings }): Target => ({ provider: client.provider, model: settings?.model ?? client.model }),
     counts
   })(request, meter)
-  return {
-    effect: isRecording ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
-    deadline: undefined
-  }
+  return isRecording ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work
 }
 
 /** Gives every tool call of an answer its own id. A missing or repeated id would pair a result with the wrong call. */
@@ -316,6 +312,7 @@ const call = (
       let lost: ReadonlyArray<LlmClient.Spent> = []
       return {
         span: tracing ? span() : undefined,
+        deadline: isPlain(binding) ? binding.deadline : undefined,
         begin: () => begin(binding, request, onParts, meter),
         settle: (exit) => {
           lost = meter.spent(exit)

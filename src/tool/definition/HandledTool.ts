@@ -13,10 +13,6 @@ export class HandledTool extends Ambient.Reference<HandledTool>()("effect-lexigr
   defaultValue: (): string | undefined => undefined
 }) {}
 
-/** Marks an effect as the work of a tool's handler. */
-export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, toolName: string): Effect.Effect<A, E, R> =>
-  Effect.mapInputContext(effect, (context: Context.Context<R>) => Context.add(context, HandledTool, toolName))
-
 /** Marks an effect as work of no tool. */
 export const outside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.mapInputContext(effect, (context: Context.Context<R>) =>

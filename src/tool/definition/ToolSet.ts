@@ -3,13 +3,13 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import * as Schema from "effect/Schema"
-import * as SystemGrant from "../../internal/fiber/SystemGrant.js"
+import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import type { ToolDefinition } from "../../llm/model/LlmClient.js"
 import * as Tool from "./Tool.js"
 import { predicateOf } from "./ToolCombinators.js"
@@ -311,17 +311,5 @@ export const bindTo = <E, R>(self: ToolSet<E, R>, captured: Context.Context<R>):
   definitions: self.definitions,
   names: self.names,
   get: self.get,
-  provide: (effect) =>
-    // Within the run that bound the set, the current context is complete, and providing costs more than checking.
-    Effect.withFiberRuntime<any, any>(({ currentContext: current }) =>
-      holds(current, captured)
-        ? SystemGrant.dropIn(current, effect as Effect.Effect<any, any>)
-        : Effect.provide(effect as Effect.Effect<any, any, R>, SystemGrant.without(Context.merge(captured, current)))
-    )
+  provide: (effect) => CapturedContext.provide(effect, captured)
 })
-
-const holds = (current: Context.Context<never>, captured: Context.Context<any>): boolean => {
-  if (captured.unsafeMap === current.unsafeMap) return true
-  for (const key of captured.unsafeMap.keys()) if (!current.unsafeMap.has(key)) return false
-  return true
-}

@@ -23,8 +23,16 @@ const onTimeout = (phase: Deadline.Phase, limit: number) => new TooLate(phase, l
 
 class Name extends Context.Tag("test/Name")<Name, string>() {}
 
-const parts = (beat: Deadline.Beat, ...delays: ReadonlyArray<number>) =>
-  Effect.forEach(delays, (millis) => Effect.andThen(Effect.sleep(millis), Effect.sync(beat)), { discard: true })
+const parts = (pulse: Deadline.Pulse, ...delays: ReadonlyArray<number>) =>
+  Effect.forEach(
+    delays,
+    (millis) =>
+      Effect.andThen(
+        Effect.sleep(millis),
+        Effect.sync(() => pulse.beat())
+      ),
+    { discard: true }
+  )
 
 describe("Deadline", () => {
   it.effect("success, failure, defect and interruption pass through, at once or later", () =>
@@ -92,7 +100,7 @@ describe("Deadline", () => {
     Effect.gen(function* () {
       const limits = { first: 100, whole: 10_000, onTimeout }
       const silent = yield* Effect.fork(Effect.flip(Deadline.run(() => Effect.never, limits)))
-      const slow = yield* Effect.fork(Deadline.run((beat) => parts(beat, 99, 5000), limits))
+      const slow = yield* Effect.fork(Deadline.run((pulse) => parts(pulse, 99, 5000), limits))
       yield* TestClock.adjust(6000)
       assert.deepStrictEqual(yield* Fiber.join(silent), new TooLate("first-part", 100))
       yield* Fiber.join(slow)
@@ -102,9 +110,9 @@ describe("Deadline", () => {
   it.effect("the gap counts from the last beat, and only after the first", () =>
     Effect.gen(function* () {
       const limits = { gap: 100, onTimeout }
-      const steady = yield* Effect.fork(Deadline.run((beat) => parts(beat, 950, 99, 99, 99), limits))
+      const steady = yield* Effect.fork(Deadline.run((pulse) => parts(pulse, 950, 99, 99, 99), limits))
       const late = yield* Effect.fork(
-        Deadline.run((beat) => parts(beat, 950, 99, 101), limits).pipe(
+        Deadline.run((pulse) => parts(pulse, 950, 99, 101), limits).pipe(
           Effect.flip,
           Effect.zip(Effect.clockWith((clock) => clock.currentTimeMillis))
         )
@@ -117,18 +125,21 @@ describe("Deadline", () => {
 
   it.effect("no limit counts the time in which it is held", () =>
     Effect.gen(function* () {
-      const consumer = (beat: Deadline.Beat, millis: number) =>
-        Effect.sync(beat.hold).pipe(Effect.andThen(Effect.sleep(millis)), Effect.andThen(Effect.sync(beat)))
+      const consumer = (pulse: Deadline.Pulse, millis: number) =>
+        Effect.sync(() => pulse.hold()).pipe(
+          Effect.andThen(Effect.sleep(millis)),
+          Effect.andThen(Effect.sync(() => pulse.beat()))
+        )
       const limits = { gap: 100, whole: 1000, onTimeout }
       const held = yield* Effect.fork(
-        Deadline.run((beat) => Effect.andThen(consumer(beat, 900), Effect.sleep(50)), limits)
+        Deadline.run((pulse) => Effect.andThen(consumer(pulse, 900), Effect.sleep(50)), limits)
       )
       const gap = yield* Effect.fork(
-        Effect.flip(Deadline.run((beat) => Effect.andThen(consumer(beat, 300), Effect.never), limits))
+        Effect.flip(Deadline.run((pulse) => Effect.andThen(consumer(pulse, 300), Effect.never), limits))
       )
       const busy = Effect.sleep(60)
       const whole = yield* Effect.fork(
-        Deadline.run((beat) => Effect.forever(Effect.zipRight(consumer(beat, 2000), busy)), limits).pipe(
+        Deadline.run((pulse) => Effect.forever(Effect.zipRight(consumer(pulse, 2000), busy)), limits).pipe(
           Effect.flip,
           Effect.zip(Effect.clockWith((clock) => clock.currentTimeMillis))
         )
@@ -292,6 +303,16 @@ describe("Deadline", () => {
     }).pipe(Effect.withSpan("outer"), Effect.provideService(Name, "ada"))
   )
 
+  it.effect("`provide` adds services for the effect alone, with limits and without", () =>
+    Effect.gen(function* () {
+      for (const whole of [100, undefined]) {
+        const provide = (services: Map<string, unknown>) => services.set(Name.key, "bob")
+        assert.strictEqual(yield* Deadline.run(() => Name, { whole, provide, onTimeout }), "bob")
+        assert.strictEqual(yield* Name, "ada")
+      }
+    }).pipe(Effect.provideService(Name, "ada"))
+  )
+
   it.effect("no fiber is left, however the effect ends", () =>
     Effect.gen(function* () {
       const supervisor = yield* Supervisor.track
@@ -343,7 +364,10 @@ describe("Deadline", () => {
   it.effect("without limits the effect runs in the caller's fiber", () =>
     Effect.gen(function* () {
       const outer = yield* Effect.fiberId
-      assert.strictEqual(yield* Deadline.run((beat) => Effect.tap(Effect.fiberId, () => beat()), { onTimeout }), outer)
+      assert.strictEqual(
+        yield* Deadline.run((pulse) => Effect.tap(Effect.fiberId, () => pulse.beat()), { onTimeout }),
+        outer
+      )
     })
   )
 

@@ -100,10 +100,8 @@ interface Given<A> {
 const call = <A>({ effect, limit, settle }: Given<A>, ends: Array<Exit.Exit<unknown, string>> = []) =>
   Spanned.call<A, string, unknown, string, never>(() => ({
     span: { name: "call", attributes: {} },
-    begin: () => ({
-      effect: effect(),
-      deadline: limit === undefined ? undefined : { whole: limit, onTimeout: () => "late" }
-    }),
+    deadline: limit === undefined ? undefined : { whole: limit, onTimeout: () => "late" },
+    begin: effect,
     settle: settle ?? ((exit) => exit),
     onExit: (exit) => void ends.push(exit)
   }))
