@@ -11,7 +11,7 @@ import type * as SkillSource from "../../src/skill/folder/SkillSource.js"
 
 type Services<S extends ReadonlyArray<Skill.Any>> = Skill.ServicesOf<S[number]>
 
-test("only what is asked for is required", () => {
+test("requires only what is requested", () => {
   const none = BuiltinSkills.make()
   expectTypeOf<Services<typeof none>>().toEqualTypeOf<never>()
   const bounded = BuiltinSkills.make({ http: { methods: ["GET"] }, code: { maxConcurrent: 1 } })
@@ -39,7 +39,7 @@ test("only what is asked for is required", () => {
   >()
 })
 
-test("options that are only known at run time require everything", () => {
+test("requires everything for options known only at run time", () => {
   const given = (options: BuiltinSkills.Options) => BuiltinSkills.make(options)
   expectTypeOf<Services<ReturnType<typeof given>>>().toEqualTypeOf<
     | ModelRouter.ModelRouter
@@ -51,7 +51,7 @@ test("options that are only known at run time require everything", () => {
   >()
 })
 
-test("a database is named, or blocking is allowed, and never both", () => {
+test("accepts a database or permission to block, never both", () => {
   // @ts-expect-error
   BuiltinSkills.make({ database: {} })
   // @ts-expect-error
@@ -60,7 +60,7 @@ test("a database is named, or blocking is allowed, and never both", () => {
   BuiltinSkills.make({ database: { sqlite: "./shop.db", allowBlocking: true } })
 })
 
-test("a misspelt option is refused", () => {
+test("rejects a misspelled option", () => {
   // @ts-expect-error
   BuiltinSkills.make({ file: { baseDirectory: "." } })
 })

@@ -45,7 +45,7 @@ const execute = (name: string, params: unknown, user?: string) =>
   )
 
 describe("BuiltinSkills", () => {
-  it("each has its name, category and permission, and can be registered", () => {
+  it("gives each skill its name, category and permission, and registers it", () => {
     assert.deepStrictEqual(
       everything.map(({ definition: { category, name, permissions } }) => [name, category, ...permissions]),
       [
@@ -66,12 +66,12 @@ describe("BuiltinSkills", () => {
     for (const { problem } of everything) assert.isUndefined(problem)
   })
 
-  it("without options only those are there that require nothing", () => {
+  it("includes only skills without requirements by default", () => {
     assert.deepStrictEqual(named(BuiltinSkills.make()), [...BuiltinSkills.names.slice(0, 5)])
     assert.deepStrictEqual(named(BuiltinSkills.make({ search: undefined })), [...BuiltinSkills.names.slice(0, 5)])
   })
 
-  it("options reach the skills they are for", () => {
+  it("passes options to their skills", () => {
     const [, , , http, code] = BuiltinSkills.make({
       http: { methods: ["GET"] },
       code: { maxConcurrent: 1, python: { interpreter: "python3" } }
@@ -86,7 +86,7 @@ describe("BuiltinSkills", () => {
     assert.strictEqual(summarize?.definition.timeoutSeconds, 120)
   })
 
-  it.effect("those of the default list work by name, without a network and without permissions", () =>
+  it.effect("runs the default list by name, without a network and without permissions", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       assert.sameMembers(
@@ -103,7 +103,7 @@ describe("BuiltinSkills", () => {
     }).pipe(Effect.provide(Layer.provideMerge(executor, registryOf(BuiltinSkills.source()))))
   )
 
-  it.effect("a name that is not there is a problem, with the one that was probably meant", () =>
+  it.effect("reports an unknown name with a similar one", () =>
     Effect.gen(function* () {
       const { problems, skills } = yield* BuiltinSkills.source({
         names: ["math_calculat", "current_datetime", "file_read"]
@@ -120,7 +120,7 @@ describe("BuiltinSkills", () => {
     })
   )
 
-  it.live("files are read and written by those alone who may", () =>
+  it.live("reads and writes files only for permitted users", () =>
     Effect.acquireUseRelease(
       Effect.sync(() => Fs.mkdtempSync(NodePath.join(Os.tmpdir(), "builtin-"))),
       (baseDirectory) =>

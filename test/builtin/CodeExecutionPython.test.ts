@@ -32,7 +32,7 @@ const failed = (code: string, options?: Options, params?: Readonly<Record<string
   )
 
 describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () => {
-  it.live("gives what the code prints and the value of its last expression", () =>
+  it.live("returns the output of the code and the value of its last expression", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* run("print('ä', end='')\n[n * input['by'] for n in (1, 2)]", { input: { by: 7 } }),
@@ -53,7 +53,7 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
     })
   )
 
-  it.live("what the code raises is its failure, with the line and what it had printed", () =>
+  it.live("fails with the exception of the code, its line and the output so far", () =>
     Effect.gen(function* () {
       const raised = yield* failed("print('before')\ndef f():\n  1 / 0\nf()")
       assert.deepStrictEqual(
@@ -70,7 +70,7 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
     })
   )
 
-  it.live("code that ends its process, or prints what its end looks like, is told apart", () =>
+  it.live("distinguishes code that ends its process or prints an end marker", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* run("import sys\nprint(1)\nsys.exit()"), {
         stdout: "1\n",
@@ -95,7 +95,7 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
     })
   )
 
-  it.live("input and results that are too deep are failures", () =>
+  it.live("fails for input and results that are too deep", () =>
     Effect.gen(function* () {
       const deep = (levels: number) => {
         let value: unknown = []
@@ -109,7 +109,7 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
     })
   )
 
-  it.live("it has neither the environment nor anything on standard input, and its folder is removed", () =>
+  it.live("passes neither environment nor standard input, and removes its folder", () =>
     Effect.gen(function* () {
       const code = "import os, sys\n[sorted(os.environ), sys.stdin.read(), os.getcwd(), sys.flags.isolated]"
       const [names, rest, folder, isolated] = (yield* run(code)).result
@@ -119,7 +119,7 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
     })
   )
 
-  it.live("beyond a limit it is stopped", () =>
+  it.live("stops code beyond a limit", () =>
     Effect.gen(function* () {
       const late = yield* failed("print('soon')\nwhile True: pass", { timeout: "1 minute" }, { timeout: 1 })
       assert.deepStrictEqual([late.reason, late.stdout], ["Timeout", "soon\n"])
@@ -140,7 +140,7 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
     })
   )
 
-  it.live("JavaScript stays in its sandbox, and other languages are refused", () =>
+  it.live("keeps JavaScript in its sandbox and rejects other languages", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* run("console.log(typeof process); 1 + 1", { language: "javascript" }), {
         stdout: "undefined\n",
@@ -153,7 +153,7 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
 })
 
 describe("CodeExecutionSkill without an interpreter", () => {
-  it.live("says that there is none", () =>
+  it.live("says that it is missing", () =>
     Effect.gen(function* () {
       const error = yield* failed("1", { python: { interpreter: "no-such-python" } })
       assert.deepStrictEqual([error.reason, error.language], ["Unavailable", "python"])

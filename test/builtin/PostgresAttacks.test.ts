@@ -44,7 +44,7 @@ TestServers.suite("postgres", postgres, (address) => {
     )
 
   it.scopedLive(
-    "a server whose certificate nobody vouches for is not read, unless the address says so",
+    "does not read a server without a trusted certificate, unless the address allows it",
     () =>
       Effect.gen(function* () {
         const { certificate, key } = Certificate.make()
@@ -68,7 +68,7 @@ TestServers.suite("postgres", postgres, (address) => {
     300_000
   )
 
-  it.scopedLive("a statement has rows, parameters and the forms of JSON", () =>
+  it.scopedLive("returns rows in JSON form, and binds parameters", () =>
     Effect.gen(function* () {
       const answer = yield* call(skill, {
         sql: "SELECT $1::int + 1 AS two, 9007199254740993 AS big, date '2020-02-29' AS day, '{\"a\":[1]}'::jsonb AS json",
@@ -88,7 +88,7 @@ TestServers.suite("postgres", postgres, (address) => {
     })
   )
 
-  it.scopedLive("what writes, waits, reads files, tells of the server or runs SQL from text is refused", () =>
+  it.scopedLive("refuses statements that write, wait, read files, describe the server or run SQL from text", () =>
     Effect.gen(function* () {
       for (const sql of [
         "SELECT pg_read_file('/etc/passwd')",
@@ -114,7 +114,7 @@ TestServers.suite("postgres", postgres, (address) => {
     })
   )
 
-  it.scopedLive("nothing of the server is called that is not on the list", () =>
+  it.scopedLive("calls only functions on the list", () =>
     Effect.gen(function* () {
       const rows = yield* asked(
         "SELECT proname AS name, bool_or(provolatile = 'v') AS volatile FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace GROUP BY 1"
@@ -150,7 +150,7 @@ TestServers.suite("postgres", postgres, (address) => {
     })
   )
 
-  it.scopedLive("an advisory lock that a function allowed by an option took ends with its statement", () =>
+  it.scopedLive("releases an advisory lock of an allowed function with its statement", () =>
     Effect.gen(function* () {
       const locking = { ...options, functions: ["pg_try_advisory_lock"] }
       assert.strictEqual(yield* reasonOf("SELECT pg_try_advisory_lock(4711) AS held", locking), "answered")
@@ -162,7 +162,7 @@ TestServers.suite("postgres", postgres, (address) => {
     })
   )
 
-  it.scopedLive("a statement that does not end is ended, at the timeout and by an interruption", () =>
+  it.scopedLive("ends an endless statement at the timeout and by an interruption", () =>
     Effect.gen(function* () {
       const endless = (mark: string) =>
         `WITH RECURSIVE ${mark}(i) AS (SELECT 1 UNION ALL SELECT (i + 1) % 10 FROM ${mark}) SELECT count(*) FROM ${mark}`
@@ -180,7 +180,7 @@ TestServers.suite("postgres", postgres, (address) => {
     })
   )
 
-  it.scopedLive("a server that is not there, and an address that is none, are typed", () =>
+  it.scopedLive("types a missing server and an invalid address", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* reasonOf("SELECT 1", { postgres: { host: "127.0.0.1", port: 1 } }), "Connection")
       const wrong = {

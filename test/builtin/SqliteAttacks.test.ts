@@ -33,7 +33,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     return { file, options: { sqlite: file, driver } }
   })
 
-  it.scopedLive("a file is read by a process of its own", () =>
+  it.scopedLive("reads a file in a process of its own", () =>
     Effect.gen(function* () {
       const { options } = yield* filled
       const answer = yield* call(DatabaseQuerySkill.make({ ...options, maxRows: 1 }), {
@@ -54,7 +54,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
-  it.scopedLive("no statement reaches another file", () =>
+  it.scopedLive("reaches no other file by any statement", () =>
     Effect.gen(function* () {
       const { file, options } = yield* filled
       const target = Path.join(Path.dirname(file), "written")
@@ -98,7 +98,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
-  it.scopedLive("what is allowed by an option still does not write into the database", () =>
+  it.scopedLive("does not write into the database with functions that an option allows", () =>
     Effect.gen(function* () {
       const { options } = yield* filled
       assert.strictEqual(yield* reasonOf(options, "SELECT total_changes()"), "NotAllowed")
@@ -107,7 +107,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
-  it.scopedLive("a statement that takes too much, or does not end, is ended with a typed error", () =>
+  it.scopedLive("ends an expensive or endless statement with a typed error", () =>
     Effect.gen(function* () {
       const { options } = yield* filled
       for (const sql of ["SELECT printf('%.*c', 900000000, 'x')", "SELECT hex(zeroblob(900000000))"]) {
@@ -119,7 +119,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
-  it.scopedLive("a statement has no more memory than the option says", () =>
+  it.scopedLive("limits the memory of a statement to the option", () =>
     Effect.gen(function* () {
       const { options } = yield* filled
       const large = `WITH RECURSIVE big(x) AS MATERIALIZED (SELECT hex(zeroblob(20000000))),
@@ -130,7 +130,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
-  it.scopedLive("what cannot be read says what to do", () =>
+  it.scopedLive("says what to do when a file cannot be read", () =>
     Effect.gen(function* () {
       const { file, options } = yield* filled
       const errorOf = (sqlite: string) =>
@@ -151,7 +151,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
-  it.scopedLive("of what the driver has, what is not on the list is refused", () =>
+  it.scopedLive("refuses functions of the driver that are not on the list", () =>
     Effect.gen(function* () {
       const sql = yield* SqliteClient.make({ file: ":memory:", driver })
       const functions = yield* sql<{ name: string }>`SELECT DISTINCT lower(name) AS name FROM pragma_function_list`
@@ -180,7 +180,7 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
-  it("no mixture of pieces calls what is not on the list", () => {
+  it("calls nothing off the list for any mixture of fragments", () => {
     const pieces = [
       "SELECT",
       "FROM",

@@ -19,7 +19,7 @@ const present = (cache: CacheBackend.Service, keys: ReadonlyArray<string>) =>
   Effect.filter(keys, (key) => Effect.map(cache.get(key), Option.isSome))
 
 describe("the bounds of layerMemory", () => {
-  it.effect("what was used least recently goes first", () =>
+  it.effect("evict the least recently used first", () =>
     Effect.gen(function* () {
       const cache = yield* CacheBackend.makeMemory({ capacity: 3 })
       for (const key of ["a", "b", "c"]) yield* cache.set(key, key)
@@ -31,7 +31,7 @@ describe("the bounds of layerMemory", () => {
     })
   )
 
-  it.effect("the characters of all entries are bounded", () =>
+  it.effect("limit the characters of all entries", () =>
     Effect.gen(function* () {
       const cache = yield* CacheBackend.makeMemory({ maxCharacters: 100 })
       for (const key of ["a", "b", "c"]) yield* cache.set(key, "x".repeat(40))
@@ -41,7 +41,7 @@ describe("the bounds of layerMemory", () => {
     })
   )
 
-  it.effect("replaced, deleted and expired entries give their room back", () =>
+  it.effect("get their room back from replaced, deleted and expired entries", () =>
     Effect.gen(function* () {
       const cache = yield* CacheBackend.makeMemory({ maxCharacters: 100 })
       yield* cache.set("keep", "x".repeat(40))
@@ -57,7 +57,7 @@ describe("the bounds of layerMemory", () => {
 })
 
 describe("the entries of layerKeyValueStore", () => {
-  it.effect("the prefix stands before the key, and an expired entry is removed when it is read", () =>
+  it.effect("have the prefix before the key, and are deleted by a read after expiry", () =>
     Effect.gen(function* () {
       const store = yield* KeyValueStore.KeyValueStore
       const cache = yield* CacheBackend.makeKeyValueStore({ prefix: "lex:" })
@@ -69,7 +69,7 @@ describe("the entries of layerKeyValueStore", () => {
     }).pipe(Effect.provide(KeyValueStore.layerMemory))
   )
 
-  it.effect("what something else wrote reads as absent", () =>
+  it.effect("read as absent when something else wrote them", () =>
     Effect.gen(function* () {
       const store = yield* KeyValueStore.KeyValueStore
       const cache = yield* CacheBackend.makeKeyValueStore()
@@ -80,7 +80,7 @@ describe("the entries of layerKeyValueStore", () => {
     }).pipe(Effect.provide(KeyValueStore.layerMemory))
   )
 
-  it.effect("a failing store is a CacheBackendError that names the operation", () =>
+  it.effect("fail with a CacheBackendError that names the operation when the store fails", () =>
     Effect.gen(function* () {
       const broken = Effect.fail(
         new PlatformError.SystemError({ reason: "Busy", module: "KeyValueStore", method: "any" })

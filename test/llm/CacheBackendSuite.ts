@@ -12,7 +12,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
 
   describe(`${name} as a CacheBackend`, () => {
     test(
-      "a key that was never set is absent",
+      "returns nothing for a key that was never set",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         assert.deepStrictEqual(yield* cache.get("nothing"), Option.none())
@@ -20,7 +20,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "a value comes back as it was set, whatever it is made of",
+      "returns any value as it was set",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         const values = ["", "\n", "-\n12", "12345\nx", "{}", "ä\u0000日本\u{1f600}", "x".repeat(100_000)]
@@ -32,7 +32,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "keys are compared exactly",
+      "compares keys exactly",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         const keys = ["key", "Key", "key ", "__proto__", "constructor", "a:b", "a/b", "é", "e\u0301"]
@@ -42,7 +42,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "setting again replaces value and expiry",
+      "replaces value and expiry when set again",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         yield* cache.set("key", "one", { ttl: "1 minute" })
@@ -56,7 +56,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "a value lives exactly as long as its time to live",
+      "keeps a value exactly for its time to live",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         yield* cache.set("key", "value", { ttl: "10 seconds" })
@@ -70,7 +70,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "reading does not prolong a life",
+      "does not extend the life of a value by a read",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         yield* cache.set("key", "value", { ttl: "10 seconds" })
@@ -84,7 +84,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "an infinite time to live is none",
+      "treats an infinite time to live as none",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         yield* cache.set("key", "value", { ttl: Number.POSITIVE_INFINITY })
@@ -94,7 +94,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "a deleted key is absent, others stay, and deleting it again is no failure",
+      "deletes a key, keeps others, and accepts a repeated delete",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         yield* cache.set("key", "value")
@@ -107,7 +107,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CacheBackend, E>): voi
     )
 
     test(
-      "many fibers may use it at once",
+      "serves many fibers at once",
       Effect.gen(function* () {
         const cache = yield* CacheBackend
         const keys = Array.from({ length: 50 }, (_, index) => `key ${index}`)

@@ -35,7 +35,7 @@ const refusing = (operations: ReadonlyArray<"get" | "set">): CacheBackend.Servic
 }
 
 describe("LlmCache", () => {
-  it.effect("an equal request is answered from the cache until its time is up", () =>
+  it.effect("answers an equal request from the cache until it expires", () =>
     Effect.gen(function* () {
       const inner = counting()
       const client = yield* LlmCache.wrap({ ttl: "1 minute" })(inner)
@@ -50,7 +50,7 @@ describe("LlmCache", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("a hit is marked, and its usage is zero with the original beside it", () =>
+  it.effect("marks a hit and reports zero usage with the original next to it", () =>
     Effect.gen(function* () {
       const client = yield* LlmCache.wrap()(counting())
       const first = yield* client.complete(request)
@@ -64,7 +64,7 @@ describe("LlmCache", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("a hit is streamed as the parts of the response", () =>
+  it.effect("streams a hit as the parts of the response", () =>
     Effect.gen(function* () {
       const client = yield* LlmCache.wrap()(counting())
       const live = Scripted.collector()
@@ -77,7 +77,7 @@ describe("LlmCache", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("any difference of the request is another key", () =>
+  it.effect("changes the key with any difference of the request", () =>
     Effect.gen(function* () {
       const inner = counting()
       const client = yield* LlmCache.wrap()(inner)
@@ -95,7 +95,7 @@ describe("LlmCache", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("clients of different providers do not share answers, namespaces neither", () =>
+  it.effect("separates providers and namespaces", () =>
     Effect.gen(function* () {
       const backend = yield* CacheBackend.makeMemory()
       const answered = (provider: string, namespace?: string) =>
@@ -112,7 +112,7 @@ describe("LlmCache", () => {
     })
   )
 
-  it.effect("only requests that promise the same answer are cached, unless told otherwise", () =>
+  it.effect("caches only requests with repeatable answers by default", () =>
     Effect.gen(function* () {
       const calls = (options: LlmCache.Options, settings?: LlmClient.LlmRequest["settings"]) =>
         Effect.gen(function* () {
@@ -131,7 +131,7 @@ describe("LlmCache", () => {
     })
   )
 
-  it.effect("keyOf decides what is equal; a key that throws is no key", () =>
+  it.effect("compares requests by keyOf, and does not cache when it throws", () =>
     Effect.gen(function* () {
       const inner = counting()
       const client = yield* LlmCache.wrap({ keyOf: () => "same" })(inner)
@@ -146,7 +146,7 @@ describe("LlmCache", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("failures are not cached, nor answers that stopped for another reason", () =>
+  it.effect("caches neither failures nor answers that stopped for another reason", () =>
     Effect.gen(function* () {
       const inner = Scripted.make((call, _, options) =>
         call === 1
@@ -160,7 +160,7 @@ describe("LlmCache", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("a backend that fails breaks no call and is counted", () =>
+  it.effect("survives a failing backend and counts the failure", () =>
     Effect.gen(function* () {
       const before = yield* counter(LlmCache.METRIC_LLM_CACHE_FAILURES)
       const inner = counting()
@@ -172,7 +172,7 @@ describe("LlmCache", () => {
     })
   )
 
-  it.effect("a backend that does not answer is waited for two seconds", () =>
+  it.effect("waits two seconds for a backend that does not answer", () =>
     Effect.gen(function* () {
       const inner = counting()
       const client = yield* LlmCache.wrap()(inner).pipe(
@@ -184,7 +184,7 @@ describe("LlmCache", () => {
     })
   )
 
-  it.effect("an entry that cannot be read is ignored and overwritten", () =>
+  it.effect("ignores and overwrites an unreadable entry", () =>
     Effect.gen(function* () {
       const backend = yield* CacheBackend.makeMemory()
       const inner = counting()
@@ -201,7 +201,7 @@ describe("LlmCache", () => {
     })
   )
 
-  it.effect("hits and misses are counted", () =>
+  it.effect("counts hits and misses", () =>
     Effect.gen(function* () {
       const counts = Effect.all([counter(LlmCache.METRIC_LLM_CACHE_HITS), counter(LlmCache.METRIC_LLM_CACHE_MISSES)])
       const [hits, misses] = yield* counts
@@ -212,8 +212,8 @@ describe("LlmCache", () => {
   )
 })
 
-describe("LlmCache, equal requests at the same time", () => {
-  it.effect("share one call, and one of them pays", () =>
+describe("LlmCache with concurrent equal requests", () => {
+  it.effect("shares one call, and one of them pays", () =>
     Effect.gen(function* () {
       const inner = counting({ gap: 1000 })
       const client = yield* LlmCache.wrap()(inner)
@@ -235,7 +235,7 @@ describe("LlmCache, equal requests at the same time", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("each streams at its own pace, and the usage is in one finish part", () =>
+  it.effect("streams to each at its own pace, with the usage in one finish part", () =>
     Effect.gen(function* () {
       const inner = counting({ gap: 1000 })
       const client = yield* LlmCache.wrap()(inner)
@@ -270,7 +270,7 @@ describe("LlmCache, equal requests at the same time", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("one who streams beside a first caller who does not gets the parts at the end", () =>
+  it.effect("delivers parts at the end when the first caller does not stream", () =>
     Effect.gen(function* () {
       const client = yield* LlmCache.wrap()(counting({ gap: 1000 }))
       const seen = Scripted.collector()
@@ -283,7 +283,7 @@ describe("LlmCache, equal requests at the same time", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("the first caller's interruption does not end the call of the others", () =>
+  it.effect("keeps the call running when the first caller is interrupted", () =>
     Effect.gen(function* () {
       const inner = counting({ gap: 1000 })
       const client = yield* LlmCache.wrap()(inner)
@@ -299,7 +299,7 @@ describe("LlmCache, equal requests at the same time", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("the last caller's interruption cancels the call and waits for it", () =>
+  it.effect("cancels the call when the last caller is interrupted, and waits for it", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       let cancelled = false
@@ -328,7 +328,7 @@ describe("LlmCache, equal requests at the same time", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("a failure reaches everybody and is forgotten", () =>
+  it.effect("fails all callers and forgets the failure", () =>
     Effect.gen(function* () {
       const inner = Scripted.make((call, _, options) =>
         call === 1
@@ -351,7 +351,7 @@ describe("LlmCache, equal requests at the same time", () => {
     }).pipe(withMemory)
   )
 
-  it.effect("the layer wraps the client below over the backend in context", () =>
+  it.effect("wraps the client below on the backend in context", () =>
     Effect.gen(function* () {
       const inner = counting()
       const layer = LlmCache.layer().pipe(Layer.provide([LlmGateway.layer(inner), CacheBackend.layerMemory()]))

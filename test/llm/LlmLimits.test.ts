@@ -39,7 +39,7 @@ const settle = <A, E>(effect: Effect.Effect<A, E>, millis = 3_600_000) =>
   })
 
 describe("LlmLimits, concurrency", () => {
-  it.effect("no more calls run at once than allowed, first come, first served", () =>
+  it.effect("runs at most the allowed calls at once, in order of arrival", () =>
     Effect.gen(function* () {
       const { client, most, starts } = recording()
       yield* settle(all(yield* LlmLimits.wrap({ concurrency: 2 })(client), names(6)))
@@ -55,7 +55,7 @@ describe("LlmLimits, concurrency", () => {
     })
   )
 
-  it.effect("a newcomer does not pass those who wait", () =>
+  it.effect("lets no newcomer pass the queue", () =>
     Effect.gen(function* () {
       const { client, starts } = recording()
       const limited = yield* LlmLimits.wrap({ concurrency: 1 })(client)
@@ -68,7 +68,7 @@ describe("LlmLimits, concurrency", () => {
     })
   )
 
-  it.effect("failures and interruptions give the permit back", () =>
+  it.effect("returns the permit after failures and interruptions", () =>
     Effect.gen(function* () {
       const { client, starts } = recording({ fail: true })
       const limited = yield* LlmLimits.wrap({ concurrency: 1 })(client)
@@ -89,7 +89,7 @@ describe("LlmLimits, concurrency", () => {
     })
   )
 
-  it.effect("interrupting while the permit changes hands loses none", () =>
+  it.effect("loses no permit when interrupted while it changes hands", () =>
     Effect.gen(function* () {
       const { client } = recording({ millis: 10 })
       const limited = yield* LlmLimits.wrap({ concurrency: 1 })(client)
@@ -109,7 +109,7 @@ describe("LlmLimits, concurrency", () => {
 })
 
 describe("LlmLimits, requests per minute", () => {
-  it.effect("no minute sees more requests than allowed", () =>
+  it.effect("sends at most the allowed requests in any minute", () =>
     Effect.gen(function* () {
       const { client, starts } = recording()
       const limited = yield* LlmLimits.wrap({ requestsPerMinute: 3 })(client)
@@ -125,7 +125,7 @@ describe("LlmLimits, requests per minute", () => {
     })
   )
 
-  it.effect("failed calls count, and interrupted waiters do not", () =>
+  it.effect("counts failed calls, but not interrupted waiters", () =>
     Effect.gen(function* () {
       const { client, starts } = recording({ fail: true })
       const limited = yield* LlmLimits.wrap({ requestsPerMinute: 1 })(client)
@@ -145,7 +145,7 @@ describe("LlmLimits, requests per minute", () => {
 })
 
 describe("LlmLimits, tokens per minute", () => {
-  it.effect("reserved tokens are limited", () =>
+  it.effect("limits reserved tokens", () =>
     Effect.gen(function* () {
       const { client, starts } = recording({ usage: 40 })
       yield* settle(all(yield* LlmLimits.wrap({ tokensPerMinute: 100, estimate: () => 40 })(client), names(5)))
@@ -156,7 +156,7 @@ describe("LlmLimits, tokens per minute", () => {
     })
   )
 
-  it.effect("an answer that used less makes room at once", () =>
+  it.effect("makes room at once when an answer used fewer", () =>
     Effect.gen(function* () {
       const { client, starts } = recording({ usage: 10 })
       yield* settle(all(yield* LlmLimits.wrap({ tokensPerMinute: 100, estimate: () => 60 })(client), names(3)))
@@ -167,7 +167,7 @@ describe("LlmLimits, tokens per minute", () => {
     })
   )
 
-  it.effect("an answer that used more is paid for later", () =>
+  it.effect("makes later calls wait when an answer used more", () =>
     Effect.gen(function* () {
       const { client, starts } = recording({ usage: 150 })
       const limited = yield* LlmLimits.wrap({ tokensPerMinute: 100, estimate: () => 10 })(client)
@@ -180,7 +180,7 @@ describe("LlmLimits, tokens per minute", () => {
     })
   )
 
-  it.effect("a call that failed keeps its reservation", () =>
+  it.effect("keeps the reservation of a failed call", () =>
     Effect.gen(function* () {
       const { client, starts } = recording({ fail: true })
       yield* settle(all(yield* LlmLimits.wrap({ tokensPerMinute: 100, estimate: () => 60 })(client), names(2)))
@@ -191,7 +191,7 @@ describe("LlmLimits, tokens per minute", () => {
     })
   )
 
-  it.effect("a request larger than the limit goes when nothing else does", () =>
+  it.effect("sends a request larger than the limit when nothing else runs", () =>
     Effect.gen(function* () {
       const { client, starts } = recording({ usage: 500 })
       yield* settle(all(yield* LlmLimits.wrap({ tokensPerMinute: 100, estimate: () => 500 })(client), names(2)))
@@ -202,7 +202,7 @@ describe("LlmLimits, tokens per minute", () => {
     })
   )
 
-  it.effect("by default messages, tools and maxTokens are reserved", () =>
+  it.effect("reserves messages, tools and maxTokens by default", () =>
     Effect.gen(function* () {
       const starts = (request: LlmClient.LlmRequest) =>
         Effect.gen(function* () {
@@ -221,7 +221,7 @@ describe("LlmLimits, tokens per minute", () => {
 })
 
 describe("LlmLimits", () => {
-  it.effect("all limits hold together", () =>
+  it.effect("applies all limits together", () =>
     Effect.gen(function* () {
       const { client, most, starts } = recording({ usage: 30 })
       const options = { concurrency: 1, requestsPerMinute: 3, tokensPerMinute: 60, estimate: () => 30 }
@@ -234,7 +234,7 @@ describe("LlmLimits", () => {
     })
   )
 
-  it.effect("without limits nothing waits, and limits below one count as one", () =>
+  it.effect("waits for nothing without limits, and treats limits below one as one", () =>
     Effect.gen(function* () {
       const free = recording()
       yield* settle(all(yield* LlmLimits.wrap({})(free.client), names(20)))
@@ -248,7 +248,7 @@ describe("LlmLimits", () => {
     })
   )
 
-  it.effect("the layer keeps one line for all its users", () =>
+  it.effect("shares one queue between all users of the layer", () =>
     Effect.gen(function* () {
       const { client, most } = recording()
       const layer = LlmLimits.layer({ concurrency: 1 }).pipe(Layer.provide(LlmGateway.layer(client)))

@@ -26,7 +26,7 @@ const sent = (request: LlmClient.LlmRequest, options?: LlmRedaction.Options) =>
   })
 
 describe("LlmRedaction, requests", () => {
-  it.effect("texts of every message, tool results and earlier parameters lose their secrets", () =>
+  it.effect("redacts texts of messages, tool results and earlier parameters", () =>
     Effect.gen(function* () {
       const request: LlmClient.LlmRequest = {
         messages: [
@@ -61,7 +61,7 @@ describe("LlmRedaction, requests", () => {
     })
   )
 
-  it.effect("hostile tool results are read too", () =>
+  it.effect("checks hostile tool results", () =>
     Effect.gen(function* () {
       let deep: unknown = "card-1234"
       for (let level = 0; level < 20_000; level++) deep = [deep]
@@ -82,7 +82,7 @@ describe("LlmRedaction, requests", () => {
     })
   )
 
-  it.effect("files and settings stay as they are", () =>
+  it.effect("keeps files and settings", () =>
     Effect.gen(function* () {
       const data = new Uint8Array([1, 2])
       const request = yield* sent(
@@ -97,14 +97,14 @@ describe("LlmRedaction, requests", () => {
     })
   )
 
-  it.effect("without options everything shaped like a key goes", () =>
+  it.effect("redacts everything shaped like a key by default", () =>
     Effect.gen(function* () {
       const request = yield* sent(Scripted.user("use sk-proj-abcdefghijklmnop1234567890 please"))
       assert.strictEqual(request.messages[0]!.content, "use [REDACTED] please")
     })
   )
 
-  it.effect("the direction decides what is redacted", () =>
+  it.effect("redacts in the configured direction", () =>
     Effect.gen(function* () {
       const outcome = (direction: "request" | "response" | "both") =>
         Effect.gen(function* () {
@@ -119,7 +119,7 @@ describe("LlmRedaction, requests", () => {
     })
   )
 
-  it.effect("the replacement is taken as it is, and stateful patterns are safe", () =>
+  it.effect("inserts the replacement literally and tolerates stateful patterns", () =>
     Effect.gen(function* () {
       const request = yield* sent(Scripted.user("card-1234 card-5678 card-9999"), {
         patterns: [/card-\d+/gy],
@@ -129,7 +129,7 @@ describe("LlmRedaction, requests", () => {
     })
   )
 
-  it.effect("redact runs after the patterns", () =>
+  it.effect("runs redact after the patterns", () =>
     Effect.gen(function* () {
       const request = yield* sent(Scripted.user("card-1234 and Ada"), {
         ...digits,
@@ -141,7 +141,7 @@ describe("LlmRedaction, requests", () => {
 })
 
 describe("LlmRedaction, answers", () => {
-  it.effect("text and reasoning lose their secrets, parameters of tool calls keep them", () =>
+  it.effect("redacts text and reasoning, but not parameters of tool calls", () =>
     Effect.gen(function* () {
       const call = { type: "tool-call", id: "1", name: "pay", params: { with: "card-1234" } } as const
       const inner = Scripted.make(() =>
@@ -160,7 +160,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("a secret cut over parts is found, wherever it is cut", () =>
+  it.effect("finds a secret split over parts at any position", () =>
     Effect.gen(function* () {
       const text = `${"before ".repeat(10)}card-12345678${" after".repeat(10)}`
       for (let at = 1; at < text.length; at++) {
@@ -171,7 +171,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("no delta ever shows a secret, however text and cuts fall", () =>
+  it.effect("shows a secret in no delta for any text and split", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(
@@ -191,7 +191,7 @@ describe("LlmRedaction, answers", () => {
     )
   )
 
-  it.effect("text is handed on while the answer still runs, a window behind", () =>
+  it.effect("delivers text while the answer is running, one window later", () =>
     Effect.gen(function* () {
       const result = yield* streamed(
         Array.from({ length: 200 }, () => "word "),
@@ -208,7 +208,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("a secret longer than the window is found while it is recognised", () =>
+  it.effect("finds a secret longer than the window while it is recognized", () =>
     Effect.gen(function* () {
       const secret = `key-${"x".repeat(1000)}`
       const result = yield* streamed(["see ", ...Array.from(secret), " end"], { patterns: [/key-\w+/], window: 32 })
@@ -216,7 +216,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("what never stops being secret is not held back for ever", () =>
+  it.effect("does not hold back an endless secret forever", () =>
     Effect.gen(function* () {
       let mostHeld = 0
       let given = 0
@@ -245,7 +245,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("what is held back comes before the end of its text, and before the finish", () =>
+  it.effect("releases held text before its end, and before the finish", () =>
     Effect.gen(function* () {
       const result = yield* streamed(["short"], digits)
       assert.deepStrictEqual(
@@ -271,7 +271,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("texts under way at the same time do not mix", () =>
+  it.effect("keeps concurrent texts apart", () =>
     Effect.gen(function* () {
       const inner = Scripted.make((_, __, complete) =>
         Effect.as(
@@ -290,7 +290,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("a long text costs a pattern that is quadratic no more than its pieces", () =>
+  it.effect("bounds the cost of a quadratic pattern by the size of the pieces", () =>
     Effect.gen(function* () {
       let longest = 0
       yield* sent(Scripted.user("x".repeat(1_000_000)), {
@@ -303,7 +303,7 @@ describe("LlmRedaction, answers", () => {
     })
   )
 
-  it.effect("the layer wraps the client below", () =>
+  it.effect("wraps the client below", () =>
     Effect.gen(function* () {
       const inner = Scripted.make((_, __, complete) => Scripted.answer("card-1234", complete))
       const layer = LlmRedaction.layer(digits).pipe(Layer.provide(LlmGateway.layer(inner)))

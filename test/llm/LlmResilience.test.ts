@@ -30,7 +30,7 @@ const patient = () => {
 }
 
 describe("LlmResilience", () => {
-  it.effect("gives each try its own time and tries again", () =>
+  it.effect("gives each attempt its own timeout and retries", () =>
     Effect.gen(function* () {
       const model = patient()
       const fiber = yield* Effect.fork(
@@ -50,7 +50,7 @@ describe("LlmResilience", () => {
     })
   )
 
-  it.effect("tells the run of each try", () =>
+  it.effect("reports each retry to the run", () =>
     Effect.gen(function* () {
       const events: Array<AgentEvent> = []
       const run = Run.make({

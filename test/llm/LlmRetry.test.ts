@@ -30,7 +30,7 @@ const settle = <A, E>(effect: Effect.Effect<A, E>) =>
   })
 
 describe("LlmRetry", () => {
-  it.effect("passing failures are retried with waits that double", () =>
+  it.effect("retries transient failures with doubling delays", () =>
     Effect.gen(function* () {
       const { client, times } = failing(Scripted.unavailable(), Scripted.unavailable(), Scripted.unavailable())
       const result = yield* settle(
@@ -41,7 +41,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("two re-tries are made unless told otherwise, and the last error passes", () =>
+  it.effect("retries twice by default and then fails with the last error", () =>
     Effect.gen(function* () {
       const last = Scripted.rateLimited()
       const { client, times } = failing(Scripted.unavailable(), Scripted.unavailable(), last, last)
@@ -51,7 +51,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("base, factor and cap shape the waits", () =>
+  it.effect("shapes the delays by base, factor and cap", () =>
     Effect.gen(function* () {
       const { client, times } = failing(...Array.from({ length: 4 }, () => Scripted.unavailable()))
       yield* settle(
@@ -63,7 +63,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("jitter keeps a wait between its half and its whole, and differs", () =>
+  it.effect("keeps a jittered delay between its half and its whole, and varies it", () =>
     Effect.gen(function* () {
       const waits = new Set<number>()
       for (let run = 0; run < 20; run++) {
@@ -78,7 +78,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("retry-after is the least wait, unless it is not honoured", () =>
+  it.effect("waits at least retry-after, unless disabled", () =>
     Effect.gen(function* () {
       const honoured = failing(Scripted.rateLimited(7000), Scripted.unavailable(1))
       yield* settle(LlmRetry.wrap({ jitter: false })(honoured.client).complete(Scripted.user("hi")))
@@ -91,7 +91,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("a retry-after beyond the maximum fails at once; a senseless one is ignored", () =>
+  it.effect("fails at once for a retry-after beyond the maximum, and ignores an invalid one", () =>
     Effect.gen(function* () {
       const long = failing(Scripted.rateLimited(60_001))
       assert.strictEqual((yield* settle(LlmRetry.wrap()(long.client).complete(Scripted.user("hi"))))._tag, "Left")
@@ -107,7 +107,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("what is not retryable, or not accepted by while, passes at once", () =>
+  it.effect("fails at once for errors that are not retryable or not accepted by while", () =>
     Effect.gen(function* () {
       const key = failing(Scripted.unauthorized())
       assert.strictEqual((yield* settle(LlmRetry.wrap()(key.client).complete(Scripted.user("hi"))))._tag, "Left")
@@ -119,7 +119,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("a stream is retried before its first part, never after", () =>
+  it.effect("retries a stream before its first part, never after", () =>
     Effect.gen(function* () {
       const before = failing(Scripted.unavailable())
       const seen = Scripted.collector()
@@ -135,7 +135,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("an empty chunk is no part", () =>
+  it.effect("does not count an empty chunk as a part", () =>
     Effect.gen(function* () {
       const client = Scripted.make((call, _, options) =>
         call === 1 ? Effect.andThen(options!.onParts!([]), Scripted.unavailable()) : Scripted.answer("ok", options)
@@ -145,7 +145,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("defects are not retried", () =>
+  it.effect("does not retry defects", () =>
     Effect.gen(function* () {
       const client = Scripted.make(() => Effect.die("bug"))
       yield* Effect.exit(LlmRetry.wrap()(client).complete(Scripted.user("hi")))
@@ -153,7 +153,7 @@ describe("LlmRetry", () => {
     })
   )
 
-  it.effect("the layer wraps the client below", () =>
+  it.effect("wraps the client below", () =>
     Effect.gen(function* () {
       const { client } = failing(Scripted.unavailable())
       const layer = LlmRetry.layer().pipe(Layer.provide(LlmGateway.layer(client)))

@@ -16,7 +16,7 @@ import * as Scripted from "../support/ScriptedClient.js"
 const never = Scripted.make(() => Effect.never, { provider: "slow", model: "small" })
 
 describe("LlmTimeout", () => {
-  it.effect("a call without an answer fails after 120 seconds unless told otherwise", () =>
+  it.effect("fails a call without an answer after 120 seconds by default", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(Effect.flip(LlmTimeout.wrap()(never).complete(Scripted.user("hi"))))
       yield* TestClock.adjust("119999 millis")
@@ -31,7 +31,7 @@ describe("LlmTimeout", () => {
     })
   )
 
-  it.effect("the error names the model that was asked for", () =>
+  it.effect("names the requested model in the error", () =>
     Effect.gen(function* () {
       const client = LlmTimeout.wrap({ whole: "1 second" })(never)
       const fiber = yield* Effect.fork(Effect.flip(client.complete(Scripted.user("hi", { model: "large" }))))
@@ -40,7 +40,7 @@ describe("LlmTimeout", () => {
     })
   )
 
-  it.effect("the first part has its own limit", () =>
+  it.effect("limits the time to the first part", () =>
     Effect.gen(function* () {
       const client = LlmTimeout.wrap({ first: "5 seconds" })(never)
       const fiber = yield* Effect.fork(
@@ -52,7 +52,7 @@ describe("LlmTimeout", () => {
     })
   )
 
-  it.effect("the gap between parts has its own limit", () =>
+  it.effect("limits the gap between parts", () =>
     Effect.gen(function* () {
       const stalling = Scripted.make((_, __, options) =>
         Effect.andThen(options!.onParts!([{ type: "text-start", id: "0" }]), Effect.never)
@@ -67,7 +67,7 @@ describe("LlmTimeout", () => {
     })
   )
 
-  it.effect("a slow consumer is not a gap of the model", () =>
+  it.effect("does not count a slow consumer as a gap of the model", () =>
     Effect.gen(function* () {
       const client = LlmTimeout.wrap({ gap: "1 second" })(
         Scripted.make((_, __, options) => Scripted.answer(["a", "b"], options))
@@ -80,7 +80,7 @@ describe("LlmTimeout", () => {
     })
   )
 
-  it.effect("without parts the limits of parts do not hold, and an infinite whole lifts the limit", () =>
+  it.effect("ignores limits of parts without parts, and removes the limit with infinity", () =>
     Effect.gen(function* () {
       const slow = Scripted.make((_, __, options) => Scripted.answer("late", options, { gap: 600_000 }))
       const client = LlmTimeout.wrap({ whole: Duration.infinity, first: "1 second", gap: "1 second" })(slow)
@@ -90,7 +90,7 @@ describe("LlmTimeout", () => {
     })
   )
 
-  it.effect("the layer wraps the client below", () =>
+  it.effect("wraps the client below", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(Effect.flip(LlmGateway.complete(Scripted.user("hi"))))
       yield* TestClock.adjust("2 seconds")
@@ -98,7 +98,7 @@ describe("LlmTimeout", () => {
     }).pipe(Effect.provide(LlmTimeout.layer({ whole: "2 seconds" }).pipe(Layer.provide(LlmGateway.layer(never)))))
   )
 
-  it.effect("a slow reader of the parts is no slow model, and stops the call when it is away", () =>
+  it.effect("does not count a slow reader against the model, and stops the call of an absent one", () =>
     Effect.gen(function* () {
       const script = [{ text: Array.from("x".repeat(200)), partDelay: "100 millis" as const }]
       const read = (pause: Duration.DurationInput, bound: Duration.DurationInput) =>

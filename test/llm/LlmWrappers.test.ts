@@ -33,7 +33,7 @@ const stack = (first: LlmClient.Service, second: LlmClient.Service) => {
 const request = Scripted.user("pay with card-1234", { temperature: 0, model: "large" })
 
 describe("all wrappers together", () => {
-  it.effect("a hanging and then failing client is timed, retried, replaced, cached, and sees no secret", () =>
+  it.effect("time, retry, replace and cache a hanging and failing client, which sees no secret", () =>
     Effect.gen(function* () {
       const first = Scripted.make((call) => (call === 1 ? Effect.never : Effect.fail(Scripted.unavailable())), {
         provider: "first"
@@ -62,7 +62,7 @@ describe("all wrappers together", () => {
     })
   )
 
-  it.effect("interrupting the caller reaches the client through all of them, and the permit comes back", () =>
+  it.effect("pass an interruption to the client, and return the permit", () =>
     Effect.gen(function* () {
       let interrupted = 0
       const first = Scripted.make((call, _, options) =>
@@ -80,7 +80,7 @@ describe("all wrappers together", () => {
     })
   )
 
-  it.effect("stopping a stream cancels the call", () =>
+  it.effect("cancel the call when a stream is stopped", () =>
     Effect.gen(function* () {
       let interrupted = false
       const first = Scripted.make((_, __, options) =>

@@ -14,7 +14,7 @@ const working = (provider = "second") =>
 const fields = { message: "no", provider: "first" }
 
 describe("ModelFallback", () => {
-  it.effect("the next client answers, and says who it was", () =>
+  it.effect("answers by the next client, and names it", () =>
     Effect.gen(function* () {
       const client = ModelFallback.make([
         failing(Scripted.unavailable()),
@@ -27,7 +27,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("when all fail the last error passes", () =>
+  it.effect("fails with the last error when all fail", () =>
     Effect.gen(function* () {
       const last = Scripted.rateLimited()
       const client = ModelFallback.make([failing(Scripted.unavailable()), failing(last)])
@@ -35,7 +35,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("by default everything goes on but a bad request and a refusal", () =>
+  it.effect("continues by default except for an invalid request and a refusal", () =>
     Effect.gen(function* () {
       const errors: ReadonlyArray<readonly [LlmError.LlmError, boolean]> = [
         [new LlmError.LlmAuthenticationError(fields), true],
@@ -55,7 +55,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("when decides instead, if given", () =>
+  it.effect("decides by when if given", () =>
     Effect.gen(function* () {
       const second = working()
       const client = ModelFallback.make([failing(Scripted.unavailable()), second], { when: () => false })
@@ -64,7 +64,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("after the first part an error passes", () =>
+  it.effect("fails after the first part", () =>
     Effect.gen(function* () {
       const half = Scripted.make((_, __, options) =>
         Effect.andThen(options!.onParts!([{ type: "text-delta", id: "0", delta: "half" }]), Scripted.unavailable())
@@ -76,7 +76,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("model and provider options do not reach another provider unless asked", () =>
+  it.effect("sends model and provider options to no other provider by default", () =>
     Effect.gen(function* () {
       const settings = { model: "large", temperature: 0.3, providerOptions: { store: false } }
       const same = Scripted.make(() => Effect.fail(Scripted.unavailable()), { provider: "first" })
@@ -94,7 +94,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("the settings of an entry win over the request's", () =>
+  it.effect("overrides the request's settings by those of an entry", () =>
     Effect.gen(function* () {
       const second = working()
       yield* ModelFallback.make([
@@ -105,7 +105,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("onFallback sees each step", () =>
+  it.effect("calls onFallback for each step", () =>
     Effect.gen(function* () {
       const steps: Array<string> = []
       const client = ModelFallback.make([failing(Scripted.unavailable()), working()], {
@@ -117,7 +117,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("a chain of layers builds each client once", () =>
+  it.effect("builds each client of a chain of layers once", () =>
     Effect.gen(function* () {
       let built = 0
       const second = Layer.effect(
@@ -135,7 +135,7 @@ describe("ModelFallback", () => {
     })
   )
 
-  it.effect("wrap puts others behind a client", () =>
+  it.effect("wrap appends others to a client", () =>
     Effect.gen(function* () {
       const client = ModelFallback.wrap([working()])(failing(Scripted.unavailable()))
       assert.strictEqual(LlmClient.text(yield* client.complete(Scripted.user("hi"))), "by second")

@@ -51,7 +51,7 @@ const sold: ReadonlyArray<[provider: string, model: string, rawProvider: string,
 ]
 
 describe("ModelPrices", () => {
-  it.effect("prices real models of many providers as the data set has them", () =>
+  it.effect("prices real models of many providers as in the data set", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       for (const [provider, model, rawProvider, rawModel] of sold) {
@@ -63,7 +63,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("names of models are taken whatever their case, and of providers too", () =>
+  it.effect("ignores case in names of models and providers", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       assert.strictEqual(estimate("OpenAI", "GPT-4o"), estimate("openai", "gpt-4o"))
@@ -71,7 +71,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("what is not sold under that name is unknown, never free", () =>
+  it.effect("treats unknown names as unknown, never free", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       assert.strictEqual(estimate("openai", "gpt-99-ultra-nothing"), undefined)
@@ -87,7 +87,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("a server that anybody can run has no price, also for what others sell", () =>
+  it.effect("has no price for a server that anybody can run, even for models that others sell", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       for (const provider of ["ollama", "vllm", "llamacpp", "lmstudio", "openai-compatible", "test", "my-openai", ""]) {
@@ -97,7 +97,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("the embedded model costs nothing, and no other for its name", () =>
+  it.effect("prices the embedded model at zero, and no other with its name", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       assert.strictEqual(estimate("offline", "offline"), 0)
@@ -106,7 +106,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("a model that is said to be free is, and output that has no price has no cost", () =>
+  it.effect("prices free models at zero, and output without a price at none", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const free = RawPrices.providers
@@ -120,7 +120,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("cached input has its own price, within the input", () =>
+  it.effect("prices cached input separately, within the input", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       for (const [provider, model] of [
@@ -135,7 +135,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("input written into a cache has its own price", () =>
+  it.effect("prices input written to a cache separately", () =>
     Effect.gen(function* () {
       const { estimate } = yield* ModelPrices.make()
       const of = (usage: object) => estimate({ provider: "anthropic", model: "claude-sonnet-4-5", usage }) ?? Number.NaN
@@ -145,7 +145,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("reasoning is a part of the output and is charged once", () =>
+  it.effect("charges reasoning once, as a part of the output", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const reasoned = { ...short, reasoningTokens: 400 }
@@ -159,7 +159,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("a price by call is added to that of the tokens", () =>
+  it.effect("adds a price per call to that of the tokens", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const raw = RawPrices.prices("perplexity", "sonar-pro")
@@ -170,7 +170,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("a long context has the rates of its tier", () =>
+  it.effect("applies the tier of a long context", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const raw = RawPrices.prices("google", "gemini-2.5-pro")
@@ -186,7 +186,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("prices that change at a date are those of the clock", () =>
+  it.effect("follows the clock for prices that change at a date", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const { prices } = RawPrices.model("openai", "o3")
@@ -202,7 +202,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("prices by the time of day are those of the clock, also while they are kept", () =>
+  it.effect("follows the clock for prices by time of day, even when cached", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const { prices } = RawPrices.model("deepseek", "deepseek-reasoner")
@@ -226,7 +226,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("agrees with the package on every model, at many times", () =>
+  it.effect("agrees with the package on every model at many times", () =>
     Effect.gen(function* () {
       const prices = yield* ModelPrices.make()
       let compared = 0
@@ -251,7 +251,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("two calls cost together what their tokens cost, within a tier", () =>
+  it.effect("prices two calls as the sum of their tokens within a tier", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const tokens = FastCheck.integer({ min: 0, max: 50_000 })
@@ -265,7 +265,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("own prices win for their model and its releases, and help where nothing is published", () =>
+  it.effect("prefers custom prices for their model and its releases, and fills gaps", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating({
         own: {
@@ -289,7 +289,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("a client can be said to have the prices of a provider", () =>
+  it.effect("maps a client to the prices of a provider", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating({ providers: { "openai-compatible": "groq" } })
       assert.isDefined(estimate("openai-compatible", "llama-3.1-8b-instant"))
@@ -303,7 +303,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("names that servers make up are not kept for ever, and long ones are not looked up", () =>
+  it.effect("does not cache made-up names forever, or look up long ones", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const first = estimate("openai", "gpt-4o")
@@ -321,7 +321,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("the layers give the estimator to what is below them", () =>
+  it.effect("provides the estimator to the layers below", () =>
     Effect.gen(function* () {
       const of = Effect.map(CostEstimator.CostEstimator, (prices) =>
         prices.estimate({ provider: "openai", model: "gpt-4.1", usage: { inputTokens: 1_000_000, outputTokens: 0 } })
@@ -332,7 +332,7 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.scoped("prices an application renews are served within a minute, and contradictory ones are unknown", () =>
+  it.scoped("applies updated prices within a minute, and treats contradictory ones as unknown", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const before = estimate("openai", "gpt-4o")

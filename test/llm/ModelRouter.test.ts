@@ -32,7 +32,7 @@ const counted = (provider: string) => {
 }
 
 describe("ModelRouter", () => {
-  it.effect("by default every role is the default client without settings", () =>
+  it.effect("uses the default client without settings for every role by default", () =>
     Effect.gen(function* () {
       for (const role of [...ModelRouter.roles, "my own", "__proto__", "constructor"]) {
         assert.deepStrictEqual(yield* ModelRouter.resolve(role), { client: standard, settings: {}, isDefault: true })
@@ -40,7 +40,7 @@ describe("ModelRouter", () => {
     }).pipe(Effect.provide(Layer.provideMerge(DefaultModelRouter.layerDefault, Standard)))
   )
 
-  it.effect("a role has its client and settings; others fall back", () =>
+  it.effect("uses client and settings of a role, and the default for others", () =>
     Effect.gen(function* () {
       const large = named("large", "large-1")
       const layer = DefaultModelRouter.layer({
@@ -73,7 +73,7 @@ describe("ModelRouter", () => {
     })
   )
 
-  it.effect("a client is built once, also when roles share its layer, and closed with the router", () =>
+  it.effect("builds a client once, even when roles share its layer, and closes it with the router", () =>
     Effect.gen(function* () {
       const shared = counted("shared")
       const single = counted("single")
@@ -107,7 +107,7 @@ describe("ModelRouter", () => {
     })
   )
 
-  it.effect("a layer that wraps gets the default client", () =>
+  it.effect("gives the default client to a wrapper layer", () =>
     Effect.gen(function* () {
       const wrapped = LlmGateway.layerWrapped((inner) =>
         Effect.succeed({ ...inner, provider: `around ${inner.provider}` })
@@ -121,7 +121,7 @@ describe("ModelRouter", () => {
     })
   )
 
-  it.effect("a client that cannot be built fails the layer with its own error", () =>
+  it.effect("fails the layer with the error of a client that cannot be built", () =>
     Effect.gen(function* () {
       const broken = Layer.fail(new LlmConfigurationError({ message: "no key", provider: "x" }))
       const layer: Layer.Layer<ModelRouter.ModelRouter, LlmConfigurationError, LlmClient.LlmClient> =

@@ -14,4 +14,4 @@ const overHttp = (env: Readonly<Record<string, string>>) =>
   )
 
 suite("streamable HTTP", overHttp({}))
-suite("streamable HTTP that can be resumed", overHttp({ RESUMABLE: "1" }))
+suite("streamable HTTP with resumption", overHttp({ RESUMABLE: "1" }))

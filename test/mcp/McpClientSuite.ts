@@ -23,7 +23,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
     const test = (fact: string, run: (client: McpClient["Type"]) => Effect.Effect<void, unknown>): void =>
       sharing(fact, () => Effect.flatMap(McpClient, run))
 
-    test("says what the server is", (client) =>
+    test("describes the server", (client) =>
       Effect.gen(function* () {
         const info = yield* client.info
         assert.strictEqual(client.name, "suite")
@@ -34,7 +34,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         yield* client.ping
       }))
 
-    test("lists the tools of all pages, as they are", (client) =>
+    test("lists the tools of all pages, unchanged", (client) =>
       Effect.gen(function* () {
         const tools = yield* client.listTools
         assert.isAbove(tools.length, 10)
@@ -49,7 +49,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         assert.strictEqual(new Set(tools.map(({ name }) => name)).size, tools.length)
       }))
 
-    test("calls tools, and gives what they give", (client) =>
+    test("calls tools and returns their results", (client) =>
       Effect.gen(function* () {
         const echoed = yield* client.callTool("echo", { message: "häß\n{}\u2028" })
         assert.deepStrictEqual(echoed, { content: [{ type: "text", text: "häß\n{}\u2028" }], isError: false })
@@ -57,7 +57,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         assert.deepStrictEqual(added.structuredContent, { sum: 3 })
       }))
 
-    test("gives every kind of content", (client) =>
+    test("returns every kind of content", (client) =>
       Effect.gen(function* () {
         const { content } = yield* client.callTool("kinds")
         assert.deepStrictEqual(content, [
@@ -70,12 +70,12 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         ])
       }))
 
-    test("a tool that fails is a result", (client) =>
+    test("returns a tool failure as a result", (client) =>
       Effect.gen(function* () {
         assert.strictEqual((yield* client.callTool("fail")).isError, true)
       }))
 
-    test("errors of the server and answers that are none are typed", (client) =>
+    test("types errors of the server and invalid answers", (client) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(client.callTool("nothing\u202e like this"))
         assert.strictEqual(error.reason, "Protocol")
@@ -123,7 +123,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         assert.strictEqual(yield* reasonOf(client.getPrompt("greet")), "Protocol")
       }))
 
-    test("tells of progress in order, all of it before the call ends", (client) =>
+    test("reports progress in order, all of it before the call ends", (client) =>
       Effect.gen(function* () {
         const told: Array<Progress> = []
         const onProgress = (progress: Progress) =>
@@ -144,7 +144,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         assert.deepStrictEqual(told[0], { progress: 1, total: 50, message: "step 1" })
       }))
 
-    test("interrupting a call tells the server to stop it", (client) =>
+    test("tells the server to stop an interrupted call", (client) =>
       Effect.gen(function* () {
         const before = yield* cancelled(client)
         const begun = yield* Deferred.make<void>()
@@ -155,14 +155,14 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         yield* stopped(client, before)
       }))
 
-    test("a call that takes too long fails, and is stopped", (client) =>
+    test("fails a call that takes too long, and stops it", (client) =>
       Effect.gen(function* () {
         const before = yield* cancelled(client)
         assert.strictEqual(yield* reasonOf(client.callTool("hang", {}, { timeout: "200 millis" })), "Timeout")
         yield* stopped(client, before)
       }))
 
-    test("progress gives a call more time, up to the time it has in all", (client) =>
+    test("extends the time of a call by progress, up to its total", (client) =>
       Effect.gen(function* () {
         let told = 0
         const onProgress = () => Effect.sync(() => void told++)
@@ -173,7 +173,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         assert.isAbove(told, 5)
       }))
 
-    test("many calls at once each get their own answer", (client) =>
+    test("gives each of many concurrent calls its own answer", (client) =>
       Effect.gen(function* () {
         const fibers = yield* Effect.forEach(
           Array.from({ length: 50 }, (_, i) => i),
@@ -186,7 +186,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         )
       }))
 
-    test("tells of lists that change", (client) =>
+    test("reports changed lists", (client) =>
       Effect.gen(function* () {
         const seen = yield* Deferred.make<void>()
         const changes = yield* client.changes.pipe(

@@ -42,7 +42,7 @@ const answering = (answer: (request: Http.IncomingMessage, response: Http.Server
   )
 
 describe("McpClientSdk over HTTP", () => {
-  it.scopedLive("the headers are sent with every request, and are in no error", () =>
+  it.scopedLive("sends the headers with every request, and shows them in no error", () =>
     Effect.gen(function* () {
       const token = "a-very-secret-token"
       const { url } = yield* McpServers.http({ TOKEN: token })
@@ -60,7 +60,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("headers may be made anew for each request", () =>
+  it.scopedLive("can compute headers for each request", () =>
     Effect.gen(function* () {
       const { url } = yield* McpServers.http({ TOKEN: "right" })
       let token = "right"
@@ -78,7 +78,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("a session that the server has forgotten is begun anew, and nobody notices", () =>
+  it.scopedLive("replaces a session that the server has forgotten, unnoticed", () =>
     Effect.gen(function* () {
       const { url } = yield* McpServers.http()
       const client = yield* make(url)
@@ -93,7 +93,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("a server that is killed in mid-call fails the call, and the next one says that it is not there", () =>
+  it.scopedLive("fails the call when the server is killed, and the next one says that it is unreachable", () =>
     Effect.gen(function* () {
       const { child, url } = yield* McpServers.http()
       const client = yield* make(url, { reconnect: { schedule: Schedule.stop, maxRestarts: 20 } })
@@ -106,7 +106,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("a server that comes back is connected to again", () =>
+  it.scopedLive("reconnects to a server that comes back", () =>
     Effect.gen(function* () {
       const first = yield* McpServers.http()
       const client = yield* make(first.url)
@@ -119,7 +119,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("an answer whose connection is cut will not come: the call fails, the others go on", () =>
+  it.scopedLive("fails the call whose connection is cut, while the others continue", () =>
     Effect.gen(function* () {
       const { url } = yield* McpServers.http()
       const client = yield* make(url)
@@ -131,7 +131,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("an answer whose connection is cut is taken up again where the server can", () =>
+  it.scopedLive("resumes an answer whose connection is cut if the server can", () =>
     Effect.gen(function* () {
       const { url } = yield* McpServers.http({ RESUMABLE: "1" })
       const client = yield* make(url, { resume: { delay: "20 millis" } })
@@ -140,7 +140,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("what cannot be taken up again fails after some attempts", () =>
+  it.scopedLive("fails after some attempts when an answer cannot be resumed", () =>
     Effect.gen(function* () {
       const { child, url } = yield* McpServers.http({ RESUMABLE: "1" })
       const client = yield* make(url, { resume: { attempts: 2, delay: "20 millis" } })
@@ -150,7 +150,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("a message that is too large ends the call, as JSON and in a stream", () =>
+  it.scopedLive("ends the call for a message that is too large, as JSON and in a stream", () =>
     Effect.gen(function* () {
       for (const env of [{}, { JSON_ANSWERS: "1" }] as ReadonlyArray<Record<string, string>>) {
         const { url } = yield* McpServers.http(env)
@@ -163,7 +163,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("many small events are no large one", () =>
+  it.scopedLive("accepts many small events", () =>
     Effect.gen(function* () {
       const { url } = yield* McpServers.http()
       const client = yield* make(url, { maxMessageBytes: 10_000 })
@@ -174,7 +174,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.live("closing the client ends the session", () =>
+  it.live("ends the session when the client is closed", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const server = yield* McpServers.http()
@@ -184,7 +184,7 @@ describe("McpClientSdk over HTTP", () => {
     )
   )
 
-  it.scopedLive("answers that are none of the protocol are errors", () =>
+  it.scopedLive("fails for answers outside the protocol", () =>
     Effect.gen(function* () {
       const expect = (status: number, type: string, body: string, reason: string) =>
         Effect.gen(function* () {
@@ -206,7 +206,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("a redirect to another origin is not followed, and the headers go nowhere else", () =>
+  it.scopedLive("does not follow a redirect to another origin, and sends the headers nowhere else", () =>
     Effect.gen(function* () {
       let asked = 0
       const elsewhere = yield* answering((_, response) => {
@@ -223,7 +223,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.scopedLive("who gives a fetch decides what is reached", () =>
+  it.scopedLive("reaches what a custom fetch reaches", () =>
     Effect.gen(function* () {
       const refused = Object.assign(new Error("not allowed"), { code: "ECONNREFUSED" })
       const error = yield* Effect.flip(make("http://169.254.169.254/mcp", { fetch: () => Promise.reject(refused) }))
@@ -231,7 +231,7 @@ describe("McpClientSdk over HTTP", () => {
     })
   )
 
-  it.effect("an address that is none is refused", () =>
+  it.effect("rejects an invalid address", () =>
     Effect.gen(function* () {
       for (const url of ["not an address", "file:///etc/passwd", "ws://localhost"]) {
         assert.strictEqual((yield* Effect.flip(Effect.scoped(make(url)))).reason, "Configuration")

@@ -26,7 +26,7 @@ const call = (name: string, args?: Record<string, unknown>) =>
 
 const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
   Shared.suite(name, client, (test) => {
-    test("its tools become skills, all but the one that is a task", () =>
+    test("makes skills of all tools except the one that is a task", () =>
       Effect.gen(function* () {
         const client = yield* McpClient
         const tools = yield* client.listTools
@@ -39,7 +39,7 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
         for (const { problem } of skills) assert.isUndefined(problem)
       }))
 
-    test("its tools give text, numbers, images, links and embedded resources", () =>
+    test("returns text, numbers, images, links and embedded resources", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual((yield* call("echo", { message: "hello" })).content, [
           { type: "text", text: "Echo: hello" }
@@ -61,13 +61,13 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
         })
       }))
 
-    test("arguments that do not fit, and a tool that is not there, are results that say so", () =>
+    test("returns results for invalid arguments and unknown tools that say so", () =>
       Effect.gen(function* () {
         assert.isTrue((yield* call("get-sum", { a: "x" })).isError)
         assert.isTrue((yield* call("no-such-tool")).isError)
       }))
 
-    test("its resources and prompts can be read", () =>
+    test("reads resources and prompts", () =>
       Effect.gen(function* () {
         const client = yield* McpClient
         const [first] = yield* client.listResources
@@ -86,7 +86,7 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
         ])
       }))
 
-    test("a long call tells of its progress, and can be cancelled and timed out", () =>
+    test("reports progress of a long call, which can be cancelled and time out", () =>
       Effect.gen(function* () {
         const client = yield* McpClient
         const told: Array<number> = []
@@ -147,7 +147,7 @@ describe("server-filesystem", () => {
 })
 
 describe("server-memory", () => {
-  it.scopedLive("keeps entities in its file", () =>
+  it.scopedLive("stores entities in its file", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* McpServers.temporary, "memory.jsonl")
       const start = McpClientSdk.makeStdio({

@@ -39,7 +39,7 @@ const hanging = (client: Service) =>
 const gone = (pid: number): Effect.Effect<void> => McpServers.eventually(() => !McpServers.isThere(pid))
 
 describe("McpClientSdk over stdio", () => {
-  it.scopedLive("a server that is killed in mid-call fails the call at once, and the next call has a new one", () =>
+  it.scopedLive("fails the call at once when the server is killed, and the next call starts a new one", () =>
     Effect.gen(function* () {
       const client = yield* make()
       const pid = yield* pidOf(client)
@@ -57,7 +57,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("a crash says its exit code and the end of the standard error, without secrets", () =>
+  it.scopedLive("reports the exit code and the end of standard error after a crash, without secrets", () =>
     Effect.gen(function* () {
       const client = yield* make({ env: { SECRET: Redacted.make("correct horse battery") } })
       const stderr = "\u001b[31mout of luck\u202e, correct horse battery, Bearer abcdefgh"
@@ -70,7 +70,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("a server that ends before it has introduced itself is no connection, and says why", () =>
+  it.scopedLive("fails to connect when the server ends before it introduces itself, and says why", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(make({ env: { SECRET: Redacted.make("correct horse battery") } }, "dead"))
       assert.strictEqual(error.reason, "Connection")
@@ -80,14 +80,14 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("a server that says nothing is given up", () =>
+  it.scopedLive("gives up a silent server", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(make({ connectTimeout: "300 millis", grace: "50 millis" }, "mute"))
       assert.strictEqual(error.reason, "Timeout")
     })
   )
 
-  it.scopedLive("a command that is not there is no connection", () =>
+  it.scopedLive("fails to connect for an unknown command", () =>
     Effect.gen(function* () {
       for (const options of [
         { command: "/nonexistent/server", args: [] },
@@ -100,7 +100,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("the server sees the environment that it is given, and of this process only where things are", () =>
+  it.scopedLive("passes the given environment, and of this process only the paths", () =>
     Effect.gen(function* () {
       assert.isString(process.env["LEXIGRAM_TEST_SECRET"])
       const client = yield* make({ env: { GIVEN: "yes", TOKEN: Redacted.make("a-token") }, cwd: "/" })
@@ -114,11 +114,9 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("lines that are no messages are passed over", () =>
-    Effect.flatMap(make({}, "noisy"), ({ ping }) => ping)
-  )
+  it.scopedLive("skips lines that are not messages", () => Effect.flatMap(make({}, "noisy"), ({ ping }) => ping))
 
-  it.live("when the scope closes, the server and all that it started are gone", () =>
+  it.live("ends the server and all that it started when the scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const client = yield* Scope.extend(make({ grace: "200 millis" }), scope)
@@ -130,7 +128,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.live("a server that does not end when it is asked to is made to", () =>
+  it.live("kills a server that does not end on request", () =>
     Effect.gen(function* () {
       const pid = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -143,7 +141,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("a server that leaves a process behind that holds its output is lost all the same", () =>
+  it.scopedLive("ends a server that leaves a process holding its output", () =>
     Effect.gen(function* () {
       const client = yield* make({ grace: "100 millis" })
       const child = yield* childOf(client, true)
@@ -154,7 +152,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.live("calls in flight fail when the client is closed, and so do later ones", () =>
+  it.live("fails running and later calls when the client is closed", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const client = yield* Scope.extend(make(), scope)
@@ -165,7 +163,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("a message that is too large ends the connection, and not this process", () =>
+  it.scopedLive("ends the connection for a message that is too large, not this process", () =>
     Effect.gen(function* () {
       const client = yield* make({ maxMessageBytes: 100_000 })
       assert.strictEqual((yield* client.callTool("large", { size: 90_000 })).isError, false)
@@ -175,7 +173,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("arguments without a form in JSON are an error", () =>
+  it.scopedLive("rejects arguments without a JSON form", () =>
     Effect.gen(function* () {
       const client = yield* make()
       const circular: Record<string, unknown> = {}
@@ -186,14 +184,14 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("a list without end is an error", () =>
+  it.scopedLive("fails for an endless list", () =>
     Effect.gen(function* () {
       const client = yield* make({ env: { ENDLESS: "1" } })
       assert.strictEqual((yield* Effect.flip(client.listTools)).reason, "InvalidResponse")
     })
   )
 
-  it.scopedLive("what a server does not offer is empty, or unsupported", () =>
+  it.scopedLive("returns empty or unsupported for what the server does not offer", () =>
     Effect.gen(function* () {
       const client = yield* make({ env: { ONLY_TOOLS: "1" } })
       assert.deepStrictEqual((yield* client.info).capabilities, { tools: true, resources: false, prompts: false })
@@ -204,7 +202,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("the server is told the roots", () =>
+  it.scopedLive("tells the server the roots", () =>
     Effect.gen(function* () {
       const client = yield* make({ roots: [{ uri: "file:///srv", name: "files" }, { uri: "file:///tmp" }] })
       const { structuredContent } = yield* client.callTool("roots")
@@ -214,7 +212,7 @@ describe("McpClientSdk over stdio", () => {
     })
   )
 
-  it.scopedLive("a request without limits of its own has those of the client", () =>
+  it.scopedLive("applies the limits of the client to a request without its own", () =>
     Effect.gen(function* () {
       const client = yield* make({ timeout: "300 millis" })
       assert.strictEqual((yield* Effect.flip(client.callTool("hang"))).reason, "Timeout")
@@ -228,7 +226,7 @@ describe("McpClientSdk over stdio", () => {
   describe("reconnection", () => {
     const crash = (client: Service) => Effect.flip(client.callTool("crash", { code: 1 }))
 
-    it.scopedLive("too many restarts are an error, until time has passed", () =>
+    it.scopedLive("fails after too many restarts, until time has passed", () =>
       Effect.gen(function* () {
         const client = yield* make({ reconnect: { maxRestarts: 1, window: "2 seconds" } })
         assert.strictEqual((yield* crash(client)).reason, "Closed")
@@ -239,7 +237,7 @@ describe("McpClientSdk over stdio", () => {
       })
     )
 
-    it.scopedLive("a connection that must not come back stays lost", () =>
+    it.scopedLive("stays disconnected when it must not reconnect", () =>
       Effect.gen(function* () {
         const client = yield* make({ reconnect: false })
         yield* crash(client)
@@ -247,7 +245,7 @@ describe("McpClientSdk over stdio", () => {
       })
     )
 
-    it.scopedLive("in the background, followers see the connection come back", () =>
+    it.scopedLive("reconnects in the background for its followers", () =>
       Effect.gen(function* () {
         const client = yield* make({ reconnect: { background: true } })
         const before = yield* pidOf(client)
@@ -266,7 +264,7 @@ describe("McpClientSdk over stdio", () => {
       })
     )
 
-    it.scopedLive("attempts follow the schedule", () =>
+    it.scopedLive("follows the schedule of attempts", () =>
       Effect.gen(function* () {
         let attempts = 0
         const schedule = Schedule.recurs(2).pipe(Schedule.tapInput(() => Effect.sync(() => void attempts++)))
@@ -281,7 +279,7 @@ describe("McpClientSdk over stdio", () => {
       })
     )
 
-    it.scopedLive("who waits for a connection may leave; it is made for the others", () =>
+    it.scopedLive("keeps connecting for others when one waiter leaves", () =>
       Effect.gen(function* () {
         const client = yield* make()
         yield* crash(client)

@@ -39,7 +39,7 @@ describe("the lenient reader", () => {
     assert.strictEqual(read("name: a\r", "description: Use: it\r").file.description, "Use: it")
   })
 
-  it("keeps what is quoted, listed or written as a block", () => {
+  it("keeps quoted, listed and block values", () => {
     const { file } = read(
       "name: a",
       'description: "quoted: text"',
@@ -55,14 +55,14 @@ describe("the lenient reader", () => {
     assert.deepStrictEqual(file.allowedTools, [{ name: "Read" }, { name: "Bash", pattern: "git:*" }])
   })
 
-  it("refuses what is broken otherwise", () => {
+  it("rejects any other invalid YAML", () => {
     for (const broken of ["license: [a: b: c", "license: 'a: b", "a: b: c\n- d", 'description: "a: b']) {
       const text = file("name: a", "description: x: y", broken)
       assert.isTrue(Either.isLeft(SkillFileReader.parseLenient(text)), broken)
     }
   })
 
-  it("keeps nested metadata as JSON, and the texts beside it", () => {
+  it("keeps nested metadata as JSON, next to texts", () => {
     const { file, warnings } = read(
       "name: a",
       "description: x",
@@ -86,7 +86,7 @@ describe("the lenient reader", () => {
     assert.deepStrictEqual(Either.getOrThrow(SkillFileReader.parse(SkillFile.render(file))), file)
   })
 
-  it("leaves out nested metadata that is too long, also when references make it so", () => {
+  it("omits nested metadata that is too long, including by references", () => {
     const long = `  big: [${"x".repeat(20_000)}]`
     assert.deepStrictEqual(read("name: a", "description: x", "metadata:", long, "  b: c").file.metadata, { b: "c" })
     const wide = `  a: &a [${Array.from({ length: 400 }, () => "word").join(", ")}]`

@@ -14,7 +14,7 @@ const reasons = ({ problems }: ModuleDiscovery.Scan) => problems.map(({ reason, 
 const first = ["ant", "default_one", "first", "zebra", "in_kit"]
 
 describe("a scan of modules", () => {
-  it.effect("finds skills, lists and toolkits among the exports, in their order, each once", () =>
+  it.effect("finds skills, lists and toolkits among the exports, in order, each once", () =>
     Effect.gen(function* () {
       const scan = yield* ModuleDiscovery.scan(["./skills.ts", "./more.ts", "./skills.ts"], { base })
       assert.deepStrictEqual(names(scan), [...first, "needy"])
@@ -26,7 +26,7 @@ describe("a scan of modules", () => {
     })
   )
 
-  it.effect("goes on behind modules that are missing, broken or empty, and names them", () =>
+  it.effect("continues after missing, broken or empty modules, and names them", () =>
     Effect.gen(function* () {
       const scan = yield* ModuleDiscovery.scan(
         ["./missing.ts", "no-such-package-anywhere/at-all", "./broken.ts", "./empty.ts", "./more.ts"],
@@ -80,7 +80,7 @@ describe("a scan of modules", () => {
     )
   }
 
-  it.effect("loads packages by name and files by URL, and relative paths with a base alone", () =>
+  it.effect("loads packages by name, files by URL, and relative paths only with a base", () =>
     Effect.gen(function* () {
       const loaded: Array<string> = []
       const load = (specifier: string) => {
@@ -98,7 +98,7 @@ describe("a scan of modules", () => {
     })
   )
 
-  it.effect("waits for a module no longer than it may take", () =>
+  it.effect("stops waiting for a module at the timeout", () =>
     Effect.gen(function* () {
       const load = (specifier: string) =>
         specifier === "slow" ? new Promise<unknown>(() => {}) : Promise.resolve({ a: named("a") })
@@ -111,7 +111,7 @@ describe("a scan of modules", () => {
     })
   )
 
-  it.effect("takes nothing from what is no module", () =>
+  it.effect("takes nothing from a value that is not a module", () =>
     Effect.gen(function* () {
       for (const odd of [undefined, null, 5, "text", [], {}, () => {}]) {
         const scan = yield* ModuleDiscovery.scan(["pkg"], { load: () => Promise.resolve(odd) })
@@ -122,7 +122,7 @@ describe("a scan of modules", () => {
 })
 
 describe("modules as a source", () => {
-  it.effect("fill a registry as long as its scope is open; what clashes is left out", () =>
+  it.effect("fill a registry while its scope is open and omit clashes", () =>
     Effect.gen(function* () {
       const [report] = yield* SkillSource.register(
         ModuleDiscovery.source(["./more.ts", "./missing.ts"], { base, name: "m" })

@@ -16,7 +16,7 @@ import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 import { ann, make } from "./definition/SkillRig.js"
 
 describe("defects of the original executor", () => {
-  it.effect("the executor's time, retries and places are those of skills that say nothing", () =>
+  it.effect("applies the executor's timeout, retries and concurrency to skills without their own", () =>
     Effect.gen(function* () {
       const seen = { now: 0, most: 0, attempts: 0 }
       const hanging = Skill.make("hanging", {
@@ -54,7 +54,7 @@ describe("defects of the original executor", () => {
     })
   )
 
-  it.effect("a timeout is not tried again, however many retries there are", () =>
+  it.effect("does not retry a timeout, whatever the number of retries", () =>
     Effect.gen(function* () {
       let begun = 0
       const skill = Skill.make("slow", {
@@ -75,7 +75,7 @@ describe("defects of the original executor", () => {
     })
   )
 
-  it.effect("leaving out the user does not leave out the permissions", () =>
+  it.effect("requires permissions without a user", () =>
     Effect.gen(function* () {
       const skill = Skill.make("closed", { description: "d", permissions: ["p"], handler: () => Effect.succeed(1) })
       const { executor } = yield* make([skill])
@@ -87,7 +87,7 @@ describe("defects of the original executor", () => {
     })
   )
 
-  it.effect("a confirmation that is required is asked for, and a result that is promised is checked", () =>
+  it.effect("asks for a required confirmation and checks a promised result", () =>
     Effect.gen(function* () {
       const asking = Skill.make("asking", {
         description: "d",
@@ -111,7 +111,7 @@ describe("defects of the original executor", () => {
     })
   )
 
-  it.effect("the hooks are called", () =>
+  it.effect("calls the hooks", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const hooks = yield* Hooks.make
@@ -140,7 +140,7 @@ describe("defects of the original result cache", () => {
   const has = (cache: SkillResultCache.Service, params: unknown) =>
     Effect.map(cache.get(cache.slot({ definition, params })!), ({ output }) => Option.isSome(output))
 
-  it.effect("results in the process have their time and their bound", () =>
+  it.effect("bounds results in the process by time and number", () =>
     Effect.gen(function* () {
       const cache = yield* SkillResultMemory.make({ capacity: 10 })
       for (let index = 0; index < 100; index++) yield* keep(cache, { index }, index)
@@ -151,7 +151,7 @@ describe("defects of the original result cache", () => {
     })
   )
 
-  it.effect("what is invalidated is so in the backend, for every process", () =>
+  it.effect("invalidates results in the backend, for every process", () =>
     Effect.gen(function* () {
       const backend = yield* CacheBackend.makeMemory()
       const [here, there] = [SkillResultBackend.make(backend), SkillResultBackend.make(backend)]

@@ -36,7 +36,7 @@ const permissions = Layer.unwrapEffect(
   )
 )
 
-test("skills require files, unless folders are off", () => {
+test("requires files unless folders are off", () => {
   expectTypeOf(Skills.layer()).toEqualTypeOf<Layer.Layer<Out, Failure, Files>>()
   expectTypeOf(Skills.layer({ config: { maxRetries: 1 } })).toEqualTypeOf<Layer.Layer<Out, Failure, Files>>()
   expectTypeOf(Skills.layer({ config: { enableSkillSources: false } })).toEqualTypeOf<Layer.Layer<Out, Failure>>()
@@ -44,7 +44,7 @@ test("skills require files, unless folders are off", () => {
   expectTypeOf(Skills.layerNoop).toEqualTypeOf<Layer.Layer<Out>>()
 })
 
-test("they require and fail as what they are made of", () => {
+test("has the failures and requirements of its parts", () => {
   expectTypeOf(
     Skills.layer({
       config: { enableSkillSources: false },
@@ -59,14 +59,14 @@ test("they require and fail as what they are made of", () => {
   expectTypeOf(Skills.layerConfig()).toEqualTypeOf<Layer.Layer<Out, Failure | ConfigError.ConfigError, Files>>()
 })
 
-test("a name that is misspelt does not compile", () => {
+test("rejects a misspelled name at compile time", () => {
   // @ts-expect-error: there is no such collaborator
   Skills.layer({ permission: permissions })
   // @ts-expect-error: the configuration comes from the environment
   Skills.layerConfig({ config: {} })
 })
 
-test("agents take them as they are", () => {
+test("provides the requirements of agents", () => {
   expectTypeOf(Agents.layerWith({ skills: Skills.layer({ skills: [query] }) })).toEqualTypeOf<
     Layer.Layer<AgentExecutor.AgentExecutor, Failure, LlmClient.LlmClient | Files | Db>
   >()

@@ -347,7 +347,7 @@ const logged = () => {
 
 describe("SkillsConfig", () => {
   for (const field of Object.keys(SkillsConfig.SkillsConfig.fields) as Array<keyof Fields>) {
-    it.effect(`${field} changes what skills do`, () =>
+    it.effect(`${field} changes the behavior of skills`, () =>
       Effect.gen(function* () {
         const { ask, one, other, rest, with: collaborators } = rows[field]() as Row<unknown>
         for (const [value, expected] of [one, other]) {
@@ -374,7 +374,7 @@ describe("skills of an application", () => {
       Layer.provide(Skills.layer({ ...options, config: { ...bare, ...options.config } }), files)
     ) as Effect.Effect<A, unknown>
 
-  it.effect("come from all sources, of two of a name the first, with a warning for the other", () => {
+  it.effect("come from all sources, and the first of two with one name wins with a warning", () => {
     const { layer, lines } = logged()
     return layered(
       Effect.gen(function* () {
@@ -426,7 +426,7 @@ describe("skills of an application", () => {
     ).pipe(Effect.provide(layer))
   })
 
-  it.effect("are unhealthy while something is not there that should be", () =>
+  it.effect("are unhealthy while an expected one is missing", () =>
     layered(
       Effect.gen(function* () {
         const { parts, status } = yield* Skills.health
@@ -444,7 +444,7 @@ describe("skills of an application", () => {
     )
   )
 
-  it.effect("ask for no built-in ones in silence when there are none, unless the names are wanted", () => {
+  it.effect("omit built-in ones silently when there are none, unless their names are requested", () => {
     const { layer, lines } = logged()
     return Effect.gen(function* () {
       yield* layered(Effect.void, {})
@@ -454,7 +454,7 @@ describe("skills of an application", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("that are given fail the layer when two have a name, or one cannot be used", () =>
+  it.effect("fail the layer when two given ones share a name, or one is unusable", () =>
     Effect.gen(function* () {
       const clash = yield* Effect.flip(layered(Effect.void, { skills: [named("a"), named("a")] }))
       assert.strictEqual((clash as { _tag: string })._tag, "SkillAlreadyRegisteredError")
@@ -463,7 +463,7 @@ describe("skills of an application", () => {
     })
   )
 
-  it.effect("cannot be built from a bad configuration, nor from a cache that is not there", () =>
+  it.effect("cannot be built from an invalid configuration or a missing cache", () =>
     Effect.gen(function* () {
       const bad = yield* Effect.flip(layered(Effect.void, { config: { maxRetries: -1 } }))
       assert.match(String((bad as Error).message), /maxRetries/)
@@ -477,7 +477,7 @@ describe("skills of an application", () => {
     })
   )
 
-  it.effect("go by the permissions and confirmations that are given", () =>
+  it.effect("use the given permissions and confirmations", () =>
     layered(
       Effect.gen(function* () {
         assert.strictEqual(yield* outcome("guarded", "ann"), "guarded")
@@ -492,7 +492,7 @@ describe("skills of an application", () => {
     )
   )
 
-  it.effect("that need a confirmation are refused where nobody gives any", () =>
+  it.effect("are refused when they need a confirmation and no gate exists", () =>
     layered(
       Effect.gen(function* () {
         assert.strictEqual(yield* outcome("asked"), "SkillConfirmationDeniedError")
@@ -501,7 +501,7 @@ describe("skills of an application", () => {
     )
   )
 
-  it.effect("from folders run scripts only when something runs them, and only if they are trusted", () =>
+  it.effect("run scripts from trusted folders only with a runner", () =>
     Effect.gen(function* () {
       const config = { skillPaths: [path("scripted")] }
       const failure = (options: Skills.Collaborators) => layered(Effect.flip(execute("runs")), { config, ...options })
@@ -518,7 +518,7 @@ describe("skills of an application", () => {
     Effect.map(sources, (reports) => reports.flatMap(({ problems }) => problems))
   )
 
-  it.effect("of the project are not looked at while nobody says which are trusted, and a warning says what to do", () =>
+  it.effect("of the project are ignored until trust is configured, with a warning that says how", () =>
     Effect.gen(function* () {
       const { layer, lines } = logged()
       const read: Array<string> = []
@@ -558,7 +558,7 @@ describe("skills of an application", () => {
     })
   )
 
-  it.effect("of the project are listed once they are trusted, and one that is not hides none of its name", () =>
+  it.effect("of the project are listed once trusted, and an untrusted one hides none of its name", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const only = (...names: ReadonlyArray<string>) =>
@@ -590,7 +590,7 @@ describe("skills of an application", () => {
     })
   )
 
-  it.effect("of the project that were refused are asked about again when their content changes", () =>
+  it.effect("of the project need new consent after a refusal when their content changes", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const trust = SkillTrust.layer(({ file, hash }) => {
@@ -626,7 +626,7 @@ describe("skills of an application", () => {
     })
   )
 
-  it.effect("from folders may be treated as one says, and a script that says how long it may take is believed", () => {
+  it.effect("from folders follow the configured policy, including the timeout of a script", () => {
     const asked: Array<ScriptRunner.ScriptRequest> = []
     return layered(
       Effect.gen(function* () {
@@ -651,7 +651,7 @@ describe("skills of an application", () => {
     )
   })
 
-  it.effect("from folders are those that were there at first, unless the folders are followed", () =>
+  it.effect("from folders stay as at the start unless the folders are followed", () =>
     Effect.gen(function* () {
       const turn = Effect.zipRight(
         TestClock.adjust("1 second"),
@@ -676,7 +676,7 @@ describe("skills of an application", () => {
     })
   )
 
-  it.effect("tell the hooks around them of executions outside of runs", () =>
+  it.effect("call the surrounding hooks for executions outside of runs", () =>
     Effect.gen(function* () {
       const called: Array<string> = []
       yield* Hooks.on(SkillExecutedHook, ({ skillName }) => Effect.sync(() => void called.push(skillName)))
@@ -686,7 +686,7 @@ describe("skills of an application", () => {
     }).pipe(Effect.scoped, Effect.provide(Hooks.layer))
   )
 
-  it.effect("are apart in two layers, and of the registry that others add to", () =>
+  it.effect("are separate in two layers, and share a registry that others add to", () =>
     Effect.gen(function* () {
       const one = yield* layered(SkillRegistry.SkillRegistry, {})
       const other = yield* layered(SkillRegistry.SkillRegistry, {})
@@ -722,7 +722,7 @@ describe("skills from the environment", () => {
       )
     )
 
-  it.effect("are what it says", () =>
+  it.effect("follow the variables", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* build({ LEX_AI_SKILLS__BUILTIN_SKILLS: "c,b" }), ["a", "c", "b"])
       assert.deepStrictEqual(
@@ -733,7 +733,7 @@ describe("skills from the environment", () => {
     })
   )
 
-  it.effect("are none when it says nonsense, and the variable is named", () =>
+  it.effect("fail with the name of an invalid variable", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(build({ LEX_AI_SKILLS__MAX_RETRIES: "many" }))
       assert.include(String(error), "LEX_AI_SKILLS__MAX_RETRIES")
@@ -741,8 +741,8 @@ describe("skills from the environment", () => {
   )
 })
 
-describe("no skills", () => {
-  it.effect("hold nothing, execute nothing, and are well", () =>
+describe("an empty skill system", () => {
+  it.effect("holds nothing, executes nothing, and is healthy", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* namesOf(), [])
       assert.isTrue(Either.isLeft(yield* Effect.either(execute("a"))))

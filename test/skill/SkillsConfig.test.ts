@@ -35,7 +35,7 @@ const variables: {
 }
 
 describe("SkillsConfig from the environment", () => {
-  it.effect("nothing set gives the defaults", () =>
+  it.effect("uses the defaults when nothing is set", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* read({}), SkillsConfig.defaults)
       assert.deepStrictEqual(SkillsConfig.make(), Either.right(SkillsConfig.defaults))
@@ -44,7 +44,7 @@ describe("SkillsConfig from the environment", () => {
 
   for (const field of Object.keys(SkillsConfig.SkillsConfig.fields) as Array<keyof Fields>) {
     const [name, text, value, rubbish] = variables[field]
-    it.effect(`${SkillsConfig.ENV_PREFIX}${name} sets ${field} alone, and is named when it cannot be read`, () =>
+    it.effect(`${SkillsConfig.ENV_PREFIX}${name} sets ${field} alone, and an invalid value names it`, () =>
       Effect.gen(function* () {
         const variable = `${SkillsConfig.ENV_PREFIX}${name}`
         assert.deepStrictEqual(yield* read({ [variable]: text }), { ...SkillsConfig.defaults, [field]: value })
@@ -54,7 +54,7 @@ describe("SkillsConfig from the environment", () => {
     )
   }
 
-  it.effect("several bad values are all named", () =>
+  it.effect("names all invalid values", () =>
     Effect.gen(function* () {
       const error = String(yield* Effect.flip(read({ LEX_AI_SKILLS__NAME: "", LEX_AI_SKILLS__MAX_RETRIES: "101" })))
       assert.include(error, "LEX_AI_SKILLS__NAME")
@@ -88,14 +88,14 @@ const bad: { readonly [K in keyof Fields]: unknown } = {
 
 describe("SkillsConfig in code", () => {
   for (const [field, value] of Object.entries(bad)) {
-    it(`a bad ${field} is named`, () => {
+    it(`names an invalid ${field}`, () => {
       const error = Either.getOrThrow(Either.flip(SkillsConfig.make({ [field]: value } as SkillsConfig.Options)))
       assert.deepStrictEqual([error._tag, error.code], ["SkillsConfigurationError", "LEX_ERR_SKILL_106"])
       assert.match(error.message, new RegExp(`^Skills cannot be built: ${field} must be`))
     })
   }
 
-  it("several bad fields are all named, one that is no field too; an undefined one keeps its default", () => {
+  it("names all invalid and unknown fields, and keeps the default for undefined", () => {
     const options = { maxRetries: -1, name: "", retries: 2, enabled: undefined }
     const { message } = Either.getOrThrow(Either.flip(SkillsConfig.make(options)))
     for (const text of ["maxRetries must be", "name must be", "retries is not a field"]) assert.include(message, text)
@@ -133,7 +133,7 @@ describe("SkillsConfig in code", () => {
     assert.deepStrictEqual(pathsOf({ ...few, projectSkills: "first" }), [...project, ...own])
   })
 
-  it("takes a folder of the project that the configuration names for a configured one", () => {
+  it("treats a project folder in the configuration as configured", () => {
     for (const projectSkills of ["first", "last"] as const) {
       const places = SkillsConfig.placesOf({
         skillPaths: ["./.claude/skills"],

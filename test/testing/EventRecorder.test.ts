@@ -34,7 +34,7 @@ const finds = (given: ReadonlyArray<AgentEvent>, ...expected: ReadonlyArray<RegE
 }
 
 describe("EventRecorder.violations", () => {
-  it("finds none in runs that are well formed, also side by side", () => {
+  it("finds none in well-formed runs, also concurrent ones", () => {
     finds([])
     finds(events([started, call("a"), call("b"), result("b"), result("a"), call("a"), result("a"), finished]))
     const one = events([started, delta, finished], "one")
@@ -42,7 +42,7 @@ describe("EventRecorder.violations", () => {
     finds([one[0]!, two[0]!, two[1]!, one[1]!, one[2]!])
   })
 
-  it("finds gaps, repetitions and wrong order of numbers", () => {
+  it("finds gaps, repetitions and wrong order of sequence numbers", () => {
     const [a, b, c] = events([started, delta, finished]) as [AgentEvent, AgentEvent, AgentEvent]
     finds([a, c], /event 1 \(Finished\) has seq 2/)
     finds([a, b, { ...c, seq: 1 }], /event 2 \(Finished\) has seq 1/)
@@ -53,20 +53,20 @@ describe("EventRecorder.violations", () => {
     finds(events([delta, finished]), /run r: begins with TextDelta/)
   })
 
-  it("finds a missing end, a second one and what stands behind it", () => {
+  it("finds a missing end, a second one and events after it", () => {
     finds(events([started, delta]), /0 terminal/, /ends with TextDelta/)
     finds(events([started, finished, failed]), /2 terminal/)
     finds(events([started, finished, delta]), /ends with TextDelta/)
   })
 
-  it("finds calls without a result, results without a call, and calls doubled", () => {
+  it("finds calls without a result, results without a call, and duplicate calls", () => {
     finds(events([started, call("a"), finished]), /no result of a/)
     finds(events([started, result("a"), finished]), /result of a without a call/)
     finds(events([started, call("a"), result("a"), result("a"), finished]), /result of a without a call/)
     finds(events([started, call("a"), call("a"), result("a"), finished]), /calls a twice/)
   })
 
-  it("says which run it is", () => {
+  it("names the run", () => {
     const found = EventRecorder.violations([
       ...events([started, finished], "good"),
       ...events([delta, finished], "bad")
@@ -76,7 +76,7 @@ describe("EventRecorder.violations", () => {
 })
 
 describe("EventRecorder.record", () => {
-  it.effect("keeps what came before a failure, and the failure", () =>
+  it.effect("keeps the events before a failure, and the failure", () =>
     Effect.gen(function* () {
       const given = events([started, failed])
       const recording = yield* EventRecorder.record(Stream.concat(Stream.fromIterable(given), Stream.fail("no")))
@@ -86,7 +86,7 @@ describe("EventRecorder.record", () => {
     })
   )
 
-  it.effect("ends well where the stream does", () =>
+  it.effect("ends with the stream", () =>
     Effect.gen(function* () {
       const recording = yield* EventRecorder.record(Stream.fromIterable(events([started, finished])))
       yield* recording.exit

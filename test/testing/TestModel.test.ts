@@ -51,7 +51,7 @@ describe("TestModel", () => {
     })
   )
 
-  it.effect("one function answers everything", () =>
+  it.effect("answers everything with one function", () =>
     Effect.gen(function* () {
       const model = TestModel.make((_request, index) => String(index), { model: "m", provider: "p" })
       const answers = yield* Effect.forEach([1, 2, 3], () => model.complete(ask()))
@@ -64,7 +64,7 @@ describe("TestModel", () => {
     })
   )
 
-  it.effect("numbers calls without ids, and gives the reason for stopping", () =>
+  it.effect("numbers calls without ids, and sets the finish reason", () =>
     Effect.gen(function* () {
       const model = TestModel.make([{ calls: [{ name: "a" }, { name: "b", id: "own" }] }, { calls: [{ name: "c" }] }])
       const one = yield* model.complete(ask())
@@ -81,7 +81,7 @@ describe("TestModel", () => {
     })
   )
 
-  it.effect("a request beyond the script is a defect that says which", () =>
+  it.effect("dies for a request beyond the script and names it", () =>
     Effect.gen(function* () {
       const model = TestModel.make(["one"])
       yield* model.complete(ask())
@@ -91,7 +91,7 @@ describe("TestModel", () => {
     })
   )
 
-  it.effect("a request that is not as expected is a defect, by false or by a throw", () =>
+  it.effect("dies for an unexpected request, by false or by a throw", () =>
     Effect.gen(function* () {
       const refuse = TestModel.make([{ text: "x", expect: (request) => request.tools !== undefined }])
       assert.match(yield* defect(refuse.complete(ask("which?"))), /request 1 is not as expected.*which\?/)
@@ -109,7 +109,7 @@ describe("TestModel", () => {
     })
   )
 
-  it.effect("fails as it is told, after the parts before", () =>
+  it.effect("fails as scripted, after the parts before", () =>
     Effect.gen(function* () {
       const { exit, parts } = yield* collect(TestModel.make([{ text: ["a", "b"], fail: down }]))
       assert.strictEqual(yield* Effect.flip(exit), down)
@@ -136,7 +136,7 @@ describe("TestModel", () => {
     })
   )
 
-  it.effect("the model of the request is the one that answers", () =>
+  it.effect("answers as the model of the request", () =>
     Effect.gen(function* () {
       const response = yield* TestModel.make(["x"]).complete({ ...ask(), settings: { model: "mine" } })
       assert.strictEqual(response.model, "mine")
@@ -164,7 +164,7 @@ describe("TestModel", () => {
     })
   )
 
-  it.effect("its observer knows what was asked, what is left and what is going on", () =>
+  it.effect("shows its requests, its remaining script and its running calls to an observer", () =>
     Effect.gen(function* () {
       const client = yield* LlmClient.LlmClient
       const { active, remaining, requests } = yield* TestModel.TestModel
@@ -182,7 +182,7 @@ describe("TestModel", () => {
     }).pipe(Effect.provide(TestModel.layer([{ text: "a", delay: "1 minute" }, "b"])))
   )
 
-  it.effect("every build of the layer begins the script anew", () =>
+  it.effect("restarts the script with every build of the layer", () =>
     Effect.gen(function* () {
       const layer = TestModel.layer(["a"])
       for (let i = 0; i < 2; i++) {

@@ -44,7 +44,7 @@ const test = onDisk(it.scoped)
 const testOnLinux = onDisk(it.scoped.skipIf(process.platform !== "linux"))
 
 describe("FileSkills", () => {
-  it("say what they are", () => {
+  it("describe themselves", () => {
     const read = FileSkills.read({ baseDirectory: "." })
     const write = FileSkills.write({ baseDirectory: "." })
     assert.isUndefined(read.problem)
@@ -60,7 +60,7 @@ describe("FileSkills", () => {
     assert.isFalse(FileSkills.write({ baseDirectory: ".", overwrite: false }).definition.idempotent)
   })
 
-  test("what was written is read", () =>
+  test("read what was written", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       const read = FileSkills.read({ baseDirectory })
@@ -82,7 +82,7 @@ describe("FileSkills", () => {
       assert.deepStrictEqual(Fs.readdirSync(base).sort(), ["a.txt", "b.bin", "empty"])
     }))
 
-  test("no path leads out, whether there is something or not", () =>
+  test("allow no path out, whether or not it exists", () =>
     Effect.gen(function* () {
       const { base, baseDirectory, outside } = yield* folders
       const before = Fs.readdirSync(outside)
@@ -105,7 +105,7 @@ describe("FileSkills", () => {
       assert.strictEqual(Fs.readFileSync(NodePath.join(outside, "secret.txt"), "utf8"), "hush")
     }))
 
-  test("a folder that only begins like the base directory is outside", () =>
+  test("reject a folder that only shares a prefix with the base directory", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       Fs.mkdirSync(`${base}-other`)
@@ -118,7 +118,7 @@ describe("FileSkills", () => {
       assert.strictEqual((yield* call(FileSkills.read({ baseDirectory }), { path: "..a" })).content, "in")
     }))
 
-  test("links out are not followed, links inside are", () =>
+  test("follow links inside, not out", () =>
     Effect.gen(function* () {
       const { base, baseDirectory, outside } = yield* folders
       const at = (name: string) => NodePath.join(base, name)
@@ -157,7 +157,7 @@ describe("FileSkills", () => {
       assert.strictEqual(Fs.readFileSync(at("in/a.txt"), "utf8"), "new")
     }))
 
-  test("the base directory may itself be a link", () =>
+  test("accept a base directory that is a link", () =>
     Effect.gen(function* () {
       const { base, root } = yield* folders
       Fs.symlinkSync(base, NodePath.join(root, "link"))
@@ -180,7 +180,7 @@ describe("FileSkills", () => {
       })
     )
 
-  test("a link that appears between the check and the opening is noticed", () =>
+  test("detect a link that appears between check and opening", () =>
     Effect.gen(function* () {
       const { base, baseDirectory, outside } = yield* folders
       const folder = NodePath.join(base, "folder")
@@ -197,7 +197,7 @@ describe("FileSkills", () => {
       assert.strictEqual(Fs.readFileSync(NodePath.join(outside, "secret.txt"), "utf8"), "hush")
     }))
 
-  testOnLinux("a folder that is a link for a moment gets nothing made outside", () =>
+  testOnLinux("create nothing outside when a folder is briefly a link", () =>
     Effect.gen(function* () {
       const { base, baseDirectory, outside } = yield* folders
       const folder = NodePath.join(base, "folder")
@@ -242,7 +242,7 @@ describe("FileSkills", () => {
     })
   )
 
-  test("so it is where the system does not tell where an open file lies", () =>
+  test("do so even where the system does not reveal the location of an open file", () =>
     Effect.gen(function* () {
       const { base, baseDirectory, outside } = yield* folders
       const folder = NodePath.join(base, "folder")
@@ -264,7 +264,7 @@ describe("FileSkills", () => {
       assert.strictEqual(yield* reason, "Outside")
     }))
 
-  test("names that no file can have, and what is no file", () =>
+  test("reject invalid file names and anything that is not a file", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       Fs.mkdirSync(NodePath.join(base, "folder"))
@@ -291,7 +291,7 @@ describe("FileSkills", () => {
       )
     }))
 
-  testOnLinux("pipes and devices are neither waited for nor read", () =>
+  testOnLinux("neither wait for nor read pipes and devices", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       execFileSync("mkfifo", [NodePath.join(base, "pipe")])
@@ -304,7 +304,7 @@ describe("FileSkills", () => {
     })
   )
 
-  testOnLinux("a file that tells no size is bounded while it is read", () =>
+  testOnLinux("bound a file without a size while reading it", () =>
     Effect.gen(function* () {
       const read = (maxBytes: number) => FileSkills.read({ baseDirectory: "/proc/self", maxBytes })
       assert.strictEqual(Fs.statSync("/proc/self/status").size, 0)
@@ -313,7 +313,7 @@ describe("FileSkills", () => {
     })
   )
 
-  test("sizes are bounded to the byte", () =>
+  test("bound sizes to the byte", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       const write = FileSkills.write({ baseDirectory, maxBytes: 4 })
@@ -332,7 +332,7 @@ describe("FileSkills", () => {
       assert.strictEqual(yield* reasonOf(FileSkills.read({ baseDirectory }), { path: "big" }), "TooLarge")
     }))
 
-  test("content that is not in its encoding is refused", () =>
+  test("reject content that is not in its encoding", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       const write = FileSkills.write({ baseDirectory })
@@ -346,7 +346,7 @@ describe("FileSkills", () => {
       assert.deepStrictEqual(Fs.readdirSync(base), [])
     }))
 
-  test("a file that exists is replaced with its mode, or kept", () =>
+  test("replace an existing file with its mode, or keep it", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       const file = NodePath.join(base, "run.sh")
@@ -362,7 +362,7 @@ describe("FileSkills", () => {
       assert.deepStrictEqual(Fs.readdirSync(base).sort(), ["other", "run.sh"])
     }))
 
-  test("of many that make one file at once, one does", () =>
+  test("let one of many concurrent writers create a file", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       const keep = FileSkills.write({ baseDirectory, overwrite: false })
@@ -374,7 +374,7 @@ describe("FileSkills", () => {
       assert.deepStrictEqual(Fs.readdirSync(base), ["one"])
     }))
 
-  test("directories are made when the options say so", () =>
+  test("create directories if the options say so", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       const params = { path: "a/b/c.txt", content: "x" }
@@ -387,7 +387,7 @@ describe("FileSkills", () => {
       assert.strictEqual(Fs.readFileSync(NodePath.join(base, "a/b/c.txt"), "utf8"), "x")
     }))
 
-  test("what cannot be written, or is interrupted, leaves everything as it was", () =>
+  test("leave everything unchanged after a failed or interrupted write", () =>
     Effect.gen(function* () {
       const { base, baseDirectory } = yield* folders
       Fs.writeFileSync(NodePath.join(base, "a"), "old")
@@ -425,7 +425,7 @@ describe("FileSkills", () => {
       assert.strictEqual(Fs.readFileSync(NodePath.join(base, "a"), "utf8"), "old")
     }))
 
-  test("parameters that do not fit are refused", () =>
+  test("reject invalid parameters", () =>
     Effect.gen(function* () {
       const { baseDirectory } = yield* folders
       for (const params of [

@@ -67,7 +67,7 @@ const python = ((): string | undefined => {
 })()
 
 describe("ChildScripts", () => {
-  it.live("a script gets its parameters as JSON and its output is read as JSON", () =>
+  it.live("passes parameters as JSON and reads the output as JSON", () =>
     Effect.gen(function* () {
       const text =
         "const p = JSON.parse(require('fs').readFileSync(0)); console.log(JSON.stringify({ sum: p.a + p.b }))"
@@ -78,7 +78,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live.skipIf(python === undefined)("scripts in Python run", () =>
+  it.live.skipIf(python === undefined)("runs Python scripts", () =>
     Effect.gen(function* () {
       const files = { "scripts/main.py": "import json, sys\nprint(json.dumps(json.load(sys.stdin)['text'][::-1]))" }
       const options = { interpreters: { py: python } }
@@ -86,7 +86,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live.skipIf(python === undefined)("Python that cannot have more memory is at its limit", () =>
+  it.live.skipIf(python === undefined)("reports the memory limit when Python runs out of memory", () =>
     Effect.gen(function* () {
       const files = { "scripts/main.py": "x = bytearray(16 * 1024 ** 3)\nprint(1)" }
       const error = yield* Effect.flip(run({ files, options: { interpreters: { py: python } } }))
@@ -94,7 +94,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("output that is not JSON, or too deep, stays text", () =>
+  it.live("keeps output that is not JSON, or too deep, as text", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* sh("echo plain words")).output, "plain words\n")
       assert.strictEqual((yield* sh("printf ''")).output, "")
@@ -105,7 +105,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("keys of the output reach no prototype", () =>
+  it.live("keeps keys of the output away from prototypes", () =>
     Effect.gen(function* () {
       const { output } = yield* sh(`echo '{"__proto__":{"polluted":true},"a":1}'`)
       assert.deepStrictEqual(output, { a: 1 })
@@ -114,7 +114,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("the environment names the skill, holds what is given, and nothing else of this process", () =>
+  it.live("sets the name of the skill and the given variables, and nothing else of this process", () =>
     Effect.gen(function* () {
       assert.isString(process.env.LEXIGRAM_TEST_SECRET)
       const { stderr, stdout } = yield* sh('env; pwd; echo "$TOKEN" >&2', {
@@ -136,7 +136,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("an exit code other than 0 fails with the end of standard error", () =>
+  it.live("fails for a non-zero exit code with the end of standard error", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(sh("echo no such thing, token=abcdef1234567890 >&2; exit 4"))
       assert.deepStrictEqual([error.reason, error.exitCode, error.signal], ["Failed", 4, undefined])
@@ -147,7 +147,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("only files in the folder are run", () =>
+  it.live("runs only files in the folder", () =>
     Effect.gen(function* () {
       const files = { "scripts/main.sh": "echo ran", "outside.txt": "" }
       const reasonOf = (script: string, prepare?: (directory: string) => void) =>
@@ -179,7 +179,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("types and sizes that may be run are options", () =>
+  it.live("takes allowed types and sizes from options", () =>
     Effect.gen(function* () {
       const type = yield* Effect.flip(sh("echo", { options: { allowedTypes: ["js"] } }))
       assert.deepStrictEqual(
@@ -192,7 +192,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("the timeout of a request goes before the one of the layer", () =>
+  it.live("prefers the timeout of a request to that of the layer", () =>
     Effect.gen(function* () {
       const sleep = fresh()
       const script = `(setsid ${sleep} &); ${sleep}`
@@ -203,7 +203,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("limits on output, errors, memory and processes are options", () =>
+  it.live("takes limits on output, errors, memory and processes from options", () =>
     Effect.gen(function* () {
       const reasonOf = (script: string, options: ChildScripts.Options) =>
         Effect.map(Effect.flip(sh(script, { options })), (error) => error.reason)
@@ -216,7 +216,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("JavaScript that fills its heap is at its memory limit", () =>
+  it.live("reports the memory limit when JavaScript fills its heap", () =>
     Effect.gen(function* () {
       const text = "const a = []; for (let i = 0; ; i++) a.push({ i, text: 'x' + i })"
       const error = yield* Effect.flip(js(text, { options: { maxMemoryBytes: 100_000_000 } }))
@@ -226,7 +226,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("interpreters are options, and a missing one is unavailable", () =>
+  it.live("takes interpreters from options, and reports a missing one", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(sh("echo", { options: { interpreters: { sh: "/no/such/shell" } } }))
       assert.strictEqual(error.reason, "Unavailable")
@@ -236,7 +236,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("at most so many scripts run at once", () =>
+  it.live("limits concurrent scripts", () =>
     withFolder(
       { "a.sh": 'mkdir "$LEX_SKILL_DIR/busy" || exit 9; sleep 0.05; rmdir "$LEX_SKILL_DIR/busy"' },
       (directory) =>
@@ -253,7 +253,7 @@ describe("ChildScripts", () => {
     ).pipe(Effect.provide(NodeContext.layer))
   )
 
-  it.live("20 scripts at once each get their own", () =>
+  it.live("keeps 20 concurrent scripts apart", () =>
     withFolder({ "a.sh": "cat" }, (directory) =>
       Effect.gen(function* () {
         const runner = yield* ChildScripts.make({ concurrency: 20 })
@@ -271,7 +271,7 @@ describe("ChildScripts", () => {
     ).pipe(Effect.provide(NodeContext.layer))
   )
 
-  it.live("interruption kills the script and all it has started", () =>
+  it.live("kills the script and all it has started on interruption", () =>
     Effect.gen(function* () {
       const sleep = fresh()
       const fiber = yield* Effect.fork(sh(`(setsid ${sleep} &); ${sleep}`, { options: { isolation: "scan" } }))
@@ -281,7 +281,7 @@ describe("ChildScripts", () => {
     })
   )
 
-  it.live("parameters that are no JSON fail, and a script need not read those that are", () =>
+  it.live("rejects parameters that are not JSON, which a script need not read", () =>
     Effect.gen(function* () {
       const loop: { self?: unknown } = {}
       loop.self = loop

@@ -18,7 +18,7 @@ const failed = (
   )
 
 describe("CodeExecutionSkill", () => {
-  it.live("gives what the code prints and the value of its last expression", () =>
+  it.live("returns the output of the code and the value of its last expression", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* run(`console.log("a", { b: [1, undefined] }, 2n); [1, 2, 3].map((n) => n * input.by)`, {
@@ -37,7 +37,7 @@ describe("CodeExecutionSkill", () => {
     })
   )
 
-  it.live("what the code throws is its failure, with the line and what it had printed", () =>
+  it.live("fails with the exception of the code, its line and the output so far", () =>
     Effect.gen(function* () {
       const thrown = yield* failed("console.log('before')\nnull.x")
       assert.strictEqual(thrown.reason, "Threw")
@@ -52,7 +52,7 @@ describe("CodeExecutionSkill", () => {
     })
   )
 
-  it.live("nothing of the machine is there", () =>
+  it.live("exposes nothing of the machine", () =>
     Effect.gen(function* () {
       const names = [
         "process",
@@ -76,7 +76,7 @@ describe("CodeExecutionSkill", () => {
     })
   )
 
-  it.live("executions share nothing, and nothing of them reaches the program", () =>
+  it.live("shares nothing between executions or with the program", () =>
     Effect.gen(function* () {
       yield* run("Object.prototype.polluted = 1; globalThis.left = 1; Array.prototype.map = null")
       assert.strictEqual(
@@ -92,7 +92,7 @@ describe("CodeExecutionSkill", () => {
   )
 
   it.live(
-    "a loop without end is stopped, the program goes on meanwhile",
+    "stops an endless loop while the program continues",
     () =>
       Effect.gen(function* () {
         for (const code of [
@@ -122,7 +122,7 @@ describe("CodeExecutionSkill", () => {
   )
 
   it.live(
-    "memory, stack and output are bounded",
+    "bounds memory, stack and output",
     () =>
       Effect.gen(function* () {
         for (const code of [
@@ -144,7 +144,7 @@ describe("CodeExecutionSkill", () => {
   )
 
   it.live(
-    "an interrupted execution ends its thread before it ends",
+    "ends the thread of an interrupted execution before it ends",
     () =>
       Effect.gen(function* () {
         const fiber = yield* Effect.fork(run("for (;;);", {}, { timeout: "1 minute" }))
@@ -154,7 +154,7 @@ describe("CodeExecutionSkill", () => {
     300_000
   )
 
-  it.effect("parameters are checked", () =>
+  it.effect("validates parameters", () =>
     Effect.gen(function* () {
       for (const params of [{}, { code: "" }, { code: "1", language: "ruby" }, { code: "1", timeout: -1 }]) {
         assert.isTrue(Either.isLeft(yield* Effect.either(call(CodeExecutionSkill.skill, params))))

@@ -34,7 +34,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
   const sh = (script: string, options?: Omit<ProcessRequest.Request, "command" | "args">) =>
     service.run({ command: "sh", args: ["-c", script], ...options })
 
-  it.live("output, end of standard error and exit code come back", () =>
+  it.live("returns output, the end of standard error and the exit code", () =>
     Effect.gen(function* () {
       const result = yield* sh("cat; echo trouble >&2; exit 3", { stdin: "hällo" })
       assert.deepStrictEqual(
@@ -50,7 +50,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("the environment is clean, and home is a folder that is gone afterwards", () =>
+  it.live("gives a clean environment, and a home folder that is removed afterwards", () =>
     Effect.gen(function* () {
       // Every test process has it: see vitest.config.ts.
       assert.isString(process.env.LEXIGRAM_TEST_SECRET)
@@ -72,7 +72,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("the command sees the whole input, or none of it", () =>
+  it.live("gives the command the whole input or none of it", () =>
     Effect.gen(function* () {
       const stdin = "é".repeat(1_000_000)
       assert.strictEqual((yield* sh("wc -c", { stdin })).stdout.trim(), "2000000")
@@ -81,21 +81,21 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("characters are whole across chunks, and bytes that are none are replaced", () =>
+  it.live("keeps characters whole across chunks, and replaces invalid bytes", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* sh("printf '\\303'; sleep 0.1; printf '\\251'")).stdout, "é")
       assert.strictEqual((yield* sh("printf 'a\\377\\000b'")).stdout, "a\ufffd\u0000b")
     })
   )
 
-  it.live("a signal is the end as shells tell it", () =>
+  it.live("reports a signal as shells do", () =>
     Effect.gen(function* () {
       const result = yield* sh("kill -9 $$")
       assert.deepStrictEqual([result.exitCode, result.signal, result.stderr], [137, "SIGKILL", ""])
     })
   )
 
-  it.live("50 detached grandchildren of a command that ignores SIGTERM are gone 1 s after the timeout", () =>
+  it.live("ends 50 detached grandchildren that ignore SIGTERM within 1 s of the timeout", () =>
     Effect.gen(function* () {
       const sleep = fresh()
       const error = yield* Effect.flip(
@@ -109,7 +109,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("interruption ends when everything is gone", () =>
+  it.live("ends an interruption when all processes are gone", () =>
     Effect.gen(function* () {
       const sleep = fresh()
       const fiber = yield* Effect.fork(sh(`for i in $(seq 5); do (setsid ${sleep} &); done; ${sleep}`))
@@ -122,7 +122,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.effect("interruption does not wait for the clock of a test", () =>
+  it.effect("does not wait for a test clock on interruption", () =>
     Effect.gen(function* () {
       const sleep = fresh()
       const fiber = yield* Effect.fork(sh(sleep))
@@ -132,7 +132,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("what a command leaves behind ends with it, and others' processes stay", () =>
+  it.live("ends what a command leaves running, and no other process", () =>
     Effect.gen(function* () {
       const [left, other] = [fresh(), fresh()]
       const bystander = spawn("sleep", other.split(" ").slice(1), { detached: true, stdio: "ignore" })
@@ -144,7 +144,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("100 MB of output are neither read nor kept", () =>
+  it.live("neither reads nor stores 100 MB of output", () =>
     Effect.gen(function* () {
       const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "written-"))
       const megabytes = Path.join(folder, "megabytes")
@@ -157,7 +157,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("output up to the limit comes back, one byte more does not", () =>
+  it.live("returns output up to the limit, and not one byte more", () =>
     Effect.gen(function* () {
       const limits = { maxOutputBytes: 1_000 }
       assert.strictEqual((yield* sh("head -c 1000 /dev/zero", { limits })).stdout.length, 1_000)
@@ -165,7 +165,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("of standard error the last whole lines are kept, secrets taken out", () =>
+  it.live("keeps the last whole lines of standard error, with secrets redacted", () =>
     Effect.gen(function* () {
       const result = yield* sh("yes line | head -n 200000 >&2; echo $TOKEN api_key=abcdefgh12345678 >&2", {
         env: { TOKEN: Redacted.make("correct-horse-battery") },
@@ -177,7 +177,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("the memory of all its processes together is bounded", () =>
+  it.live("bounds the memory of all processes together", () =>
     Effect.gen(function* () {
       const hog = "head -c 100000000 /dev/zero | tail -c 60000000 | (sleep 30; cat >/dev/null)"
       const limits = { maxMemoryBytes: 100_000_000, timeout: 20_000 }
@@ -187,7 +187,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("memory that is shared since a fork counts once", () =>
+  it.live("counts memory shared since a fork once", () =>
     Effect.gen(function* () {
       // A variable of 30 MB in each of five processes, which none of them changes.
       const script = "x=$(head -c 30000000 /dev/zero | tr '\\0' x); for i in 1 2 3 4; do (sleep 1; :) & done; wait"
@@ -196,14 +196,14 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("the address space of a process is bounded where a limit is given", () =>
+  it.live("bounds the address space of a process where a limit is given", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* sh("ulimit -v", { limits: { maxAddressBytes: 1024 ** 3 } })).stdout, "1048576\n")
       assert.strictEqual((yield* sh("ulimit -v")).stdout, "unlimited\n")
     })
   )
 
-  it.live("a command that multiplies is stopped", () =>
+  it.live("stops a fork bomb", () =>
     Effect.gen(function* () {
       const sleep = fresh()
       // Ends by itself: 255 processes at most.
@@ -214,7 +214,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("20 commands at once do not mix", () =>
+  it.live("keeps 20 concurrent commands apart", () =>
     Effect.gen(function* () {
       const all = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, i) => i),
@@ -228,7 +228,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.scopedLive("nothing is left: neither zombies nor handles", () =>
+  it.scopedLive("leaves neither zombies nor handles", () =>
     Effect.gen(function* () {
       const program = yield* Programs.start("ProcessRunHandles", { isolation: service.isolation })
       const said: ProcessRunHandles.Said = yield* program.hear
@@ -238,7 +238,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
     })
   )
 
-  it.live("a heap of V8 grows to its own limit", () =>
+  it.live("lets a heap of V8 grow to its own limit", () =>
     Effect.gen(function* () {
       const script = "const all = []; for (;;) all.push(Buffer.alloc(5e6, 1))"
       const limits = { maxMemoryBytes: 150_000_000 }
@@ -249,7 +249,7 @@ describe.each(modes)("ProcessRun %s", (_, service) => {
 })
 
 describe("ProcessRun", () => {
-  it.live("in a namespace a command cannot read the environment of processes outside", () =>
+  it.live("hides the environment of outside processes in a namespace", () =>
     Effect.gen(function* () {
       const namespace = modes.find(([name]) => name === "in a namespace")?.[1]
       if (namespace === undefined) return
@@ -261,7 +261,7 @@ describe("ProcessRun", () => {
     })
   )
 
-  it.live("with ps alone the group and all that was seen are killed", () =>
+  it.live("kills the group and all seen processes with ps alone", () =>
     Effect.gen(function* () {
       const service = yield* ProcessRun.make({ isolation: "scan", source: "ps" })
       const sleep = fresh()
@@ -275,7 +275,7 @@ describe("ProcessRun", () => {
     }).pipe(Effect.provide(NodeContext.layer))
   )
 
-  it.live("what cannot be started is unavailable", () =>
+  it.live("reports a command that cannot be started", () =>
     Effect.gen(function* () {
       const service = yield* ProcessRun.make({ isolation: "scan" })
       const missing = yield* Effect.flip(service.run({ command: "no-such-program" }))
@@ -291,7 +291,7 @@ describe("ProcessRun", () => {
     }).pipe(Effect.provide(NodeContext.layer))
   )
 
-  it.live("where there are no namespaces, none is used, and nothing runs that needs one", () =>
+  it.live("uses no namespace where there is none, and runs nothing that needs one", () =>
     Effect.gen(function* () {
       const auto = yield* ProcessRun.make({ platform: "darwin" })
       assert.strictEqual(auto.isolation, "scan")
@@ -305,7 +305,7 @@ describe("ProcessRun", () => {
     }).pipe(Effect.provide(NodeContext.layer))
   )
 
-  it.live("a program is looked for in PATH too, and its folder is on the path of the command", () =>
+  it.live("finds a program in PATH and adds its folder to the path of the command", () =>
     Effect.gen(function* () {
       const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "programs-"))
       const name = `tool-${process.pid}`
@@ -321,7 +321,7 @@ describe("ProcessRun", () => {
     }).pipe(Effect.provide(NodeContext.layer))
   )
 
-  it.live("a number that belongs to another process now gets no signal", () =>
+  it.live("sends no signal to a reused process id", () =>
     Effect.gen(function* () {
       const table = yield* ProcessTable.make({ source: "proc" })
       const child = spawn("sleep", ["20"], { detached: true, stdio: "ignore" })
@@ -335,7 +335,7 @@ describe("ProcessRun", () => {
     }).pipe(Effect.provide(NodeContext.layer))
   )
 
-  it("ps prints one process a line", () => {
+  it("parses one process per line of ps", () => {
     const text =
       "    1     0     1  1234 Ss   Mon Jan  1 00:00:00 2024\n   77     1    77     0 Z+   Mon Jan  1 00:00:01 2024\nno\n"
     assert.deepStrictEqual(

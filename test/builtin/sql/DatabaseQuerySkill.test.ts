@@ -91,7 +91,7 @@ const compilerOf = (dialect: "pg" | "mysql"): Statement.Compiler =>
 
 const postgres = compilerOf("pg")
 
-it.effect("options from a configuration that name no database are refused", () =>
+it.effect("rejects configured options that name no database", () =>
   Effect.gen(function* () {
     const given: unknown = { maxRows: 10 }
     const skill = DatabaseQuerySkill.make(given as DatabaseQuerySkill.SqliteOptions)
@@ -103,7 +103,7 @@ it.effect("options from a configuration that name no database are refused", () =
 )
 
 describe("DatabaseQuerySkill", () => {
-  it("says what it is", () => {
+  it("describes itself", () => {
     const { definition, problem } = usual
     assert.isUndefined(problem)
     assert.strictEqual(definition.name, "database_query")
@@ -112,7 +112,7 @@ describe("DatabaseQuerySkill", () => {
     assert.strictEqual(ClientReader.Client.key, SqlClient.SqlClient.key)
   })
 
-  it.scoped("gives columns and rows, and binds parameters", () =>
+  it.scoped("returns columns and rows, and binds parameters", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       const hostile = "x' OR 1=1; DROP TABLE people; --"
@@ -130,7 +130,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("rows are limited, and it is told when there are more", () =>
+  it.scoped("limits rows and says when there are more", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       const all = { sql: "SELECT id FROM people ORDER BY id DESC" }
@@ -147,7 +147,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("large cells and large results are cut, and told", () =>
+  it.scoped("cuts large cells and results and says so", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       const cut = yield* on(sql).call(DatabaseQuerySkill.make({ allowBlocking: true, maxCellChars: 5 }), {
@@ -169,7 +169,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("cells have their form in JSON, whatever the database gives", () =>
+  it.scoped("converts cells to JSON for any database", () =>
     Effect.gen(function* () {
       const hostile = JSON.parse('{"__proto__":{"polluted":1}}')
       const { client } = yield* told(postgres, (sql) =>
@@ -204,7 +204,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("statements that do not only read are refused before the database sees them", () =>
+  it.scoped("rejects statements that do more than read before the database sees them", () =>
     Effect.gen(function* () {
       const { noted, statements } = yield* filled
       for (const text of ["DELETE FROM people", "SELECT 1; DELETE FROM people", "PRAGMA query_only = OFF", ""]) {
@@ -214,7 +214,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("the database refuses to write while a statement runs, and writes again after it", () =>
+  it.scoped("makes the database read-only while a statement runs, and writable after it", () =>
     Effect.gen(function* () {
       const { noted, sql, statements } = yield* filled
       // A write that the check would have missed: on the same connection, beside the statement.
@@ -237,7 +237,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("what the database says about a statement is told", () =>
+  it.scoped("reports what the database says about a statement", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       const error = yield* Effect.flip(on(sql).call(usual, { sql: "SELECT nmae FROM people" }))
@@ -245,7 +245,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("programs write while statements run", () =>
+  it.scoped("lets programs write while statements run", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       const query = on(sql).call(usual, { sql: "SELECT count(*) AS n FROM people" })
@@ -259,7 +259,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("a wait for the connection ends in time", () =>
+  it.scoped("stops waiting for the connection in time", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       yield* sql.reserve
@@ -272,7 +272,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("postgres runs a statement in a read-only transaction with a timeout, and takes it back", () =>
+  it.scoped("runs a Postgres statement in a read-only transaction with a timeout, and rolls it back", () =>
     Effect.gen(function* () {
       const { client, statements } = yield* told(postgres)
       const skill = DatabaseQuerySkill.make({ allowBlocking: true, timeout: "5 seconds", maxRows: 7 })
@@ -292,7 +292,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("a transaction is taken back after a failure, a beginning that failed and an interruption", () =>
+  it.scoped("rolls back after a failure, a failed begin and an interruption", () =>
     Effect.gen(function* () {
       const failing = yield* told(postgres, (sql) =>
         sql.startsWith("SELECT") ? Effect.fail(new SqlError({ cause: new Error("boom") })) : Effect.succeed([])
@@ -321,7 +321,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("databases that cannot be kept from writing, and those that are not there, are refused", () =>
+  it.scoped("rejects databases that cannot be made read-only, and missing ones", () =>
     Effect.gen(function* () {
       const mysql = yield* told(compilerOf("mysql"))
       assert.strictEqual(yield* on(mysql.client).reasonOf(usual, { sql: "SELECT 1" }), "Dialect")
@@ -334,7 +334,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("tables are listed and described", () =>
+  it.scoped("lists and describes tables", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       const { skills } = DatabaseQuerySkill.toolkit({ allowBlocking: true, maxRows: 2 })
@@ -376,7 +376,7 @@ describe("DatabaseQuerySkill", () => {
     })
   )
 
-  it.scoped("parameters that do not fit are refused", () =>
+  it.scoped("rejects invalid parameters", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       for (const params of [

@@ -24,7 +24,7 @@ describe("ReadOnlySql", () => {
     ["SELECT replace(a, 'x', 'y') FROM t"],
     ["SELECT deleted, updated_at, insert_id FROM t"],
     ["SELECT 'it''s; DELETE'"]
-  ])("%s is run everywhere", (sql) => {
+  ])("runs %s everywhere", (sql) => {
     for (const dialect of both) assert.isTrue(accepts(sql, dialect), dialect)
   })
 
@@ -72,7 +72,7 @@ describe("ReadOnlySql", () => {
     ["'SELECT' 1"],
     ["SEL/**/ECT 1"],
     ["\ufeffDELETE FROM t"]
-  ])("%s is run nowhere", (sql) => {
+  ])("runs %s nowhere", (sql) => {
     for (const dialect of both) assert.isFalse(accepts(sql, dialect), dialect)
   })
 
@@ -103,11 +103,11 @@ describe("ReadOnlySql", () => {
     ["SELECT [a;b], `c;d` FROM t", { sqlite: true, pg: false }],
     ["SELECT a[1] FROM t", { sqlite: true, pg: true }],
     ["SELECT [a'] ; DELETE FROM t; --'", { sqlite: false, pg: false }]
-  ] as const)("%s is read as the database reads it", (sql, expected) => {
+  ] as const)("reads %s as the database does", (sql, expected) => {
     assert.deepStrictEqual({ sqlite: accepts(sql, "sqlite"), pg: accepts(sql, "pg") }, expected)
   })
 
-  it("what ends a statement is left out", () => {
+  it("drops the end of a statement", () => {
     assert.deepStrictEqual(
       ReadOnlySql.make("SELECT 1 ; -- x", "pg"),
       Either.right({ kind: "query", sql: "SELECT 1 ", names: [] })
@@ -116,7 +116,7 @@ describe("ReadOnlySql", () => {
     assert.strictEqual(explained.kind, "explain")
   })
 
-  it("quoted text decides nothing", () => {
+  it("ignores quoted text", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.string({ maxLength: 200 }), (text) => {
         for (const dialect of both) {
@@ -129,7 +129,7 @@ describe("ReadOnlySql", () => {
   })
 
   it.each([["("], ["'"], ["/*"], ["$a"], ["$"], ["-"], ['"'], ["a "], [";"], ["[("], ["E'"], [")"]])(
-    "%s, repeated, is decided in linear time",
+    "decides %s, repeated, in linear time",
     (part) => {
       for (const dialect of both) {
         const run = (text: string) => accepts(`SELECT ${text}`, dialect)

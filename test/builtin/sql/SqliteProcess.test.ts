@@ -37,7 +37,7 @@ const started = (input: Partial<Input>, withProgram = true) =>
   })
 
 describe("SqliteProcess", () => {
-  it.scopedLive("a statement that is interrupted leaves no process", () =>
+  it.scopedLive("leaves no process after an interrupted statement", () =>
     Effect.gen(function* () {
       const { program, readers } = yield* started({})
       yield* Processes.eventually(() => readers() === 1, 60_000)
@@ -47,7 +47,7 @@ describe("SqliteProcess", () => {
     })
   )
 
-  it.scopedLive("a statement whose time is up leaves no process", () =>
+  it.scopedLive("leaves no process after a statement that timed out", () =>
     Effect.gen(function* () {
       const { program, readers } = yield* started({ timeout: 1000 })
       assert.deepStrictEqual(yield* program.hear, ["Timeout"])
@@ -55,7 +55,7 @@ describe("SqliteProcess", () => {
     })
   )
 
-  it.scopedLive("when a program is killed, what reads for it dies", () =>
+  it.scopedLive("ends the reading process when the program is killed", () =>
     Effect.gen(function* () {
       const { program, readers } = yield* started({})
       yield* Processes.eventually(() => readers() === 1, 60_000)
@@ -64,7 +64,7 @@ describe("SqliteProcess", () => {
     })
   )
 
-  it.scopedLive("no more processes read at a time than the option says", () =>
+  it.scopedLive("limits concurrent reading processes to the option", () =>
     Effect.gen(function* () {
       const { program, readers } = yield* started({ maxConcurrent: 2, statements: 5, timeout: 3000 })
       let most = 0
@@ -84,7 +84,7 @@ describe("SqliteProcess", () => {
     })
   )
 
-  it.scopedLive("a bundle without the program says so", () =>
+  it.scopedLive("says that a bundle lacks the program", () =>
     Effect.gen(function* () {
       const { program } = yield* started({}, false)
       assert.deepStrictEqual(yield* program.hear, ["Configuration"])

@@ -8,7 +8,7 @@ const at = Date.parse("2026-03-29T00:30:05.250Z")
 const now = (params: unknown) => Effect.zipRight(TestClock.setTime(at), call(DateTimeSkill.skill, params))
 
 describe("DateTimeSkill", () => {
-  it.effect("tells the time of the clock, in UTC unless a zone is given", () =>
+  it.effect("returns the time of the clock, in UTC by default", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* now({}), {
         datetime: "2026-03-29T00:30:05.250+00:00",
@@ -21,7 +21,7 @@ describe("DateTimeSkill", () => {
     })
   )
 
-  it.effect("zones by name and by offset, on both sides of a change to summer time", () =>
+  it.effect("accepts zones by name and by offset, around a change to summer time", () =>
     Effect.gen(function* () {
       const time = (timezone: string) => Effect.map(now({ timezone }), (told) => [told.datetime, told.timezone])
       assert.deepStrictEqual(yield* time("Europe/Berlin"), ["2026-03-29T01:30:05.250+01:00", "Europe/Berlin"])
@@ -36,7 +36,7 @@ describe("DateTimeSkill", () => {
     })
   )
 
-  it.effect("words in a style and a language", () =>
+  it.effect("formats in a style and a language", () =>
     Effect.gen(function* () {
       assert.match((yield* now({ style: "full" })).formatted ?? "", /^Sunday, March 29, 2026 at 12:30:05 AM/)
       assert.match((yield* now({ style: "long", locale: "fr" })).formatted ?? "", /^29 mars 2026/)
@@ -44,7 +44,7 @@ describe("DateTimeSkill", () => {
     })
   )
 
-  it.effect("what does not exist is a failure that says what would", () =>
+  it.effect("fails for unknown values and names the known ones", () =>
     Effect.gen(function* () {
       const zone = yield* Effect.flip(now({ timezone: "Europe/Pariss" }))
       assert.strictEqual(zone._tag, "DateTimeError")

@@ -19,7 +19,7 @@ const near = (expression: string, expected: number): void => {
 }
 
 describe("MathSkill", () => {
-  it("binds as arithmetic does", () => {
+  it("follows the precedence of arithmetic", () => {
     for (const [expression, expected] of [
       ["1 + 2 * 3", "7"],
       ["(1 + 2) * 3", "9"],
@@ -77,7 +77,7 @@ describe("MathSkill", () => {
     }
   })
 
-  it("says what is wrong, and where", () => {
+  it("reports errors with their position", () => {
     for (const [expression, expected] of [
       ["", "0: The expression ends where a value is needed"],
       ["1 +", "3: The expression ends where a value is needed"],
@@ -102,7 +102,7 @@ describe("MathSkill", () => {
     }
   })
 
-  it("no name of the language means anything", () => {
+  it("gives no meaning to names of the language", () => {
     for (const name of ["constructor", "__proto__", "toString", "process", "globalThis", "hasOwnProperty"]) {
       assert.match(text(name), /There is no number/)
       assert.match(text(`${name}(1)`), /There is no function/)
@@ -112,7 +112,7 @@ describe("MathSkill", () => {
     assert.match(text("a => a"), /has no meaning/)
   })
 
-  it("bounded work: what would grow without end is refused at once", () => {
+  it("rejects unbounded work at once", () => {
     for (const expression of [
       "9 ** 9 ** 9",
       "10 ** 1e15",
@@ -138,7 +138,7 @@ describe("MathSkill", () => {
     assert.strictEqual(text("5 ** 0"), "1")
   })
 
-  it("agrees with the arithmetic of whole numbers", () => {
+  it("agrees with integer arithmetic", () => {
     const int = FastCheck.bigInt({ min: -(10n ** 30n), max: 10n ** 30n })
     FastCheck.assert(
       FastCheck.property(int, int, FastCheck.integer({ min: 0, max: 20 }), (a, b, n) => {
@@ -151,7 +151,7 @@ describe("MathSkill", () => {
     )
   })
 
-  it("no text makes it throw", () => {
+  it("never throws for any text", () => {
     const piece = FastCheck.constantFrom(
       "1",
       "0",
@@ -195,7 +195,7 @@ describe("MathSkill", () => {
     assert.include(description, `constants: ${[...Arithmetic.constants.keys()].join(", ")}`)
   })
 
-  it.effect("the skill answers with a number, every digit and the expression", () =>
+  it.effect("returns a number, every digit and the expression", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* call(MathSkill.skill, { expression: "2 ** 64" }), {
         result: 2 ** 64,
@@ -208,7 +208,7 @@ describe("MathSkill", () => {
     })
   )
 
-  it.effect("a value that no number holds is a failure, and the largest that one holds is not", () =>
+  it.effect("fails for a value beyond all numbers, and returns the largest one", () =>
     Effect.gen(function* () {
       for (const expression of ["171!", "2 ** 1024", "-(2 ** 1024)", "10 ** 400"]) {
         const error = yield* Effect.flip(call(MathSkill.skill, { expression }))

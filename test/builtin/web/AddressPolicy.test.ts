@@ -58,19 +58,19 @@ describe("AddressPolicy", () => {
     ["ff02::1", "special"],
     ["4000::1", "special"],
     ["100::1", "special"]
-  ])("%s is %s", (address, range) => {
+  ])("classifies %s as %s", (address, range) => {
     assert.strictEqual(AddressPolicy.rangeOf(address), range)
   })
 
   it.each([[""], ["example.org"], ["1.2.3.4.5"], ["256.1.1.1"], ["::1::"], ["1".repeat(100_000)]])(
-    "what is no address has no range and is not permitted (%#)",
+    "permits nothing that is not an address (%#)",
     (text) => {
       assert.isUndefined(AddressPolicy.rangeOf(text))
       assert.isFalse(policy(true).permits(text))
     }
   )
 
-  it("an address of IPv4 is the same in every wrapping", () => {
+  it("treats an IPv4 address the same in every wrapping", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.ipV4(), (address) => {
         const octets = address.split(".").map(Number) as [number, number, number, number]
@@ -85,7 +85,7 @@ describe("AddressPolicy", () => {
     )
   })
 
-  it("private networks may be allowed as a whole, credentials of machines not", () => {
+  it("may allow private networks as a whole, but not addresses of machine credentials", () => {
     const all = policy(true)
     for (const address of ["127.0.0.1", "::1", "10.0.0.1", "fc00::1", "8.8.8.8"]) assert.isTrue(all.permits(address))
     for (const address of ["169.254.169.254", "fd00:ec2::254", "100.100.100.200", "0.0.0.0", "224.0.0.1"]) {
@@ -93,7 +93,7 @@ describe("AddressPolicy", () => {
     }
   })
 
-  it("a list allows what is in it and nothing more", () => {
+  it("allows exactly the listed networks", () => {
     const some = policy(["10.1.0.0/16", "127.0.0.1", "fd12::/16", "169.254.169.254"])
     for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "127.0.0.1", "fd12::1", "169.254.169.254", "8.8.8.8"]) {
       assert.isTrue(some.permits(address), address)
@@ -103,11 +103,11 @@ describe("AddressPolicy", () => {
     }
   })
 
-  it("an entry that is no network is told", () => {
+  it("reports an invalid entry", () => {
     assert.deepStrictEqual(AddressPolicy.make(["10.0.0.0/8", "10.0.0.0/99"]), Either.left("10.0.0.0/99"))
   })
 
-  it.effect("a host with one address that is not permitted is refused as a whole", () =>
+  it.effect("rejects a host with one forbidden address", () =>
     Effect.gen(function* () {
       const refusal = yield* Effect.flip(
         AddressPolicy.check(policy(false), "rebind.example", answers("8.8.8.8", "10.0.0.1"))
@@ -117,7 +117,7 @@ describe("AddressPolicy", () => {
     })
   )
 
-  it.effect("a host of public addresses gives them all", () =>
+  it.effect("returns all addresses of a public host", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* AddressPolicy.check(policy(false), "example.org", answers("8.8.8.8", "2606:4700::1")),
@@ -126,7 +126,7 @@ describe("AddressPolicy", () => {
     })
   )
 
-  it.effect("localhost is not asked for", () =>
+  it.effect("does not resolve localhost", () =>
     Effect.gen(function* () {
       for (const host of ["localhost", "LOCALHOST", "localhost.", "a.localhost"]) {
         const refusal = yield* Effect.flip(AddressPolicy.check(policy(false), host, answers("8.8.8.8")))
@@ -138,7 +138,7 @@ describe("AddressPolicy", () => {
     })
   )
 
-  it.effect("no answer, too many answers and answers that are no addresses are refused", () =>
+  it.effect("rejects missing, too many and invalid answers", () =>
     Effect.gen(function* () {
       const reasons = []
       for (const resolve of [
@@ -153,7 +153,7 @@ describe("AddressPolicy", () => {
     })
   )
 
-  it.effect("the resolver of the system knows the own machine", () =>
+  it.effect("resolves the local machine by the system", () =>
     Effect.gen(function* () {
       const addresses = yield* AddressPolicy.resolve("localhost")
       assert.isTrue(addresses.every((address) => AddressPolicy.rangeOf(address) === "loopback"))

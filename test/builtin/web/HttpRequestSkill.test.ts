@@ -20,7 +20,7 @@ const reasonOf = (options: HttpRequestSkill.Options, params: unknown) =>
 const towards = (...addresses: ReadonlyArray<string>) => ({ resolve: () => Effect.succeed(addresses) })
 
 describe("HttpRequestSkill", () => {
-  it("says what it is", () => {
+  it("describes itself", () => {
     const { definition, problem } = HttpRequestSkill.skill
     assert.isUndefined(problem)
     assert.strictEqual(definition.name, "http_request")
@@ -30,7 +30,7 @@ describe("HttpRequestSkill", () => {
     assert.isTrue(HttpRequestSkill.make({ methods: ["GET"] }).definition.idempotent)
   })
 
-  it.scopedLive("sends method, headers and body, and gives status, headers and text", () =>
+  it.scopedLive("sends method, headers and body, and returns status, headers and text", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http((_request, response) => {
         response.writeHead(201, {
@@ -64,7 +64,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("an error status is a result", () =>
+  it.scopedLive("returns an error status as a result", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http((_request, response) => {
         response.statusCode = 503
@@ -76,7 +76,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.effect("only http and https without credentials are asked for", () =>
+  it.effect("requests only http and https without credentials", () =>
     Effect.gen(function* () {
       for (const url of [
         "file:///etc/passwd",
@@ -96,7 +96,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.effect("addresses that are not public are refused in every form", () =>
+  it.effect("rejects private addresses in every notation", () =>
     Effect.gen(function* () {
       for (const host of [
         "127.0.0.1",
@@ -124,7 +124,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.effect("where clouds hand out credentials stays refused when private networks are allowed", () =>
+  it.effect("rejects addresses of cloud credentials even when private networks are allowed", () =>
     Effect.gen(function* () {
       for (const url of ["http://169.254.169.254/", "http://[fd00:ec2::254]/", "http://metadata.example/"]) {
         const options = { allowPrivate: true, ...towards("169.254.169.254") }
@@ -133,7 +133,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("a name that turns private after the check is not asked for again", () =>
+  it.scopedLive("does not resolve a name again that turns private after the check", () =>
     Effect.gen(function* () {
       const trap = yield* LoopbackServer.http((_request, response) => void response.end("internal"))
       const server = yield* LoopbackServer.http((_request, response) => void response.end("checked"))
@@ -155,7 +155,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("a redirect is checked like the first request", () =>
+  it.scopedLive("checks a redirect like the first request", () =>
     Effect.gen(function* () {
       const targets = [
         "http://127.0.0.2/",
@@ -184,7 +184,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("hosts are allowed by name and below a name", () =>
+  it.scopedLive("allows hosts by name and by domain", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http((_request, response) => void response.end("ok"))
       const options = {
@@ -208,7 +208,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.effect("an entry of the options that cannot be used refuses every request and names itself", () =>
+  it.effect("rejects every request for an unusable entry of the options, and names it", () =>
     Effect.gen(function* () {
       for (const options of [
         { hosts: ["a.b/c"] },
@@ -224,7 +224,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("ports are 80 and 443, or those that are allowed", () =>
+  it.scopedLive("allows ports 80 and 443, or the configured ones", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http((_request, response) => void response.end("ok"))
       const allowPrivate = ["127.0.0.1"]
@@ -235,7 +235,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.effect("headers that frame the message, and headers that are none, are refused without their value", () =>
+  it.effect("rejects framing and invalid headers without showing their value", () =>
     Effect.gen(function* () {
       const headers = [
         { Host: "internal" },
@@ -260,7 +260,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("what may be a credential does not follow to another origin", () =>
+  it.scopedLive("sends no possible credential to another origin", () =>
     Effect.gen(function* () {
       const other = yield* LoopbackServer.http((_request, response) => void response.end("other"))
       const server = yield* LoopbackServer.http(({ path }, response) => {
@@ -284,7 +284,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("a redirect changes the method as fetch does", () =>
+  it.scopedLive("changes the method on redirects as fetch does", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http(({ path }, response) => {
         if (path === "/end") return void response.end()
@@ -315,7 +315,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("redirects end at their limit", () =>
+  it.scopedLive("limits redirects", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http(({ path }, response) => {
         const left = Number(path.slice(1))
@@ -329,7 +329,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("a small archive of a large body ends at the limit", () =>
+  it.scopedLive("stops a small archive of a large body at the limit", () =>
     Effect.gen(function* () {
       // Sixteen mebibytes of zeros each, one after the other: a gibibyte in one mebibyte.
       const member = Zlib.gzipSync(Buffer.alloc(16 * 1024 * 1024))
@@ -370,7 +370,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("a body of exactly the limit is read, one more byte is not", () =>
+  it.scopedLive("reads a body of exactly the limit, and not one byte more", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http(({ path }, response) => {
         response.writeHead(200, path.startsWith("/told") ? { "content-length": path.slice(5) } : {})
@@ -390,7 +390,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("archives that are broken, empty or of another kind", () =>
+  it.scopedLive("rejects broken and empty archives and other encodings", () =>
     Effect.gen(function* () {
       const whole = Zlib.gzipSync("abc")
       const bodies: Record<string, readonly [string, Buffer]> = {
@@ -417,7 +417,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("text is decoded by mark, charset and kind, and what is no text is refused or given as Base64", () =>
+  it.scopedLive("decodes text by mark, charset and type, and rejects or encodes anything else", () =>
     Effect.gen(function* () {
       const bodies: Record<string, readonly [string, Buffer]> = {
         "/latin": ["text/plain; charset=ISO-8859-1", Buffer.from([0xe4])],
@@ -459,7 +459,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("a body that never ends, a server that says nothing and endless headers come to an end", () =>
+  it.scopedLive("ends an endless body, a silent server and endless headers", () =>
     Effect.gen(function* () {
       const drip = yield* LoopbackServer.raw((socket) => {
         socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n")
@@ -487,7 +487,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scoped("a call that asks for no time has that of the options", () =>
+  it.scoped("applies the timeout of the options to a call without one", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.raw(() => undefined)
       for (const [options, seconds] of [
@@ -503,7 +503,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.effect("no call may ask for more time than the options allow", () =>
+  it.effect("caps the timeout of a call by the options", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         call(HttpRequestSkill.make({ maxTimeout: "60 seconds" }), { url: "http://a/", timeout: 61 })
@@ -513,7 +513,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("interruption closes the connection", () =>
+  it.scopedLive("closes the connection on interruption", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.raw((socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\nfirst"))
       const fiber = yield* Effect.fork(call(HttpRequestSkill.make(local), { url: server.url }))
@@ -524,7 +524,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("no connection outlives its request", () =>
+  it.scopedLive("closes every connection with its request", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http((_request, response) => void response.end("ok"))
       yield* call(HttpRequestSkill.make(local), { url: server.url })
@@ -533,7 +533,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("connections that break are told apart by whether anything was sent", () =>
+  it.scopedLive("distinguishes broken connections by whether anything was sent", () =>
     Effect.gen(function* () {
       const hangup = yield* LoopbackServer.raw((socket) => void socket.destroy())
       const short = yield* LoopbackServer.raw(
@@ -556,7 +556,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("nothing of a request is in its failure but the host", () =>
+  it.scopedLive("shows only the host of a request in its failure", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.raw((socket) => void socket.end("HTTP/1.1 hush-from-server\r\n"))
       const error = yield* Effect.flip(
@@ -572,7 +572,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("bodies are refused where there is none, and when they are too large", () =>
+  it.scopedLive("rejects bodies where none is allowed, and bodies that are too large", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http((_request, response) => void response.end("ok"))
       assert.strictEqual(yield* reasonOf(local, { url: server.url, body: "x" }), "BodyNotAllowed")
@@ -586,7 +586,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.scopedLive("parameters from outside change no prototype", () =>
+  it.scopedLive("keeps parameters away from prototypes", () =>
     Effect.gen(function* () {
       const server = yield* LoopbackServer.http((_request, response) => void response.end("ok"))
       const params = JSON.parse(
@@ -603,7 +603,7 @@ describe("HttpRequestSkill", () => {
     })
   )
 
-  it.effect("parameters that do not fit are refused before anything is sent", () =>
+  it.effect("rejects invalid parameters before sending anything", () =>
     Effect.gen(function* () {
       for (const params of [
         {},

@@ -23,7 +23,7 @@ const serving = (body: string, contentType: string | undefined = "text/html; cha
   })
 
 describe("WebBrowseSkill", () => {
-  it("says what it is", () => {
+  it("describes itself", () => {
     const { definition, problem } = WebBrowseSkill.skill
     assert.isUndefined(problem)
     assert.strictEqual(definition.name, "web_browse")
@@ -31,7 +31,7 @@ describe("WebBrowseSkill", () => {
     assert.isTrue(definition.idempotent)
   })
 
-  it.scopedLive("gives the article of a page, with its headings, lists and links", () =>
+  it.scopedLive("returns the article of a page, with its headings, lists and links", () =>
     Effect.gen(function* () {
       const server = yield* serving(page)
       const result = yield* call(WebBrowseSkill.make(local), { url: `${server.url}/a/b` })
@@ -49,7 +49,7 @@ describe("WebBrowseSkill", () => {
     })
   )
 
-  it.scopedLive("gives all that a page shows where it has no article, and any other text as it is", () =>
+  it.scopedLive("returns all visible text of a page without an article, and any other text unchanged", () =>
     Effect.gen(function* () {
       const read = (body: string, contentType?: string | undefined, status?: number) =>
         Effect.flatMap(serving(body, contentType, status), ({ url }) => call(WebBrowseSkill.make(local), { url }))
@@ -65,7 +65,7 @@ describe("WebBrowseSkill", () => {
     })
   )
 
-  it.scopedLive("gives a long text piece by piece, never half a character", () =>
+  it.scopedLive("returns a long text in pieces, never half a character", () =>
     Effect.gen(function* () {
       const server = yield* serving(`${"a".repeat(9)}😀${"b".repeat(5)}`, "text/plain")
       const browse = WebBrowseSkill.make({ ...local, maxChars: 10 })
@@ -78,7 +78,7 @@ describe("WebBrowseSkill", () => {
     })
   )
 
-  it.scopedLive("a page that is larger than allowed is cut, and that is told", () =>
+  it.scopedLive("cuts a page that is too large and says so", () =>
     Effect.gen(function* () {
       const server = yield* serving(`<p>${"word ".repeat(1000)}</p>`)
       const result = yield* call(WebBrowseSkill.make({ ...local, maxBytes: 500 }), { url: server.url })
@@ -87,7 +87,7 @@ describe("WebBrowseSkill", () => {
     })
   )
 
-  it.scopedLive("goes nowhere where http_request does not go", () =>
+  it.scopedLive("rejects what http_request rejects", () =>
     Effect.gen(function* () {
       const server = yield* serving(page)
       const reasonOf = (options: WebBrowseSkill.Options, url: string) =>
@@ -107,7 +107,7 @@ describe("WebBrowseSkill", () => {
     })
   )
 
-  it.scopedLive("a page that takes too long is given up", () =>
+  it.scopedLive("gives up a page that takes too long", () =>
     Effect.gen(function* () {
       const server = yield* serving("<div>".repeat(100_000))
       const error = yield* Effect.flip(
@@ -119,7 +119,7 @@ describe("WebBrowseSkill", () => {
 })
 
 describe("the text of a page", () => {
-  it.live("holds whatever markup there is", () =>
+  it.live("is bounded for any markup", () =>
     Effect.gen(function* () {
       const read = (html: string) => PageText.read({ html, url: "https://example.org/", millis: 60_000 })
       for (const html of ["<", "<!--", "<a href='x", "\0&#x110000;<svg><p>x<table><td><td>]]>"]) {

@@ -25,7 +25,7 @@ const answering = (body: unknown, status = 200, headers: Record<string, string> 
 const apiKey = Redacted.make("hush-key")
 
 describe("WebSearchSkill", () => {
-  it("says what it is", () => {
+  it("describes itself", () => {
     const { definition, problem } = WebSearchSkill.skill
     assert.isUndefined(problem)
     assert.deepStrictEqual(
@@ -34,7 +34,7 @@ describe("WebSearchSkill", () => {
     )
   })
 
-  it.effect("asks for five results, or as many as are wanted", () =>
+  it.effect("requests five results by default, or the given number", () =>
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const layer = provider((query, { maxResults }) => {
@@ -64,7 +64,7 @@ describe("WebSearchSkill", () => {
     })
   )
 
-  it.effect("results are bounded, and addresses that are not of the web are left out", () =>
+  it.effect("bounds results and omits addresses outside the web", () =>
     Effect.gen(function* () {
       const layer = provider(() =>
         Effect.succeed([
@@ -85,7 +85,7 @@ describe("WebSearchSkill", () => {
     })
   )
 
-  it.effect("without a provider it says how to give one", () =>
+  it.effect("says how to configure a missing provider", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         Effect.provide(call(WebSearchSkill.skill, { query: "a" }), SearchProvider.layerNoop)
@@ -101,13 +101,13 @@ describe("WebSearchSkill", () => {
     ["fetch", FetchHttpClient.layer],
     ["node", NodeHttpClient.layer]
   ] as const) {
-    describe(`over ${client}`, () => {
+    describe(`with ${client}`, () => {
       const search = (layer: ReturnType<typeof HttpSearch.layerHttp>, query = "a b&c", maxResults = 2) =>
         Effect.flatMap(SearchProvider.SearchProvider, (service) => service.search(query, { maxResults })).pipe(
           Effect.provide(Layer.provide(layer, http))
         )
 
-      it.scopedLive("an instance of SearXNG is asked", () =>
+      it.scopedLive("queries an instance of SearXNG", () =>
         Effect.gen(function* () {
           const results = [1, 2, 3].map((index) => ({ ...result(index), content: " a\n b ", engine: "x" }))
           const server = yield* answering({ query: "a", results: [null, 1, { url: "no title" }, ...results] })
@@ -120,7 +120,7 @@ describe("WebSearchSkill", () => {
         })
       )
 
-      it.scopedLive("Brave is asked with its key", () =>
+      it.scopedLive("queries Brave with its key", () =>
         Effect.gen(function* () {
           const body = { type: "search", web: { results: [{ title: "T", url: "https://a/", description: "d" }] } }
           const server = yield* answering(body)
@@ -134,7 +134,7 @@ describe("WebSearchSkill", () => {
         })
       )
 
-      it.scopedLive("Tavily is asked with its key", () =>
+      it.scopedLive("queries Tavily with its key", () =>
         Effect.gen(function* () {
           const server = yield* answering({ results: [{ title: "T", url: "https://a/", content: "c", score: 1 }] })
           const found = yield* search(HttpSearch.layerTavily({ baseUrl: server.url, apiKey }), "q", 3)
@@ -146,7 +146,7 @@ describe("WebSearchSkill", () => {
         })
       )
 
-      it.scopedLive("answers that are none have a reason, and no failure has the key", () =>
+      it.scopedLive("gives a reason for invalid answers, and shows the key in no failure", () =>
         Effect.gen(function* () {
           const reasons = []
           for (const server of [
@@ -185,7 +185,7 @@ describe("WebSearchSkill", () => {
         })
       )
 
-      it.scopedLive("a provider that is not there, says nothing or never ends is left in time", () =>
+      it.scopedLive("gives up a missing, silent or endless provider in time", () =>
         Effect.gen(function* () {
           const { url } = yield* Effect.scoped(answering(""))
           const gone = yield* Effect.flip(search(HttpSearch.layerBrave({ baseUrl: url, apiKey })))
@@ -205,7 +205,7 @@ describe("WebSearchSkill", () => {
         })
       )
 
-      it.scopedLive("interruption closes the connection", () =>
+      it.scopedLive("closes the connection on interruption", () =>
         Effect.gen(function* () {
           const server = yield* LoopbackServer.raw(() => undefined)
           const fiber = yield* Effect.fork(search(HttpSearch.layerSearxng({ baseUrl: server.url })))
@@ -215,7 +215,7 @@ describe("WebSearchSkill", () => {
         })
       )
 
-      it.scopedLive("an answer that is not read is let go of", () =>
+      it.scopedLive("releases an unread answer", () =>
         Effect.gen(function* () {
           const server = yield* LoopbackServer.raw((socket) => {
             socket.write("HTTP/1.1 500 Oops\r\n\r\n")
@@ -228,7 +228,7 @@ describe("WebSearchSkill", () => {
         })
       )
 
-      it.scopedLive("no span tells the request, and the provider is told of no span", () =>
+      it.scopedLive("shows the request in no span, and sends no span to the provider", () =>
         Effect.gen(function* () {
           const server = yield* answering({ type: "search" })
           const named: Array<string> = []

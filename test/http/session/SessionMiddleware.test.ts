@@ -21,7 +21,7 @@ const closeAll = Effect.gen(function* () {
 })
 
 describe("a request without a session", () => {
-  it.effect("gets a new one of nobody, kept in a cookie that scripts cannot read", () =>
+  it.effect("creates one without an owner, stored in a cookie that scripts cannot read", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const { cookie, headers, shown, status } = yield* ask("/")
@@ -39,7 +39,7 @@ describe("a request without a session", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("gets one of its user", () =>
+  it.effect("creates one of its user", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ user })
       const { cookie, shown } = yield* ask("/", { "x-user": "ann" })
@@ -48,7 +48,7 @@ describe("a request without a session", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("keeps the cookie also when the application fails", () =>
+  it.effect("sets the cookie even when the application fails", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const { cookie, status } = yield* ask("/fail")
@@ -59,7 +59,7 @@ describe("a request without a session", () => {
 })
 
 describe("a cookie", () => {
-  it.effect("names the session, and is renewed", () =>
+  it.effect("names the session and is renewed", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const first = yield* ask("/")
@@ -71,7 +71,7 @@ describe("a cookie", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("with an id that has to be encoded is read as it was set", () =>
+  it.effect("is decoded as it was encoded", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const id = 'a b;c="d", é%20\u{1f600}'
@@ -83,7 +83,7 @@ describe("a cookie", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("that stands there twice with different values names none", () =>
+  it.effect("names none when it occurs twice with different values", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const mine = (yield* ask("/")).shown.id
@@ -105,7 +105,7 @@ describe("a cookie", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("that the application sets itself stays, and so does what it says to caches", () =>
+  it.effect("stays when the application sets it, and so does its caching header", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const { cookie } = yield* ask("/leave", by((yield* ask("/")).shown.id))
@@ -118,7 +118,7 @@ describe("a cookie", () => {
 })
 
 describe("header and query", () => {
-  it.effect("name the session of a user, and set no cookie", () =>
+  it.effect("name a user's session and set no cookie", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       yield* manager.create({ id: sid("s 1&2"), userId: ann })
@@ -134,7 +134,7 @@ describe("header and query", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("do not name a session of nobody: links and scripts can carry them", () =>
+  it.effect("do not name a session without an owner: links and scripts can carry them", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const { id } = (yield* ask("/")).shown
@@ -143,7 +143,7 @@ describe("header and query", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("the header comes first, then the query, the cookie, the token", () =>
+  it.effect("are read before cookie and token, the header first", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       for (const id of ["h", "q", "c", "t"]) yield* manager.create({ id: sid(id), userId: ann })
@@ -170,7 +170,7 @@ describe("header and query", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("that name what there is not are passed over for the cookie", () =>
+  it.effect("that name nothing are skipped for the cookie", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const { id } = (yield* ask("/")).shown
@@ -180,7 +180,7 @@ describe("header and query", () => {
   )
 })
 
-describe("a session of somebody else", () => {
+describe("another user's session", () => {
   const world = Effect.gen(function* () {
     const manager = yield* SessionManager.SessionManager
     yield* manager.create({ id: sid("of-bob"), userId: bob })
@@ -188,7 +188,7 @@ describe("a session of somebody else", () => {
     return { manager, nobody }
   })
 
-  it.effect("is never found, whichever way it is named", () =>
+  it.effect("is never found, however it is named", () =>
     Effect.gen(function* () {
       yield* world
       const ask = yield* serve({ user })
@@ -208,7 +208,7 @@ describe("a session of somebody else", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("is refused with onForeign reject, like one that there is not; a cookie gets a new one", () =>
+  it.effect("is rejected like a missing one with onForeign reject; a cookie gets a new one", () =>
     Effect.gen(function* () {
       const { manager, nobody } = yield* world
       yield* manager.create({ id: sid("of-ann"), userId: ann })
@@ -232,7 +232,7 @@ describe("a session of somebody else", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("what nobody said is not the user's who signs in, and what a user said is gone for nobody", () =>
+  it.effect("is not taken over at sign-in, nor left behind at sign-out", () =>
     Effect.gen(function* () {
       const { manager, nobody } = yield* world
       const ask = yield* serve({ user })
@@ -247,8 +247,8 @@ describe("a session of somebody else", () => {
   )
 })
 
-describe("an id that a client makes up", () => {
-  it.effect("is never that of a new session", () =>
+describe("an id made up by a client", () => {
+  it.effect("never becomes that of a new session", () =>
     Effect.gen(function* () {
       const token: SessionToken.Verifier = {
         verify: () => Effect.succeed({ userId: Option.none(), sessionId: Option.some(sid("made-up")) })
@@ -269,7 +269,7 @@ describe("an id that a client makes up", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("may be anything: it names no session and breaks nothing", () =>
+  it.effect("may have any content: it names no session and breaks nothing", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ user })
       const hostile = [
@@ -306,7 +306,7 @@ describe("an id that a client makes up", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("100 kB of cookies and parameters are passed over in time linear in their length", () =>
+  it.effect("is skipped in linear time in 100 kB of cookies and parameters", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const { id } = (yield* ask("/")).shown
@@ -336,8 +336,8 @@ describe("an id that a client makes up", () => {
   )
 })
 
-describe("a session that has ended", () => {
-  it.effect("is not found: closed, expired, or idle for too long", () =>
+describe("an ended session", () => {
+  it.effect("is not found: closed, expired, or overdue", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const ask = yield* serve()
@@ -354,7 +354,7 @@ describe("a session that has ended", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("is not one that is suspended, and that stays so", () =>
+  it.effect("is not a suspended one, which is found and stays suspended", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const ask = yield* serve()
@@ -388,7 +388,7 @@ describe("tokens", () => {
   }
   const bearing = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  it.effect("say who the user is", () =>
+  it.effect("identify the user", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ token })
       assert.strictEqual((yield* ask("/", bearing("ann"))).shown.userId, "ann")
@@ -397,7 +397,7 @@ describe("tokens", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("name a session of their user only", () =>
+  it.effect("name only sessions of their user", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const ask = yield* serve({ token })
@@ -410,7 +410,7 @@ describe("tokens", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("that are missing or do not hold are refused with 401", () =>
+  it.effect("are rejected with 401 when missing or invalid", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ token })
       const refused = (headers: Readonly<Record<string, string>>) =>
@@ -431,7 +431,7 @@ describe("tokens", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("that do not hold count as none where none is required", () =>
+  it.effect("count as none when invalid and not required", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ token, tokenRequired: false })
       for (const headers of [{}, bearing("x"), bearing("old")]) {
@@ -442,7 +442,7 @@ describe("tokens", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("that cannot be verified now are no tokens of nobody", () =>
+  it.effect("are not treated as anonymous when they cannot be verified now", () =>
     Effect.gen(function* () {
       for (const tokenRequired of [true, false]) {
         const ask = yield* serve({ token, tokenRequired })
@@ -454,7 +454,7 @@ describe("tokens", () => {
     }).pipe(Effect.provide([sessions, Logger.remove(Logger.defaultLogger)]))
   )
 
-  it.effect("are not looked at without a verifier", () =>
+  it.effect("are ignored without a verifier", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const { shown, status } = yield* ask("/", bearing("ann"))
@@ -462,7 +462,7 @@ describe("tokens", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("do not say who the user is where the application does", () =>
+  it.effect("do not identify the user when the application does", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ token, user })
       assert.strictEqual((yield* ask("/", { ...bearing("ann"), "x-user": "bob" })).shown.userId, "bob")

@@ -31,7 +31,7 @@ const plain = "lexigram_session=ID; Max-Age=86400; Path=/; HttpOnly; SameSite=La
 const secure = "lexigram_session=ID; Max-Age=86400; Path=/; HttpOnly; Secure; SameSite=Lax"
 
 describe("options", () => {
-  it.effect("headerName names another header, or none", () =>
+  it.effect("headerName: names another header, or none", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const { id } = yield* manager.create({ userId: ann })
@@ -43,7 +43,7 @@ describe("options", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("queryName names another parameter, or none", () =>
+  it.effect("queryName: names another parameter, or none", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const { id } = yield* manager.create({ userId: ann })
@@ -55,7 +55,7 @@ describe("options", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("cookieName names another cookie, or none, and then none is set", () =>
+  it.effect("cookieName: names another cookie, or none, and then sets none", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ cookieName: "__Host-chat" })
       const { cookie, shown } = yield* ask("/")
@@ -70,14 +70,14 @@ describe("options", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("ttl sets how long the browser keeps it", () =>
+  it.effect("ttl: sets how long the browser keeps the cookie", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* cookieOf({ ttl: "90 minutes" }), [plain.replace("86400", "5400")])
       assert.deepStrictEqual(yield* cookieOf({ ttl: 0 }), [plain.replace("Max-Age=86400; ", "")])
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("sameSite, path and domain are those of the cookie", () =>
+  it.effect("sameSite, path and domain: set the attributes of the cookie", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* cookieOf({ sameSite: "strict", path: "/chat", domain: "app.example" }), [
         "lexigram_session=ID; Max-Age=86400; Domain=app.example; Path=/chat; HttpOnly; SameSite=Strict"
@@ -86,7 +86,7 @@ describe("options", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("a cookie is for TLS only where the request came by TLS, or as is set", () =>
+  it.effect("secure: restricts the cookie to TLS if the request used TLS, or as set", () =>
     Effect.gen(function* () {
       const https = "https://app.example"
       assert.deepStrictEqual(yield* cookieOf({}, {}, https), [secure])
@@ -95,7 +95,7 @@ describe("options", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("what a proxy forwards counts only where it is trusted", () =>
+  it.effect("trustProxy: reads forwarded headers only from a trusted proxy", () =>
     Effect.gen(function* () {
       const forwarded = (protocol: string) => ({ "x-forwarded-proto": protocol })
       assert.deepStrictEqual(yield* cookieOf({}, forwarded("https")), [plain])
@@ -108,7 +108,7 @@ describe("options", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("create says what new sessions have", () =>
+  it.effect("create: sets the options of new sessions", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ create: { variables: { from: "web" } } })
       const { shown } = yield* ask("/")
@@ -116,7 +116,7 @@ describe("options", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it("what no header or cookie can be is refused when the middleware is made", () => {
+  it("rejects names and attributes that are invalid in a header or cookie", () => {
     const wrong: ReadonlyArray<SessionMiddleware.Options> = [
       { headerName: "X Session" },
       { headerName: "" },
@@ -146,7 +146,7 @@ describe("failures", () => {
       sessions
     )
 
-  it.effect("too many sessions of a user are 429", () =>
+  it.effect("answers 429 for too many sessions of a user", () =>
     Effect.gen(function* () {
       const ask = yield* serve({ user })
       for (let i = 0; i < 10; i++) assert.strictEqual((yield* ask("/", asAnn)).status, 200)
@@ -157,7 +157,7 @@ describe("failures", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("sessions that cannot be had are 503, logged, and the client is told nothing of why", () => {
+  it.effect("answers 503 for unavailable sessions, logs the reason and hides it from the client", () => {
     const logged: Array<string> = []
     const broken = Effect.fail(new SessionStorageError({ message: "10.0.0.7:5432 refused the connection" }))
     return Effect.gen(function* () {
@@ -188,7 +188,7 @@ describe("failures", () => {
     )
   })
 
-  it.effect("a session that ends while it is looked for is passed over", () =>
+  it.effect("skips a session that ends during the lookup", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const { id } = yield* manager.create({ userId: ann })
@@ -223,7 +223,7 @@ describe("traces", () => {
         .map(({ attributes }) => Object.fromEntries(attributes))
     })
 
-  it.effect("of servers show neither session nor token", () =>
+  it.effect("show neither session nor token in a server", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const id = SessionId.make("the secret&id")
@@ -272,7 +272,7 @@ describe("fromConfig", () => {
     )
   )
 
-  it.effect("what is given besides wins, and sessions that never expire have a cookie that lasts", () =>
+  it.effect("overrides the configuration by options, and sets a long-lived cookie when sessions never expire", () =>
     Effect.gen(function* () {
       const { config } = yield* Sessions.Sessions
       const middleware = SessionMiddleware.fromConfig(config, { cookieName: "own" })

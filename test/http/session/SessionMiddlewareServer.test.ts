@@ -42,7 +42,7 @@ describe("concurrent requests", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("without a session get one each", () =>
+  it.effect("get one session each without a cookie", () =>
     Effect.gen(function* () {
       const ask = yield* serve()
       const answers = yield* Effect.forEach(Array.from({ length: 100 }), () => ask("/"), { concurrency: "unbounded" })
@@ -90,8 +90,8 @@ const listen = (options: SessionMiddleware.Options = {}) =>
 const request = (...headers: ReadonlyArray<string>) =>
   ["GET / HTTP/1.1", "Host: app.example", "Connection: close", ...headers, "", ""].join("\r\n")
 
-describe("a server of Node", () => {
-  it.scopedLive("keeps a conversation by cookie", () =>
+describe("a server on Node", () => {
+  it.scopedLive("continues a conversation by cookie", () =>
     Effect.gen(function* () {
       const { get } = yield* listen()
       const first = yield* get("/")
@@ -102,7 +102,7 @@ describe("a server of Node", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.scopedLive("hostile bytes name no session, and add no header", () =>
+  it.scopedLive("ignores hostile bytes, which add no header", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const { id } = yield* manager.create()
@@ -128,7 +128,7 @@ describe("a server of Node", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.scopedLive("a request line that speaks of TLS is not TLS", () =>
+  it.scopedLive("does not infer TLS from the request line", () =>
     Effect.gen(function* () {
       const { send } = yield* listen()
       const answer = yield* send(request().replace("GET /", "GET https://app.example/"))
@@ -153,7 +153,7 @@ describe("a server of Node", () => {
 })
 
 describe("SessionMiddleware", () => {
-  it.effect("can be used on a part of a router", () =>
+  it.effect("works on a part of a router", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       yield* manager.create({ id: SessionId.make("s"), userId: ann })

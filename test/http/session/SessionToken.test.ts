@@ -37,7 +37,7 @@ const reason = (verifier: SessionToken.Verifier, token: string) =>
   Effect.match(verifier.verify(token), { onFailure: (error) => error.reason, onSuccess: () => undefined })
 
 describe("verify", () => {
-  it.effect("says whose token it is and which session it names", () =>
+  it.effect("returns the user and the session of the token", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
@@ -52,7 +52,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("sessionClaim sets the claim that names the session", () =>
+  it.effect("reads the session from the claim named by sessionClaim", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared({ sessionClaim: "sid" })
@@ -61,7 +61,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("a claim that an object merely inherits is none", () =>
+  it.effect("ignores inherited properties as claims", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared({ sessionClaim: "constructor" })
@@ -69,7 +69,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("a token that is not signed, or by another key, or was changed, is invalid", () =>
+  it.effect("rejects an unsigned or altered token, or one signed by another key", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
@@ -100,7 +100,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("another algorithm than those named is invalid, however good the signature", () =>
+  it.effect("rejects an algorithm that is not listed, however valid the signature", () =>
     Effect.gen(function* () {
       yield* setTime
       const long = Redacted.make(new Uint8Array(64).fill(7))
@@ -112,7 +112,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("a token holds until its end by Effect's clock, give or take the tolerance", () =>
+  it.effect("accepts a token until its end by Effect's clock, within the tolerance", () =>
     Effect.gen(function* () {
       const verifier = yield* shared()
       const strict = yield* shared({ clockTolerance: 0 })
@@ -126,7 +126,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("a token without an end is invalid", () =>
+  it.effect("rejects a token without an end", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
@@ -136,7 +136,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("a token does not hold before its beginning", () =>
+  it.effect("rejects a token before its beginning", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared({ clockTolerance: "30 seconds" })
@@ -145,7 +145,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("issuer and audience must be as set", () =>
+  it.effect("checks issuer and audience as configured", () =>
     Effect.gen(function* () {
       yield* setTime
       const one = yield* shared({ issuer: "https://a", audience: "chat" })
@@ -165,7 +165,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("what cannot be the id of a user or a session is invalid", () =>
+  it.effect("rejects invalid ids of users and sessions", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
@@ -176,7 +176,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("a token that is too long is refused before it is read", () =>
+  it.effect("rejects a token that is too long without reading it", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
@@ -187,7 +187,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("errors show nothing of the token", () =>
+  it.effect("shows nothing of the token in errors", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
@@ -210,7 +210,7 @@ describe("verify", () => {
 const pair = (alg: string) => Effect.promise(() => Jose.generateKeyPair(alg, { extractable: true }))
 
 describe("public keys", () => {
-  it.effect("as PEM, for each family of algorithms", () =>
+  it.effect("verify as PEM, for each family of algorithms", () =>
     Effect.gen(function* () {
       yield* setTime
       for (const alg of ["RS256", "PS256", "ES256", "EdDSA"] as const) {
@@ -225,7 +225,7 @@ describe("public keys", () => {
     })
   )
 
-  it.effect("one key may verify several algorithms of its family", () =>
+  it.effect("verify several algorithms of their family", () =>
     Effect.gen(function* () {
       yield* setTime
       const { privateKey, publicKey } = yield* pair("RS256")
@@ -237,7 +237,7 @@ describe("public keys", () => {
     })
   )
 
-  it.effect("a public key that everybody knows is no secret to sign with", () =>
+  it.effect("are never accepted as a shared secret", () =>
     Effect.gen(function* () {
       yield* setTime
       const { publicKey } = yield* pair("RS256")
@@ -250,7 +250,7 @@ describe("public keys", () => {
     })
   )
 
-  it.effect("of a set, the one that the token names", () =>
+  it.effect("are chosen from a set by the token", () =>
     Effect.gen(function* () {
       yield* setTime
       const one = yield* pair("ES256")
@@ -278,7 +278,7 @@ describe("jwksUrl", () => {
       response.writeHead(status, { "content-type": "application/json" }).end(body)
     })
 
-  it.scoped("keys are fetched when they are needed first, and kept", () =>
+  it.scoped("are fetched on first use and cached", () =>
     Effect.gen(function* () {
       yield* setTime
       const { privateKey, publicKey } = yield* pair("ES256")
@@ -301,7 +301,7 @@ describe("jwksUrl", () => {
     })
   )
 
-  it.scoped("keys that cannot be had are no fault of the token", () =>
+  it.scoped("are not the token's fault when unavailable", () =>
     Effect.gen(function* () {
       yield* setTime
       const { privateKey, publicKey } = yield* pair("ES256")
@@ -326,7 +326,7 @@ describe("jwksUrl", () => {
 })
 
 describe("make", () => {
-  it.effect("refuses keys that do not fit the algorithms", () =>
+  it.effect("are rejected when they do not fit the algorithms", () =>
     Effect.gen(function* () {
       const { publicKey: es } = yield* pair("ES256")
       const pem = yield* Effect.promise(() => Jose.exportSPKI(es))

@@ -26,7 +26,7 @@ const holes = (second: unknown): ReadonlyArray<unknown> => Object.assign(new Arr
 const lengths = (texts: ReadonlyArray<string>) => texts.map((text) => [text.length, 0])
 
 describe("make", () => {
-  it.effect("gives vectors of length 1 in the order of the texts", () =>
+  it.effect("returns vectors of norm 1 in the order of the texts", () =>
     Effect.gen(function* () {
       const { embedder } = giving((texts) => texts.map((text) => (text === "a" ? [3, 4] : Float64Array.of(0, -2))))
       assert.deepStrictEqual(yield* embedder.embedMany(["a", "b"]), [Float32Array.of(0.6, 0.8), Float32Array.of(0, -1)])
@@ -34,7 +34,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("each wrong answer of a model is an error that says what was wrong", () =>
+  it.effect("describes each invalid answer of a model in its error", () =>
     Effect.gen(function* () {
       const answers: ReadonlyArray<readonly [unknown, string]> = [
         [[[1, 0]], "returned 1 vectors for 2 texts"],
@@ -96,7 +96,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("an error of the model passes as it is", () =>
+  it.effect("passes on an error of the model", () =>
     Effect.gen(function* () {
       const failure = new Embedder.EmbeddingError({ message: "busy", isRetryable: true, retryAfterMs: 7 })
       const { embedder } = giving(() => [], { embedMany: () => Effect.fail(failure) })
@@ -104,7 +104,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("asks for a text once a call, and for nothing where there is nothing", () =>
+  it.effect("sends a text once per call, and nothing for blank texts", () =>
     Effect.gen(function* () {
       const { asked, embedder } = giving(lengths)
       const vectors = yield* embedder.embedMany(["a", " \n", "b", "a", ""])
@@ -117,7 +117,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("splits calls by the number of texts and by their characters", () =>
+  it.effect("splits calls by number of texts and by characters", () =>
     Effect.gen(function* () {
       const bySize = giving(lengths, { maxBatchSize: 2 })
       assert.lengthOf(yield* bySize.embedder.embedMany(["a", "b", "c", "d", "e"]), 5)
@@ -128,7 +128,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("cuts long texts, and no character in two", () =>
+  it.effect("cuts long texts, but never a character", () =>
     Effect.gen(function* () {
       const { asked, embedder } = giving(lengths, { maxCharacters: 3 })
       yield* embedder.embedMany(["abc", "abcd", "ab\u{1f600}"])
@@ -136,7 +136,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("a call that is interrupted interrupts the request", () =>
+  it.effect("interrupts the request with its call", () =>
     Effect.gen(function* () {
       let interrupted = 0
       const { embedder } = giving(() => [], {
@@ -169,7 +169,7 @@ describe("normalize", () => {
 })
 
 describe("EmbeddingError", () => {
-  it("survives its encoding, and is not worth repeating unless it says so", () => {
+  it("round-trips through its encoding, and is not retryable by default", () => {
     const error = new Embedder.EmbeddingError({ message: "no" })
     assert.isFalse(error.isRetryable)
     const schema = Schema.parseJson(Embedder.EmbeddingError)

@@ -19,7 +19,7 @@ const start = (inner: CountingEmbedder.CountingEmbedder, options?: EmbedderBatch
 const settle = Effect.forEach([1, 2, 3, 4, 5], () => Effect.yieldNow(), { discard: true })
 
 describe("wrap", () => {
-  it.effect("texts of many fibers go out in one call after the window, each fiber getting its own", () =>
+  it.effect("combines texts of many fibers after the window, and returns each its own", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make()
       const embedder = yield* start(inner, { window: "10 millis" })
@@ -34,7 +34,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("the defaults are 5 milliseconds and 128 texts", () =>
+  it.effect("defaults to 5 milliseconds and 128 texts", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make()
       const embedder = yield* start(inner)
@@ -49,7 +49,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("a full batch does not wait, and later texts wait for their own window", () =>
+  it.effect("sends a full batch at once, while later texts wait for their own window", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make()
       const embedder = yield* start(inner, { window: "1 minute", maxBatchSize: 2 })
@@ -68,7 +68,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("a text that is under way is joined, one that came back is asked for again", () =>
+  it.effect("joins a text that is being embedded, and sends a finished one again", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const inner = CountingEmbedder.make((_, call) => (call === 1 ? Deferred.await(gate) : Effect.void))
@@ -86,7 +86,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("who leaves before the departure takes along what only he wanted", () =>
+  it.effect("drops the texts that only an interrupted caller wanted before departure", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make()
       const embedder = yield* start(inner, { window: "10 millis" })
@@ -100,7 +100,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("nothing is asked when everybody left before the departure", () =>
+  it.effect("sends nothing when everybody left before departure", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make()
       const embedder = yield* start(inner, { window: "10 millis" })
@@ -115,7 +115,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("a request goes on while one waits for it, and is interrupted with the last one", () =>
+  it.effect("keeps a request running for one waiter, and interrupts it with the last one", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make(() => Effect.never)
       const embedder = yield* start(inner, { maxBatchSize: 2 })
@@ -132,7 +132,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("who comes for a text whose only waiter left still gets it from the request under way", () =>
+  it.effect("gives a newcomer the running request for a text whose only waiter left", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const inner = CountingEmbedder.make(() => Deferred.await(gate))
@@ -151,7 +151,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("a failure that may pass is everybody's, and the next call asks again", () =>
+  it.effect("fails all callers with a transient failure, and sends again for the next", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make((_, call) =>
         call === 1 ? Effect.fail(CountingEmbedder.error(true)) : Effect.void
@@ -167,7 +167,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("nobody fails because of the text of somebody else", () =>
+  it.effect("fails no call for another call's text", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make((texts) =>
         texts.includes("bad") ? Effect.fail(CountingEmbedder.error(false)) : Effect.void
@@ -182,7 +182,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("a call that was alone in its batch is not made twice", () =>
+  it.effect("does not repeat the call of a single caller", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make(() => Effect.fail(CountingEmbedder.error(false)))
       const embedder = yield* start(inner, { window: 0 })
@@ -193,7 +193,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("a defect stays one", () =>
+  it.effect("passes on a defect", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make(() => Effect.die("a bug"))
       const embedder = yield* start(inner, { maxBatchSize: 1 })
@@ -202,7 +202,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("an embedder that breaks its promise is an error, not an undefined vector", () =>
+  it.effect("fails when an embedder returns too few vectors", () =>
     Effect.gen(function* () {
       const inner: Embedder.Service = {
         ...CountingEmbedder.make().embedder,
@@ -214,7 +214,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("no texts ask nothing, and name and dimensions are those below", () =>
+  it.effect("sends nothing without texts, and keeps the name and dimensions below", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make()
       const embedder = yield* Effect.provide(
@@ -227,7 +227,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("whatever comes, leaves and fails, who stays gets his vectors, and nothing is left under way", () =>
+  it.effect("gives vectors to all who stay for any arrivals, departures and failures, and leaves nothing running", () =>
     Effect.promise(() => {
       const action = FastCheck.oneof(
         {

@@ -44,7 +44,7 @@ type Build = (
 /** What both caches do. */
 const suite = (name: string, build: Build) =>
   describe(name, () => {
-    it.effect("asks for a text once, and gives vectors in the order of the texts", () =>
+    it.effect("embeds a text once and returns vectors in the order of the texts", () =>
       Effect.gen(function* () {
         const inner = CountingEmbedder.make()
         const embedder = yield* build(inner)
@@ -70,7 +70,7 @@ const suite = (name: string, build: Build) =>
       })
     )
 
-    it.effect("a vector lives as long as its time to live", () =>
+    it.effect("keeps a vector for its time to live", () =>
       Effect.gen(function* () {
         const inner = CountingEmbedder.make()
         const embedder = yield* build(inner, { ttl: 1000 })
@@ -84,7 +84,7 @@ const suite = (name: string, build: Build) =>
       })
     )
 
-    it.effect("fibers that want a text nobody has share one call", () =>
+    it.effect("shares one call between fibers for a missing text", () =>
       Effect.gen(function* () {
         const gate = yield* Deferred.make<void>()
         const inner = CountingEmbedder.make(() => Deferred.await(gate))
@@ -99,7 +99,7 @@ const suite = (name: string, build: Build) =>
       })
     )
 
-    it.effect("the call is interrupted with the last one who waits for it, and nothing is kept", () =>
+    it.effect("interrupts the call with the last waiter, and stores nothing", () =>
       Effect.gen(function* () {
         const inner = CountingEmbedder.make((_, call) => (call === 1 ? Effect.never : Effect.void))
         const embedder = yield* build(inner)
@@ -111,7 +111,7 @@ const suite = (name: string, build: Build) =>
       })
     )
 
-    it.effect("failures are not kept", () =>
+    it.effect("does not store failures", () =>
       Effect.gen(function* () {
         const inner = CountingEmbedder.make((_, call) =>
           call === 1 ? Effect.fail(CountingEmbedder.error(false)) : Effect.void
@@ -122,7 +122,7 @@ const suite = (name: string, build: Build) =>
       })
     )
 
-    it.effect("asks for each text once, whatever the calls", () =>
+    it.effect("embeds each text once for any calls", () =>
       Effect.promise(() => {
         const call = FastCheck.array(FastCheck.constantFrom("a", "b", "c", "d", "e"), { maxLength: 6 })
         return FastCheck.assert(
@@ -161,7 +161,7 @@ suite("wrapBackend", (inner, options) =>
   ))
 
 describe("wrap", () => {
-  it.effect("what was used least recently goes first, by number and by bytes", () =>
+  it.effect("evicts the least recently used first, by number and by bytes", () =>
     Effect.gen(function* () {
       const bytes = 3 * (16 * 4 + 256)
       for (const options of [{ capacity: 3 }, { maxBytes: bytes }]) {
@@ -178,7 +178,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("is a layer around the embedder below", () => {
+  it.effect("wraps the embedder below", () => {
     const inner = CountingEmbedder.make()
     return Effect.gen(function* () {
       yield* Embedder.embed("a")
@@ -215,7 +215,7 @@ describe("wrapBackend", () => {
 
   const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))
 
-  it.effect("keeps vectors for who comes later, under keys that say nothing of the text", () =>
+  it.effect("stores vectors for later callers, under keys that reveal nothing of the text", () =>
     Effect.gen(function* () {
       const { backend, values } = open()
       const first = CountingEmbedder.make()
@@ -232,7 +232,7 @@ describe("wrapBackend", () => {
     })
   )
 
-  it.effect("other models, dimensions and namespaces do not see each other's vectors", () =>
+  it.effect("separates models, dimensions and namespaces", () =>
     Effect.gen(function* () {
       const { backend, values } = open()
       const { embedder } = CountingEmbedder.make()
@@ -245,7 +245,7 @@ describe("wrapBackend", () => {
     })
   )
 
-  it.effect("a value that is no vector of the embedder is made anew", () =>
+  it.effect("replaces a value that is not a vector of the embedder", () =>
     Effect.gen(function* () {
       const { backend, values } = open()
       const inner = CountingEmbedder.make()
@@ -273,7 +273,7 @@ describe("wrapBackend", () => {
     }).pipe(quiet)
   )
 
-  it.effect("a backend that fails is asked once a call, and nobody notices but the log and the metric", () =>
+  it.effect("calls a failing backend once per call, which only log and metric show", () =>
     Effect.gen(function* () {
       const texts = Array.from({ length: 100 }, (_, i) => `t${i}`)
       const broken = makeOpen((operation) =>
@@ -294,7 +294,7 @@ describe("wrapBackend", () => {
     }).pipe(quiet)
   )
 
-  it.effect("a backend that does not answer holds a call up for two seconds, or as long as it is given", () =>
+  it.effect("waits two seconds for a backend, or the configured time", () =>
     Effect.gen(function* () {
       for (const [options, millis] of [
         [undefined, 2000],
@@ -311,7 +311,7 @@ describe("wrapBackend", () => {
     }).pipe(quiet)
   )
 
-  it.effect("is a layer around the embedder below and the backend", () => {
+  it.effect("wraps the embedder below, on the backend in context", () => {
     const inner = CountingEmbedder.make()
     return Effect.gen(function* () {
       yield* Embedder.embed("a")
@@ -329,7 +329,7 @@ describe("wrapBackend", () => {
 })
 
 describe("VectorCodec", () => {
-  it("vectors come back bit by bit, in the order of bytes that is written", () => {
+  it("returns vectors bit by bit, in the byte order written", () => {
     assert.deepStrictEqual(Array.from(VectorCodec.toBytes(Float32Array.of(1, -2))), [0, 0, 128, 63, 0, 0, 0, 192])
     FastCheck.assert(
       FastCheck.property(FastCheck.float32Array(), (vector) => {

@@ -18,7 +18,7 @@ const failing = (times: number, error = CountingEmbedder.error(true)) =>
 const plain = { jitter: false, base: 100, factor: 2 } as const
 
 describe("wrap", () => {
-  it.effect("repeats what may pass, after waits that grow", () =>
+  it.effect("retries transient failures with growing delays", () =>
     Effect.gen(function* () {
       const inner = failing(2)
       const embedder = EmbedderRetry.wrap(plain)(inner.embedder)
@@ -34,7 +34,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("gives up after as many retries as it is given, 2 unless set", () =>
+  it.effect("gives up after the given retries, 2 by default", () =>
     Effect.gen(function* () {
       for (const [options, calls] of [
         [plain, 3],
@@ -50,7 +50,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("what would fail again is not repeated", () =>
+  it.effect("does not retry a permanent failure", () =>
     Effect.gen(function* () {
       const inner = failing(1, CountingEmbedder.error(false))
       yield* Effect.flip(EmbedderRetry.wrap()(inner.embedder).embed("a"))
@@ -58,7 +58,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("waits as long as the provider asks, unless that is too long", () =>
+  it.effect("waits as long as the provider requests, unless that is too long", () =>
     Effect.gen(function* () {
       const busy = (retryAfterMs: number) =>
         new Embedder.EmbeddingError({ message: "busy", isRetryable: true, retryAfterMs })
@@ -79,7 +79,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("waits are drawn between half and the whole, and never longer than the cap", () =>
+  it.effect("draws delays between half and the whole, up to the cap", () =>
     Effect.gen(function* () {
       const inner = failing(1)
       const fiber = yield* Effect.fork(EmbedderRetry.wrap({ base: 1000, cap: 400 })(inner.embedder).embed("a"))
@@ -91,7 +91,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("a try that takes too long is interrupted and counts as failed", () =>
+  it.effect("interrupts an attempt that takes too long, and counts it as failed", () =>
     Effect.gen(function* () {
       for (const [options, millis] of [
         [{ ...plain, timeout: 50 }, 50],
@@ -115,7 +115,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("an infinite limit is none", () =>
+  it.effect("treats an infinite limit as none", () =>
     Effect.gen(function* () {
       const inner = CountingEmbedder.make(() => Effect.sleep("1 day"))
       const fiber = yield* Effect.fork(EmbedderRetry.wrap({ timeout: Duration.infinity })(inner.embedder).embed("a"))
@@ -124,7 +124,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("inside a run each retry is an event", () =>
+  it.effect("emits an event for each retry inside a run", () =>
     Effect.gen(function* () {
       const told: Array<unknown> = []
       const silent = yield* Run.Run
@@ -141,7 +141,7 @@ describe("wrap", () => {
     })
   )
 
-  it.effect("is a layer around the embedder below", () => {
+  it.effect("wraps the embedder below", () => {
     const inner = failing(1)
     return Effect.gen(function* () {
       const fiber = yield* Effect.fork(Embedder.embed("a"))

@@ -16,7 +16,7 @@ const sparse = (vector: Embedder.Vector): ReadonlyArray<readonly [number, number
   Array.from(vector, (value, i) => [i, value] as const).filter(([, value]) => value !== 0)
 
 describe("vectorOf", () => {
-  it("gives these very numbers on every machine", () => {
+  it("gives exactly these numbers on every machine", () => {
     const third = 0.22298824787139893
     assert.deepStrictEqual(sparse(vectorOf("Cats", { dimensions: 64 })), [
       [3, third],
@@ -40,7 +40,7 @@ describe("vectorOf", () => {
     ])
   })
 
-  it("vectors have length 1, whatever the text", () => {
+  it("returns vectors of norm 1 for any text", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.string({ unit: "binary", minLength: 0, maxLength: 60 }), (text) => {
         const length = lengthOf(vectorOf(text))
@@ -50,12 +50,12 @@ describe("vectorOf", () => {
     assert.closeTo(lengthOf(vectorOf("a")), 1, 1e-6)
   })
 
-  it("a text without letters or digits is zero", () => {
+  it("returns zero for a text without letters or digits", () => {
     for (const text of ["", " \t\n", "?!… – «»", "¨´`", "\u0301\u200d\ufe0f", "。、"])
       assert.strictEqual(lengthOf(vectorOf(text)), 0)
   })
 
-  it("case, accents, width, punctuation and the order of words make no difference", () => {
+  it("ignores case, accents, width, punctuation and word order", () => {
     const pairs = [
       ["Dark chocolate!", "dark CHOCOLATE"],
       ["café", "CAFE\u0301"],
@@ -69,7 +69,7 @@ describe("vectorOf", () => {
     for (const [a, b] of pairs) assert.closeTo(alike(a, b), 1, 1e-6, `${a} / ${b}`)
   })
 
-  it("typing errors and inflections stay closer than other words", () => {
+  it("keeps typing errors and inflections closer than other words", () => {
     const cases = [
       ["retrieval of memories", "retreival of memories", "revenue of companies"],
       ["the user prefers dark chocolate", "user preference: dark chocolates", "the invoice was paid on monday"],
@@ -84,7 +84,7 @@ describe("vectorOf", () => {
     }
   })
 
-  it("one letter changed in a long word leaves most of it", () => {
+  it("keeps most of a long word when one letter changes", () => {
     const word = FastCheck.string({
       unit: FastCheck.constantFrom(..."abcdefghijklmnopqrstuvwxyz"),
       minLength: 10,
@@ -100,7 +100,7 @@ describe("vectorOf", () => {
     )
   })
 
-  it("unrelated texts are near zero on average, which is what the signs are for", () => {
+  it("keeps unrelated texts near zero on average, thanks to the signs", () => {
     const random = (seed: number) =>
       Array.from({ length: 12 }, (_, i) => ((seed * 7919 + i * 104_729 + i * i * 31) % 2_000_003).toString(36)).join(
         " "
@@ -111,7 +111,7 @@ describe("vectorOf", () => {
     assert.isBelow(Math.abs(sum / pairs), 0.03)
   })
 
-  it("a word that is repeated counts more, but not as often as it stands there", () => {
+  it("weights a repeated word more, but below its count", () => {
     const once = alike("chocolate invoice", "chocolate")
     const often = alike(`${"chocolate ".repeat(16)}invoice`, "chocolate")
     assert.isAbove(often, once + 0.1)
@@ -119,7 +119,7 @@ describe("vectorOf", () => {
     assert.isBelow(often, 0.99)
   })
 
-  it("reads the beginning of a long text only", () => {
+  it("reads only the beginning of a long text", () => {
     const text = "beginning ".repeat(10)
     assert.deepStrictEqual(vectorOf(`${text}end`, { maxCharacters: text.length }), vectorOf(text))
     assert.notDeepEqual(vectorOf(`${text}end`), vectorOf(text))
@@ -129,7 +129,7 @@ describe("vectorOf", () => {
     )
   })
 
-  it("takes huge and adversarial texts in time linear in their length", () => {
+  it("takes linear time for huge and adversarial texts", () => {
     const words = (size: number) =>
       Array.from({ length: size / 5 }, (_, i) => (i * 2_654_435_761).toString(36)).join(" ")
     Growth.assertLinearTexts(
@@ -141,7 +141,7 @@ describe("vectorOf", () => {
 })
 
 describe("make", () => {
-  it.effect("names version and dimensions, and gives the vectors of vectorOf in order", () =>
+  it.effect("names version and dimensions, and embeds in order", () =>
     Effect.gen(function* () {
       const embedder = HashingEmbedder.make()
       assert.deepInclude(embedder, { model: "hashing-v1-512", dimensions: 512 })
@@ -152,7 +152,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("dimensions are an option, and part of the name", () =>
+  it.effect("takes dimensions as an option, and names them", () =>
     Effect.gen(function* () {
       const { dimensions, model } = yield* Embedder.Embedder
       assert.deepStrictEqual([model, dimensions], ["hashing-v1-96", 96])
@@ -161,7 +161,7 @@ describe("make", () => {
     }).pipe(Effect.provide(HashingEmbedder.layer({ dimensions: 96 })))
   )
 
-  it.effect("reads as much of a text as it is told", () =>
+  it.effect("reads the configured number of characters", () =>
     Effect.gen(function* () {
       const embedder = HashingEmbedder.make({ maxCharacters: 3 })
       assert.deepStrictEqual(yield* embedder.embed("abcdef"), vectorOf("abc"))

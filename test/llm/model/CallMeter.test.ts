@@ -79,7 +79,7 @@ const failing = (error: LlmError.LlmError, ...pieces: ReadonlyArray<string>): Ll
 const fields = { provider: "scripted", message: "no" }
 
 describe("CallMeter", () => {
-  it.effect("a call that is interrupted in the middle of its answer used its input and what was streamed", () =>
+  it.effect("counts input and streamed output of a call interrupted midway", () =>
     Effect.gen(function* () {
       const streamed = yield* start(hanging("abc", "de"))
       assert.deepStrictEqual(yield* streamed.cut, [lost(100, 5)])
@@ -88,14 +88,14 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("an answer uses nothing besides itself", () =>
+  it.effect("counts nothing besides a complete answer", () =>
     Effect.gen(function* () {
       const call = yield* start(Scripted.make((_call, _request, options) => Scripted.answer("hi", options)))
       assert.deepStrictEqual((yield* call.ended).spent, [])
     })
   )
 
-  it.effect("text, reasoning and calls of tools count, each once", () =>
+  it.effect("counts text, reasoning and tool calls once each", () =>
     Effect.gen(function* () {
       const parts: ReadonlyArray<LlmClient.LlmPart> = [
         { type: "reasoning-delta", id: "r", delta: "12" },
@@ -113,7 +113,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("the provider's word wins over the count, as far as it goes", () =>
+  it.effect("prefers the provider's report to the count where it exists", () =>
     Effect.gen(function* () {
       const finish = { type: "finish", reason: "stop", usage: { inputTokens: 7, outputTokens: 3 } } as const
       const finished = Scripted.make((_call, _request, options) =>
@@ -152,7 +152,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("an answer that its caller never got was used all the same", () =>
+  it.effect("counts an answer that its caller never received", () =>
     Effect.gen(function* () {
       const inner = Scripted.make(() => Effect.succeed(Scripted.response("hi", { model: "large" })))
       const metered = CallMeter.metered(inner)
@@ -166,7 +166,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("a failure costs what a provider bills: nothing that was refused, all that was read", () =>
+  it.effect("charges failures as providers bill them: nothing rejected, everything read", () =>
     Effect.gen(function* () {
       const free: ReadonlyArray<LlmError.LlmError> = [
         new LlmError.LlmAuthenticationError(fields),
@@ -194,7 +194,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("a try that ran out of time counts beside the answer of the next", () =>
+  it.effect("counts an attempt that timed out next to the answer of the next one", () =>
     Effect.gen(function* () {
       const client = Scripted.make((call, _request, options) =>
         call === 1
@@ -209,7 +209,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("a wait between tries costs what the tries did, and no more", () =>
+  it.effect("counts only the attempts, not the delay between them", () =>
     Effect.gen(function* () {
       const call = yield* start(LlmRetry.wrap({ jitter: false })(failing(Scripted.unavailable())))
       yield* TestClock.adjust("100 millis")
@@ -217,7 +217,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("a call that waits for its turn was not sent", () =>
+  it.effect("counts a queued call as not sent", () =>
     Effect.gen(function* () {
       const client = hanging("abc")
       const limited = yield* LlmLimits.wrap({ concurrency: 1 })(client)
@@ -233,7 +233,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("each client of a chain is asked by itself", () =>
+  it.effect("counts each client of a chain separately", () =>
     Effect.gen(function* () {
       const chain = ModelFallback.make(
         [
@@ -250,7 +250,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("a wrapper hides nothing that was streamed, and nothing counts twice", () =>
+  it.effect("counts once through any wrappers, without losing streamed parts", () =>
     Effect.gen(function* () {
       const inner = LlmRedaction.wrap({ window: 64 })(hanging("a secret"))
       const own: LlmClient.Service = {
@@ -264,7 +264,7 @@ describe("CallMeter", () => {
     })
   )
 
-  it.effect("of callers who share a call one pays: the last to leave it, or whoever has its answer", () =>
+  it.effect("charges one of the callers of a shared call: the last to leave or the one with its answer", () =>
     Effect.gen(function* () {
       const client = yield* LlmCache.wrap()(hanging("abc"))
       const first = yield* start(client, { request: cached })
@@ -294,7 +294,7 @@ describe("CallMeter", () => {
     }).pipe(Effect.provide(CacheBackend.layerMemory()))
   )
 
-  it.effect("outside of a meter nothing is kept", () =>
+  it.effect("records nothing outside of a meter", () =>
     Effect.gen(function* () {
       const client = CallMeter.metered(Scripted.make((_call, _request, options) => Scripted.answer("hi", options)))
       assert.strictEqual((yield* client.complete(hello)).finishReason, "stop")

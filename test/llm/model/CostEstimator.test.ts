@@ -12,7 +12,7 @@ describe("CostEstimator", () => {
     "azure/gpt-4.1": { input: 3, output: 9 }
   })
 
-  it("multiplies tokens by the price of a million", () => {
+  it("multiplies tokens by the price per million", () => {
     assert.strictEqual(prices.estimate({ provider: "openai", model: "gpt-4.1", usage }), 6)
   })
 
@@ -33,7 +33,7 @@ describe("CostEstimator", () => {
     assert.closeTo(prices.estimate(odd) ?? 0, 0.1 + 0.8, 1e-9)
   })
 
-  it("charges input that is written into a cache at its own price, beside what is read from one", () => {
+  it("charges input written to a cache at its own price, next to cached reads", () => {
     const cost = CostEstimator.costAt({ input: 4, output: 0, cachedInput: 1, cacheWrite: 5 })
     const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 250_000 }
     assert.strictEqual(cost({ ...usage, cacheWriteTokens: 500_000 }), 1 + 0.25 + 2.5)
@@ -42,13 +42,13 @@ describe("CostEstimator", () => {
     assert.strictEqual(CostEstimator.costAt({ input: 4, output: 0 })({ ...usage, cacheWriteTokens: 1 }), 4)
   })
 
-  it("does not know what it was not told", () => {
+  it("returns none for unknown models and usage", () => {
     assert.strictEqual(prices.estimate({ provider: "openai", model: "o9", usage }), undefined)
     assert.strictEqual(prices.estimate({ provider: "openai", usage }), undefined)
     assert.strictEqual(prices.estimate({ provider: "openai", model: "gpt-4.1", usage: {} }), undefined)
   })
 
-  it.effect("knows no price without a layer", () =>
+  it.effect("has no price without a layer", () =>
     Effect.map(CostEstimator.CostEstimator, (estimator) =>
       assert.strictEqual(estimator.estimate({ provider: "openai", model: "gpt-4.1", usage }), undefined)
     )
@@ -69,14 +69,14 @@ describe("CostEstimator", () => {
     assert.closeTo(CostEstimator.costAt(price)({ ...reasoned, reasoningTokens: -5 }) ?? 0, 10, 1e-9)
   })
 
-  it("charges a call as such", () => {
+  it("charges a price per call", () => {
     assert.strictEqual(
       CostEstimator.costAt({ input: 0, output: 0, request: 0.012 })({ inputTokens: 5, outputTokens: 5 }),
       0.012
     )
   })
 
-  it("a long input has the rates of its tier, for all of its tokens", () => {
+  it("applies the tier of a long input to all of its tokens", () => {
     const cost = CostEstimator.costAt({
       input: 1,
       output: 10,
@@ -95,7 +95,7 @@ describe("CostEstimator", () => {
     assert.closeTo(cost(cached) ?? 0, 0.15, 1e-9)
   })
 
-  it("tokens that are no number of tokens have no cost", () => {
+  it("returns no cost for invalid token counts", () => {
     const cost = CostEstimator.costAt({ input: 1, output: 1 })
     for (const odd of [Number.NaN, -1, Number.POSITIVE_INFINITY, undefined]) {
       assert.strictEqual(cost({ inputTokens: odd, outputTokens: 1 }), undefined)
@@ -103,7 +103,7 @@ describe("CostEstimator", () => {
     }
   })
 
-  it("no use of the tokens costs more than the most", () => {
+  it("never exceeds the maximum for any use of the tokens", () => {
     const tokens = FastCheck.integer({ min: 0, max: 400_000 })
     const rate = FastCheck.double({ min: 0, max: 50, noNaN: true })
     FastCheck.assert(

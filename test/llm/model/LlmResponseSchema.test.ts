@@ -26,16 +26,16 @@ const decode = Schema.decodeUnknownSync(LlmResponseSchema.LlmResponseJson)
 const encode = Schema.encodeSync(LlmResponseSchema.LlmResponseJson)
 
 describe("LlmResponseSchema", () => {
-  it("a response with everything comes back as it was", () => {
+  it("round-trips a complete response", () => {
     assert.deepStrictEqual(decode(encode(full)), full)
   })
 
-  it("the smallest response comes back without added fields", () => {
+  it("round-trips the smallest response without adding fields", () => {
     const smallest: LlmClient.LlmResponse = { content: [], finishReason: "stop", usage: {} }
     assert.deepStrictEqual(decode(encode(smallest)), smallest)
   })
 
-  it("what is no response is refused", () => {
+  it("rejects what is not a response", () => {
     const wrong: ReadonlyArray<unknown> = [
       null,
       [],
@@ -49,7 +49,7 @@ describe("LlmResponseSchema", () => {
     assert.throws(() => decode("{"))
   })
 
-  it("params named like prototypes stay data", () => {
+  it("keeps params named like prototypes as data", () => {
     const text =
       '{"content":[{"type":"tool-call","id":"1","name":"x","params":{"__proto__":{"a":1}}}],"finishReason":"stop","usage":{}}'
     const [call] = decode(text).content

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as PriceNames from "../../../src/llm/model/PriceNames.js"
 
 describe("PriceNames", () => {
-  it("a model has the longest name it begins with, up to a mark", () => {
+  it("maps a model to the longest name it begins with, up to a separator", () => {
     const known = PriceNames.make(["gpt-4", "gpt-4.1", "gpt-4.1-mini", "constructor"])
     assert.strictEqual(known("gpt-4.1"), "gpt-4.1")
     assert.strictEqual(known("gpt-4.1-mini-2025-04-14"), "gpt-4.1-mini")
@@ -16,7 +16,7 @@ describe("PriceNames", () => {
     assert.strictEqual(PriceNames.make([])("x"), undefined)
   })
 
-  it("a release is a date, a number of three or four digits, or the latest", () => {
+  it("recognizes a release by a date, a number of three or four digits, or latest", () => {
     for (const rest of ["", "-2025-04-14", "-20250929", "@20250929", "-0613", "-001", "-latest"]) {
       assert.isTrue(PriceNames.isRelease(rest), rest)
     }

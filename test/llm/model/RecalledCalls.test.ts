@@ -38,7 +38,7 @@ describe("RecalledCalls.within", () => {
     ...Array.from({ length: n }, (_, i): Message => ({ role: "assistant", content: `step ${i}` }))
   ]
 
-  it("converts as the whole would be, whatever stands around the history", () => {
+  it("converts the history as the whole would be, whatever surrounds it", () => {
     const history = turns(3)
     const told = RecalledCalls.within(history)
     for (const names of [["look"], ["look", "gone"], [], undefined, ["look"]]) {
@@ -58,7 +58,7 @@ describe("RecalledCalls.within", () => {
     }
   })
 
-  it("looks at the history once for a set of tools, and never at what the run adds", () => {
+  it("scans the history once per set of tools, and never the additions of the run", () => {
     const history = watched(turns(50))
     const steps = watched(added(100))
     const told = RecalledCalls.within(history.messages)

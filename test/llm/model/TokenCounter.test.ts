@@ -29,7 +29,7 @@ const samples = {
 }
 
 describe("TokenCounter", () => {
-  it.effect("short texts have the counts that OpenAI's tokenizers give", () =>
+  it.effect("counts short texts as OpenAI's tokenizers do", () =>
     Effect.gen(function* () {
       const newer = yield* TokenCounter.forModel("gpt-4o")
       const older = yield* TokenCounter.forModel("gpt-4")
@@ -48,7 +48,7 @@ describe("TokenCounter", () => {
     })
   )
 
-  it("models are known by their family, whatever stands before the name", () => {
+  it("recognizes models by family, whatever precedes the name", () => {
     const families: ReadonlyArray<readonly [string, TokenCounter.Encoding | undefined]> = [
       ["gpt-4o-mini", "o200k_base"],
       ["gpt-4.1-nano", "o200k_base"],
@@ -71,7 +71,7 @@ describe("TokenCounter", () => {
     for (const [model, encoding] of families) assert.strictEqual(TokenCounter.encodingOf(model), encoding, model)
   })
 
-  it.effect("an unknown model is counted approximately, under its own name", () =>
+  it.effect("counts an unknown model approximately, under its own name", () =>
     Effect.gen(function* () {
       const counter = yield* TokenCounter.TokenCounter
       assert.deepStrictEqual([counter.model, counter.exact], ["claude-sonnet-4-5", false])
@@ -79,14 +79,14 @@ describe("TokenCounter", () => {
     }).pipe(Effect.provide(TokenCounter.layer({ model: "claude-sonnet-4-5" })))
   )
 
-  it.effect("layerApproximate never loads a tokenizer", () =>
+  it.effect("never loads a tokenizer with layerApproximate", () =>
     Effect.gen(function* () {
       const counter = yield* TokenCounter.TokenCounter
       assert.deepStrictEqual([counter.model, counter.exact], ["gpt-4o", false])
     }).pipe(Effect.provide(TokenCounter.layerApproximate({ model: "gpt-4o" })))
   )
 
-  it.effect("the approximation stays near the tokenizers, rather too high than too low", () =>
+  it.effect("approximates close to the tokenizers, rather too high than too low", () =>
     Effect.gen(function* () {
       const newer = yield* TokenCounter.forModel("gpt-4o")
       const older = yield* TokenCounter.forModel("gpt-4")
@@ -101,7 +101,7 @@ describe("TokenCounter", () => {
     })
   )
 
-  it.effect("special tokens in a text are text", () =>
+  it.effect("treats special tokens in a text as text", () =>
     Effect.gen(function* () {
       for (const model of ["gpt-4o", "gpt-4", "other"]) {
         const counter = yield* TokenCounter.forModel(model)
@@ -112,7 +112,7 @@ describe("TokenCounter", () => {
     })
   )
 
-  it.effect("hostile text neither hangs nor throws", () =>
+  it.effect("neither hangs nor throws for hostile text", () =>
     Effect.gen(function* () {
       const counter = yield* TokenCounter.forModel("gpt-4o")
       let state = 1
@@ -151,7 +151,7 @@ describe("TokenCounter", () => {
     ["gpt-4o", () => import("gpt-tokenizer/encoding/o200k_base")],
     ["gpt-4", () => import("gpt-tokenizer/encoding/cl100k_base")]
   ] as const) {
-    it.effect(`lines of JSON that were counted before change no count: ${model}`, () =>
+    it.effect(`counts remembered lines of JSON the same: ${model}`, () =>
       Effect.gen(function* () {
         const { countTokens } = yield* Effect.promise<{ readonly countTokens: typeof countO200k }>(load)
         const counter = yield* TokenCounter.forModel(model)
@@ -190,7 +190,7 @@ describe("TokenCounter", () => {
     )
   }
 
-  it.effect("cutting long runs changes a count by little", () =>
+  it.effect("changes a count little by cutting long runs", () =>
     Effect.gen(function* () {
       const counter = yield* TokenCounter.forModel("gpt-4o")
       const { countTokens } = yield* Effect.promise(() => import("gpt-tokenizer/encoding/o200k_base"))
@@ -204,7 +204,7 @@ describe("TokenCounter", () => {
     })
   )
 
-  it.effect("messages cost three each, their role and content, and three for the answer", () =>
+  it.effect("counts three per message, its role and content, and three for the answer", () =>
     Effect.gen(function* () {
       const counter = yield* TokenCounter.forModel("gpt-4o")
       assert.strictEqual(counter.countMessages([]), 3)
@@ -219,7 +219,7 @@ describe("TokenCounter", () => {
     })
   )
 
-  it.effect("tool calls, results, images and files count", () =>
+  it.effect("counts tool calls, results, images and files", () =>
     Effect.gen(function* () {
       const { count, countMessages } = yield* TokenCounter.forModel("gpt-4o")
       const user = (part: { mediaType: string; data: string | Uint8Array | URL }) =>
@@ -241,7 +241,7 @@ describe("TokenCounter", () => {
     })
   )
 
-  it.effect("tools cost their definition, none costs nothing", () =>
+  it.effect("counts tool definitions, and nothing without tools", () =>
     Effect.gen(function* () {
       const { count, countTools } = yield* TokenCounter.forModel("gpt-4o")
       const tool = { name: "add", description: "Adds.", parameters: { type: "object" } }
@@ -251,7 +251,7 @@ describe("TokenCounter", () => {
   )
 })
 
-describe("counting requests of a conversation that grows", () => {
+describe("counting requests of a growing conversation", () => {
   const message = (content: string) => ({ role: "user" as const, content })
   const schema = { type: "object", properties: { a: { type: "string" } } } as const
   const tools = [{ name: "look", description: "Looks", parameters: schema }]
@@ -268,7 +268,7 @@ describe("counting requests of a conversation that grows", () => {
     return { counted, self }
   }
 
-  it("comes to what counting it whole comes to, also when conversations take turns", () => {
+  it("equals counting the whole, even when conversations alternate", () => {
     const { self } = counting()
     const count = TokenCounter.forRequests(self)
     const whole = (messages: ReadonlyArray<ReturnType<typeof message>>) => self.countMessages(messages)
@@ -282,7 +282,7 @@ describe("counting requests of a conversation that grows", () => {
     assert.strictEqual(count(request), whole(a) + rest)
   })
 
-  it("counts messages, tools and schemas it has seen no second time", () => {
+  it("counts messages, tools and schemas only once", () => {
     const { counted, self } = counting()
     const count = TokenCounter.forRequests(self)
     const first = [message("a long beginning")]

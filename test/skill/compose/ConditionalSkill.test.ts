@@ -33,7 +33,7 @@ describe("ConditionalSkill", () => {
     ifFalse: day
   })
 
-  it.effect("executes the one or the other", () =>
+  it.effect("executes one of two skills", () =>
     Effect.gen(function* () {
       const run = SkillRuns.make()
       assert.strictEqual(yield* run(both, { text: "a", at }), "A")
@@ -44,7 +44,7 @@ describe("ConditionalSkill", () => {
     })
   )
 
-  it.effect("without the other one the result is an Option, in JSON too", () =>
+  it.effect("returns an Option without the second skill, also in JSON", () =>
     Effect.gen(function* () {
       const maybe = ConditionalSkill.make("maybe", {
         description: "d",
@@ -62,7 +62,7 @@ describe("ConditionalSkill", () => {
     })
   )
 
-  it.effect("a condition that throws, fails or dies decides nothing", () =>
+  it.effect("executes neither when the condition throws, fails or dies", () =>
     Effect.gen(function* () {
       let executed = 0
       const counted = Skill.make("counted", { description: "d", handler: () => Effect.sync(() => void executed++) })
@@ -85,7 +85,7 @@ describe("ConditionalSkill", () => {
     })
   )
 
-  it.effect("skills known by name take the JSON form", () =>
+  it.effect("passes JSON to skills known by name", () =>
     Effect.gen(function* () {
       const named = ConditionalSkill.make("named", {
         description: "d",

@@ -59,7 +59,7 @@ const counting = () => {
 describe("ParallelSkills.all", () => {
   const both = ParallelSkills.all("both", { ...about, skills: { words, day } })
 
-  it.effect("gives the result of each under its key", () =>
+  it.effect("returns each result under its key", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* SkillRuns.make()(both, { text: "a b", at }), {
         words: 2,
@@ -68,7 +68,7 @@ describe("ParallelSkills.all", () => {
     })
   )
 
-  it.effect("takes what all take, and shows parameters and results as JSON", () =>
+  it.effect("takes the combined parameters, and shows parameters and results as JSON", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(both.definition.permissions, ["a", "b"])
       assert.deepStrictEqual(Object.keys(both.definition.parametersSchema["properties"] as object), ["text", "at"])
@@ -86,7 +86,7 @@ describe("ParallelSkills.all", () => {
     })
   )
 
-  it.effect("references take the JSON form beside typed skills", () =>
+  it.effect("passes JSON to references next to typed skills", () =>
     Effect.gen(function* () {
       const mixed = ParallelSkills.all("mixed", { ...about, skills: { typed: day, named: Skill.ref("day") } })
       assert.deepStrictEqual(yield* SkillRuns.make(day)(mixed, { text: "", at }), {
@@ -103,7 +103,7 @@ describe("ParallelSkills.all", () => {
     })
   )
 
-  it.effect("the first failure interrupts the others and is the failure", () =>
+  it.effect("fails with the first failure and interrupts the others", () =>
     Effect.gen(function* () {
       const { counts, skill } = counting()
       const parallel = ParallelSkills.all("p", {
@@ -115,7 +115,7 @@ describe("ParallelSkills.all", () => {
     })
   )
 
-  it.effect("so many at a time, in their order", () =>
+  it.effect("limits concurrency and keeps the order", () =>
     Effect.gen(function* () {
       const begun: Array<string> = []
       const one = (name: string) =>
@@ -142,7 +142,7 @@ describe("ParallelSkills.all", () => {
     })
   )
 
-  it.effect("no skill sees what another one does to its parameters", () =>
+  it.effect("isolates each skill from changes to its parameters", () =>
     Effect.gen(function* () {
       const spoiling = Skill.make("spoiling", {
         description: "d",
@@ -159,7 +159,7 @@ describe("ParallelSkills.all", () => {
     })
   )
 
-  it.effect("`__proto__` is a key like any other", () =>
+  it.effect("treats `__proto__` as a key", () =>
     Effect.gen(function* () {
       const skills: Record<string, typeof words> = JSON.parse(`{"a":1}`)
       Object.defineProperty(skills, "__proto__", { value: words, enumerable: true })
@@ -173,7 +173,7 @@ describe("ParallelSkills.all", () => {
     })
   )
 
-  it("what cannot be is a problem of the definition", () => {
+  it("reports impossible combinations as problems of the definition", () => {
     const problem = (skill: Skill.Any) => skill.problem?.errors
     assert.deepStrictEqual(problem(ParallelSkills.all("p", { ...about, skills: {} })), ["There are no skills"])
     assert.include(problem(ParallelSkills.all("p", { ...about, skills: [words, words] }))?.[0], `"words"`)
@@ -184,7 +184,7 @@ describe("ParallelSkills.all", () => {
     assert.isUndefined(problem(ParallelSkills.quorum("p", { ...about, skills: { words, day }, count: 2 })))
   })
 
-  it("gives what one after another gives", () =>
+  it("equals sequential execution", () =>
     FastCheck.assert(
       FastCheck.asyncProperty(
         FastCheck.array(FastCheck.tuple(FastCheck.nat(3), FastCheck.boolean()), { minLength: 1, maxLength: 5 }),
@@ -248,7 +248,7 @@ describe("ParallelSkills.all", () => {
 describe("ParallelSkills.collect", () => {
   const parallel = ParallelSkills.collect("p", { ...about, skills: { words, failing, gone: Skill.ref("gone") } })
 
-  it.effect("succeeds with results and typed failures side by side", () =>
+  it.effect("collects results and typed failures side by side", () =>
     Effect.gen(function* () {
       const { errors, outputs } = yield* SkillRuns.make()(parallel, { text: "a b" })
       assert.deepStrictEqual(outputs, { words: 2 })
@@ -257,7 +257,7 @@ describe("ParallelSkills.collect", () => {
     })
   )
 
-  it.effect("in the JSON form a failure is its message", () =>
+  it.effect("shows a failure as its message in JSON", () =>
     Effect.gen(function* () {
       const json = yield* SkillRuns.call(parallel, { text: "a b" })
       assert.deepStrictEqual(json, { outputs: { words: 2 }, errors: { failing: "no", gone: "no such skill" } })
@@ -267,7 +267,7 @@ describe("ParallelSkills.collect", () => {
     })
   )
 
-  it.effect("nothing but a message or a tag is shown of a failure", () =>
+  it.effect("shows only the message or tag of a failure", () =>
     Effect.gen(function* () {
       const leaking = (error: unknown) => Skill.make("leaking", { description: "d", handler: () => Effect.fail(error) })
       for (const [error, shown] of [
@@ -283,7 +283,7 @@ describe("ParallelSkills.collect", () => {
     })
   )
 
-  it.effect("defects are no failures", () =>
+  it.effect("does not treat defects as failures", () =>
     Effect.gen(function* () {
       const { counts, skill } = counting()
       const dying = Skill.make("dying", { description: "d", handler: () => Effect.die("bug") })
@@ -297,7 +297,7 @@ describe("ParallelSkills.collect", () => {
 })
 
 describe("ParallelSkills.quorum", () => {
-  it.effect("the first so many that succeed, and the others are interrupted", () =>
+  it.effect("returns the first N successes and interrupts the others", () =>
     Effect.gen(function* () {
       const { counts, skill } = counting()
       const later = (millis: number) => Effect.as(Effect.sleep(millis), `${millis}`)
@@ -311,7 +311,7 @@ describe("ParallelSkills.quorum", () => {
     })
   )
 
-  it.effect("keeps the order of the skills, whoever is first", () =>
+  it.effect("keeps the order of the skills, whichever is first", () =>
     Effect.gen(function* () {
       const { skill } = counting()
       const skills = { a: skill("a", Effect.as(Effect.sleep(2), "a")), b: skill("b", Effect.as(Effect.sleep(1), "b")) }
@@ -321,7 +321,7 @@ describe("ParallelSkills.quorum", () => {
     })
   )
 
-  it.effect("a finalizer that dies while its skill is stopped stays visible", () =>
+  it.effect("shows a finalizer that dies while its skill is stopped", () =>
     Effect.gen(function* () {
       const stuck = Skill.make("stuck", {
         description: "d",
@@ -338,7 +338,7 @@ describe("ParallelSkills.quorum", () => {
     })
   )
 
-  it("is what a model says", () =>
+  it("returns the text of a model", () =>
     FastCheck.assert(
       FastCheck.asyncProperty(
         FastCheck.uniqueArray(FastCheck.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 6 }),

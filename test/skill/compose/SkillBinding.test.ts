@@ -15,7 +15,7 @@ const maps = FastCheck.dictionary(keys, FastCheck.jsonValue()).map((map) => own(
 class Order extends Schema.Class<Order>("Order")({ id: Schema.String }) {}
 
 describe("SkillBinding.toParams", () => {
-  it("leaves maps as they are and names other values output", () => {
+  it("keeps maps and names other values output", () => {
     const map = { a: 1 }
     assert.strictEqual(SkillBinding.toParams(map), map)
     const order = new Order({ id: "1" })
@@ -38,19 +38,19 @@ describe("SkillBinding.toParams", () => {
     assert.deepStrictEqual(SkillBinding.toParams(own(`{"pipe":1}`)), { pipe: 1 })
   })
 
-  it("renames keys, all at once, and lets others pass", () => {
+  it("renames keys all at once and passes others on", () => {
     assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2, c: 3 }, { a: "x" }), { b: 2, c: 3, x: 1 })
     assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2 }, { a: "b", b: "a" }), { a: 2, b: 1 })
     assert.deepStrictEqual(SkillBinding.toParams("text", { output: "text" }), { text: "text" })
   })
 
-  it("a renamed key wins over one that had the name, the later entry over the earlier", () => {
+  it("lets a renamed key win over an existing one, and a later entry over an earlier one", () => {
     assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2 }, { a: "b" }), { b: 1 })
     assert.deepStrictEqual(SkillBinding.toParams({ a: 1, b: 2 }, { a: "c", b: "c" }), { c: 2 })
     assert.deepStrictEqual(SkillBinding.toParams({ b: 2 }, { a: "b" }), { b: 2 })
   })
 
-  it("takes `__proto__` for a key like any other", () => {
+  it("treats `__proto__` as a key", () => {
     const into = SkillBinding.toParams({ a: { admin: true } }, { a: "__proto__" })
     assert.strictEqual(Object.getPrototypeOf(into), Object.prototype)
     assert.deepStrictEqual(Object.keys(into), ["__proto__"])
@@ -63,7 +63,7 @@ describe("SkillBinding.toParams", () => {
     assert.strictEqual(({} as { readonly admin?: unknown }).admin, undefined)
   })
 
-  it("is what a plain map of names says", () =>
+  it("equals a plain map of names", () =>
     FastCheck.assert(
       FastCheck.property(maps, FastCheck.dictionary(keys, keys), (value, names) => {
         const rename = own(JSON.stringify(names)) as SkillBinding.Rename
@@ -76,7 +76,7 @@ describe("SkillBinding.toParams", () => {
       })
     ))
 
-  it("no names change nothing, and a new name and back neither", () =>
+  it("changes nothing without names or for a rename and back", () =>
     FastCheck.assert(
       FastCheck.property(maps, keys, (value, key) => {
         assert.deepStrictEqual(SkillBinding.toParams(value, {}), value)
@@ -87,7 +87,7 @@ describe("SkillBinding.toParams", () => {
 })
 
 describe("SkillBinding.copy", () => {
-  it("has the same content and shares no list and no plain object", () =>
+  it("copies the content and shares no list or plain object", () =>
     FastCheck.assert(
       FastCheck.property(FastCheck.jsonValue({ maxDepth: 4 }), (json) => {
         const value: unknown = JSON.parse(JSON.stringify(json))
@@ -100,7 +100,7 @@ describe("SkillBinding.copy", () => {
       })
     ))
 
-  it("shares instances of classes, keeps cycles and one object as one, and takes any depth", () => {
+  it("shares class instances, keeps cycles and shared objects, at any depth", () => {
     const date = new Date(0)
     const shared = { n: 1 }
     const cycle: Record<string, unknown> = { date, order: new Order({ id: "1" }), left: shared, right: shared }
@@ -116,7 +116,7 @@ describe("SkillBinding.copy", () => {
     assert.isArray(SkillBinding.copy(deep))
   })
 
-  it("keeps `__proto__` a key", () => {
+  it("keeps `__proto__` as a key", () => {
     const copy = SkillBinding.copy(own(`{"a":{"__proto__":{"admin":true}}}`))
     assert.deepStrictEqual(copy, own(`{"a":{"__proto__":{"admin":true}}}`))
     assert.deepStrictEqual(Object.keys(copy["a"] as object), ["__proto__"])
@@ -130,7 +130,7 @@ describe("SkillBinding.fit", () => {
     handler: ({ at }) => Effect.succeed(at)
   })
 
-  it.effect("takes typed values as they are, and reads others by the schema of the skill", () =>
+  it.effect("passes typed values unchanged and decodes others by the skill's schema", () =>
     Effect.gen(function* () {
       const at = new Date(0)
       assert.deepStrictEqual(yield* SkillBinding.fit(dated, { at }), { at })
@@ -142,7 +142,7 @@ describe("SkillBinding.fit", () => {
     })
   )
 
-  it.effect("reads JSON before it takes it for typed", () =>
+  it.effect("decodes JSON before treating a value as typed", () =>
     Effect.gen(function* () {
       const secret = Skill.make("secret", {
         description: "d",
@@ -154,7 +154,7 @@ describe("SkillBinding.fit", () => {
     })
   )
 
-  it.effect("lets a reference take anything", () =>
+  it.effect("passes any value to a reference", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* SkillBinding.fit(Skill.ref("x"), 1), 1)
     })

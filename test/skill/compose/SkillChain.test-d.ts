@@ -34,7 +34,7 @@ const shout = Skill.make("shout", {
 const raw = Skill.fromJsonSchema("raw", { description: "d", handler: () => Effect.succeed(1 as unknown) })
 const ref = Skill.ref("ref")
 
-test("parameters of the first, result of the last, failures and requirements of all", () => {
+test("has the parameters of the first, the result of the last, and the failures and requirements of all", () => {
   expectTypeOf(SkillChain.make("c", about, summarize, shout, summarize, shout)).toEqualTypeOf<
     SkillChain.Chain<{ readonly texts: ReadonlyArray<string> }, { texts: Array<string> }, Empty | SkillError, never>
   >()
@@ -46,7 +46,7 @@ test("parameters of the first, result of the last, failures and requirements of 
   ).toEqualTypeOf<SkillChain.Chain<{ readonly query: string }, string, Down | Empty | SkillError, Web>>()
 })
 
-test("a chain is a skill", () => {
+test("is a skill", () => {
   const chain = SkillChain.make("c", about, SkillChain.make("d", about, summarize, shout), summarize)
   expectTypeOf(chain).toMatchTypeOf<
     Skill.Skill<{ readonly texts: ReadonlyArray<string> }, string, Empty | SkillError>
@@ -54,7 +54,7 @@ test("a chain is a skill", () => {
   expectTypeOf<Skill.ParamsOf<typeof chain>>().toEqualTypeOf<{ readonly texts: ReadonlyArray<string> }>()
 })
 
-test("what does not fit is an error", () => {
+test("rejects steps that do not fit", () => {
   // @ts-expect-error `query`, not `texts`
   SkillChain.make("c", about, shout, search)
   // @ts-expect-error the second to the third
@@ -77,7 +77,7 @@ test("what does not fit is an error", () => {
   SkillChain.fromList("c", about, [])
 })
 
-test("a value that is no map has the name `output`, which can be renamed", () => {
+test("names a value that is not a map `output`, which can be renamed", () => {
   const say = Skill.make("say", {
     description: "d",
     parameters: { text: Schema.String },
@@ -102,7 +102,7 @@ test("a value that is no map has the name `output`, which can be renamed", () =>
   ).toEqualTypeOf<SkillChain.Chain<{ readonly texts: ReadonlyArray<string> }, number, Empty | SkillError, never>>()
 })
 
-test("of references and raw skills anything goes", () => {
+test("accepts anything for references and raw skills", () => {
   expectTypeOf(SkillChain.make("c", about, ref, search, ref, summarize)).toEqualTypeOf<
     SkillChain.Chain<unknown, string, Down | Empty | SkillError, Web>
   >()
@@ -120,7 +120,7 @@ test("of references and raw skills anything goes", () => {
   >()
 })
 
-test("an optional key is no required parameter", () => {
+test("rejects an optional key as a required parameter", () => {
   const maybe = Skill.make("maybe", {
     description: "d",
     handler: () => Effect.succeed<{ readonly output?: string }>({})

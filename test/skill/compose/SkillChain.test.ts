@@ -70,7 +70,7 @@ const skillOf = ([kind, key]: Op, index: number): Skill.Any =>
   })
 
 describe("SkillChain", () => {
-  it.effect("each result is the next one's parameters, under their new names", () =>
+  it.effect("passes each result to the next skill under its new names", () =>
     Effect.gen(function* () {
       const run = SkillRuns.make()
       assert.deepStrictEqual(yield* run(chain, { query: "a" }), { text: "A 1+A 2" })
@@ -93,7 +93,7 @@ describe("SkillChain", () => {
     })
   )
 
-  it.effect("the first failure ends it", () =>
+  it.effect("stops at the first failure", () =>
     Effect.gen(function* () {
       let reached = 0
       const next = Skill.make("next", {
@@ -108,7 +108,7 @@ describe("SkillChain", () => {
     })
   )
 
-  it.effect("skills known by name take JSON and are checked by themselves", () =>
+  it.effect("passes JSON to skills known by name, which check it themselves", () =>
     Effect.gen(function* () {
       const day = Skill.make("day", {
         description: "d",
@@ -134,7 +134,7 @@ describe("SkillChain", () => {
     })
   )
 
-  it.effect("what a reference gives is read by the schema of the skill that takes it", () =>
+  it.effect("decodes the result of a reference by the schema of the next skill", () =>
     Effect.gen(function* () {
       const number = Skill.make("number", {
         description: "d",
@@ -149,7 +149,7 @@ describe("SkillChain", () => {
     })
   )
 
-  it.effect("what a reference gives is JSON, even where it could be taken for a typed value", () =>
+  it.effect("treats the result of a reference as JSON, even when it looks typed", () =>
     Effect.gen(function* () {
       const text = Schema.Struct({ text: Schema.StringFromBase64 })
       const same = Skill.make("same", {
@@ -165,14 +165,14 @@ describe("SkillChain", () => {
     })
   )
 
-  it.effect("by name, parameters and result are JSON", () =>
+  it.effect("takes and returns JSON by name", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* SkillRuns.call(chain, { query: "a" }), { text: "A 1+A 2" })
       assert.instanceOf(yield* Effect.flip(SkillRuns.call(chain, { query: 1 })), SkillValidationError)
     })
   )
 
-  it("a skill that cannot be used makes the chain unusable", () => {
+  it("is unusable with an unusable skill", () => {
     const broken = Skill.make("", { description: "d", handler: () => Effect.void })
     assert.strictEqual(SkillChain.make("c", about, broken).problem, broken.problem)
   })
@@ -206,7 +206,7 @@ describe("SkillChain", () => {
       )
     ))
 
-  it("one skill is that skill, and a skill that changes nothing changes nothing", () =>
+  it("equals its only skill, and ignores an identity skill", () =>
     FastCheck.assert(
       FastCheck.property(
         op,
@@ -229,7 +229,7 @@ describe("SkillChain", () => {
       )
     ))
 
-  it.effect("a long chain takes no stack", () =>
+  it.effect("does not overflow the stack for a long chain", () =>
     Effect.gen(function* () {
       const plus = Skill.make("plus", {
         description: "d",

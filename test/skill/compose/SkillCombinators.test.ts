@@ -44,7 +44,7 @@ const flaky = (failures: number, error: unknown = "no") => {
 const run = SkillRuns.make()
 
 describe("every combinator", () => {
-  it("keeps description, category, parameters and permissions, and has a name of its own", () => {
+  it("keeps description, category, parameters and permissions, and has its own name", () => {
     const made = [
       SkillCombinators.retry(double),
       SkillCombinators.withTimeout(double, 1),
@@ -68,7 +68,7 @@ describe("every combinator", () => {
 })
 
 describe("SkillCombinators.retry", () => {
-  it.effect("tries again so many times", () =>
+  it.effect("retries the given number of times", () =>
     Effect.gen(function* () {
       const twice = flaky(2)
       assert.strictEqual(yield* run(SkillCombinators.retry(twice.skill, { times: 2 }), { n: 1 }), 1)
@@ -95,7 +95,7 @@ describe("SkillCombinators.retry", () => {
     })
   )
 
-  it.effect("each time with the parameters as they were", () =>
+  it.effect("passes the original parameters each time", () =>
     Effect.gen(function* () {
       const lengths: Array<number> = []
       const spoiling = Skill.make("spoiling", {
@@ -112,7 +112,7 @@ describe("SkillCombinators.retry", () => {
     })
   )
 
-  it.effect("only after the failures it is for", () =>
+  it.effect("retries only the chosen failures", () =>
     Effect.gen(function* () {
       const { skill, state } = flaky(3, "fatal")
       const picky = SkillCombinators.retry(skill, { while: (error) => error !== "fatal" })
@@ -121,7 +121,7 @@ describe("SkillCombinators.retry", () => {
     })
   )
 
-  it.effect("not after failures that stay", () =>
+  it.effect("does not retry permanent failures", () =>
     Effect.gen(function* () {
       const skillName = "x"
       for (const error of [
@@ -139,7 +139,7 @@ describe("SkillCombinators.retry", () => {
     })
   )
 
-  it.effect("after the end of its time only where that does no harm", () =>
+  it.effect("retries after a timeout only where that is safe", () =>
     Effect.gen(function* () {
       const late = new SkillTimeoutError({ message: "m", skillName: "x", timeoutSeconds: 1 })
       const { skill, state } = flaky(1, late)
@@ -155,7 +155,7 @@ describe("SkillCombinators.retry", () => {
     })
   )
 
-  it("without further times it is the skill itself, and more times never do worse", () =>
+  it("equals the skill without retries, and never does worse with more", () =>
     FastCheck.assert(
       FastCheck.property(FastCheck.nat(5), FastCheck.nat(5), (failures, times) => {
         const of = (times: number) =>
@@ -167,7 +167,7 @@ describe("SkillCombinators.retry", () => {
 })
 
 describe("SkillCombinators.withTimeout", () => {
-  it("is a limit of the executor's on the whole", () => {
+  it("limits the whole execution in the executor", () => {
     const limited = double.pipe(SkillCombinators.withTimeout("5 seconds"))
     assert.strictEqual(limited.definition.timeoutSeconds, 5)
     assert.strictEqual(limited.definition.maxRetries, 0)
@@ -194,7 +194,7 @@ describe("SkillCombinators.map and mapParams", () => {
     })
   )
 
-  it("obey the laws of functors", () =>
+  it("obey the functor laws", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.integer(),
@@ -234,7 +234,7 @@ describe("SkillCombinators.fallback", () => {
     return { asked, skills: skills as unknown as [(typeof skills)[number]] }
   }
 
-  it("is the first that succeeds, asks none after it, and fails with the last", () =>
+  it("returns the first success, calls none after it, and fails with the last", () =>
     FastCheck.assert(
       FastCheck.property(outcome, (outcomes) => {
         const { asked, skills } = skillsOf(outcomes)
@@ -263,7 +263,7 @@ describe("SkillCombinators.fallback", () => {
       })
     ))
 
-  it.effect("a skill that is not there may be stood in for; defects are no failures", () =>
+  it.effect("replaces a missing skill, but not a defect", () =>
     Effect.gen(function* () {
       const safe = SkillCombinators.fallback(Skill.ref("gone"), double)
       assert.strictEqual(yield* run(safe, { n: 1 }), 2)
@@ -273,7 +273,7 @@ describe("SkillCombinators.fallback", () => {
     })
   )
 
-  it.effect("each gets parameters that the one before has not changed", () =>
+  it.effect("gives each skill unchanged parameters", () =>
     Effect.gen(function* () {
       const list = Schema.mutable(Schema.Array(Schema.Number))
       const spoiling = Skill.make("spoiling", {
@@ -297,7 +297,7 @@ describe("SkillCombinators.fallback", () => {
 })
 
 describe("SkillCombinators.race", () => {
-  it.effect("the first to succeed wins, the others are interrupted", () =>
+  it.effect("returns the first success and interrupts the others", () =>
     Effect.gen(function* () {
       const counts = { acquired: 0, released: 0 }
       const late = (name: string, millis: number, end: Effect.Effect<string, string>) =>
@@ -336,7 +336,7 @@ describe("SkillCombinators.loopUntil", () => {
     handler: ({ n }) => Effect.succeed({ n: n + 1 })
   })
 
-  it("is what a loop gives, or fails after its rounds", () =>
+  it("returns the result of the loop, or fails after its rounds", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.nat(20),
@@ -364,7 +364,7 @@ describe("SkillCombinators.loopUntil", () => {
       )
     ))
 
-  it.effect("ten rounds unless told otherwise; a condition may be an Effect and fail", () =>
+  it.effect("runs ten rounds by default, and accepts a condition that is an Effect and may fail", () =>
     Effect.gen(function* () {
       const never = SkillCombinators.loopUntil(plus, { until: () => Effect.succeed(false), next: (result) => result })
       const error = yield* Effect.flip(run(never, { n: 0 }))

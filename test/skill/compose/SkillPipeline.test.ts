@@ -39,7 +39,7 @@ const pipeline = start.pipe(
 )
 
 describe("SkillPipeline", () => {
-  it.effect("merges maps in, stores results under their keys, and gives the last context", () =>
+  it.effect("merges maps, stores results under their keys, and returns the last context", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* SkillRuns.make()(pipeline, { text: "Hi", user: "Ada" }), {
         text: "Hi",
@@ -50,14 +50,14 @@ describe("SkillPipeline", () => {
     })
   )
 
-  it.effect("without stages it is the identity", () =>
+  it.effect("is the identity without stages", () =>
     Effect.gen(function* () {
       const context = { text: "a", user: "b" }
       assert.deepStrictEqual(yield* SkillRuns.make()(start, context), context)
     })
   )
 
-  it.effect("a value that is no map and has no key goes under output; a later key wins", () =>
+  it.effect("stores a value without a key under output, and lets a later key win", () =>
     Effect.gen(function* () {
       const plain = SkillPipeline.make("p", {
         ...about,
@@ -74,7 +74,7 @@ describe("SkillPipeline", () => {
     })
   )
 
-  it.effect("the first failure ends it", () =>
+  it.effect("stops at the first failure", () =>
     Effect.gen(function* () {
       let reached = 0
       const failing = Skill.make("failing", { description: "d", handler: () => Effect.fail("no" as const) })
@@ -87,7 +87,7 @@ describe("SkillPipeline", () => {
     })
   )
 
-  it.effect("an input that throws is a failure of the pipeline", () =>
+  it.effect("fails when an input throws", () =>
     Effect.gen(function* () {
       const throwing = start.pipe(
         SkillPipeline.stage(language, {
@@ -115,7 +115,7 @@ describe("SkillPipeline", () => {
     })
   )
 
-  it.effect("skills known by name see the context as JSON, and what they give may be anything", () =>
+  it.effect("shows the context as JSON to skills known by name, which may return anything", () =>
     Effect.gen(function* () {
       const dated = SkillPipeline.make("dated", { ...about, parameters: Schema.Struct({ at: Schema.Date }) }).pipe(
         SkillPipeline.stage(day),
@@ -139,7 +139,7 @@ describe("SkillPipeline", () => {
     })
   )
 
-  it.effect("a schema of the last context checks it and gives it its JSON form", () =>
+  it.effect("validates the last context by a schema, which gives it its JSON form", () =>
     Effect.gen(function* () {
       const dated = SkillPipeline.make("dated", { ...about, parameters: Schema.Struct({ at: Schema.Date }) }).pipe(
         SkillPipeline.stage(day),
@@ -153,7 +153,7 @@ describe("SkillPipeline", () => {
     })
   )
 
-  it.effect("`__proto__` is a key like any other", () =>
+  it.effect("treats `__proto__` as a key", () =>
     Effect.gen(function* () {
       const raw = Skill.fromJsonSchema("raw", {
         description: "d",
@@ -172,7 +172,7 @@ describe("SkillPipeline", () => {
     })
   )
 
-  it("never changes its input or what a stage gave, whatever stages do to their parameters", () =>
+  it("never mutates its input or a stage's result, whatever stages do to their parameters", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.dictionary(FastCheck.constantFrom("a", "b", "c"), FastCheck.jsonValue()),
@@ -218,7 +218,7 @@ describe("SkillPipeline", () => {
       { numRuns: 50 }
     ))
 
-  it("stages one after another, grouped in any way, give the same", () =>
+  it("gives the same result for any grouping of stages", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(FastCheck.constantFrom("a", "b", "c"), { maxLength: 5 }),

@@ -55,7 +55,7 @@ describe("SkillRouter", () => {
     })
   )
 
-  it.effect("fails where no route fits and there is no fallback", () =>
+  it.effect("fails when no route fits and there is no fallback", () =>
     Effect.gen(function* () {
       const run = SkillRuns.make()
       assert.instanceOf(yield* Effect.flip(run(router, { text: "" })), SkillRoutingError)
@@ -65,31 +65,29 @@ describe("SkillRouter", () => {
     })
   )
 
-  it.effect(
-    "a condition that throws, fails or dies passes its route over, and the log says so without the parameters",
-    () =>
-      Effect.gen(function* () {
-        const conditions: ReadonlyArray<Parameters<typeof SkillRouter.route>[1]> = []
-        assert.isEmpty(conditions)
-        const throwing = SkillRouter.make("router", about).pipe(
-          SkillRouter.route(({ text }) => {
-            throw new Error(text)
-          }, a),
-          SkillRouter.route(({ text }) => Effect.fail({ _tag: "Down", text }), a),
-          SkillRouter.route(({ text }) => Effect.die(text), b),
-          SkillRouter.route(() => true, c)
-        )
-        const { lines, result } = yield* logged(SkillRuns.make()(throwing, { text: "sk-secret" }))
-        assert.strictEqual(result, "c: sk-secret")
-        assert.lengthOf(lines, 3)
-        for (const line of lines) assert.notInclude(line, "sk-secret")
-        for (const line of lines) assert.include(line, "WARN")
-        assert.include(lines[1] as string, "Down")
-        assert.include(lines[2] as string, `"route":"b"`)
-      })
+  it.effect("skips a route whose condition throws, fails or dies, and logs it without parameters", () =>
+    Effect.gen(function* () {
+      const conditions: ReadonlyArray<Parameters<typeof SkillRouter.route>[1]> = []
+      assert.isEmpty(conditions)
+      const throwing = SkillRouter.make("router", about).pipe(
+        SkillRouter.route(({ text }) => {
+          throw new Error(text)
+        }, a),
+        SkillRouter.route(({ text }) => Effect.fail({ _tag: "Down", text }), a),
+        SkillRouter.route(({ text }) => Effect.die(text), b),
+        SkillRouter.route(() => true, c)
+      )
+      const { lines, result } = yield* logged(SkillRuns.make()(throwing, { text: "sk-secret" }))
+      assert.strictEqual(result, "c: sk-secret")
+      assert.lengthOf(lines, 3)
+      for (const line of lines) assert.notInclude(line, "sk-secret")
+      for (const line of lines) assert.include(line, "WARN")
+      assert.include(lines[1] as string, "Down")
+      assert.include(lines[2] as string, `"route":"b"`)
+    })
   )
 
-  it.effect("a condition may be an Effect that requires something", () =>
+  it.effect("accepts a condition that is an Effect with requirements", () =>
     Effect.gen(function* () {
       const flagged = SkillRouter.make("router", about).pipe(
         SkillRouter.route(() => Flag, a),
@@ -101,7 +99,7 @@ describe("SkillRouter", () => {
     })
   )
 
-  it.effect("an interruption of a condition is one", () =>
+  it.effect("passes on the interruption of a condition", () =>
     Effect.gen(function* () {
       const interrupted = SkillRouter.make("router", about).pipe(
         SkillRouter.route(() => Effect.interrupt, a),
@@ -111,7 +109,7 @@ describe("SkillRouter", () => {
     })
   )
 
-  it.effect("the failure of the chosen skill is the router's: no other route is tried", () =>
+  it.effect("fails with the chosen skill and tries no other route", () =>
     Effect.gen(function* () {
       const failing = Skill.make("failing", { description: "d", handler: () => Effect.fail("no" as const) })
       const chosen = SkillRouter.make("router", about).pipe(
@@ -144,7 +142,7 @@ describe("SkillRouter", () => {
     })
   )
 
-  it.effect("a result is shown by the first schema that it fits", () =>
+  it.effect("shows a result by the first schema that fits", () =>
     Effect.gen(function* () {
       const date = Skill.make("date", {
         description: "d",
@@ -162,7 +160,7 @@ describe("SkillRouter", () => {
     })
   )
 
-  it("picks exactly the first route that matches, and asks no condition after it", () =>
+  it("picks exactly the first matching route and evaluates no condition after it", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(

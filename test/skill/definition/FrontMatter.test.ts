@@ -23,7 +23,7 @@ const judge = (text: string): void => {
 const fill = (piece: string, size = 100_000): string => piece.repeat(Math.ceil(size / piece.length))
 
 describe("FrontMatter", () => {
-  it("reads plain lines without the parser, and as the parser does", () => {
+  it("reads plain lines without the parser as the parser does", () => {
     const common = [
       "name: some-skill",
       "description: Does something (or other). Use it when it's wanted, e.g. on Mondays!",
@@ -76,7 +76,7 @@ describe("FrontMatter", () => {
     assert.isAbove(taken, 150)
   })
 
-  it("two thousand mutated files each end in a verdict", () => {
+  it("ends in a verdict for two thousand mutated files", () => {
     const valid = [
       "---",
       "name: some-skill",
@@ -146,7 +146,7 @@ describe("FrontMatter", () => {
     assert.strictEqual(verdicts, 2000)
   }, 300_000)
 
-  it("nesting, however it is written, is refused before it is parsed", () => {
+  it("rejects deep nesting before parsing, however it is written", () => {
     const lines = Array.from({ length: 300 }, (_, i) => `${" ".repeat(i)}a:`).join("\n")
     for (const piece of ["[", "{", "[{", "[? ", "- ", "? ", "a: "]) {
       assert.deepStrictEqual(FrontMatter.read(fill(piece, 60_000)).broken, [
@@ -160,13 +160,13 @@ describe("FrontMatter", () => {
     assert.isTrue(Either.isLeft(SkillFileReader.parse(file(lines))))
   })
 
-  it("nesting that people write is read", () => {
+  it("reads realistic nesting", () => {
     const lines = Array.from({ length: 12 }, (_, i) => `${" ".repeat(i)}a:`).join("\n")
     assert.deepStrictEqual(FrontMatter.read(`${lines}\nb: ${"[".repeat(10)}${"]".repeat(10)}`).broken, [])
     assert.deepStrictEqual(FrontMatter.read(`a: {${fill("b: c, ", 300)}}`).broken, [])
   })
 
-  it("references that would grow are not followed", () => {
+  it("does not follow references that would grow", () => {
     const laughs = ["a0: &a0 [lol, lol]"]
     for (let i = 1; i < 30; i++) laughs.push(`a${i}: &a${i} [*a${i - 1}, *a${i - 1}, *a${i - 1}, *a${i - 1}]`)
     const bomb = file(`${laughs.join("\n")}\nmetadata: *a29`)
@@ -176,7 +176,7 @@ describe("FrontMatter", () => {
     judge(file("metadata: &m {a: *m, b: [*m]}"))
   })
 
-  it("the longest front matter ends in a verdict, whatever it is made of", () => {
+  it("ends in a verdict for the longest front matter of any content", () => {
     const pieces = [
       "}",
       "a: }\n",
@@ -206,7 +206,7 @@ describe("FrontMatter", () => {
     }
   }, 300_000)
 
-  it("the rest of a long file is not searched in vain", () => {
+  it("does not search the rest of a long file", () => {
     Growth.assertLinearTexts(
       ["---x\n", (size) => `---\n${fill("--- x\n", size)}`, (size) => `---\n${fill(" ---\n", size)}`, "-"],
       judge,
@@ -214,7 +214,7 @@ describe("FrontMatter", () => {
     )
   })
 
-  it("lines are those of the whole file", () => {
+  it("counts lines from the beginning of the file", () => {
     assert.deepStrictEqual(
       FrontMatter.read("a: b\nc: 'd\n").broken.map(({ line }) => line),
       [4]

@@ -42,12 +42,12 @@ describe("Permissions", () => {
     })
   }
 
-  it("nothing is missing of nothing, and what is missing keeps its order", () => {
+  it("misses nothing of nothing, and keeps the order of missing permissions", () => {
     assert.deepStrictEqual(Permissions.missing([], []), [])
     assert.deepStrictEqual(Permissions.missing(["b"], ["c", "b", "a"]), ["c", "a"])
   })
 
-  it("more grants never allow less, and a literal grant allows itself", () => {
+  it("never allows less with more grants, and a literal grant allows itself", () => {
     const permission = FastCheck.array(FastCheck.constantFrom("a", "b", "*", "a*", ""), { maxLength: 4 }).map((all) =>
       all.join(".")
     )
@@ -61,7 +61,7 @@ describe("Permissions", () => {
     )
   })
 
-  it("long hostile texts take linear time", () => {
+  it("takes linear time for long hostile texts", () => {
     Growth.assertLinear({
       input: (size) => ({ long: "*.".repeat(size / 2), name: "a".repeat(size), parts: "a.".repeat(size) }),
       size: 100_000,

@@ -17,7 +17,7 @@ const speak = Skill.make("speak", {
 })
 
 describe("Skill", () => {
-  it.effect("keeps what it requires from where it is bound; what is there when it is executed wins", () =>
+  it.effect("captures its requirements at binding, which those at execution override", () =>
     Effect.gen(function* () {
       const bound = yield* Effect.provideService(BoundSkill.make(speak), Word, "then")
       assert.strictEqual(yield* Skills.call(bound, { loud: true }), "THEN")
@@ -25,7 +25,7 @@ describe("Skill", () => {
     })
   )
 
-  it.effect("the run it is bound in is not the one it is executed in", () =>
+  it.effect("does not capture the run at binding", () =>
     Effect.gen(function* () {
       const which = Skill.make("which", {
         description: "The run it is executed in",
@@ -40,7 +40,7 @@ describe("Skill", () => {
     })
   )
 
-  it.effect("validate tells all that is wrong with parameters", () =>
+  it.effect("validate reports everything wrong with parameters", () =>
     Effect.gen(function* () {
       const strict = Skill.make("strict", {
         description: "Strict",
@@ -52,7 +52,7 @@ describe("Skill", () => {
     })
   )
 
-  it("a definition that cannot be used says all of why", () => {
+  it("reports every reason why a definition is unusable", () => {
     const wrong = Skill.make(" ", {
       description: "",
       maxRetries: -1,
@@ -63,7 +63,7 @@ describe("Skill", () => {
     assert.strictEqual(wrong.problem?.errors.length, 5)
     assert.strictEqual(speak.problem, undefined)
   })
-  it("what is wrong with words can be mended afterwards, what is wrong with schemas cannot", () => {
+  it("allows corrections of texts afterwards, but not of schemas", () => {
     const nameless = Skill.make("", { description: "Says nothing", handler: () => Effect.void })
     assert.strictEqual(nameless.problem?._tag, "SkillValidationError")
     assert.strictEqual(Skill.annotate(nameless, { name: "mute" }).problem, undefined)

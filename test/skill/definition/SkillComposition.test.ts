@@ -73,7 +73,7 @@ const compositions = (skill: Skill.Skill<{ readonly at: Date }, { readonly at: D
 }
 
 describe("compositions under an executor", () => {
-  it.effect("typed and by name they give the same, the one typed, the other as JSON", () =>
+  it.effect("give the same result typed and by name, the latter as JSON", () =>
     Effect.gen(function* () {
       const { skill } = counted("day")
       for (const composite of compositions(skill)) {
@@ -88,7 +88,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("whoever lacks a permission of a skill inside is refused before anything is executed", () =>
+  it.effect("refuse a caller without a permission of an inner skill before executing anything", () =>
     Effect.gen(function* () {
       const { skill, state } = counted("day", { permissions: ["calendar"] })
       for (const composite of compositions(skill)) {
@@ -101,7 +101,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("permissions and confirmation of a skill that is only known by its name hold as well", () =>
+  it.effect("enforce permissions and confirmation of a skill known only by name", () =>
     Effect.gen(function* () {
       const { skill, state } = counted("day", { permissions: ["calendar"], requiresConfirmation: true })
       const chain = SkillChain.fromList("chain", about, ["day"])
@@ -122,7 +122,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("the cache of a skill inside answers there", () =>
+  it.effect("use the cache of an inner skill", () =>
     Effect.gen(function* () {
       const { skill, state } = counted("day", { cacheable: true })
       const cache = yield* Effect.provide(SkillResultCache.SkillResultCache, SkillResultMemory.layer())
@@ -134,7 +134,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("a limit of time holds for the whole, and stops what is inside", () =>
+  it.effect("apply a timeout to the whole and stop the inner skills", () =>
     Effect.gen(function* () {
       let released = 0
       const hanging = Skill.make("hanging", {
@@ -159,7 +159,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("a skill that crashes has failed, and another one can stand in for it", () =>
+  it.effect("treat a crashed skill as failed, so that another one can replace it", () =>
     Effect.gen(function* () {
       const crashing = Skill.make("crashing", { description: "d", handler: () => Effect.die("bug") })
       const { executor } = yield* SkillRig.make([])
@@ -173,7 +173,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("failures keep their types from the inside out, by name they are the executor's", () =>
+  it.effect("keep the types of inner failures, and have the executor's by name", () =>
     Effect.gen(function* () {
       const failing = Skill.make("failing", { description: "d", handler: () => Effect.fail("no" as const) })
       const outer = SkillChain.make("outer", about, SkillChain.make("inner", about, failing))
@@ -184,7 +184,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("more skills at once than may run at a time wait for each other, and nesting does not block", () =>
+  it.effect("queue skills above the concurrency limit, and nesting does not deadlock", () =>
     Effect.gen(function* () {
       let running = 0
       let most = 0
@@ -212,7 +212,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("every execution inside has a span below that of the one that it is part of", () =>
+  it.effect("give every inner execution a span below that of its parent", () =>
     Effect.gen(function* () {
       const { executor } = yield* SkillRig.make([])
       const spans: Array<readonly [name: unknown, parent: unknown]> = []
@@ -235,7 +235,7 @@ describe("compositions under an executor", () => {
     })
   )
 
-  it.effect("interrupting a composition leaves nothing running", () =>
+  it.effect("leave nothing running when interrupted", () =>
     Effect.gen(function* () {
       const counts = { acquired: 0, released: 0 }
       const holding = Skill.make("holding", {

@@ -46,7 +46,7 @@ const search = Skill.make("search", {
 const ref = Skill.ref("ref")
 const textSchema = Schema.Struct({ text: Schema.String, limit: Schema.Number })
 
-test("parallel skills take what all take and give results under their keys", () => {
+test("combines the parameters of parallel skills and returns results under their keys", () => {
   const all = ParallelSkills.all("p", { ...about, skills: { words, search, ref } })
   expectTypeOf<Skill.ResultOf<typeof all>>().toEqualTypeOf<{
     readonly words: number
@@ -59,7 +59,7 @@ test("parallel skills take what all take and give results under their keys", () 
   expectTypeOf<{ readonly text: string }>().not.toMatchTypeOf<Skill.ParamsOf<typeof all>>()
 })
 
-test("a list gives results under names that only run time knows", () => {
+test("returns results of a list under names known only at run time", () => {
   const all = ParallelSkills.all("p", { ...about, skills: [words, search] })
   expectTypeOf<Skill.ResultOf<typeof all>>().toEqualTypeOf<{
     readonly [name: string]: number | { hits: ReadonlyArray<string> }
@@ -67,7 +67,7 @@ test("a list gives results under names that only run time knows", () => {
   expectTypeOf<Skill.ErrorOf<typeof all>>().toEqualTypeOf<Empty | Down | SkillError>()
 })
 
-test("collect never fails and has typed results and failures", () => {
+test("never fails with collect, and types results and failures", () => {
   const collected = ParallelSkills.collect("p", { ...about, skills: { words, search } })
   expectTypeOf<Skill.ErrorOf<typeof collected>>().toEqualTypeOf<never>()
   type Result = Skill.ResultOf<typeof collected>
@@ -76,7 +76,7 @@ test("collect never fails and has typed results and failures", () => {
   expectTypeOf<Result["errors"]["search"]>().toEqualTypeOf<Down | SkillError | undefined>()
 })
 
-test("of a quorum each result may be missing", () => {
+test("makes each result of a quorum optional", () => {
   const some = ParallelSkills.quorum("p", { ...about, skills: { words, search }, count: 1 })
   expectTypeOf<Skill.ResultOf<typeof some>["words"]>().toEqualTypeOf<number | undefined>()
   expectTypeOf<Skill.ErrorOf<typeof some>>().toEqualTypeOf<Empty | Down | SkillError>()
@@ -84,7 +84,7 @@ test("of a quorum each result may be missing", () => {
   ParallelSkills.quorum("p", { ...about, skills: { words, search } })
 })
 
-test("the confirmation of parallel skills sees their parameters", () => {
+test("passes the parameters to the confirmation of parallel skills", () => {
   ParallelSkills.all("p", {
     ...about,
     skills: { words },
@@ -95,7 +95,7 @@ test("the confirmation of parallel skills sees their parameters", () => {
   })
 })
 
-test("the context of a pipeline grows", () => {
+test("extends the context of a pipeline", () => {
   const pipeline = SkillPipeline.make("p", { ...about, parameters: textSchema }).pipe(
     SkillPipeline.stage(words, { as: "count" }),
     SkillPipeline.stage(search, {
@@ -129,7 +129,7 @@ test("the context of a pipeline grows", () => {
   >()
 })
 
-test("what the context has not is an error", () => {
+test("rejects what the context lacks", () => {
   const start = SkillPipeline.make("p", { ...about, parameters: Schema.Struct({ text: Schema.String }) })
   // @ts-expect-error there is no limit
   start.pipe(SkillPipeline.stage(search))
@@ -147,19 +147,19 @@ test("what the context has not is an error", () => {
   )
 })
 
-test("an unknown result that is merged in makes the context unknown", () => {
+test("makes the context unknown when an unknown result is merged", () => {
   const pipeline = SkillPipeline.make("p", { ...about, parameters: textSchema }).pipe(SkillPipeline.stage(ref))
   expectTypeOf<Skill.ResultOf<typeof pipeline>>().toEqualTypeOf<Readonly<Record<string, unknown>>>()
   pipeline.pipe(SkillPipeline.stage(search), SkillPipeline.stage(words, { as: "x" }))
 })
 
-test("an optional key that may be merged in leaves what was there", () => {
+test("keeps the previous type for an optional key that may be merged", () => {
   const maybe = Skill.make("maybe", { description: "d", handler: () => Effect.succeed<{ readonly text?: number }>({}) })
   const pipeline = SkillPipeline.make("p", { ...about, parameters: textSchema }).pipe(SkillPipeline.stage(maybe))
   expectTypeOf<Skill.ResultOf<typeof pipeline>["text"]>().toEqualTypeOf<string | number>()
 })
 
-test("a router sees its parameters, and is the sum of its routes", () => {
+test("passes its parameters to a router, which is the sum of its routes", () => {
   const router = SkillRouter.make("r", { ...about, parameters: textSchema }).pipe(
     SkillRouter.route(({ limit }) => limit > 1, words),
     SkillRouter.route(() => Effect.flatMap(Flags, (flags) => flags.on), search),
@@ -175,7 +175,7 @@ test("a router sees its parameters, and is the sum of its routes", () => {
   expectTypeOf<Skill.ResultOf<typeof two>>().toEqualTypeOf<number | { hits: ReadonlyArray<string> }>()
 })
 
-test("a guard narrows what the skill of a route gets", () => {
+test("narrows the input of a route's skill by a guard", () => {
   const either = Schema.Union(
     Schema.Struct({ kind: Schema.Literal("text"), text: Schema.String }),
     Schema.Struct({ kind: Schema.Literal("size"), size: Schema.Number })
@@ -204,12 +204,12 @@ test("a guard narrows what the skill of a route gets", () => {
   ConditionalSkill.make("c", { ...about, parameters: either, condition: isText, ifTrue: sizes, ifFalse: words })
 })
 
-test("a router without parameters takes any map", () => {
+test("accepts any map in a router without parameters", () => {
   const router = SkillRouter.make("r", about).pipe(SkillRouter.route((params) => params["x"] === 1, ref))
   expectTypeOf<Skill.ParamsOf<typeof router>>().toEqualTypeOf<Readonly<Record<string, unknown>>>()
 })
 
-test("a conditional skill takes what both take; without the second its result is an Option", () => {
+test("combines the parameters of a conditional skill, whose result is an Option without the second", () => {
   const both = ConditionalSkill.make("c", {
     ...about,
     condition: ({ limit, text }) => text.length > limit,
@@ -263,7 +263,7 @@ test("combinators", () => {
   SkillCombinators.mapParams(words, Schema.Struct({ title: Schema.String }), ({ title }) => ({ title }))
 })
 
-test("of skills that stand in for each other the failures of the last remain", () => {
+test("keeps the failures of the last alternative", () => {
   const safe = SkillCombinators.fallback(search, words)
   expectTypeOf<Skill.ErrorOf<typeof safe>>().toEqualTypeOf<Empty | SkillError>()
   expectTypeOf<Skill.ResultOf<typeof safe>>().toEqualTypeOf<number | { hits: ReadonlyArray<string> }>()
@@ -274,7 +274,7 @@ test("of skills that stand in for each other the failures of the last remain", (
   SkillCombinators.race()
 })
 
-test("a loop makes parameters of results", () => {
+test("makes parameters of results in a loop", () => {
   const grow = Skill.make("grow", {
     description: "d",
     parameters: { size: Schema.Number },
@@ -298,7 +298,7 @@ test("a loop makes parameters of results", () => {
   SkillCombinators.loopUntil(grow, { until: () => true, next: ({ grown }) => ({ grown }) })
 })
 
-test("a router by a model requires one, and is the sum of its routes", () => {
+test("requires a model in a router by a model, which is the sum of its routes", () => {
   const router = SkillModelRouter.make("r", {
     ...about,
     routes: { words, found: { skill: search, description: "d" } },

@@ -182,7 +182,7 @@ describe("SkillFile", () => {
     }
   })
 
-  it("all fields are read", () => {
+  it("reads all fields", () => {
     assert.deepStrictEqual(
       file(
         text(
@@ -216,7 +216,7 @@ describe("SkillFile", () => {
     )
   })
 
-  it("flow style, lists of tools, a byte order mark and CRLF are accepted", () => {
+  it("accepts flow style, lists of tools, a byte order mark and CRLF", () => {
     const { allowedTools, metadata } = file(
       `\uFEFF${text("{name: skill, description: 'x', metadata: {a: 1}, allowed-tools: [Read, 'Bash(a b)']}").replaceAll("\n", "\r\n")}`
     )
@@ -224,21 +224,21 @@ describe("SkillFile", () => {
     assert.deepStrictEqual(allowedTools, [{ name: "Read" }, { name: "Bash", pattern: "a b" }])
   })
 
-  it("front matter ends at the first line that is ---", () => {
+  it("ends front matter at the first line that is ---", () => {
     assert.strictEqual(file(text("name: a\ndescription: b --- c\nlicense: |\n  ---\n  MIT")).license, "---\nMIT\n")
     assert.strictEqual(file("---\nname: a\ndescription: b\n---").body, "")
     assert.deepStrictEqual(rules("---\nname: a\ndescription: b\n----\nc"), ["front-matter"])
     assert.deepStrictEqual(rules("---\nname: a\ndescription: b\n --- \nc"), ["front-matter"])
   })
 
-  it("names are compared by NFKC", () => {
+  it("compares names by NFKC", () => {
     assert.strictEqual(file(named("ﬁle"), "file").name, "file")
     assert.strictEqual(file(named("cafe\u0301"), "caf\u00e9").name, "caf\u00e9")
     // 18 characters each, normalised.
     assert.deepStrictEqual(rules(named("\uFDFA".repeat(4))).includes("length"), true)
   })
 
-  it("all issues are told at once, with their lines", () => {
+  it("reports all issues at once, with their lines", () => {
     assert.deepStrictEqual(
       issues(text("name: -Bad_\nversion: 2\nallowed_tools: Read\nmetadata:\n  a: [x]"), "bad").map(
         ({ field, line, rule }) => [rule, field, line]
@@ -261,7 +261,7 @@ describe("SkillFile", () => {
     assert.isAtMost(issues(text(Array.from({ length: 500 }, (_, i) => `k${i}: x`).join("\n"))).length, 64)
   })
 
-  it("a lenient reader warns and goes on", () => {
+  it("warns and continues with a lenient reader", () => {
     const read = lenient(
       text(
         "description: x\nversion: 1\nmetadata:\n  a: b\n  c:\n    - d\nlicense: &l MIT\ncompatibility: *l\nallowed-tools: Bash(git Read"
@@ -287,7 +287,7 @@ describe("SkillFile", () => {
       assert.isTrue(Either.isLeft(SkillFileReader.parseLenient(source)))
   })
 
-  it("a tool whose pattern cannot be read is never allowed without it", () => {
+  it("never allows a tool with an unreadable pattern without the pattern", () => {
     for (const tools of ["Bash(git:*", "Bash(a))", "Bash(a)b", "Bash)", "a(b)(c)"])
       assert.deepStrictEqual(
         lenient(with_(`allowed-tools: ${tools} Read`)).file.allowedTools?.filter((t) => t.name !== "Read"),
@@ -295,7 +295,7 @@ describe("SkillFile", () => {
       )
   })
 
-  it("keys with a meaning to JavaScript are only keys", () => {
+  it("treats keys with a meaning in JavaScript as plain keys", () => {
     const { metadata } = file(with_("metadata:\n  __proto__: x\n  constructor: y"))
     assert.deepStrictEqual(Object.entries(metadata), [
       ["__proto__", "x"],
@@ -305,7 +305,7 @@ describe("SkillFile", () => {
     assert.strictEqual(Object.getPrototypeOf(metadata), Object.prototype)
   })
 
-  it("what a file renders to is the same file", () => {
+  it("renders a file that reads back the same", () => {
     const line = FastCheck.string({ unit: "binary", minLength: 1, maxLength: 60 })
     const tool = FastCheck.record({
       name: FastCheck.stringMatching(/^[A-Za-z_]{1,12}$/),
@@ -352,7 +352,7 @@ describe("SkillFile", () => {
   describe("folders", () => {
     const skill = with_("license: MIT").replace("name: skill", "name: pdf")
 
-    it.effect("a valid folder is read with its files and a hash", () =>
+    it.effect("reads a valid folder with its files and a hash", () =>
       withFolder(
         "pdf",
         { "SKILL.md": skill, "scripts/main.py": "print()", "references/b.md": "b", "a.txt": "a" },
@@ -369,7 +369,7 @@ describe("SkillFile", () => {
       )
     )
 
-    it.effect("the issues of the file and of the folder come together", () =>
+    it.effect("reports the issues of file and folder together", () =>
       withFolder("pdf", { "SKILL.md": named("PDF") }, (folder) =>
         Effect.gen(function* () {
           Fs.symlinkSync("/etc/hostname", NodePath.join(folder, "host"))
@@ -389,7 +389,7 @@ describe("SkillFile", () => {
       )
     )
 
-    it.effect("SKILL.md is looked for before skill.md", () =>
+    it.effect("prefers SKILL.md to skill.md", () =>
       withFolder("pdf", { "skill.md": named("pdf") }, (folder) =>
         Effect.gen(function* () {
           assert.strictEqual((yield* SkillFileReader.validate(folder)).file.license, undefined)
@@ -401,7 +401,7 @@ describe("SkillFile", () => {
       )
     )
 
-    it.effect("a folder without a file to read is refused", () =>
+    it.effect("rejects a folder without a readable file", () =>
       withFolder("pdf", { "other.md": skill }, (folder) =>
         Effect.gen(function* () {
           const rulesOf = (path: string) =>
@@ -421,7 +421,7 @@ describe("SkillFile", () => {
       )
     )
 
-    it.effect("bytes that are no UTF-8 are an issue", () =>
+    it.effect("reports bytes that are not UTF-8", () =>
       withFolder("pdf", { "SKILL.md": new Uint8Array([...new TextEncoder().encode(skill), 0xff]) }, (folder) =>
         Effect.gen(function* () {
           const { issues } = yield* Effect.flip(SkillFileReader.validate(folder))
@@ -431,7 +431,7 @@ describe("SkillFile", () => {
       )
     )
 
-    it.effect("hashes differ with names and contents, and with nothing else", () => {
+    it.effect("hashes names and contents, and nothing else", () => {
       const hash = (files: { readonly [path: string]: string }) =>
         withFolder("pdf", { "SKILL.md": skill, ...files }, (folder) =>
           Effect.map(SkillFileReader.load(folder), ({ hash }) => hash)
@@ -458,7 +458,7 @@ describe("SkillFile", () => {
       })
     })
 
-    it.effect("links within the folder are files, and their cycles are not followed", () =>
+    it.effect("treats links within the folder as files and bounds their cycles", () =>
       withFolder("pdf", { "SKILL.md": skill, "a/b.txt": "b" }, (folder) =>
         Effect.gen(function* () {
           const before = yield* SkillFileReader.validate(folder)
@@ -471,7 +471,7 @@ describe("SkillFile", () => {
       )
     )
 
-    it.effect("what is read of a folder is bounded", () =>
+    it.effect("bounds what is read of a folder", () =>
       withFolder("pdf", { "SKILL.md": skill, a: "aaa", "b/c/d": "ddd" }, (folder) =>
         Effect.gen(function* () {
           const rulesOf = (options: SkillFileReader.ReadOptions) =>

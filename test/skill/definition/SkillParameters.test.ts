@@ -77,7 +77,7 @@ const object = FastCheck.tuple(
 }))
 
 describe("SkillParameters", () => {
-  it("a list is a schema with everything it says", () => {
+  it("converts a list to a schema with everything it says", () => {
     assert.deepStrictEqual(SkillParameters.toJsonSchema(full), schema)
     assert.deepStrictEqual(SkillParameters.toJsonSchema([]), {
       type: "object",
@@ -87,13 +87,13 @@ describe("SkillParameters", () => {
     })
   })
 
-  it("a schema is a list with everything it says", () => {
+  it("converts a schema to a list with everything it says", () => {
     const expected = full.map((given) => ({ ...given, required: given.name === "city" }))
     assert.deepStrictEqual(SkillParameters.fromJsonSchema(schema), Either.right(expected))
     for (const given of expected) assert.deepStrictEqual(Schema.decodeUnknownSync(SkillParameter)(given), given)
   })
 
-  it("a list that became a schema comes back as it was", () => {
+  it("returns a list unchanged from its schema", () => {
     FastCheck.assert(
       FastCheck.property(list, (list) => {
         const back = SkillParameters.fromJsonSchema(SkillParameters.toJsonSchema(list))
@@ -104,7 +104,7 @@ describe("SkillParameters", () => {
     )
   })
 
-  it("a schema that became a list comes back as it was", () => {
+  it("returns a schema unchanged from its list", () => {
     FastCheck.assert(
       FastCheck.property(object, (schema) => {
         const list = Either.getOrThrow(SkillParameters.fromJsonSchema(schema))
@@ -113,7 +113,7 @@ describe("SkillParameters", () => {
     )
   })
 
-  it("a parameter with a default need not be given, unless it says so", () => {
+  it("does not require a parameter with a default, unless it says so", () => {
     const fields = { type: "integer", description: "", default: 1 } as const
     const required = SkillParameters.toJsonSchema([
       { ...fields, name: "a" },
@@ -122,7 +122,7 @@ describe("SkillParameters", () => {
     assert.deepStrictEqual(required, ["b"])
   })
 
-  it("every constraint holds", () => {
+  it("enforces every constraint", () => {
     const { validate } = Either.getOrThrow(JsonSchemaValidator.compile(SkillParameters.toJsonSchema(full)))
     assert.deepStrictEqual(validate({ city: "Bonn", days: 7, unit: "C", level: 0.5 }), [])
     const bad: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
@@ -163,12 +163,12 @@ describe("SkillParameters", () => {
     [{ properties: { a: { type: "string", maxLength: -1 } } }, "maxLength"]
   ]
   for (const [schema, said] of foreign) {
-    it(`what cannot be said in a list is named: ${JSON.stringify(schema)}`, () => {
+    it(`names what a list cannot express: ${JSON.stringify(schema)}`, () => {
       assert.include(Either.getOrThrow(Either.flip(SkillParameters.fromJsonSchema(schema))).join("; "), said)
     })
   }
 
-  it("remarks are passed over, types may be written as the field writes them, issues come all at once", () => {
+  it("ignores annotations, accepts common spellings of types, and reports all issues at once", () => {
     assert.deepStrictEqual(
       SkillParameters.fromJsonSchema({
         $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -202,7 +202,7 @@ describe("SkillParameters", () => {
     [{ type: "integer", maxValue: 3, default: 4 }, "default"]
   ]
   for (const [fields, said] of contradictions) {
-    it(`a contradiction is named, and is the skill's problem: ${JSON.stringify(fields)}`, () => {
+    it(`reports a contradiction as a problem of the skill: ${JSON.stringify(fields)}`, () => {
       const parameters: ReadonlyArray<SkillParameters.Given> = [
         { name: "a", type: "string", description: "d", ...fields }
       ]
@@ -213,13 +213,13 @@ describe("SkillParameters", () => {
     })
   }
 
-  it("two of a name are a contradiction", () => {
+  it("rejects two parameters with one name", () => {
     const a = { name: "a", type: "string", description: "" } as const
     assert.match(SkillParameters.issues([a, a]).join(), /two of this name/)
     assert.deepStrictEqual(SkillParameters.issues(full), [])
   })
 
-  it.effect("the handler of a skill gets the defaults of what is not given", () =>
+  it.effect("passes defaults of missing parameters to the handler", () =>
     Effect.gen(function* () {
       const skill = SkillParameters.toSkill("s", {
         description: "d",

@@ -46,7 +46,7 @@ const traced = (
 const guarded: SkillDefinition.Traits = { permissions: ["read", "write"] }
 
 describe("the steps of an execution", () => {
-  it.effect("come in their order: found, permitted, valid, looked up, executed, kept", () =>
+  it.effect("run in order: find, permit, validate, look up, execute, store", () =>
     Effect.gen(function* () {
       const trace: Array<string> = []
       const rig = yield* make([traced(trace, { ...guarded, cacheable: true })], { cache: yield* memory, trace })
@@ -66,7 +66,7 @@ describe("the steps of an execution", () => {
     })
   )
 
-  it.effect("a confirmation comes after validation and before the cache, each time", () =>
+  it.effect("confirm after validation and before the cache, each time", () =>
     Effect.gen(function* () {
       const trace: Array<string> = []
       const skill = traced(trace, { cacheable: true, requiresConfirmation: true })
@@ -86,7 +86,7 @@ describe("the steps of an execution", () => {
     })
   )
 
-  it.effect("each step that refuses is the last one", () =>
+  it.effect("stop at the step that refuses", () =>
     Effect.gen(function* () {
       const trace: Array<string> = []
       const skill = traced(trace, { ...guarded, cacheable: true, requiresConfirmation: true })
@@ -114,7 +114,7 @@ describe("the steps of an execution", () => {
 })
 
 describe("permissions of skills", () => {
-  it.effect("are asked for the user, the session and all that is needed", () =>
+  it.effect("are checked for the user, the session and all that is needed", () =>
     Effect.gen(function* () {
       const { checked, executor } = yield* make([traced([], guarded)])
       yield* executor.execute({ name: "traced", params: { n: 1 }, userId: ann, sessionId: session })
@@ -124,7 +124,7 @@ describe("permissions of skills", () => {
     })
   )
 
-  it.effect("without a user the answer is no, and nobody is asked", () =>
+  it.effect("are denied without a user, without calling the checker", () =>
     Effect.gen(function* () {
       const { checked, executor } = yield* make([traced([], guarded)])
       for (const userId of [undefined, "" as typeof ann]) {
@@ -136,7 +136,7 @@ describe("permissions of skills", () => {
     })
   )
 
-  it.effect("what is missing is named", () =>
+  it.effect("name the missing ones", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([traced([], guarded)], { missing: () => Effect.succeed(["write"]) })
       const error = yield* Effect.flip(executor.execute({ name: "traced", params: { n: 1 }, userId: ann }))
@@ -144,7 +144,7 @@ describe("permissions of skills", () => {
     })
   )
 
-  it.effect("a checker that fails, dies or throws says no, with the cause", () =>
+  it.effect("are denied with the cause when a checker fails, dies or throws", () =>
     Effect.gen(function* () {
       const down = new PermissionCheckerError({ message: "down" })
       for (const [missing, cause] of [
@@ -166,7 +166,7 @@ describe("permissions of skills", () => {
     })
   )
 
-  it.effect("where they are not enforced nobody is asked, user or not", () =>
+  it.effect("are not checked when they are not enforced, with or without a user", () =>
     Effect.gen(function* () {
       const { checked, executor } = yield* make([traced([], guarded)], { enforced: false })
       yield* executor.execute({ name: "traced", params: { n: 1 } })
@@ -175,7 +175,7 @@ describe("permissions of skills", () => {
     })
   )
 
-  it.effect("hold for typed executions too", () =>
+  it.effect("apply to typed executions too", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([])
       const error = yield* Effect.flip(executor.run(traced([], guarded), { n: 1 }))
@@ -187,7 +187,7 @@ describe("permissions of skills", () => {
 describe("confirmation of skills", () => {
   const confirmed = (trace: Array<string> = []) => traced(trace, { requiresConfirmation: true, timeout: "1 second" })
 
-  it.effect("shows what would be executed, for whom, under an id", () =>
+  it.effect("shows the execution and its user, under an id", () =>
     Effect.gen(function* () {
       const { asked, executor } = yield* make([confirmed()])
       yield* executor.execute({ name: "traced", params: { n: 1, extra: 2 }, userId: ann, sessionId: session, id: "x" })
@@ -208,7 +208,7 @@ describe("confirmation of skills", () => {
     })
   )
 
-  it.effect("names the requester of the run where the execution names nobody", () =>
+  it.effect("names the requester of the run when the execution names nobody", () =>
     Effect.gen(function* () {
       const { asked, executor } = yield* make([confirmed()])
       yield* executor
@@ -218,7 +218,7 @@ describe("confirmation of skills", () => {
     })
   )
 
-  it.effect("a denial says why, and nothing is executed", () =>
+  it.effect("executes nothing after a denial, which has a reason", () =>
     Effect.gen(function* () {
       const trace: Array<string> = []
       const { executor } = yield* make([confirmed(trace)], {
@@ -231,7 +231,7 @@ describe("confirmation of skills", () => {
     })
   )
 
-  it.effect("a gate that breaks allows nothing", () =>
+  it.effect("allows nothing when the gate fails", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([confirmed()], { decide: () => Effect.die("bug") })
       const error = yield* Effect.flip(executor.execute({ name: "traced", params: { n: 1 } }))
@@ -240,7 +240,7 @@ describe("confirmation of skills", () => {
     })
   )
 
-  it.effect("parameters that were changed are checked, and used", () =>
+  it.effect("validates and uses changed parameters", () =>
     Effect.gen(function* () {
       let params: unknown = { n: 7 }
       const { executor } = yield* make([confirmed()], {
@@ -254,7 +254,7 @@ describe("confirmation of skills", () => {
     })
   )
 
-  it.effect("is not asked for where somebody allowed it already, nor where the parameters need none", () =>
+  it.effect("is skipped when it was given already, or the parameters need none", () =>
     Effect.gen(function* () {
       const skill = traced([], { requiresConfirmation: ({ n }) => n > 100 })
       const { asked, executor } = yield* make([skill])
@@ -267,7 +267,7 @@ describe("confirmation of skills", () => {
     })
   )
 
-  it.effect("whoever waits for it uses up no time and takes no place", () =>
+  it.effect("uses neither time nor concurrency while it waits", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<ApprovalGate.ApprovalDecision>()
       const other = Skill.make("other", { description: "d", handler: () => Effect.succeed("done") })
@@ -281,7 +281,7 @@ describe("confirmation of skills", () => {
     })
   )
 
-  it.effect("an interruption withdraws it", () =>
+  it.effect("is withdrawn by an interruption", () =>
     Effect.gen(function* () {
       let withdrawn = 0
       const { executor } = yield* make([confirmed()], {

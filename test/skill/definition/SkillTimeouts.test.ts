@@ -15,8 +15,8 @@ const slow = Skill.make("slow", {
 const chain = (timeout?: "90 seconds") =>
   SkillChain.make("twice", { description: "Takes two minutes", timeout }, slow, slow)
 
-describe("the time of a composite", () => {
-  it.effect("is that of its parts, unless it has one of its own", () =>
+describe("the timeout of a composite", () => {
+  it.effect("is that of its parts, unless it has its own", () =>
     Effect.gen(function* () {
       const { executor } = yield* SkillRig.make([], { timeout: "30 seconds" })
       const run = (skill: ReturnType<typeof chain>) =>

@@ -52,7 +52,7 @@ const play = <A, E, R>(effect: Effect.Effect<A, E, R>, seconds = 20) =>
   )
 
 describe("SkillExecutor.execute", () => {
-  it.effect("decodes the parameters, and gives the output in its JSON form", () =>
+  it.effect("decodes the parameters and returns the output as JSON", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([double])
       const result = yield* executor.execute({ name: "double", params: { n: "21" }, sessionId: session })
@@ -68,7 +68,7 @@ describe("SkillExecutor.execute", () => {
     })
   )
 
-  it.effect("says what was probably meant by a name that no skill has", () =>
+  it.effect("suggests a similar name for an unknown skill", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([double])
       const error = yield* Effect.flip(executor.execute({ name: "doubel", params: {} }))
@@ -81,7 +81,7 @@ describe("SkillExecutor.execute", () => {
     })
   )
 
-  it.effect("tells all that is wrong with the parameters, in bounds", () =>
+  it.effect("reports everything wrong with the parameters, within bounds", () =>
     Effect.gen(function* () {
       const both = Skill.make("both", {
         description: "d",
@@ -105,7 +105,7 @@ describe("SkillExecutor.execute", () => {
     })
   )
 
-  it.effect("a definition that cannot be used fails as it says itself", () =>
+  it.effect("fails with the problem of an unusable definition", () =>
     Effect.gen(function* () {
       const bad = Skill.make("bad", { description: "", handler: () => Effect.void })
       const { executor } = yield* make([bad])
@@ -115,7 +115,7 @@ describe("SkillExecutor.execute", () => {
     })
   )
 
-  it.effect("a failure of the handler is told with its attempts, without secrets, and is the cause", () =>
+  it.effect("reports a failure of the handler with its attempts, as the cause, without secrets", () =>
     Effect.gen(function* () {
       const failure = new Error("no entry with api_key=abcdef123456789")
       const { skill } = flaky(9, failure, { maxRetries: 2 })
@@ -130,7 +130,7 @@ describe("SkillExecutor.execute", () => {
     })
   )
 
-  it.effect("a handler that throws, dies or gives no Effect ends its execution and not the caller", () =>
+  it.effect("fails the execution, not the caller, when a handler throws, dies or returns no Effect", () =>
     Effect.gen(function* () {
       const bug = new Error("bug")
       const skills = [
@@ -160,7 +160,7 @@ describe("SkillExecutor.execute", () => {
     })
   )
 
-  it.effect("a result that does not fit is the skill's fault, named so, and not tried again", () =>
+  it.effect("reports an invalid result as the skill's fault, without a retry", () =>
     Effect.gen(function* () {
       let calls = 0
       const skill = Skill.make("wrong", {
@@ -177,7 +177,7 @@ describe("SkillExecutor.execute", () => {
     })
   )
 
-  it.effect("an interruption of the handler stays one", () =>
+  it.effect("passes on an interruption of the handler", () =>
     Effect.gen(function* () {
       const skill = Skill.make("ends", { description: "d", maxRetries: 3, handler: () => Effect.interrupt })
       const { executor } = yield* make([skill])
@@ -188,7 +188,7 @@ describe("SkillExecutor.execute", () => {
 })
 
 describe("SkillExecutor.run", () => {
-  it.effect("takes decoded parameters and gives the handler's own result", () =>
+  it.effect("takes decoded parameters and returns the handler's own result", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([])
       const { output } = yield* executor.run(double, { n: 21 })
@@ -196,7 +196,7 @@ describe("SkillExecutor.run", () => {
     })
   )
 
-  it.effect("parameters that do not fit are refused, those of a JSON Schema too", () =>
+  it.effect("rejects invalid parameters, including those of a JSON Schema", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([])
       const error = yield* Effect.flip(executor.run(double, { n: "x" as unknown as number }))
@@ -225,7 +225,7 @@ describe("SkillExecutor.run", () => {
     })
   )
 
-  it.effect("a reference is the registered skill: JSON in and out", () =>
+  it.effect("executes the registered skill for a reference: JSON in and out", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([double, Skill.ref("loop")])
       assert.strictEqual((yield* executor.run(Skill.ref("double"), { n: "4" })).output, "8")
@@ -238,7 +238,7 @@ describe("SkillExecutor.run", () => {
 describe("attempts of skills", () => {
   const waits = (at: ReadonlyArray<number>) => at.slice(1).map((time, index) => time - at[index]!)
 
-  it.effect("with maxRetries every failure is tried again, after 1, 2, 4 … and at most 30 s", () =>
+  it.effect("retries every failure with maxRetries, after 1, 2, 4 … and at most 30 s", () =>
     Effect.gen(function* () {
       const { at, skill } = flaky(7, "no", { maxRetries: 7 })
       const { executor } = yield* make([skill])
@@ -250,7 +250,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  it.effect("the executor's retries are for lost connections only, unless the skill knows better", () =>
+  it.effect("retries only lost connections by default, unless the skill decides", () =>
     Effect.gen(function* () {
       const attempts = (
         error: unknown,
@@ -276,7 +276,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  it.effect("jitter draws the waits from their upper half", () =>
+  it.effect("draws delays from their upper half with jitter", () =>
     Effect.gen(function* () {
       const { at, skill } = flaky(4, "no", { maxRetries: 4 })
       const { executor } = yield* make([skill], { jitter: true })
@@ -306,7 +306,7 @@ describe("attempts of skills", () => {
     return { seen, skill }
   }
 
-  it.effect("each attempt ends when its time is up, the skill's own before the executor's", () =>
+  it.effect("ends each attempt at its timeout, the skill's own before the executor's", () =>
     Effect.gen(function* () {
       for (const [traits, options, seconds] of [
         [{}, {}, 30],
@@ -327,7 +327,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  it.effect("a timeout is tried again only where the skill is idempotent", () =>
+  it.effect("retries a timeout only when the skill is idempotent", () =>
     Effect.gen(function* () {
       const begun = (traits: SkillDefinition.Traits) =>
         Effect.gen(function* () {
@@ -343,7 +343,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  it.effect("a function that ignores its signal does not keep the caller", () =>
+  it.effect("does not wait for a function that ignores its signal", () =>
     Effect.gen(function* () {
       const deaf = Skill.fromFunction("deaf", { description: "d" }, () => new Promise<void>(() => {}))
       const { executor } = yield* make([deaf])
@@ -353,7 +353,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  it.effect("an infinite time is none", () =>
+  it.effect("treats an infinite timeout as none", () =>
     Effect.gen(function* () {
       const patient = Skill.make("patient", {
         description: "d",
@@ -366,7 +366,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  it.effect("the id is the same on every attempt, and the given one", () =>
+  it.effect("keeps the given id on every attempt", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       const skill = Skill.make("ids", {
@@ -386,7 +386,7 @@ describe("attempts of skills", () => {
     })
   )
 
-  it.effect("the handler is told for whom it works", () =>
+  it.effect("passes the user to the handler", () =>
     Effect.gen(function* () {
       const calls: Array<SkillCall.SkillCall> = []
       const skill = Skill.make("who", {

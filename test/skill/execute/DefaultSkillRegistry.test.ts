@@ -33,14 +33,14 @@ const speaks = (registry: SkillRegistry.Service) =>
   )
 
 suite("empty", DefaultSkillRegistry.layerEmpty)
-suite("merged of one", MergedSkillRegistry.layer(DefaultSkillRegistry.layerEmpty))
+suite("merged from one", MergedSkillRegistry.layer(DefaultSkillRegistry.layerEmpty))
 suite(
-  "merged of two that are empty",
+  "merged from two empty ones",
   MergedSkillRegistry.layer(DefaultSkillRegistry.layerEmpty, DefaultSkillRegistry.layer())
 )
 
 describe("a registry of skills", () => {
-  it.effect("holds them in their order, with what they require", () =>
+  it.effect("keeps skills in order, with their requirements", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       assert.deepStrictEqual(yield* namesOf(), ["a", "speak"])
@@ -51,7 +51,7 @@ describe("a registry of skills", () => {
     )
   )
 
-  it.effect("fails to build with a clash, and with a skill that cannot be used", () =>
+  it.effect("fails to build with a clash or an unusable skill", () =>
     Effect.gen(function* () {
       const clash = yield* Effect.flip(Layer.build(DefaultSkillRegistry.layer(named("a"), named("b"), named("a"))))
       assert.deepStrictEqual([clash._tag, clash.skillName], ["SkillAlreadyRegisteredError", "a"])
@@ -60,7 +60,7 @@ describe("a registry of skills", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is a new one wherever its layer is built", () =>
+  it.effect("is new wherever its layer is built", () =>
     Effect.gen(function* () {
       const build = Effect.provide(SkillRegistry.SkillRegistry, DefaultSkillRegistry.layer(named("a")))
       assert.notStrictEqual(yield* build, yield* build)
@@ -75,7 +75,7 @@ describe("a registry of skills", () => {
     })
   )
 
-  it.effect("ends its changes, and holds nothing, when its scope closes", () =>
+  it.effect("ends its changes and holds nothing when its scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const registry = yield* Scope.extend(DefaultSkillRegistry.make, scope)
@@ -90,7 +90,7 @@ describe("a registry of skills", () => {
     })
   )
 
-  it.effect("loses the oldest changes for a subscriber that falls behind, and nobody waits for it", () =>
+  it.effect("drops the oldest changes for a slow subscriber, and nobody waits for it", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       const come = yield* Deferred.make<void>()
@@ -116,7 +116,7 @@ describe("a registry of skills", () => {
 })
 
 describe("skills that are added to a registry", () => {
-  it.effect("are there as long as their layer lives", () =>
+  it.effect("stay as long as their layer", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       const changes = yield* collect(4)
@@ -130,7 +130,7 @@ describe("skills that are added to a registry", () => {
     }).pipe(Effect.provide(DefaultSkillRegistry.layer(named("a"))))
   )
 
-  it.effect("are taken away without what came into their place", () =>
+  it.effect("are removed without their replacements", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       const other = named("a", { category: "other" })
@@ -153,7 +153,7 @@ describe("skills that are added to a registry", () => {
     }).pipe(Effect.scoped, Effect.provide(DefaultSkillRegistry.layer(named("a"))))
   )
 
-  it.effect("leave nothing behind when adding them is interrupted", () =>
+  it.effect("leave nothing when adding them is interrupted", () =>
     Effect.gen(function* () {
       yield* Hooks.on(SkillRegisteredHook, ({ skillName }) => (skillName === "b" ? Effect.never : Effect.void))
       const registry = yield* DefaultSkillRegistry.make
@@ -176,7 +176,7 @@ describe("registries that are merged", () => {
     DefaultSkillRegistry.layer(named("b", { category: "other" }))
   ).pipe(Layer.provide(Layer.succeed(Word, "merged")))
 
-  it.effect("are one", () =>
+  it.effect("act as one", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       assert.deepStrictEqual(yield* namesOf(), ["a", "speak", "b"])
@@ -193,7 +193,7 @@ describe("registries that are merged", () => {
     }).pipe(Effect.provide(both))
   )
 
-  it.effect("fail with a name that two of them have", () =>
+  it.effect("fail for a name that two of them have", () =>
     Effect.gen(function* () {
       const clash = MergedSkillRegistry.layer(
         DefaultSkillRegistry.layer(named("a")),
@@ -204,7 +204,7 @@ describe("registries that are merged", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("gain and lose with each of them, and share what is shared", () =>
+  it.effect("follow the changes of each, and share what is shared", () =>
     Effect.gen(function* () {
       let built = 0
       const inner = yield* DefaultSkillRegistry.make
@@ -253,7 +253,7 @@ describe("the hook of registered skills", () => {
     }).pipe(Effect.scoped, Effect.provide(Hooks.layer))
   )
 
-  it.effect("is called in the hooks of the run that registers", () =>
+  it.effect("is called in the hooks of the registering run", () =>
     Effect.gen(function* () {
       const called: Array<string> = []
       const hooks = yield* Hooks.make
@@ -268,7 +268,7 @@ describe("the hook of registered skills", () => {
 })
 
 describe("the registry of nothing", () => {
-  it.effect("forgets what it is given", () =>
+  it.effect("stores nothing", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       yield* SkillRegistration.register(named("a"), named("a"))

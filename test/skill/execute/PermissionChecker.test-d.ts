@@ -9,7 +9,7 @@ class Directory extends Context.Tag("Directory")<Directory, ReadonlyArray<string
 type Checker<E = never, R = never> = Layer.Layer<PermissionChecker.PermissionChecker, E, R>
 type Failure = PermissionChecker.PermissionCheckerError
 
-test("a checker requires what its look-up requires, whatever that fails with", () => {
+test("has the requirements of its look-up, whatever that fails with", () => {
   const lookup = () => Effect.flatMap(Directory, (all) => (all.length > 0 ? Effect.succeed(all) : Effect.fail("x")))
   expectTypeOf(PermissionChecker.layer(lookup)).toEqualTypeOf<Checker<never, Directory>>()
   expectTypeOf(PermissionChecker.layerLookup(lookup)).toEqualTypeOf<Checker<never, Directory>>()
@@ -21,7 +21,7 @@ test("a checker requires what its look-up requires, whatever that fails with", (
   >()
 })
 
-test("a role that does not exist does not compile", () => {
+test("rejects an unknown role at compile time", () => {
   // @ts-expect-error: there is no role "b"
   PermissionChecker.layerRoles({ roles: { a: [] }, users: { ada: ["b"] } })
   // @ts-expect-error: there is no role "b"

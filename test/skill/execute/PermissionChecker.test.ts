@@ -19,16 +19,19 @@ const roles = {
   unused: ["code.execute"]
 } as const
 
-suite("of fixed users", PermissionChecker.layerStatic(users))
-suite("of roles", PermissionChecker.layerRoles({ roles, users: users as PermissionChecker.ByName<keyof typeof roles> }))
-suite("of roles that are looked up", PermissionChecker.layerRoles({ roles, users: of }))
-suite("of permissions that are looked up", PermissionChecker.layerLookup(of))
-suite("of grants", PermissionGrants.layer(users))
+suite("from fixed users", PermissionChecker.layerStatic(users))
+suite(
+  "from roles",
+  PermissionChecker.layerRoles({ roles, users: users as PermissionChecker.ByName<keyof typeof roles> })
+)
+suite("from looked-up roles", PermissionChecker.layerRoles({ roles, users: of }))
+suite("from looked-up permissions", PermissionChecker.layerLookup(of))
+suite("from grants", PermissionGrants.layer(users))
 
 class Directory extends Context.Tag("test/Directory")<Directory, Ref.Ref<ReadonlyArray<string>>>() {}
 
 describe("roles", () => {
-  it.effect("that everyone has hold for those of whom nothing is known", () =>
+  it.effect("apply to unknown users if everyone has them", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* missing("who", "web.search", "files.read"), ["files.read"])
       assert.deepStrictEqual(yield* missing("cyd", "web.search", "files.read"), [])
@@ -37,7 +40,7 @@ describe("roles", () => {
     )
   )
 
-  it.effect("that do not exist fail the layer where they are written", () =>
+  it.effect("fail the layer if they do not exist where they are declared", () =>
     Effect.gen(function* () {
       const bad = { ada: ["admn"] } as unknown as PermissionChecker.ByName<"unused">
       for (const options of [
@@ -51,7 +54,7 @@ describe("roles", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that do not exist allow nothing where they are looked up", () =>
+  it.effect("allow nothing if they do not exist where they are looked up", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* missing("ada", "files.read", "x"), ["x"])
     }).pipe(
@@ -64,7 +67,7 @@ describe("roles", () => {
     )
   )
 
-  it.effect("are looked up anew each time, with what the look-up requires", () =>
+  it.effect("are looked up each time, with the requirements of the look-up", () =>
     Effect.gen(function* () {
       const directory = yield* Ref.make<ReadonlyArray<string>>([])
       const layer = PermissionChecker.layerRoles({
@@ -80,7 +83,7 @@ describe("roles", () => {
   )
 })
 
-describe("a look-up that does not end well", () => {
+describe("a look-up that fails", () => {
   const down = () => Effect.fail("the directory is down")
   const layers: Record<string, Layer.Layer<PermissionChecker.PermissionChecker, unknown>> = {
     "roles that fail": PermissionChecker.layerRoles({ roles, users: down }),
@@ -91,7 +94,7 @@ describe("a look-up that does not end well", () => {
     "a check without an answer": PermissionChecker.layer(() => Effect.succeed(undefined as never))
   }
   for (const [name, layer] of Object.entries(layers)) {
-    it.effect(`is a typed error, never an allowance: ${name}`, () =>
+    it.effect(`is a typed error, never a permission: ${name}`, () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(missing("ada", "files.read"))
         assert.strictEqual((error as PermissionChecker.PermissionCheckerError)._tag, "PermissionCheckerError")
@@ -101,7 +104,7 @@ describe("a look-up that does not end well", () => {
     )
   }
 
-  it.effect("allows nothing when it dies either", () =>
+  it.effect("allows nothing when it dies", () =>
     Effect.gen(function* () {
       assert.isTrue((yield* Effect.exit(missing("ada", "files.read")))._tag === "Failure")
     }).pipe(
@@ -114,8 +117,8 @@ describe("a look-up that does not end well", () => {
   )
 })
 
-describe("a check of one's own", () => {
-  it.effect("gets the whole request and keeps its own error", () =>
+describe("a custom check", () => {
+  it.effect("receives the whole request and keeps its own error", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* missing("ada", "a", "b"), ["s", "b"])
       const error = yield* Effect.flip(missing("bob", "a"))
@@ -135,7 +138,7 @@ describe("a check of one's own", () => {
 describe("grants", () => {
   const user = (name: string) => name as UserId
 
-  it.effect("come and go, exactly, and hold from the next check on", () =>
+  it.effect("are given and revoked exactly, from the next check on", () =>
     Effect.gen(function* () {
       const grants = yield* PermissionGrants.PermissionGrants
       yield* grants.grant(user("ada"), ["files.*", "web.search"])
@@ -154,7 +157,7 @@ describe("grants", () => {
     }).pipe(Effect.provide(PermissionGrants.layer()))
   )
 
-  it.effect("are of the user they were given to, whatever the name", () =>
+  it.effect("belong to the user they were given to, whatever the name", () =>
     Effect.gen(function* () {
       const grants = yield* PermissionGrants.PermissionGrants
       for (const name of ["__proto__", "constructor"]) {
@@ -169,7 +172,7 @@ describe("grants", () => {
     }).pipe(Effect.provide(PermissionGrants.layer()))
   )
 
-  it.effect("of another layer are others", () =>
+  it.effect("of two layers are separate", () =>
     Effect.gen(function* () {
       const grants = yield* PermissionGrants.PermissionGrants
       yield* grants.grant(user("ada"), ["a"])

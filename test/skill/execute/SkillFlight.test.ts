@@ -42,7 +42,7 @@ const counted = (traits: SkillDefinition.Traits = {}) => {
 const indices = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe("results that are shared", () => {
-  it.effect("equal executions at the same time are one, and all but one are marked cached", () =>
+  it.effect("come from one of several equal executions, and all others are marked cached", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
       const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
@@ -60,7 +60,7 @@ describe("results that are shared", () => {
     })
   )
 
-  it.effect("typed executions share with those by name, each in its form, fresh and cached", () =>
+  it.effect("serve typed executions and those by name, each in its form, fresh and cached", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
       const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
@@ -74,7 +74,7 @@ describe("results that are shared", () => {
     })
   )
 
-  it.effect("a failure fails all that wait, in their form, and is not kept", () =>
+  it.effect("fail all waiters with a failure, in their form, which is not cached", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
       const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
@@ -95,7 +95,7 @@ describe("results that are shared", () => {
     })
   )
 
-  it.effect("when the one that executes is interrupted another takes over, and when all are it ends", () =>
+  it.effect("pass the execution to another waiter when the first is interrupted, and end with the last", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
       const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
@@ -117,7 +117,7 @@ describe("results that are shared", () => {
     })
   )
 
-  it.effect("a skill that interrupts itself does so for all, once", () =>
+  it.effect("end for all once when a skill interrupts itself", () =>
     Effect.gen(function* () {
       let begun = 0
       const skill = Skill.make("ends", {
@@ -142,7 +142,7 @@ describe("results that are shared", () => {
     })
   )
 
-  it.effect("without a cache every execution executes", () =>
+  it.effect("are not shared without a cache", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
       const { executor } = yield* make([skill])
@@ -153,7 +153,7 @@ describe("results that are shared", () => {
     })
   )
 
-  it.effect("the time a result is kept is the executor's before the cache's", () =>
+  it.effect("expire by the executor's time before the cache's", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted({ timeout: Number.POSITIVE_INFINITY })
       const cache = yield* SkillResultMemory.make()
@@ -170,7 +170,7 @@ describe("results that are shared", () => {
     })
   )
 
-  it.effect("a cached result that has not the form any more is a miss", () =>
+  it.effect("are missed when a cached one no longer has the form", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
       const cache = yield* SkillResultMemory.make()
@@ -185,7 +185,7 @@ describe("results that are shared", () => {
   )
 })
 
-describe("whose results they are", () => {
+describe("owners of results", () => {
   const who = (traits: SkillDefinition.Traits = {}, look: "userId" | "sessionId" = "userId") =>
     Skill.make("who", {
       description: "d",
@@ -214,7 +214,7 @@ describe("whose results they are", () => {
   for (const apart of [false, true]) {
     const when = apart ? "one after another" : "at the same time"
 
-    it.effect(`each user has one of his own, and nobody as well, ${when}`, () =>
+    it.effect(`are each user, and nobody, separately ${when}`, () =>
       Effect.gen(function* () {
         const skill = Skill.make("secret", {
           description: "d",
@@ -237,7 +237,7 @@ describe("whose results they are", () => {
       })
     )
 
-    it.effect(`inside a run that works for a user, what names nobody is that user's, ${when}`, () =>
+    it.effect(`are the run's user when an execution inside names nobody, ${when}`, () =>
       Effect.gen(function* () {
         const skill = Skill.make("mine", {
           description: "d",
@@ -266,7 +266,7 @@ describe("whose results they are", () => {
       })
     )
 
-    it.effect(`with permissions each user has one of his own, ${when}`, () =>
+    it.effect(`are each user with permissions, ${when}`, () =>
       Effect.gen(function* () {
         const skill = who({ permissions: ["p"], shared: false })
         assert.deepStrictEqual(yield* both(skill, { userId: ann }, { userId: bob }, apart), [
@@ -280,7 +280,7 @@ describe("whose results they are", () => {
       })
     )
 
-    it.effect(`a handler that looks at the user or the session has no result for others, ${when}`, () =>
+    it.effect(`are separate when a handler reads the user or the session, ${when}`, () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* both(who(), { userId: ann }, { userId: bob }, apart), [
           [ann, false],
@@ -298,7 +298,7 @@ describe("whose results they are", () => {
       })
     )
 
-    it.effect(`a shared skill whose handler does not look has one for all, ${when}`, () =>
+    it.effect(`are common for a shared skill whose handler reads neither, ${when}`, () =>
       Effect.gen(function* () {
         const skill = Skill.make("same", {
           description: "d",
@@ -313,7 +313,7 @@ describe("whose results they are", () => {
       })
     )
 
-    it.effect(`a failure that depends on the user is his alone, ${when}`, () =>
+    it.effect(`keep a failure that depends on the user to that user, ${when}`, () =>
       Effect.gen(function* () {
         const skill = Skill.make("no", {
           description: "d",
@@ -335,7 +335,7 @@ describe("whose results they are", () => {
     )
   }
 
-  it.effect("what needs permissions inside is not cached for those who have none", () =>
+  it.effect("get no cached result without the permissions that are needed inside", () =>
     Effect.gen(function* () {
       const inner = Skill.make("inner", {
         description: "d",
@@ -377,7 +377,7 @@ describe("shared executions inside others", () => {
         )
     })
 
-  it.effect("whoever holds a place does not wait for one who waits for it", () =>
+  it.effect("do not wait for a waiter while they hold a place", () =>
     Effect.gen(function* () {
       const { executor } = yield* makeReached([leaf(), reaching("outer", "counted")], {
         cache: yield* SkillResultMemory.make(),
@@ -393,7 +393,7 @@ describe("shared executions inside others", () => {
     })
   )
 
-  it.effect("a cacheable skill that executes itself with the same parameters fails, and does not wait for itself", () =>
+  it.effect("fail when a cacheable skill executes itself with the same parameters", () =>
     Effect.gen(function* () {
       const self = reaching("self", "self", { cacheable: true, timeout: "1 hour" })
       const { executor } = yield* makeReached([self], { cache: yield* SkillResultMemory.make() })
@@ -403,7 +403,7 @@ describe("shared executions inside others", () => {
     })
   )
 
-  it.effect("two that execute each other do not wait for each other", () =>
+  it.effect("do not deadlock when two execute each other", () =>
     Effect.gen(function* () {
       const a = reaching("a", "b", { cacheable: true, timeout: "1 hour" })
       const b = reaching("b", "a", { cacheable: true, timeout: "1 hour" })
@@ -416,7 +416,7 @@ describe("shared executions inside others", () => {
     })
   )
 
-  it.effect("equal ones inside one composite are one", () =>
+  it.effect("are one for equal ones in a composite", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
       const many = CompositeSkill.make("many", {
@@ -435,7 +435,7 @@ describe("shared executions inside others", () => {
   )
 })
 
-describe("wherever it is interrupted", () => {
+describe("interruption at any point", () => {
   const definition = Skill.make("x", { description: "d", handler: () => Effect.void }).definition
   const frame = () => new Frame(undefined, definition, {})
 
@@ -475,7 +475,7 @@ describe("wherever it is interrupted", () => {
       return { begun, count: scheduler.count(), exits, interrupted, left: flights.size, running }
     })
 
-  it.effect("a flight lands for those who wait, leaves nothing behind, and executes no more than it must", () =>
+  it.effect("lands a flight for its waiters, leaves nothing, and executes no more than needed", () =>
     Effect.gen(function* () {
       let seen = 0
       for (const victim of [0, 1, 2]) {
@@ -494,7 +494,7 @@ describe("wherever it is interrupted", () => {
     })
   )
 
-  it.effect("an execution gives back its place and its flight", () =>
+  it.effect("returns the place and the flight of an execution", () =>
     Effect.gen(function* () {
       let cut = 0
       for (let at = 1; ; at++) {
@@ -532,7 +532,7 @@ describe("wherever it is interrupted", () => {
     })
   )
 
-  it.effect("whoever waits for a place is interrupted at once, in the middle of others", () =>
+  it.effect("removes a waiter for a place at once, among others", () =>
     Effect.gen(function* () {
       const latch = yield* Deferred.make<void>()
       const skill = Skill.make("held", { description: "d", handler: () => Deferred.await(latch) })

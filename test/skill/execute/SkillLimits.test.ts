@@ -42,7 +42,7 @@ const indices = (count: number) => Array.from({ length: count }, (_, index) => i
 const seconds = (count: number) => Effect.forEach(indices(count), () => TestClock.adjust("1 second"), { discard: true })
 
 describe("places of executions", () => {
-  it.effect("never are there more than allowed, in all and of one skill, among 300 fibers", () =>
+  it.effect("never exceed the limits, in total and per skill, among 300 fibers", () =>
     Effect.gen(function* () {
       const free = counted("free")
       const three = counted("three", 3)
@@ -68,7 +68,7 @@ describe("places of executions", () => {
     })
   )
 
-  it.effect("there are ten unless said otherwise", () =>
+  it.effect("are ten by default", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("counted")
       const { executor } = yield* make([skill])
@@ -81,7 +81,7 @@ describe("places of executions", () => {
     })
   )
 
-  it.effect("whoever waits and is interrupted gives nothing away and takes nothing", () =>
+  it.effect("are neither given nor taken by an interrupted waiter", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("counted")
       const { executor } = yield* make([skill], { maxConcurrent: 5 })
@@ -99,7 +99,7 @@ describe("places of executions", () => {
     })
   )
 
-  it.effect("an interrupted execution has given back its place when it ends", () =>
+  it.effect("are returned when an interrupted execution ends", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("counted")
       const { executor } = yield* make([skill], { maxConcurrent: 1 })
@@ -114,7 +114,7 @@ describe("places of executions", () => {
     })
   )
 
-  it.effect("one that waits for its next attempt holds none", () =>
+  it.effect("are not held between attempts", () =>
     Effect.gen(function* () {
       const failing = Skill.make("failing", { description: "d", maxRetries: 5, handler: () => Effect.fail("no") })
       const other = Skill.make("other", { description: "d", handler: () => Effect.succeed("done") })
@@ -126,7 +126,7 @@ describe("places of executions", () => {
     })
   )
 
-  it.effect("the wait for one is not part of an attempt's time", () =>
+  it.effect("do not count against the timeout of an attempt while waiting", () =>
     Effect.gen(function* () {
       const { skill } = counted("counted")
       const { executor } = yield* make([skill], { maxConcurrent: 1, timeout: "2 seconds" })
@@ -138,7 +138,7 @@ describe("places of executions", () => {
     })
   )
 
-  it("a random history of coming and going keeps every limit, and leaves nothing behind", () => {
+  it("stay within every limit for a random history, and leave nothing", () => {
     const kinds = { a: 1, b: 2, c: undefined } as const
     const step = FastCheck.record({
       kind: FastCheck.constantFrom("a", "b", "c"),
@@ -218,7 +218,7 @@ const reaching = (name: string, inner: string, times = 1) =>
   })
 
 describe("executions inside others", () => {
-  it.effect("a skill that reaches the executor runs them in its own place, one at a time", () =>
+  it.effect("run in the place of the outer skill, one at a time", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf")
       const skills = [skill, reaching("outer", "middle"), reaching("middle", "leaf", 3)]
@@ -230,7 +230,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("several such skills never hold more places than there are, nor each other up", () =>
+  it.effect("never exceed the places or deadlock for several such skills", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf", 2)
       const skills = [skill, reaching("outer", "middle", 2), reaching("middle", "leaf", 2)]
@@ -244,7 +244,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("one that is interrupted takes with it what runs and waits inside, and its place is free again", () =>
+  it.effect("stop with the outer one, whose place is free again", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf")
       const { executor } = yield* makeReached([skill, reaching("outer", "leaf", 5)], { maxConcurrent: 1 })
@@ -259,7 +259,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("a skill that executes itself without end fails, at a bounded depth, its own limit or not", () =>
+  it.effect("fail at a bounded depth when a skill executes itself endlessly, with or without a limit", () =>
     Effect.gen(function* () {
       for (const maxConcurrent of [undefined, 1]) {
         const self = Skill.annotate(reaching("self", "self"), { maxConcurrent })
@@ -271,7 +271,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("a composite takes no place, what it uses does, also inside another skill", () =>
+  it.effect("take places for the parts of a composite, not for itself, also inside another skill", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf")
       const parameters = Schema.Struct({ index: Schema.Number })
@@ -298,7 +298,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("a composite's own limit holds", () =>
+  it.effect("respect the limit of a composite", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf")
       const two = CompositeSkill.make("two", {
@@ -316,7 +316,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("the time of a skill covers all it executes, and stands still while somebody is asked", () =>
+  it.effect("count against the skill's timeout, except while somebody is asked", () =>
     Effect.gen(function* () {
       const { skill } = counted("leaf")
       const asking = Skill.annotate(skill, { name: "asking", requiresConfirmation: true })
@@ -356,7 +356,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("two that execute each other, one at a time, do not wait for each other for ever", () =>
+  it.effect("do not deadlock when two skills with one place execute each other", () =>
     Effect.gen(function* () {
       const parameters = Schema.Struct({ deep: Schema.Boolean })
       const pair = (name: string, other: string) =>
@@ -388,7 +388,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("a composite of few and a skill that executes it do not wait for each other for ever", () =>
+  it.effect("do not deadlock between a limited composite and a skill that executes it", () =>
     Effect.gen(function* () {
       const { skill } = counted("leaf")
       const one = CompositeSkill.make("one", {
@@ -418,7 +418,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("what goes on behind the back of an attempt keeps its place until it ends", () =>
+  it.effect("keep their place until they end when they run in the background of an attempt", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted("leaf")
       const sly = Skill.make("sly", {
@@ -444,7 +444,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("permissions, parameters and confirmation of what is inside are asked for again", () =>
+  it.effect("check permissions, parameters and confirmation again", () =>
     Effect.gen(function* () {
       const inner = Skill.make("inner", {
         description: "d",

@@ -24,7 +24,7 @@ const query = Skill.make("query", {
 })
 const send = Skill.make("send", { description: "d", handler: () => Effect.zipRight(Mail, Effect.scope) })
 
-test("a registry requires what its skills require", () => {
+test("requires what its skills require", () => {
   expectTypeOf(DefaultSkillRegistry.layer()).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure>>()
   expectTypeOf(DefaultSkillRegistry.layer(plain)).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure>>()
   expectTypeOf(DefaultSkillRegistry.layer(plain, query, send)).toEqualTypeOf<
@@ -33,7 +33,7 @@ test("a registry requires what its skills require", () => {
   expectTypeOf(DefaultSkillRegistry.layerEmpty).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry>>()
 })
 
-test("skills that are added require a registry as well", () => {
+test("requires a registry as well for skills that are added", () => {
   expectTypeOf(SkillRegistration.layer(query, send)).toEqualTypeOf<
     Layer.Layer<never, Failure, SkillRegistry.SkillRegistry | Db | Mail>
   >()
@@ -42,7 +42,7 @@ test("skills that are added require a registry as well", () => {
   >()
 })
 
-test("a merged registry fails and requires as its parts do", () => {
+test("has the failures and requirements of its parts when merged", () => {
   expectTypeOf(
     MergedSkillRegistry.layer(DefaultSkillRegistry.layer(query), DefaultSkillRegistry.layerEmpty)
   ).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure, Db>>()

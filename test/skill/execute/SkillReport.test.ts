@@ -67,8 +67,8 @@ const play = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     )
   )
 
-describe("what executions say", () => {
-  it.effect("hooks and event of a success, fresh and from the cache", () =>
+describe("reports of executions", () => {
+  it.effect("are hooks and an event for a success, fresh and from the cache", () =>
     Effect.gen(function* () {
       const { told, ...options } = listening()
       const { executor } = yield* make([one], { ...options, cache: yield* SkillResultMemory.make() })
@@ -90,7 +90,7 @@ describe("what executions say", () => {
     })
   )
 
-  it.effect("hooks and event of a failure, without what must not be seen", () =>
+  it.effect("are hooks and an event for a failure, without secrets", () =>
     Effect.gen(function* () {
       const { told, ...options } = listening()
       const { executor } = yield* make([bad], options)
@@ -117,7 +117,7 @@ describe("what executions say", () => {
     })
   )
 
-  it.effect("an interrupted execution calls no hook, and its event says that it did not succeed", () =>
+  it.effect("are an unsuccessful event and no hook for an interruption", () =>
     Effect.gen(function* () {
       const { told, ...options } = listening()
       const { executor } = yield* make([one], options)
@@ -135,7 +135,7 @@ describe("what executions say", () => {
     })
   )
 
-  it.effect("a run that is put to sleep has not ended its executions", () =>
+  it.effect("do not end the executions of a suspended run", () =>
     Effect.gen(function* () {
       const { told, ...options } = listening()
       const { executor } = yield* make([one], options)
@@ -149,7 +149,7 @@ describe("what executions say", () => {
     })
   )
 
-  it.effect("inside a run it is the run's hooks and bus that are told, once", () =>
+  it.effect("go to the hooks and bus of a surrounding run, once", () =>
     Effect.gen(function* () {
       const { told, ...options } = listening()
       const watched = yield* WatchedRun.make
@@ -167,7 +167,7 @@ describe("what executions say", () => {
     })
   )
 
-  it.effect("real hooks and a real bus hear of it, and a handler that fails does no harm", () =>
+  it.effect("reach real hooks and a real bus, and survive a failing handler", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const heard: Array<string> = []
@@ -194,7 +194,7 @@ describe("what executions say", () => {
     )
   )
 
-  it.effect("the questions of a run are among its events", () =>
+  it.effect("include the questions of a run among its events", () =>
     Effect.gen(function* () {
       const emitted: Array<string> = []
       const clock = yield* Effect.clock
@@ -297,7 +297,7 @@ describe("metrics of skills", () => {
     })
   )
 
-  it("names are counted apart up to a bound", () => {
+  it("count names separately up to a bound", () => {
     const all = new Set(
       Array.from({ length: SkillMetrics.maxNames + 10 }, (_, index) => SkillMetrics.forSkill(`s${index}`))
     )
@@ -358,7 +358,7 @@ describe("spans of skills", () => {
       return { exit, spans }
     })
 
-  it.effect("say what was executed, how often it was tried, and how it ended", () =>
+  it.effect("name the skill, the attempts and the outcome", () =>
     Effect.gen(function* () {
       const { executor } = yield* make([one, bad], { cache: yield* SkillResultMemory.make() })
       const { spans } = yield* traced(
@@ -397,7 +397,7 @@ describe("spans of skills", () => {
     })
   )
 
-  it.effect("those of a handler are inside, and a run without tracing has none", () =>
+  it.effect("contain those of the handler, and are absent in a run without tracing", () =>
     Effect.gen(function* () {
       const inner = Skill.make("inner", { description: "d", handler: () => Effect.withSpan(Effect.void, "work") })
       const { executor } = yield* make([inner])

@@ -15,9 +15,9 @@ import { ann, bob } from "../definition/SkillRig.js"
 import { suite } from "./SkillResultCacheSuite.js"
 
 suite("layerMemory", SkillResultMemory.layer())
-suite("layer over memory", Layer.provide(SkillResultBackend.layer(), CacheBackend.layerMemory()))
+suite("layer on memory", Layer.provide(SkillResultBackend.layer(), CacheBackend.layerMemory()))
 suite(
-  "layer over a key-value store",
+  "layer on a key-value store",
   SkillResultBackend.layer().pipe(
     Layer.provide(CacheBackend.layerKeyValueStore()),
     Layer.provide(KeyValueStore.layerMemory)
@@ -72,7 +72,7 @@ const fragile = Effect.map(CacheBackend.makeMemory(), (inner) => {
 })
 
 describe("SkillResultCache", () => {
-  it.effect("the options: ttl, scope and namespace", () =>
+  it.effect("follows its options: ttl, scope and namespace", () =>
     Effect.gen(function* () {
       const { backend, state } = yield* fragile
       const cache = SkillResultBackend.make(backend, { ttl: "10 seconds", namespace: "mine" })
@@ -100,7 +100,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("a backend that fails, breaks or hangs is as good as an empty one, and is counted", () =>
+  it.effect("treats a backend that fails, breaks or hangs as empty, and counts it", () =>
     Effect.gen(function* () {
       const { backend, state } = yield* fragile
       const cache = SkillResultBackend.make(backend, { backendTimeout: 0 })
@@ -115,7 +115,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("what could not be forgotten while the backend was down is forgotten when it is back", () =>
+  it.effect("forgets an entry once the backend is back", () =>
     Effect.gen(function* () {
       const { backend, state } = yield* fragile
       const cache = SkillResultBackend.make(backend)
@@ -132,7 +132,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("two caches over one backend see the same results and the same invalidations", () =>
+  it.effect("shares results and invalidations between two caches on one backend", () =>
     Effect.gen(function* () {
       const { backend } = yield* fragile
       const [one, two] = [SkillResultBackend.make(backend), SkillResultBackend.make(backend)]
@@ -147,7 +147,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("an older result does not come back when the backend forgets what was invalidated", () =>
+  it.effect("does not bring back an older result when the backend drops an invalidation", () =>
     Effect.gen(function* () {
       const { backend, inner, state } = yield* fragile
       const cache = SkillResultBackend.make(backend)
@@ -159,7 +159,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("an entry that something else wrote is a miss, and is replaced", () =>
+  it.effect("replaces an entry that something else wrote", () =>
     Effect.gen(function* () {
       const { backend, inner } = yield* fragile
       const cache = SkillResultBackend.make(backend)
@@ -173,7 +173,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("memory has bounds: the result that was used least recently goes first", () =>
+  it.effect("evicts the least recently used result from memory", () =>
     Effect.gen(function* () {
       const cache = yield* SkillResultMemory.make({ capacity: 2 })
       for (const index of [1, 2]) yield* keep(cache, slotOf(cache, { index }), index)
@@ -194,7 +194,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("names in a backend are hashes, so that no parameter stands in them", () =>
+  it.effect("hashes names in a backend, so that they contain no parameter", () =>
     Effect.gen(function* () {
       const cache = SkillResultBackend.make(yield* CacheBackend.makeMemory())
       const slot = slotOf(cache, { secret: "hush" })
@@ -203,7 +203,7 @@ describe("SkillResultCache", () => {
     })
   )
 
-  it.effect("without a cache nothing has a place", () =>
+  it.effect("stores nothing without a cache", () =>
     Effect.gen(function* () {
       const cache = yield* SkillResultCache.SkillResultCache
       assert.isFalse(cache.enabled)

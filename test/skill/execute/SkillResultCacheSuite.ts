@@ -40,7 +40,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
     Effect.map(cache.get(slot), (found) => Option.getOrUndefined(found.output))
 
   describe(`${name} as a SkillResultCache`, () => {
-    test("gives back what was kept, as it was, and nothing else", (cache) =>
+    test("returns what was stored, unchanged, and nothing else", (cache) =>
       Effect.gen(function* () {
         const outputs = [null, 0, "", false, [], {}, { a: [1, { b: "ä\u0000" }] }, JSON.parse(`{"__proto__":{"x":1}}`)]
         for (const [index, given] of outputs.entries()) {
@@ -51,7 +51,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         }
       }))
 
-    test("what is no JSON is not kept", (cache) =>
+    test("does not store what is not JSON", (cache) =>
       Effect.gen(function* () {
         const cyclic: { self?: unknown } = {}
         cyclic.self = cyclic
@@ -63,7 +63,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         }
       }))
 
-    test("nobody changes what others get", (cache) =>
+    test("protects stored results from mutations", (cache) =>
       Effect.gen(function* () {
         const slot = slotOf(cache, {})
         const given = { list: [1] }
@@ -74,7 +74,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         assert.deepStrictEqual(yield* output(cache, slot), { list: [1] })
       }))
 
-    test("for one hour and no longer, unless said otherwise", (cache) =>
+    test("keeps results for one hour by default", (cache) =>
       Effect.gen(function* () {
         const usual = slotOf(cache, { a: 1 })
         const short = slotOf(cache, { a: 2 })
@@ -92,7 +92,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         assert.strictEqual(yield* output(cache, ever), 3)
       }))
 
-    test("skills, users and definitions have results of their own", (cache) =>
+    test("separates results by skill, user and definition", (cache) =>
       Effect.gen(function* () {
         const slots = [
           slotOf(cache, { a: 1 }),
@@ -117,7 +117,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         assert.isUndefined(yield* output(cache, renewed))
       }))
 
-    test("forgets one result, of everybody and of the user", (cache) =>
+    test("forgets one result, for everybody and for the user", (cache) =>
       Effect.gen(function* () {
         const shared = slotOf(cache, { a: 1 })
         const others = [slotOf(cache, { a: 2 }), slotOf(cache, { a: 1 }, skillOf("other"))]
@@ -133,7 +133,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         assert.strictEqual(yield* output(cache, shared), "y")
       }))
 
-    test("forgets all results of a skill, or all there are", (cache) =>
+    test("forgets all results of a skill, or all of them", (cache) =>
       Effect.gen(function* () {
         const some = [slotOf(cache, { a: 1 }), slotOf(cache, { a: 2 })]
         const other = slotOf(cache, { a: 1 }, skillOf("other"))
@@ -150,7 +150,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         }
       }))
 
-    test("what was asked for before it was forgotten is not kept after", (cache) =>
+    test("does not store a result requested before it was forgotten", (cache) =>
       Effect.gen(function* () {
         for (const forget of [cache.invalidate("open", { a: 1 }), cache.invalidateSkill("open"), cache.clear]) {
           const slot = slotOf(cache, { a: 1 })
@@ -165,7 +165,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         }
       }))
 
-    test("parameters with the same values have the same key, in any order and however numbers were written", (cache) =>
+    test("has one key for equal parameters, in any order and number notation", (cache) =>
       Effect.sync(() => {
         const key = (text: string) => slotOf(cache, JSON.parse(text)).key
         assert.strictEqual(key(`{"a":1,"b":{"c":2,"d":[1]}}`), key(`{"b":{"d":[1.0],"c":2e0},"a":1.0}`))
@@ -179,7 +179,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         assert.isBelow(slotOf(cache, { a: "x".repeat(100_000) }).key.length, 600)
       }))
 
-    test("keys are equal exactly where the values are", (cache) =>
+    test("has equal keys exactly for equal values", (cache) =>
       Effect.sync(() => {
         const shuffled = (value: unknown): unknown => {
           if (typeof value !== "object" || value === null) return value
@@ -203,7 +203,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         )
       }))
 
-    test("parameters that are no JSON have no place", (cache) =>
+    test("does not store parameters that are not JSON", (cache) =>
       Effect.sync(() => {
         const cyclic: { self?: unknown } = {}
         cyclic.self = cyclic

@@ -75,7 +75,7 @@ const greet = Skill.make("greet", {
 const as = (user: string) => Effect.provideService(ApprovalGate.Requester, { userId: UserId.make(user) })
 
 describe("a skill as a tool", () => {
-  it.effect("is executed for the user of the run, with its schemas, and its failures are observations", () =>
+  it.effect("executes for the user of the run, with its schemas, and failures are observations", () =>
     Effect.gen(function* () {
       const tools = ToolSet.make(SkillTool.toTool(greet))
       assert.deepStrictEqual(tools.definitions[0]?.parameters, greet.definition.parametersSchema)
@@ -94,7 +94,7 @@ describe("a skill as a tool", () => {
     }).pipe(Effect.provide(services(ApprovalGate.layerDeny)), Effect.provideService(Greeting, "Hi"))
   )
 
-  it.effect("is confirmed once, by the tool's runner, and by its parameters where it says so", () =>
+  it.effect("is confirmed once, by the tool runner, depending on its parameters", () =>
     Effect.gen(function* () {
       asked.length = 0
       const pay = Skill.make("pay", {
@@ -119,7 +119,7 @@ describe("a skill as a tool", () => {
     }).pipe(Effect.provide(services(counting)))
   )
 
-  it.effect("by name it is whatever skill has the name when it is called", () =>
+  it.effect("resolves its name when it is called", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       const executor = yield* SkillExecutor.SkillExecutor
@@ -137,7 +137,7 @@ describe("a skill as a tool", () => {
     }).pipe(Effect.provide(services(ApprovalGate.layerDeny)))
   )
 
-  it.effect("a definition that cannot be used is the tool's problem", () =>
+  it.effect("reports an unusable definition as a problem of the tool", () =>
     Effect.sync(() => {
       const broken = Skill.fromJsonSchema("broken", {
         description: "Broken",
@@ -167,7 +167,7 @@ describe("a tool as a skill", () => {
           : Effect.succeed({ at: new Date(0) })
   })
 
-  it.effect("keeps its schemas, time, retries and approval", () =>
+  it.effect("keeps its schemas, timeout, retries and approval", () =>
     Effect.gen(function* () {
       const skill = SkillTool.fromTool(weather, { category: "web", permissions: ["greet"] })
       const { definition } = skill
@@ -197,7 +197,7 @@ describe("a tool as a skill", () => {
     }).pipe(Effect.provide(services(ApprovalGate.layerDeny)))
   )
 
-  it("says that confirmation is needed only where a tool may ask for it", () => {
+  it("declares a confirmation only if a tool may ask for one", () => {
     const plain = Tool.make("plain", { description: "Plain", handler: () => Effect.succeed(1) })
     assert.strictEqual(SkillTool.fromTool(plain).definition.requiresConfirmation, false)
     assert.strictEqual(SkillTool.fromTool(Tool.withApproval(plain, true)).definition.requiresConfirmation, true)
@@ -209,7 +209,7 @@ describe("a tool as a skill", () => {
     )
   })
 
-  it.effect("there and back it stays in its module: hidden from other modules as the tool is", () =>
+  it.effect("returns to a tool of the same module, hidden from other modules as before", () =>
     Effect.gen(function* () {
       const executor = yield* SkillExecutor.SkillExecutor
       const tools = ToolSet.make(SkillTool.registered(SkillTool.fromTool(weather), executor))

@@ -22,7 +22,7 @@ const send = Skill.make("send", { description: "d", handler: () => Mail })
 const data = SkillToolkit.make("data", { description: "d" }, plain, query)
 const mail = SkillToolkit.make("mail", { description: "d", prefix: "mail_" }, send)
 
-test("a toolkit requires and fails as its skills do", () => {
+test("has the failures and requirements of its skills", () => {
   expectTypeOf<SkillToolkit.ServicesOf<typeof data>>().toEqualTypeOf<Db>()
   expectTypeOf<Skill.ErrorOf<SkillToolkit.SkillsOf<typeof data>>>().toEqualTypeOf<"none">()
   const both = SkillToolkit.merge("both", { description: "d" }, data, mail)
@@ -31,7 +31,7 @@ test("a toolkit requires and fails as its skills do", () => {
   expectTypeOf<SkillToolkit.ServicesOf<typeof cut>>().toEqualTypeOf<Db | Mail>()
 })
 
-test("so do its layers", () => {
+test("passes them on to its layers", () => {
   expectTypeOf(SkillToolkit.layer(data, mail)).toEqualTypeOf<
     Layer.Layer<SkillRegistry.SkillRegistry, Failure, Db | Mail>
   >()

@@ -16,7 +16,7 @@ const letters = SkillToolkit.make("letters", { description: "Letters" }, a, b, c
 const names = (toolkit: SkillToolkit.Any) => toolkit.skills.map(({ definition }) => definition.name)
 
 describe("a toolkit", () => {
-  it("has a name, a description and each of its skills once", () => {
+  it("has a name, a description and each skill once", () => {
     assert.deepStrictEqual([letters.name, letters.description], ["letters", "Letters"])
     assert.deepStrictEqual(letters.skills, [a, b, c])
     assert.isTrue(SkillToolkit.isSkillToolkit(letters))
@@ -24,14 +24,14 @@ describe("a toolkit", () => {
       assert.isFalse(SkillToolkit.isSkillToolkit(other))
   })
 
-  it("can name its skills after a prefix", () => {
+  it("can prefix the names of its skills", () => {
     const sql = SkillToolkit.make("sql", { description: "Data", prefix: "sql_" }, query, a)
     assert.deepStrictEqual(names(sql), ["sql_query", "sql_a"])
     assert.strictEqual(query.definition.name, "query")
     assert.strictEqual(sql.skills[0]?.definition.description, "asks")
   })
 
-  it("can be cut and joined", () => {
+  it("can be filtered and combined", () => {
     assert.deepStrictEqual(names(SkillToolkit.pick(letters, ["c", "a", "constructor"])), ["a", "c"])
     assert.deepStrictEqual(names(letters.pipe(SkillToolkit.omit(["b", "z"]))), ["a", "c"])
     const both = SkillToolkit.merge(
@@ -43,7 +43,7 @@ describe("a toolkit", () => {
     assert.deepStrictEqual([both.name, both.description, names(both)], ["both", "Both", ["b", "c", "query"]])
   })
 
-  it.effect("is a registry, with what its skills require", () =>
+  it.effect("makes a registry with the requirements of its skills", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* namesOf(), ["query", "a", "b", "c"])
     }).pipe(
@@ -52,7 +52,7 @@ describe("a toolkit", () => {
     )
   )
 
-  it.effect("is added to a registry as long as its layer lives, or its scope is open", () =>
+  it.effect("is added to a registry while its layer or its scope is open", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Effect.provide(namesOf(), SkillToolkit.add(letters)), ["z", "a", "b", "c"])
       assert.deepStrictEqual(
@@ -63,7 +63,7 @@ describe("a toolkit", () => {
     }).pipe(Effect.provide(DefaultSkillRegistry.layer(named("z"))))
   )
 
-  it.effect("with two skills of a name is no registry", () =>
+  it.effect("makes no registry with two skills of one name", () =>
     Effect.gen(function* () {
       const twice = SkillToolkit.merge(
         "twice",

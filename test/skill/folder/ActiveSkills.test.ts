@@ -81,7 +81,7 @@ const test = <E>(name: string, effect: Effect.Effect<void, E, ToolRunner.ToolRun
 
 describe("ActiveSkills", () => {
   test(
-    "until a skill restricts it, a run may call everything",
+    "allow every call until a skill restricts it",
     Effect.gen(function* () {
       const { allowed, run } = yield* started()
       assert.strictEqual((yield* run("bash", { command: "ls" })).result, "ran ls")
@@ -91,7 +91,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "then what its skills allow between them, and the tools for skills",
+    "allow what the skills allow together, and the tools for skills",
     Effect.gen(function* () {
       const { allowed } = yield* started()
       yield* allowed("activate_skill", { name: "git" })
@@ -109,7 +109,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "a skill that allows nothing leaves the tools for skills",
+    "leave the tools for skills when a skill allows nothing",
     Effect.gen(function* () {
       const { allowed, run } = yield* started()
       yield* allowed("activate_skill", { name: "none" })
@@ -120,7 +120,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "a refusal says what may be called, and has the code of a tool that is not available",
+    "refuse with the allowed calls and the code of an unavailable tool",
     Effect.gen(function* () {
       const { run } = yield* started()
       yield* run("activate_skill", { name: "git" })
@@ -136,7 +136,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "names in a refusal are one line of bounded length, whatever stands in them",
+    "put any name in a refusal on one line of bounded length",
     Effect.gen(function* () {
       const { active, run } = yield* started()
       const hostile = Array.from({ length: 1000 }, (_, index) => ({
@@ -151,7 +151,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "a skill that is activated again keeps its restriction, or takes its new one",
+    "keep the restriction of a skill that is activated again, or replace it",
     Effect.gen(function* () {
       const { active, allowed } = yield* started()
       yield* active.activate(skill("a", [{ name: "read" }]))
@@ -168,7 +168,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "arguments are judged as the tool will read them",
+    "judge arguments as the tool reads them",
     Effect.gen(function* () {
       const { allowed, run } = yield* started(undefined, { mainArguments: { bash: "command" } })
       yield* run("activate_skill", { name: "git" })
@@ -182,7 +182,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "of the calls of a turn those after an activation wait for it, and those before it do not",
+    "make calls after an activation in a turn wait for it, but not those before",
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { allowed } = yield* started(gate)
@@ -202,7 +202,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "a call that waits for an activation goes on when that is interrupted",
+    "let a waiting call continue when the activation is interrupted",
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { allowed } = yield* started(gate)
@@ -217,7 +217,7 @@ describe("ActiveSkills", () => {
   )
 
   test(
-    "a run inside begins with the skills of the one around it, and keeps its own to itself",
+    "are inherited by an inner run, which keeps its own to itself",
     Effect.gen(function* () {
       const outer = yield* started()
       yield* outer.allowed("activate_skill", { name: "git" })
@@ -240,7 +240,7 @@ describe("ActiveSkills", () => {
     })
   )
 
-  it.effect("outside a run nothing becomes active", () =>
+  it.effect("stay empty outside a run", () =>
     Effect.gen(function* () {
       const none = yield* ActiveSkills.ActiveSkills
       yield* none.activate(skill("a", []))
@@ -248,7 +248,7 @@ describe("ActiveSkills", () => {
     })
   )
 
-  it.effect("whatever is activated and called, only what some restricting skill allows runs", () =>
+  it.effect("run only calls that some restricting skill allows, for any sequence", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(

@@ -14,7 +14,7 @@ const allows = (allowed: string, call: AllowedTools.Call, options?: AllowedTools
   AllowedTools.allows([read(allowed)], call, options)
 
 describe("AllowedTools", () => {
-  it("a name alone allows every call of the tool, however it is written", () => {
+  it("allow every call of a plain name, in any notation", () => {
     assert.isTrue(allows("Read", { name: "Read", params: { path: "/etc/passwd" } }))
     assert.isTrue(allows("Read", { name: "read", params: undefined }))
     assert.isTrue(allows("mcp__git__*", { name: "mcp__git__log", params: {} }))
@@ -24,7 +24,7 @@ describe("AllowedTools", () => {
     assert.isFalse(AllowedTools.allows([], { name: "Read", params: {} }))
   })
 
-  it("patterns of commands", () => {
+  it("match patterns of commands", () => {
     const table: ReadonlyArray<readonly [pattern: string, command: string, expected: boolean]> = [
       ["git:*", "git", true],
       ["git:*", "git status", true],
@@ -60,7 +60,7 @@ describe("AllowedTools", () => {
     }
   })
 
-  it("nothing that a shell reads hides behind a star", () => {
+  it("hide no shell syntax in a star", () => {
     const parts = [";", "&&", "||", "&", "|", "`", "$(", "${", "$[", "\n", "\r", "\u0000", "\u2028", ">", "<", "\u0085"]
     for (const part of parts) {
       for (const pattern of ["git:*", "git *", "git*", "git *:*"]) {
@@ -71,7 +71,7 @@ describe("AllowedTools", () => {
     }
   })
 
-  it("a star never climbs out of a path", () => {
+  it("keep a star inside a path", () => {
     const reads = (path: string) => allows("Read(docs/*)", { name: "Read", params: { path } })
     assert.isTrue(reads("docs/a.md"))
     assert.isTrue(reads("docs/a..b/c"))
@@ -89,7 +89,7 @@ describe("AllowedTools", () => {
       assert.isFalse(reads(path), path)
   })
 
-  it("addresses may hold what is syntax elsewhere, but no white space", () => {
+  it("allow syntax characters in addresses, but no white space", () => {
     const fetches = (url: string) => allows("Fetch(https://example.com/*)", { name: "Fetch", params: { url } })
     assert.isTrue(fetches("https://example.com/a?b=1&c=2;d"))
     assert.isFalse(fetches("https://example.com/a b"))
@@ -99,7 +99,7 @@ describe("AllowedTools", () => {
     assert.isFalse(fetches("http://example.com/a"))
   })
 
-  it("of several texts all have to match, unless one of them is the argument", () => {
+  it("must match all of several texts, unless one of them is the argument", () => {
     const params = { command: "git status", options: [{ directory: "/etc" }] }
     const call = { name: "Bash", params }
     const options = { mainArguments: { Bash: "command" } }
@@ -114,7 +114,7 @@ describe("AllowedTools", () => {
     )
   })
 
-  it("a call without a text matches no pattern", () => {
+  it("match no call without a text", () => {
     for (const params of [undefined, null, {}, [], { n: 1, on: true, none: null }]) {
       assert.isFalse(allows("Bash(git:*)", { name: "Bash", params }))
       assert.isFalse(allows("Bash(*)", { name: "Bash", params }))
@@ -122,12 +122,12 @@ describe("AllowedTools", () => {
     }
   })
 
-  it("a bare text is the argument", () => {
+  it("treat a bare text as the argument", () => {
     assert.isTrue(allows("Bash(git:*)", { name: "Bash", params: "git status" }))
     assert.isFalse(allows("Bash(git:*)", { name: "Bash", params: "rm" }))
   })
 
-  it("a name may stand for tools of other names", () => {
+  it("map a name to tools of other names", () => {
     const options = { aliases: { Bash: ["run_command"] }, mainArguments: { run_command: "command" } }
     const call = { name: "run_command", params: { command: "git log", directory: "." } }
     assert.isTrue(allows("Bash(git:*)", call, options))
@@ -137,7 +137,7 @@ describe("AllowedTools", () => {
     assert.isFalse(allows("__proto__", { name: "x", params: {} }, { aliases: {} }))
   })
 
-  it("any of the entries may allow a call", () => {
+  it("allow a call by any entry", () => {
     const allowed = ["Bash(git:*)", "Read", "Bash(npm test)"].map(read)
     assert.isTrue(AllowedTools.allows(allowed, bash("npm test")))
     assert.isTrue(AllowedTools.allows(allowed, { name: "Read", params: {} }))
@@ -146,7 +146,7 @@ describe("AllowedTools", () => {
     assert.isFalse(AllowedTools.allows(allowed, { name: "Bash", params: { a: "git log", b: "npm test" } }))
   })
 
-  it("long texts and patterns, deep and circular parameters take no time and allow nothing", () => {
+  it("take no time for long texts and deep or circular parameters, and allow nothing", () => {
     const stars = `${"a*".repeat(500)}b`
     assert.isFalse(allows(`Bash(${stars})`, bash("a".repeat(100_000))))
     assert.isFalse(allows(`Bash(${"x".repeat(AllowedTools.MAX_PATTERN_LENGTH)}*)`, bash("x".repeat(100_000))))
@@ -164,7 +164,7 @@ describe("AllowedTools", () => {
     Growth.assertLinearTexts(["."], (text) => allows("Bash(git *)", bash(`git ${text}/../`)), 100_000)
   })
 
-  it("what a star pattern allows is a line of plain words that begins as the pattern does", () => {
+  it("allow by a star pattern only plain words that begin as the pattern does", () => {
     const word = FastCheck.constantFrom("git", "rm", " ", ";", "|", "&", "$(", "`", "\n", "..", "/", "x", ">", "\\")
     FastCheck.assert(
       FastCheck.property(FastCheck.array(word, { maxLength: 8 }), (words) => {
@@ -176,7 +176,7 @@ describe("AllowedTools", () => {
     )
   })
 
-  it("an entry is written as it stands in a skill", () => {
+  it("render an entry as it is written in a skill", () => {
     for (const text of ["Read", "Bash(git:*)", "Bash()"]) assert.strictEqual(AllowedTools.format(read(text)), text)
   })
 })

@@ -55,7 +55,7 @@ const hostile = [
 
 describe("listing", () => {
   test(
-    "says name and description of each skill in the order of the catalogue",
+    "lists name and description of each skill in order",
     Effect.gen(function* () {
       const catalogue = yield* DefaultSkillCatalog.make([loaded("zip"), loaded("csv")])
       const listing = yield* catalogue.listing()
@@ -76,7 +76,7 @@ describe("listing", () => {
     })
   )
 
-  it("nothing in a name or a description leaves its line or its element", () => {
+  it("keeps names and descriptions inside their line and element", () => {
     for (const text of hostile) {
       const listing = SkillListing.make([loaded(text, { file: { description: text } }), loaded("last")])
       const lines = listing.text.split("\n")
@@ -86,7 +86,7 @@ describe("listing", () => {
     }
   })
 
-  it.effect("stays within its tokens by the real tokenizer, and leaves out whole what does not fit", () =>
+  it.effect("stays within its token budget by the real tokenizer, and omits skills as a whole", () =>
     Effect.gen(function* () {
       const counter = yield* TokenCounter.forModel("gpt-4o")
       assert.isTrue(counter.exact)
@@ -110,7 +110,7 @@ describe("listing", () => {
     })
   )
 
-  it("about a hundred skills fit by default", () => {
+  it("lists about a hundred skills by default", () => {
     const skills = Array.from({ length: 300 }, (_, index) => loaded(`skill-${index}`))
     const { names, tokens } = SkillListing.make(skills)
     assert.isAtMost(tokens, 2000)
@@ -118,7 +118,7 @@ describe("listing", () => {
   })
 
   test(
-    "is made once for a state and a budget, and says once what it leaves out",
+    "is built once per state and budget, and warns once about omissions",
     Effect.gen(function* () {
       const catalogue = yield* DefaultSkillCatalog.make([
         loaded("a"),
@@ -137,7 +137,7 @@ describe("listing", () => {
 
 describe("activate", () => {
   test(
-    "gives the instructions with their arguments, and the files there are",
+    "returns the instructions with their arguments, and the list of files",
     Effect.gen(function* () {
       const skill = loaded("pdf", {
         files: ["references/forms.md", "scripts/fill.py"],
@@ -155,7 +155,7 @@ describe("activate", () => {
   )
 
   test(
-    "no body closes its fence, whatever is in it and in the arguments",
+    "keeps any body and arguments inside the fence",
     Effect.gen(function* () {
       const first = yield* (yield* DefaultSkillCatalog.make([loaded("a")])).activate("a")
       const mark = /\[skill ([0-9a-f]{16}) begins\]/.exec(first.text)?.[1] as string
@@ -178,7 +178,7 @@ describe("activate", () => {
   )
 
   test(
-    "an emoji of several parts stays one",
+    "keeps an emoji of several code points whole",
     Effect.gen(function* () {
       const catalogue = yield* DefaultSkillCatalog.make([loaded("a", { file: { body: "⚠️ 👩‍💻\tx" } })])
       assert.strictEqual((yield* catalogue.activate("a")).instructions, "⚠️ 👩‍💻\tx")
@@ -186,7 +186,7 @@ describe("activate", () => {
   )
 
   test(
-    "a body of a megabyte is given whole, with a warning that it is long",
+    "returns a body of a megabyte completely, with a warning",
     Effect.gen(function* () {
       const body = "word ".repeat(200_000)
       const catalogue = yield* DefaultSkillCatalog.make([loaded("a", { file: { body } }), loaded("b")])
@@ -200,7 +200,7 @@ describe("activate", () => {
   )
 
   test(
-    "a name that is not known fails with the one that was probably meant",
+    "suggests a similar name for an unknown one",
     Effect.gen(function* () {
       const catalogue = yield* DefaultSkillCatalog.make([loaded("pdf-forms"), loaded("csv")])
       const error = yield* Effect.flip(catalogue.activate("pdf_form"))
@@ -216,7 +216,7 @@ describe("activate", () => {
   )
 
   test(
-    "many files are not all listed",
+    "does not list too many files",
     Effect.gen(function* () {
       const files = Array.from({ length: 400 }, (_, index) => `references/${"long".repeat(20)}-${index}.md`)
       const catalogue = yield* DefaultSkillCatalog.make([loaded("a", { files })])
@@ -235,7 +235,7 @@ describe("trust", () => {
   })
 
   test(
-    "skills that are not trusted are not in the catalogue",
+    "excludes untrusted skills",
     Effect.gen(function* () {
       const { logged, value } = yield* warnings(
         Effect.provide(DefaultSkillCatalog.make([loaded("a"), loaded("b"), loaded("c")]), without("b"))
@@ -248,7 +248,7 @@ describe("trust", () => {
   )
 
   test(
-    "of two skills of one name the first counts, and the second is not even asked about",
+    "uses the first of two skills with one name and does not ask about the second",
     Effect.gen(function* () {
       const asked: Array<string> = []
       const trust = SkillTrust.layer((skill) => Effect.sync(() => asked.push(skill.directory) > 0))
@@ -262,7 +262,7 @@ describe("trust", () => {
   )
 
   test(
-    "a skill that is not trusted hides no trusted one of its name",
+    "does not hide a trusted skill by an untrusted one of its name",
     Effect.gen(function* () {
       const trust = SkillTrust.layer(({ directory }) => Effect.succeed(directory === "/other/a"))
       const { value } = yield* warnings(
@@ -273,7 +273,7 @@ describe("trust", () => {
   )
 
   test(
-    "a skill that changed after the start is asked about before its text is used",
+    "asks about a skill that changed after the start before its text is used",
     Effect.gen(function* () {
       const asked: Array<string> = []
       const answer = yield* Ref.make(true)
@@ -309,7 +309,7 @@ describe("trust", () => {
   )
 
   test(
-    "a folder that cannot be read any more, or holds another skill, is not used",
+    "does not use a folder that became unreadable or holds another skill",
     Effect.gen(function* () {
       const gone = yield* DefaultSkillCatalog.make([loaded("a")], { reload: () => Effect.fail("gone") })
       const renamed = yield* DefaultSkillCatalog.make([loaded("a")], { reload: () => Effect.succeed(loaded("b")) })
@@ -325,7 +325,7 @@ describe("trust", () => {
   )
 
   test(
-    "a catalogue is not made when trust cannot be found out",
+    "is not built when trust cannot be determined",
     Effect.gen(function* () {
       const broken = new SkillTrust.SkillTrustError({ skillName: "a", reason: "Corrupt", message: "corrupt" })
       const trust = SkillTrust.layer(() => Effect.fail(broken))
@@ -350,7 +350,7 @@ describe("live", () => {
     })
 
   test(
-    "follows its skills, and makes the listing anew",
+    "follows its skills and rebuilds the listing",
     Effect.gen(function* () {
       const { catalogue, changes, until } = yield* live(SkillTrust.layerNoop)
       const before = yield* catalogue.listing()
@@ -365,7 +365,7 @@ describe("live", () => {
   )
 
   test(
-    "asks about what is new alone, and stays as it was meanwhile",
+    "asks only about new skills and stays unchanged meanwhile",
     Effect.gen(function* () {
       const asked: Array<string> = []
       const gate = yield* Deferred.make<void>()
@@ -387,7 +387,7 @@ describe("live", () => {
     })
   )
 
-  it.effect("changes of folders become the skills there are, once a piece", () =>
+  it.effect("applies changes of folders, one rebuild each", () =>
     Effect.gen(function* () {
       const [a, b, c] = [loaded("a"), loaded("b"), loaded("c")]
       const newer = loaded("a", { hash: "newer" })
@@ -412,7 +412,7 @@ describe("live", () => {
   )
 
   test(
-    "misses no change that comes while the first skills are asked about, and of several takes the last",
+    "misses no change during the first questions, and applies the last of several",
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const changes = yield* PubSub.unbounded<ReadonlyArray<LoadedSkill>>()
@@ -433,7 +433,7 @@ describe("live", () => {
   )
 
   test(
-    "stays as it was when trust cannot be found out, and goes on with the next change",
+    "stays unchanged when trust cannot be determined, and continues with the next change",
     Effect.gen(function* () {
       const trust = SkillTrust.layer((skill) =>
         skill.file.name === "broken"
@@ -450,7 +450,7 @@ describe("live", () => {
   )
 
   test(
-    "stays as it was when the changes fail",
+    "stays unchanged when the changes fail",
     Effect.gen(function* () {
       const { logged, value } = yield* warnings(
         Effect.gen(function* () {
@@ -470,7 +470,7 @@ describe("live", () => {
 
 describe("files and scripts", () => {
   test(
-    "a file is read from the folder, and nothing else is",
+    "reads files of the folder and nothing else",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", { "references/guide.md": "Guide" })
       const catalogue = yield* DefaultSkillCatalog.make([skill])
@@ -482,7 +482,7 @@ describe("files and scripts", () => {
   )
 
   test(
-    "a script is handed to the runner with its folder and its parameters",
+    "passes a script to the runner with its folder and parameters",
     Effect.gen(function* () {
       const requests: Array<ScriptRunner.ScriptRequest> = []
       const runner = Layer.succeed(ScriptRunner.ScriptRunner, {
@@ -507,7 +507,7 @@ describe("files and scripts", () => {
   )
 
   test(
-    "without a runner a script is not run",
+    "does not run a script without a runner",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", { "scripts/main.py": "print(1)" })
       const catalogue = yield* DefaultSkillCatalog.make([skill])
@@ -517,7 +517,7 @@ describe("files and scripts", () => {
 })
 
 describe("layers", () => {
-  it.effect("give the catalogue; without skills there are none", () =>
+  it.effect("provide the catalog; without skills there are none", () =>
     Effect.gen(function* () {
       const of = (layer: Layer.Layer<SkillCatalog.SkillCatalog, SkillTrust.SkillTrustError>) =>
         Effect.provide(Effect.flatMap(SkillCatalog.SkillCatalog, namesOf), layer)
@@ -528,7 +528,7 @@ describe("layers", () => {
     })
   )
 
-  it.effect("an empty catalogue lists, activates, reads and runs nothing", () =>
+  it.effect("lists, activates, reads and runs nothing when empty", () =>
     Effect.gen(function* () {
       const catalogue = yield* SkillCatalog.SkillCatalog
       assert.strictEqual((yield* catalogue.listing()).text, "")

@@ -45,7 +45,7 @@ const contentsOf = (files: Readonly<Record<string, string>>) =>
 const { bytes, fileBytes, files } = FolderExecution.limits
 
 describe("the texts of a skill's files", () => {
-  it.effect("come along, whatever the files are called", () =>
+  it.effect("are included, whatever their names", () =>
     Effect.gen(function* () {
       const contents = yield* contentsOf({ "s/__proto__": "proto", "s/a b/ü.md": "ü", "s/scripts/x.sh": "echo" })
       assert.deepStrictEqual(Object.entries(contents), [
@@ -55,7 +55,7 @@ describe("the texts of a skill's files", () => {
     })
   )
 
-  it.effect("are no more than may be: of one file, of all, and of how many", () =>
+  it.effect("are bounded per file, in total, and in number", () =>
     Effect.gen(function* () {
       const exact = "x".repeat(fileBytes)
       const one = yield* contentsOf({ "s/a": exact, "s/b": `${exact}y`, "s/c": "c" })
@@ -71,7 +71,7 @@ describe("the texts of a skill's files", () => {
     })
   )
 
-  it.effect("stay away from what a script said", () =>
+  it.effect("are omitted after the output of a script", () =>
     Effect.gen(function* () {
       const skill = yield* loaded({ "s/a": "a" })
       const output: SkillFolders.SkillOutput = { status: "success", output: 1, skillDir: skill.directory }
@@ -81,7 +81,7 @@ describe("the texts of a skill's files", () => {
 })
 
 describe("trust in a folder", () => {
-  it.effect("is asked for each time, of the skill as it is", () =>
+  it.effect("is checked each time, for the skill as it is", () =>
     Effect.gen(function* () {
       const skill = yield* loaded({})
       const asked: Array<unknown> = []

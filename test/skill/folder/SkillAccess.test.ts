@@ -16,7 +16,7 @@ const reason = (skill: Parameters<typeof SkillAccess.readText>[0], path: string)
 
 describe("SkillAccess", () => {
   test(
-    "a text file of the skill is read, without a byte order mark",
+    "reads a text file of the skill, without a byte order mark",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", {
         "references/guide.md": "Grüße 🎉\n",
@@ -30,7 +30,7 @@ describe("SkillAccess", () => {
   )
 
   test(
-    "no path leads out of the folder",
+    "allows no path out of the folder",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const { root, skill } = yield* folder("a", { "a.md": "a" })
@@ -69,7 +69,7 @@ describe("SkillAccess", () => {
   )
 
   test(
-    "links are not followed: to a file, as a folder on the way, or in the place of the skill's folder",
+    "follows no link: to a file, as a folder on the path, or as the skill's folder",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const { directory, root, skill } = yield* folder("a", { "a.md": "a" })
@@ -91,7 +91,7 @@ describe("SkillAccess", () => {
   )
 
   test(
-    "what is no file is not opened",
+    "opens regular files only",
     Effect.gen(function* () {
       const { directory, skill } = yield* folder("a", { "sub/b.md": "b" })
       yield* Effect.sync(() => execFileSync("mkfifo", [`${directory}/pipe`]))
@@ -102,7 +102,7 @@ describe("SkillAccess", () => {
   )
 
   test(
-    "a file as large as may be is read, one byte more is too large",
+    "reads a file of exactly the maximum size, and rejects one more byte",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", {
         "most.txt": "x".repeat(SkillAccess.MAX_BYTES),
@@ -116,7 +116,7 @@ describe("SkillAccess", () => {
   )
 
   test(
-    "bytes that are no text are not read",
+    "rejects bytes that are not text",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", {
         "image.png": new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0xff]),
@@ -128,7 +128,7 @@ describe("SkillAccess", () => {
   )
 
   test(
-    "an error says what there is instead, on one line",
+    "lists the existing files in an error, on one line",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", { "references/guide.md": "x" })
       const error = yield* Effect.flip(SkillAccess.readText(skill, "reference/guide.md"))
@@ -144,7 +144,7 @@ describe("SkillAccess", () => {
   )
 
   test(
-    "whatever path is asked for, nothing but the files of the skill comes out",
+    "returns only files of the skill for any path",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const { directory, root, skill } = yield* folder("a", { "b.md": "inside", "c/b.md": "inside" })

@@ -6,73 +6,73 @@ import * as Growth from "../../support/Growth.js"
 const { format, render } = SkillArguments
 
 describe("SkillArguments", () => {
-  it("a text stands in the body as it is", () => {
+  it("inserts a text unchanged", () => {
     assert.strictEqual(render("Fix issue $ARGUMENTS now", "12 'high'"), "Fix issue 12 'high' now")
   })
 
-  it("values stand in the order of their keys, what is no text as JSON", () => {
+  it("inserts values in the order of their keys, and others as JSON", () => {
     assert.strictEqual(
       render("Run: $ARGUMENTS", { to: "fr", count: 3, deep: { a: [1, null] }, on: true }),
       `Run: to='fr', count='3', deep='{"a":[1,null]}', on='true'`
     )
   })
 
-  it("the escape survives as the plain form, beside placeholders", () => {
+  it("keeps the escape as the plain form next to placeholders", () => {
     assert.strictEqual(render("$$ARGUMENTS is $ARGUMENTS", "x"), "$ARGUMENTS is x")
     assert.strictEqual(render("$$ARGUMENTS"), "$ARGUMENTS")
     assert.strictEqual(render("$$ARGUMENTS", { a: "1" }), "$ARGUMENTS\n\n## Arguments\n\na='1'\n")
     assert.strictEqual(render("$$$ARGUMENTS", "x"), "$$ARGUMENTS\n\n## Arguments\n\nx\n")
   })
 
-  it("values are never replaced in their turn", () => {
+  it("never replaces inside values", () => {
     for (const value of ["$ARGUMENTS", "$$ARGUMENTS", "$&", "$1", "$`", "$'", "$$"]) {
       assert.strictEqual(render("a $ARGUMENTS b $ARGUMENTS", value), `a ${value} b ${value}`)
       assert.strictEqual(render("$ARGUMENTS", { v: value.replaceAll("'", "") }), `v='${value.replaceAll("'", "")}'`)
     }
   })
 
-  it("without arguments nothing stands in their place", () => {
+  it("inserts nothing without arguments", () => {
     for (const none of [undefined, "", {}, { a: undefined }]) {
       assert.strictEqual(render("Do it $ARGUMENTS.", none), "Do it .")
       assert.strictEqual(render("Do it.\n", none), "Do it.\n")
     }
   })
 
-  it("a longer name is no placeholder", () => {
+  it("does not match a longer name", () => {
     assert.strictEqual(render("$ARGUMENTS_FILE $ARGUMENTSX $ARGUMENTSを", "x"), "$ARGUMENTS_FILE $ARGUMENTSX xを")
   })
 
-  it("arguments without a place follow the body under a heading", () => {
+  it("appends arguments without a placeholder under a heading", () => {
     assert.strictEqual(render("Do it.\n\n", "fast"), "Do it.\n\n## Arguments\n\nfast\n")
   })
 
-  it("no value passes for another argument", () => {
+  it("never confuses one value with another argument", () => {
     assert.strictEqual(format({ a: "x', admin='true" }), "a='x'', admin=''true'")
     assert.strictEqual(format({ "a='1', b": "2" }), "'a=''1'', b'='2'")
     assert.strictEqual(format({ path: "C:\\temp\\" }), "path='C:\\temp\\'")
   })
 
-  it("what has no JSON form is left out, hostile keys are only keys", () => {
+  it("omits values without a JSON form, and treats hostile keys as keys", () => {
     assert.strictEqual(format({ f: () => 1, a: "1", c: undefined }), "a='1'")
     const hostile = JSON.parse(`{"__proto__":"x","constructor":"y"}`)
     assert.strictEqual(format(hostile), "__proto__='x', constructor='y'")
     assert.strictEqual(render("$ARGUMENTS", hostile), "__proto__='x', constructor='y'")
   })
 
-  it("takes time in the length of the text alone", () => {
+  it("takes time linear in the text", () => {
     assert.strictEqual(render("$".repeat(1_000_000), "x").length, 1_000_000 + "\n\n## Arguments\n\nx\n".length)
     assert.strictEqual(render("$$ARGUMENTS".repeat(100_000), undefined), "$ARGUMENTS".repeat(100_000))
     assert.strictEqual(render("$ARGUMENTS".repeat(100_000), "é"), "é".repeat(100_000))
     Growth.assertLinearTexts(["$", "$$ARGUMENTS", "$ARGUMENTS"], (text) => render(text, "é"), 200_000)
   })
 
-  it("many placeholders times long arguments stay bounded, and the first always gets them", () => {
+  it("bounds many placeholders times long arguments, and always fills the first", () => {
     const long = "x".repeat(SkillArguments.MAX_REPEATED_LENGTH)
     assert.strictEqual(render("$ARGUMENTS".repeat(100_000), `${long}y`), `${long}y${"$ARGUMENTS".repeat(99_999)}`)
     assert.isBelow(render("$ARGUMENTS".repeat(100_000), "x".repeat(10_000)).length, 3_000_000)
   })
 
-  it("is what a reader that goes from left to right would write", () => {
+  it("equals a left-to-right replacement", () => {
     const piece = FastCheck.constantFrom("$", "$$", "$ARGUMENTS", "$$ARGUMENTS", "ARGUMENTS", "a", " ", "_")
     const slow = (body: string, given: string): string => {
       let out = ""

@@ -135,7 +135,7 @@ const follow = (options: FolderFollower.WatchOptions) =>
 
 describe("SkillFolders", () => {
   describe("scan", () => {
-    it.scoped("skills are found to a depth, in the order of their paths", () =>
+    it.scoped("finds skills up to a depth, in the order of their paths", () =>
       Effect.gen(function* () {
         const root = yield* folder({
           "b/SKILL.md": text("b"),
@@ -158,7 +158,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("skills within a skill are found, but not among its scripts, references and assets", () =>
+    it.scoped("finds skills within a skill, but not in its scripts, references and assets", () =>
       Effect.gen(function* () {
         const root = yield* folder({
           "a/SKILL.md": text("a"),
@@ -170,7 +170,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("of two skills of one name that of the first path holds, and paths may overlap", () =>
+    it.scoped("prefers the first path for two skills with one name, and accepts overlapping paths", () =>
       Effect.gen(function* () {
         const root = yield* folder({ "x/a/SKILL.md": text("a", "x"), "y/a/SKILL.md": text("a", "y") })
         const [x, y] = [NodePath.join(root, "x"), NodePath.join(root, "y")]
@@ -186,7 +186,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("a malformed file is told with its path, and the scan goes on", () =>
+    it.scoped("reports a malformed file with its path, and continues", () =>
       Effect.gen(function* () {
         const root = yield* folder({
           "a/SKILL.md": "no front matter",
@@ -203,7 +203,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("links are followed within a path, once, and never out of it", () =>
+    it.scoped("follows links within a path once, and never out of it", () =>
       Effect.gen(function* () {
         const outside = yield* folder({ "z/SKILL.md": text("z") })
         const root = yield* folder({ "b/SKILL.md": text("b"), ".store/c/SKILL.md": text("c") })
@@ -225,7 +225,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("a path that is not there is no problem, one that is no folder is", () =>
+    it.scoped("ignores a missing path, and reports one that is not a folder", () =>
       Effect.gen(function* () {
         const root = yield* folder({ file: "x" })
         const scan = yield* SkillFolders.scan({ paths: [NodePath.join(root, "none"), NodePath.join(root, "file")] })
@@ -236,7 +236,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("~ is the home of the options, else of the configuration", () =>
+    it.scoped("resolves ~ to the home of the options, else of the configuration", () =>
       Effect.gen(function* () {
         const home = yield* folder({ "skills/a/SKILL.md": text("a"), "~x/b/SKILL.md": text("b") })
         const withHome = (values: ReadonlyArray<readonly [string, string]>) =>
@@ -251,7 +251,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("a skill that is refused is a problem, and hides none of its name nor itself below another path", () =>
+    it.scoped("reports a refused skill, which hides none of its name or itself under another path", () =>
       Effect.gen(function* () {
         const root = yield* folder({ "x/a/SKILL.md": text("a", "x"), "y/a/SKILL.md": text("a", "y") })
         const [x, y] = [NodePath.join(root, "x"), NodePath.join(root, "y")]
@@ -280,7 +280,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("no more entries are looked at than the options allow", () =>
+    it.scoped("reads no more entries than the options allow", () =>
       Effect.gen(function* () {
         const root = yield* folder({ "a/SKILL.md": text("a"), "b/SKILL.md": text("b"), "c/SKILL.md": text("c") })
         const scan = yield* SkillFolders.scan({ paths: [root, root], maxEntries: 4 })
@@ -293,7 +293,7 @@ describe("SkillFolders", () => {
     )
   })
 
-  describe("what a scan asks of the file system", () => {
+  describe("the file system calls of a scan", () => {
     const operations = ["readDirectory", "readFile", "readLink", "realPath", "stat"] as const
     type Operation = (typeof operations)[number]
 
@@ -327,7 +327,7 @@ describe("SkillFolders", () => {
       return { calls, count, layer }
     }
 
-    it.scoped("lists each folder once, reads each file once, and resolves no path but the root", () => {
+    it.scoped("list each folder once, read each file once, and resolve only the root", () => {
       const node = counting({ isNode: true })
       const other = counting({ isNode: false })
       return Effect.gen(function* () {
@@ -358,7 +358,7 @@ describe("SkillFolders", () => {
       })
     })
 
-    it.scoped("hashes the very bytes that were read, links within a skill among them", () => {
+    it.scoped("hash the very bytes that were read, including links within a skill", () => {
       return Effect.gen(function* () {
         const root = yield* folder({ "a/text.md": text("a"), "a/references/b.md": "b" })
         Fs.symlinkSync("text.md", NodePath.join(root, "a", "SKILL.md"))
@@ -374,7 +374,7 @@ describe("SkillFolders", () => {
       })
     })
 
-    it.scoped("takes what says nothing about links for one that has to be resolved", () =>
+    it.scoped("resolve an entry that does not say whether it is a link", () =>
       Effect.gen(function* () {
         const outside = yield* folder({ "z/SKILL.md": text("z") })
         const root = yield* folder({ "a/SKILL.md": text("a") })
@@ -400,7 +400,7 @@ describe("SkillFolders", () => {
   })
 
   describe("toSkill", () => {
-    it.scoped("a skill without a script gives its instructions", () =>
+    it.scoped("returns the instructions of a skill without a script", () =>
       Effect.gen(function* () {
         const one = yield* loaded({ "a/SKILL.md": text("a", "Read $ARGUMENTS."), "a/references/b.md": "b" })
         const skill = SkillFolders.toSkill(one)
@@ -417,7 +417,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(Layer.merge(onDisk, ScriptRunner.layerNoop)))
     )
 
-    it.scoped("the definition says where it comes from, and the file cannot say otherwise", () =>
+    it.scoped("records the origin in the definition, which the file cannot change", () =>
       Effect.gen(function* () {
         const front =
           "name: a\ndescription: b\nlicense: MIT\nallowed-tools: Read\nmetadata:\n  author: c\n  skillDir: /etc\n  license: d\n  compatibility: e"
@@ -439,7 +439,7 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
-    it.scoped("the first main script of an allowed type is run with the parameters", () =>
+    it.scoped("runs the first main script of an allowed type with the parameters", () =>
       Effect.gen(function* () {
         const one = yield* loaded({
           "a/SKILL.md": text("a"),
@@ -463,7 +463,7 @@ describe("SkillFolders", () => {
 
   describe("watch", () => {
     it.scopedLive(
-      "events of the file system tell what is added, changed and removed",
+      "reports added, changed and removed skills from file system events",
       () =>
         Effect.gen(function* () {
           const root = yield* folder({ "a/SKILL.md": text("a") })
@@ -482,7 +482,7 @@ describe("SkillFolders", () => {
     )
 
     it.scopedLive(
-      "a path that is not there yet is looked for",
+      "looks for a path that does not exist yet",
       () =>
         Effect.gen(function* () {
           const root = yield* folder()
@@ -502,7 +502,7 @@ describe("SkillFolders", () => {
     )
 
     it.scopedLive(
-      "a file system without events is looked at again and again",
+      "polls a file system without events",
       () => {
         const still = Layer.merge(
           Layer.map(NodeFileSystem.layer, (context) => {
@@ -523,7 +523,7 @@ describe("SkillFolders", () => {
     )
 
     it.scopedLive(
-      "watchers are one a folder, bounded, and closed with the stream",
+      "watches each folder once, within a bound, and closes with the stream",
       () => {
         const file = counted()
         return Effect.gen(function* () {
@@ -565,7 +565,7 @@ describe("SkillFolders", () => {
       300_000
     )
 
-    it.scoped("polling looks when its schedule says so, watches nothing, and ends with it", () => {
+    it.scoped("polls on its schedule, watches nothing, and ends with it", () => {
       const file = counted()
       return Effect.gen(function* () {
         const root = yield* folder({ "a/SKILL.md": text("a") })
@@ -597,7 +597,7 @@ describe("SkillFolders", () => {
       Skill.make(name, { description: "By hand", handler: () => Effect.succeed("by hand") })
 
     it.scopedLive(
-      "the registry is kept in step, and what others registered is left alone",
+      "keeps the registry in step and leaves other skills alone",
       () => {
         const logs: Array<string> = []
         const logger = Logger.make(({ logLevel, message }) => logs.push(`${logLevel.label} ${String(message)}`))
@@ -658,7 +658,7 @@ describe("SkillFolders", () => {
       300_000
     )
 
-    it.scoped("a layer that does not watch registers once", () => {
+    it.scoped("registers once when it does not watch", () => {
       const file = counted()
       return Effect.gen(function* () {
         const root = yield* folder({ "a/SKILL.md": text("a"), "a/scripts/main.sh": "" })

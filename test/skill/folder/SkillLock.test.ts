@@ -59,7 +59,7 @@ describe("format and parse", () => {
   })
   const pins = FastCheck.uniqueArray(pin, { maxLength: 6, selector: ({ name, path }) => JSON.stringify([name, path]) })
 
-  it("a lock comes back from its file, and the same skills give the same text in any order", () => {
+  it("round-trip a lock, and give the same text for skills in any order", () => {
     FastCheck.assert(
       FastCheck.property(pins, (skills) => {
         const text = SkillLockFile.format({ version: 1, skills })
@@ -72,7 +72,7 @@ describe("format and parse", () => {
     )
   })
 
-  it("is readable", () => {
+  it("are readable", () => {
     const skills = [{ name: "pdf", path: "skills/pdf", hash: "12", files: ["a"], allowedTools: ["Read"] }]
     assert.strictEqual(
       SkillLockFile.format({ version: 1, skills }),
@@ -96,7 +96,7 @@ describe("format and parse", () => {
     )
   })
 
-  it("anything else is refused", () => {
+  it("reject anything else", () => {
     const one = { name: "a", path: "a", hash: "1", files: [] }
     for (const text of [
       "",
@@ -119,7 +119,7 @@ describe("format and parse", () => {
 
 describe("SkillLock", () => {
   test(
-    "a new skill is asked about once, and trusted from then on, also by another process",
+    "asks about a new skill once, and trusts it from then on, also in another process",
     Effect.gen(function* () {
       const { open, questions, skill, text, trust } = yield* started()
       assert.isTrue(yield* trust.isTrusted(skill))
@@ -133,7 +133,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "one that changed is asked about with what changed, and pinned anew",
+    "asks about a changed one with its changes, and pins it again",
     Effect.gen(function* () {
       const { questions, skill, text, trust } = yield* started()
       yield* trust.isTrusted(skill)
@@ -160,7 +160,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "what is not accepted is not trusted, not written, and asked about again",
+    "neither trusts nor writes a refused one, and asks again",
     Effect.gen(function* () {
       const { fs, path, questions, skill, trust } = yield* started({ answer: () => Effect.succeed(false) })
       assert.isFalse(yield* trust.isTrusted(skill))
@@ -171,7 +171,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "the same content under another name or in another folder is another skill",
+    "treats the same content under another name or folder as another skill",
     Effect.gen(function* () {
       const { questions, root, skill, trust } = yield* started()
       yield* trust.isTrusted(skill)
@@ -186,7 +186,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "paths below the lock file's folder are relative, so that the lock holds where it is copied to",
+    "stores paths relative to the lock file's folder, so that copies stay valid",
     Effect.gen(function* () {
       const { fs, path, questions, root, skill, text, trust } = yield* started()
       yield* trust.isTrusted(skill)
@@ -207,7 +207,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "`allow` accepts what is new without asking, and asks about what changed",
+    "`allow` accepts new skills without asking, and asks about changes",
     Effect.gen(function* () {
       const { questions, skill, text, trust } = yield* started({
         policy: "allow",
@@ -222,7 +222,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "`deny` trusts what is pinned, and asks nobody",
+    "`deny` trusts pinned skills and never asks",
     Effect.gen(function* () {
       const { fs, path, questions, skill, trust } = yield* started({ policy: "deny" })
       assert.isFalse(yield* trust.isTrusted(skill))
@@ -235,7 +235,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "a lock file that is not as it was written is an error, never an empty one, and stays as it is",
+    "fails for a modified lock file, and leaves it unchanged",
     Effect.gen(function* () {
       const { fs, path, questions, skill, trust } = yield* started({ policy: "allow" })
       for (const text of ["", "{}", '{"version":1,"skills":[', '{"version":99,"skills":[]}']) {
@@ -254,7 +254,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "where nothing can be written, an accepted skill is not trusted",
+    "does not trust an accepted skill when nothing can be written",
     Effect.gen(function* () {
       const { root, skill } = yield* started()
       const trust = yield* SkillLock.makeWith({ path: `${root}/none/lock.json`, ask: () => Effect.succeed(true) })
@@ -263,7 +263,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "nothing but the lock file is left behind",
+    "leaves only the lock file",
     Effect.gen(function* () {
       const { fs, root, skill, trust } = yield* started()
       yield* trust.isTrusted(skill)
@@ -272,7 +272,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "many writers at once lose nothing",
+    "loses nothing with many concurrent writers",
     Effect.gen(function* () {
       const { fs, open, root, skill, text } = yield* started()
       const names = Array.from({ length: 12 }, (_, index) => `skill-${index}`)
@@ -295,7 +295,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "one question is asked at a time, and not again for what was accepted meanwhile",
+    "asks one question at a time, and not again for skills accepted meanwhile",
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { questions, skill, trust } = yield* started({ answer: () => Effect.as(Deferred.await(gate), true) })
@@ -308,7 +308,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "a writer that does not end is waited for, then given up",
+    "waits for a hanging writer, then gives up",
     Effect.gen(function* () {
       const { fs, path, root, skill } = yield* started()
       yield* fs.writeFileString(`${path}.lock`, "another")
@@ -327,7 +327,7 @@ describe("SkillLock", () => {
   )
 
   test(
-    "a writer that died is not waited for",
+    "does not wait for a writer that died",
     Effect.gen(function* () {
       const { fs, path, root, skill, trust } = yield* started()
       yield* fs.writeFileString(`${path}.lock`, "dead")
@@ -350,7 +350,7 @@ describe("asking through a gate", () => {
   }
 
   test(
-    "says which skill it is, where it lies and what changed, and nothing of its instructions",
+    "shows the skill, its folder and its changes, and none of its instructions",
     Effect.gen(function* () {
       const { path, skill } = yield* started()
       const { gate, requests } = asked()
@@ -381,7 +381,7 @@ describe("asking through a gate", () => {
   )
 
   test(
-    "a gate that denies denies the skill",
+    "denies the skill when the gate does",
     Effect.gen(function* () {
       const { path, skill } = yield* started()
       const { gate } = asked({ approve: false })
@@ -390,9 +390,9 @@ describe("asking through a gate", () => {
   )
 })
 
-describe("a catalogue under a lock", () => {
+describe("a catalog under a lock", () => {
   test(
-    "a folder that changes after the start is asked about before its new text is used",
+    "asks about a folder that changes after the start before its new text is used",
     Effect.gen(function* () {
       let answer = true
       const { questions, trust } = yield* started({ answer: () => Effect.sync(() => answer) })

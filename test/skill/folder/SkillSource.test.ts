@@ -27,7 +27,7 @@ const logged = () => {
 }
 
 describe("sources of skills", () => {
-  it.effect("fill a registry one after another; of two skills of a name the first stays", () => {
+  it.effect("fill a registry in order, and the first of two skills with one name stays", () => {
     const { layer, lines } = logged()
     return Effect.gen(function* () {
       const failing = SkillSource.make(
@@ -57,7 +57,7 @@ describe("sources of skills", () => {
     }).pipe(Effect.scoped, Effect.provide([DefaultSkillRegistry.layerEmpty, layer]))
   })
 
-  it.effect("chosen by name keep the order of the names, and say which name was meant", () => {
+  it.effect("keep the order of chosen names, and suggest a similar one", () => {
     const { layer, lines } = logged()
     return Effect.gen(function* () {
       const source = SkillSource.fromNames(
@@ -81,7 +81,7 @@ describe("sources of skills", () => {
     }).pipe(Effect.scoped, Effect.provide([DefaultSkillRegistry.layerEmpty, layer]))
   })
 
-  it.effect("give skills what they require where they are loaded", () =>
+  it.effect("give skills their requirements where they are loaded", () =>
     Effect.gen(function* () {
       yield* Effect.provideService(SkillSource.register(SkillSource.fromSkills("s", [speak])), Word, "loaded")
       const registry = yield* SkillRegistry.SkillRegistry
@@ -91,7 +91,7 @@ describe("sources of skills", () => {
     }).pipe(Effect.scoped, Effect.provide(DefaultSkillRegistry.layerEmpty))
   )
 
-  it.effect("leave nothing behind when they are interrupted, nor what took the place of their skills away", () =>
+  it.effect("leave nothing when interrupted, and do not remove replacements of their skills", () =>
     Effect.gen(function* () {
       yield* Hooks.on(SkillRegisteredHook, ({ skillName }) => (skillName === "b" ? Effect.never : Effect.void))
       const registry = yield* DefaultSkillRegistry.make

@@ -74,7 +74,7 @@ const blocks: ReadonlyArray<ContentBlock> = [
 
 describe("McpBridge", () => {
   describe("skills", () => {
-    it.effect("keep name, description, schemas and what the tool says of itself", () =>
+    it.effect("keep name, description, schemas and annotations of the tool", () =>
       Effect.gen(function* () {
         const parameters = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }
         const outputSchema = { type: "object", properties: { m: { type: "integer" } }, required: ["m"] }
@@ -104,7 +104,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("check parameters and structured content by the tool's schemas", () =>
+    it.effect("validate parameters and structured content by the tool's schemas", () =>
       Effect.gen(function* () {
         const outputSchema = { type: "object", properties: { m: { type: "integer" } }, required: ["m"] }
         const parameters = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }
@@ -123,7 +123,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("whose structured content is missing fail", () =>
+    it.effect("fail when structured content is missing", () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(outputOf(text("x"), undefined, { outputSchema: { type: "object" } }))
         assert.instanceOf(error, McpError)
@@ -151,7 +151,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("that cannot be made are left out with a warning, and the others stay", () =>
+    it.effect("are omitted with a warning when they cannot be made, and the others stay", () =>
       Effect.gen(function* () {
         warnings.length = 0
         let deep: object = {}
@@ -179,7 +179,7 @@ describe("McpBridge", () => {
       }).pipe(Effect.provide(watched))
     )
 
-    it.effect("stay without the schema of their result where that does not compile", () =>
+    it.effect("have no result schema when it does not compile", () =>
       Effect.gen(function* () {
         warnings.length = 0
         const outputSchema = { type: "object", properties: { x: { $ref: "https://example.com/x.json" } } }
@@ -190,7 +190,7 @@ describe("McpBridge", () => {
       }).pipe(Effect.provide(watched))
     )
 
-    it.effect("are those that are wanted, and not too many", () =>
+    it.effect("are limited to the selected ones, up to a maximum", () =>
       Effect.gen(function* () {
         const many = Array.from({ length: 10 }, (_, i) => tool(`t${i}`))
         const named = (options: McpToolPlan.Options) =>
@@ -200,7 +200,7 @@ describe("McpBridge", () => {
       }).pipe(Effect.provide(watched))
     )
 
-    it.effect("give text as text, structured content as data, and every other kind as blocks", () =>
+    it.effect("return text as text, structured content as data, and other kinds as blocks", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* outputOf(text("one")), "one")
         assert.deepStrictEqual(yield* outputOf({ content: blocks, isError: false }), blocks)
@@ -213,7 +213,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("describe bytes where they are asked to", () =>
+    it.effect("describe bytes if configured", () =>
       Effect.gen(function* () {
         const output = yield* outputOf({ content: blocks, isError: false }, { binary: "describe" })
         const shown = JSON.stringify(output)
@@ -224,7 +224,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("bound what they give", () =>
+    it.effect("bound their results", () =>
       Effect.gen(function* () {
         const cut = yield* outputOf(text("x".repeat(1000)), { maxResult: 100 })
         assert.strictEqual(cut, `${"x".repeat(100)}… [900 more characters]`)
@@ -244,7 +244,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("show what is hidden in descriptions, schemas and results", () =>
+    it.effect("show hidden characters in descriptions, schemas and results", () =>
       Effect.gen(function* () {
         const hidden = "a\u001b[31m\u202eb\u200b\u{e0041}c"
         const [skill] = yield* skillsOf(
@@ -271,7 +271,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("of tools that fail fail, with the beginning of what the tool says and no secret of it", () =>
+    it.effect("fail when a tool fails, with the beginning of its text and without secrets", () =>
       Effect.gen(function* () {
         const said = `no disk, api_key=abcdefghijkl\u202e ${"x".repeat(100_000)}`
         const error = (yield* Effect.flip(outputOf({ ...text(said), isError: true }))) as McpError
@@ -284,7 +284,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("are tried again only where nothing can have happened, or happens once", () =>
+    it.effect("retry only when nothing can have happened, or the call is idempotent", () =>
       Effect.gen(function* () {
         const [writes, reads] = yield* skillsOf(
           undefined,
@@ -300,7 +300,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("tell of the progress of their calls", () =>
+    it.effect("report the progress of their calls", () =>
       Effect.gen(function* () {
         const told: Array<unknown> = []
         const onProgress = (name: string, { progress }: { readonly progress: number }) =>
@@ -314,7 +314,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("read resources where that is wanted", () =>
+    it.effect("read resources if configured", () =>
       Effect.gen(function* () {
         const { client } = yield* McpMemory.make({
           name: "srv",
@@ -335,7 +335,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it("names are those of the protocol, and different for different tools", () => {
+    it("have valid and distinct names for different tools", () => {
       const names = (raw: ReadonlyArray<string>) =>
         Effect.runSync(definitionsOf(undefined, ...raw.map((name) => tool(name)))).map(({ name }) => name)
       assert.deepStrictEqual(names(["plain-1.x_y"]), ["srv__plain-1.x_y"])
@@ -381,7 +381,7 @@ describe("McpBridge", () => {
       Effect.flatMap(SkillRegistry.SkillRegistry, (registry) => Effect.map(registry.get(name), Option.getOrUndefined))
     const settled = TestClock.adjust("1 second")
 
-    it.effect("follows the server: what comes, changes and goes", () =>
+    it.effect("follows the server's additions, changes and removals", () =>
       Effect.gen(function* () {
         const memory = yield* McpMemory.make({ name: "srv", tools: [tool("a"), tool("b")] })
         yield* McpBridge.register(memory.client)
@@ -398,7 +398,7 @@ describe("McpBridge", () => {
       }).pipe(Effect.scoped, Effect.provide(DefaultSkillRegistry.layerEmpty))
     )
 
-    it.effect("leaves skills of others alone, and takes its own away at the end", () =>
+    it.effect("leaves other skills alone and removes its own at the end", () =>
       Effect.gen(function* () {
         const registry = yield* SkillRegistry.SkillRegistry
         const other = (name: string) =>
@@ -418,7 +418,7 @@ describe("McpBridge", () => {
       }).pipe(Effect.provide(Layer.merge(DefaultSkillRegistry.layerEmpty, watched)))
     )
 
-    it.effect("keeps the skills while the server cannot be asked", () =>
+    it.effect("keeps the skills while the server is unreachable", () =>
       Effect.gen(function* () {
         const memory = yield* McpMemory.make({ name: "srv", tools: [tool("a")] })
         let isDown = false
@@ -443,7 +443,7 @@ describe("McpBridge", () => {
       }).pipe(Effect.scoped, Effect.provide(Layer.merge(DefaultSkillRegistry.layerEmpty, watched)))
     )
 
-    it.effect("a server that cannot be asked at first is an error", () =>
+    it.effect("fails when a server is unreachable at first", () =>
       Effect.gen(function* () {
         const memory = yield* McpMemory.make({ name: "srv" })
         const down = new McpError({ server: "srv", reason: "Connection", message: "down" })
@@ -455,7 +455,7 @@ describe("McpBridge", () => {
       })
     )
 
-    it.effect("lists that change in quick succession are read once", () =>
+    it.effect("reads lists once when they change in quick succession", () =>
       Effect.gen(function* () {
         const memory = yield* McpMemory.make({ name: "srv", tools: [tool("a")] })
         let listed = 0
@@ -474,7 +474,7 @@ describe("McpBridge", () => {
     )
   })
 
-  it("prompts become messages", () => {
+  it("converts prompts to messages", () => {
     const user = (content: ContentBlock) => ({ role: "user", content }) as const
     assert.deepStrictEqual(
       McpBridge.messages({
@@ -492,7 +492,7 @@ describe("McpBridge", () => {
     )
   })
 
-  it("skills become definitions that clients of the protocol understand", () => {
+  it("converts skills to definitions that clients of the protocol understand", () => {
     const skill = Skill.make("s", {
       description: "Does",
       parameters: { n: Schema.Int },
@@ -515,7 +515,7 @@ describe("McpBridge", () => {
     assert.notProperty(second, "outputSchema")
   })
 
-  it.effect("text of any kind and size is shown in time", () =>
+  it.effect("shows text of any kind and size in time", () =>
     Effect.gen(function* () {
       for (const unit of ["\u202e", "\r", "\ud800", "a\u0000"]) {
         const output = yield* Effect.either(outputOf(text(unit.repeat(100_000))))

@@ -146,7 +146,7 @@ const caseOf = (name: string): FactStoreSuite.Case => {
 
 describe("FactStoreSuite: broken stores", () => {
   for (const [fault, promise, layer] of broken) {
-    it.effect(`finds out one that ${fault}`, () =>
+    it.effect(`detects a store that ${fault}`, () =>
       Effect.gen(function* () {
         const exit = yield* Effect.exit(FactStoreSuite.check(caseOf(promise), layer))
         assert.strictEqual(exit._tag, "Failure")
@@ -155,7 +155,7 @@ describe("FactStoreSuite: broken stores", () => {
     )
   }
 
-  it.effect("run says of each case how it ended", () =>
+  it.effect("reports how each case ended", () =>
     Effect.gen(function* () {
       const [, promise, layer] = broken[4]!
       const outcomes = yield* FactStoreSuite.run(layer)
@@ -169,7 +169,7 @@ describe("FactStoreSuite: broken stores", () => {
     })
   )
 
-  it("every case has a name of its own", () => {
+  it("names each case once", () => {
     assert.strictEqual(new Set(FactStoreSuite.cases.map(({ name }) => name)).size, FactStoreSuite.cases.length)
   })
 })

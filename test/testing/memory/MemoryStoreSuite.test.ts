@@ -455,7 +455,7 @@ describe("MemoryStoreSuite", () => {
 
   // All cases in one test, on a machine that may be busy.
   it.effect(
-    "a store that keeps its promises passes every case",
+    "passes every case for a correct store",
     () =>
       Effect.map(MemoryStoreSuite.run(DefaultMemoryStore.layerMemory()), (outcomes) => {
         assert.lengthOf(outcomes, MemoryStoreSuite.cases.length)
@@ -467,7 +467,7 @@ describe("MemoryStoreSuite", () => {
     300_000
   )
 
-  it.effect("a store that cannot be built fails every case with the reason", () =>
+  it.effect("fails every case with the reason when a store cannot be built", () =>
     Effect.map(MemoryStoreSuite.run(Layer.fail(refusal)), (outcomes) => {
       assert.lengthOf(outcomes, MemoryStoreSuite.cases.length)
       for (const one of outcomes) {
@@ -476,7 +476,7 @@ describe("MemoryStoreSuite", () => {
     })
   )
 
-  it.effect("a store that keeps nothing passes few cases", () =>
+  it.effect("passes few cases for a store that stores nothing", () =>
     Effect.map(failures(MemoryStore.layerNoop), (names) => {
       assert.isAbove(names.length, MemoryStoreSuite.cases.length - 10)
     })

@@ -419,7 +419,7 @@ describe("SessionStoreSuite", () => {
 
   // All cases in one test, on a machine that may be busy.
   it.effect(
-    "a store that keeps its promises passes every case",
+    "passes every case for a correct store",
     () =>
       Effect.map(SessionStoreSuite.run(InMemorySessionStore.layer), (outcomes) => {
         assert.lengthOf(outcomes, SessionStoreSuite.cases.length)
@@ -431,7 +431,7 @@ describe("SessionStoreSuite", () => {
     300_000
   )
 
-  it.effect("a store that cannot be built fails every case with the reason", () =>
+  it.effect("fails every case with the reason when a store cannot be built", () =>
     Effect.map(SessionStoreSuite.run(Layer.fail(refusal)), (outcomes) => {
       assert.lengthOf(outcomes, SessionStoreSuite.cases.length)
       for (const one of outcomes) assert.deepStrictEqual(one.failure, Cause.fail(refusal))

@@ -220,8 +220,8 @@ const broken: Record<string, { readonly change: (index: Service) => Service; rea
     }
   }
 
-describe("an index that is wrong is told so", () => {
-  it("every case has a name of its own, and every one is told of by a case that exists", () => {
+describe("faulty indexes", () => {
+  it("names every case once, and every fault names an existing case", () => {
     const names = VectorIndexSuite.cases.map(({ name }) => name)
     assert.strictEqual(new Set(names).size, names.length)
     for (const { tells } of Object.values(broken)) {
@@ -233,7 +233,7 @@ describe("an index that is wrong is told so", () => {
     }
   })
 
-  it.effect("outcomes name the cases that did not hold, and why", () =>
+  it.effect("names the failed cases with their reasons", () =>
     Effect.gen(function* () {
       const outcomes = yield* VectorIndexSuite.run(layer(8, broken["gives the farthest first"]!.change))
       assert.deepStrictEqual(
@@ -249,7 +249,7 @@ describe("an index that is wrong is told so", () => {
   )
 
   for (const [name, { change, tells }] of Object.entries(broken)) {
-    it.effect(`one that ${name}`, () =>
+    it.effect(`detects one that ${name}`, () =>
       Effect.gen(function* () {
         for (const tell of tells) {
           const one = VectorIndexSuite.cases.find((each) => each.name.startsWith(tell))!
