@@ -67,7 +67,7 @@ describe("errors of connections name the host", () => {
     )
   )
 
-  it("only of connections, and never what is no host", () => {
+  it("only of connections, and never a value that is not a host", () => {
     const of = (reason: DatabaseError["reason"], host: string) =>
       atServers(new DatabaseError({ backend: "redis", reason, message: "no", hint: "do" }), [{ host, port: 1 }])
     assert.deepInclude({ ...of("unreachable", "::1") }, { reason: "unreachable", hint: "do" })

@@ -61,9 +61,9 @@ const survived = (url: string, check: Effect.Effect<void, unknown, SqlClient.Sql
 
 const time = 60_000 + lives * 20_000
 
-describe("killed in the middle of writes", () => {
+describe("a kill in the middle of writes", () => {
   it.scopedLive(
-    `a file of SQLite has what was acknowledged, ${lives} times`,
+    `leaves every acknowledged write in a SQLite file, ${lives} times`,
     () =>
       Effect.flatMap(SqliteDrivers.file, (file) =>
         survived(
@@ -83,13 +83,13 @@ const postgres = await PostgresServer.database()
 
 TestServers.suite("postgres", postgres, ({ url }) => {
   it.scopedLive(
-    `has what was acknowledged to a client that was killed, ${lives} times`,
+    `leaves every write acknowledged to a killed client, ${lives} times`,
     () => survived(url, Effect.void),
     time
   )
 
   it.scopedLive(
-    "has what was acknowledged before the server was killed",
+    "leaves every write acknowledged before the server was killed",
     () =>
       Effect.gen(function* () {
         const server = yield* TestServers.ownPostgres()

@@ -29,9 +29,9 @@ const open = (file: string, options: Partial<SqliteClient.Options> = {}) =>
 
 const migrated = (file: string) => Effect.provide(Migrations.run, open(file))
 
-describe("a file of SQLite", () => {
+describe("a SQLite file", () => {
   it.scopedLive(
-    "that has no room keeps whole writes only, and goes on where there is room",
+    "keeps whole writes only when it is full, and continues when there is room",
     () =>
       Effect.gen(function* () {
         const file = yield* SqliteDrivers.file
@@ -81,7 +81,7 @@ describe("a file of SQLite", () => {
   )
 
   it.scopedLive(
-    "that is open for reading is read, and takes no writes",
+    "is read and takes no writes when opened for reading",
     () =>
       Effect.gen(function* () {
         const file = yield* SqliteDrivers.file
@@ -97,7 +97,7 @@ describe("a file of SQLite", () => {
     timeout
   )
 
-  it.scopedLive("that is none is told when it is opened", () =>
+  it.scopedLive("fails on open when it is not a database", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       Fs.writeFileSync(file, `${Stores.secret}, which is no database`.repeat(500))
@@ -112,7 +112,7 @@ SqlDatabases.suite("stores", ({ layer, second }) => {
   const fresh = Stores.over(Layer.orDie(layer))
 
   it.scopedLive(
-    "fail in their own words where tables are dropped under them",
+    "fail with their own errors when tables are dropped",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -134,7 +134,7 @@ SqlDatabases.suite("stores", ({ layer, second }) => {
   )
 
   it.scopedLive(
-    "say that a row cannot be read, not what stands in it",
+    "report an unreadable row without its content",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -199,7 +199,7 @@ SqlDatabases.suite("stores", ({ layer, second }) => {
   )
 
   it.scopedLive(
-    "are not built over a database that is newer than they are",
+    "are not built on a database newer than the code",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -265,7 +265,7 @@ TestServers.suite("postgres", server, (database) => {
   const tables = empty._tag === "Available" ? empty.server : database
 
   it.scopedLive(
-    "that refuses whoever asks says so, without a word of how it was asked",
+    "reports that the server rejects the caller, without credentials",
     () =>
       Effect.gen(function* () {
         const { host, port } = database.address
@@ -283,7 +283,7 @@ TestServers.suite("postgres", server, (database) => {
     timeout
   )
 
-  it.scopedLive("that has no tables is told before anything is asked of it", () =>
+  it.scopedLive("reports missing tables before any query", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Layer.build(Stores.over(tables.kept)))
       assert.deepInclude(error, { _tag: "MigrationError", reason: "absent", found: 0, needed: Migrations.version })
@@ -306,7 +306,7 @@ TestServers.suite("postgres", server, (database) => {
   const unreachable = /^The database cannot be reached/
 
   it.scopedLive(
-    "is cut off before a write: it fails, nothing is kept, and the same layer goes on",
+    "fails a write cut off before it, stores nothing, and continues in the same layer",
     () =>
       cut(
         (proxy) =>
@@ -327,7 +327,7 @@ TestServers.suite("postgres", server, (database) => {
   )
 
   it.scopedLive(
-    "whose answer to a commit is lost has kept it: the write fails, and what is done again is done once",
+    "keeps a commit whose answer is lost: the write fails, and a repetition has no effect",
     () =>
       Effect.gen(function* () {
         yield* database.empty
@@ -365,7 +365,7 @@ TestServers.suite("postgres", server, (database) => {
   )
 
   it.scopedLive(
-    "whose connections are cut at any moment has each write once when it was tried until it succeeded",
+    "stores each write once when it is retried until success and connections are cut at any moment",
     () => {
       const written: Array<string> = []
       return cut(
@@ -417,7 +417,7 @@ TestServers.suite("postgres", server, (database) => {
   )
 
   it.scopedLive(
-    "that is killed in the middle of writes and started again is gone on with by the same layer, and has nothing by half",
+    "continues in the same layer after a kill in the middle of writes, without partial writes",
     () =>
       Effect.gen(function* () {
         const own = yield* TestServers.ownPostgres()

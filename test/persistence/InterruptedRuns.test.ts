@@ -65,9 +65,9 @@ const survived = (url: string) =>
     )
   })
 
-describe("killed inside a tool", () => {
+describe("a kill inside a tool", () => {
   it.scopedLive(
-    "a session of SQLite has the question, marked when the lease has expired; a living run is left alone",
+    "leaves the question in a SQLite session, marked when the lease expires; running runs are unaffected",
     () => Effect.flatMap(SqliteDrivers.file, (file) => survived(`sqlite:${file}`)),
     60_000
   )
@@ -77,7 +77,7 @@ const postgres = await PostgresServer.database()
 
 TestServers.suite("postgres", postgres, ({ url }) => {
   it.scopedLive(
-    "a session has the question, marked when the lease has expired; a living run is left alone",
+    "leaves the question in a session, marked when the lease expires; running runs are unaffected",
     () => survived(url),
     60_000
   )

@@ -19,7 +19,7 @@ type InSqlite = Lexigram.Out | OwnerData.OwnerData | SqlClient.SqlClient | Sqlit
 type InPostgres = Lexigram.Out | OwnerData.OwnerData | SqlClient.SqlClient | PostgresClient.PostgresClient
 
 describe("Lexigram", () => {
-  it("needs a model and nothing else", () => {
+  it("requires a model and nothing else", () => {
     expectTypeOf(Lexigram.layerMemory()).toEqualTypeOf<
       Layer.Layer<Lexigram.Out, Lexigram.ConfigurationFailure, LlmClient>
     >()
@@ -38,7 +38,7 @@ describe("Lexigram", () => {
     >()
   })
 
-  it("has the failures and requirements of what it is given, but for its own ports", () => {
+  it("has the failures and requirements of the given layers, except for its own ports", () => {
     expectTypeOf(Lexigram.layerSqlite({ file: "agents.db", approvals })).toEqualTypeOf<
       Layer.Layer<
         InSqlite,
@@ -51,7 +51,7 @@ describe("Lexigram", () => {
     >()
   })
 
-  it("requires prices where money is limited, unless it is given some", () => {
+  it("requires prices when money is limited, unless they are given", () => {
     const governance = { monthlyBudget: 100 }
     expectTypeOf(Lexigram.layerMemory({ governance })).toEqualTypeOf<
       Layer.Layer<Lexigram.Out, Lexigram.ConfigurationFailure, LlmClient | CostEstimator.CostEstimator>
@@ -61,7 +61,7 @@ describe("Lexigram", () => {
     >()
   })
 
-  it("refuses names it does not know", () => {
+  it("rejects unknown names", () => {
     // @ts-expect-error
     Lexigram.layerSqlite({ file: "agents.db", approval: ApprovalGate.layerDeny })
     // @ts-expect-error

@@ -79,7 +79,7 @@ const size = { inputTokens: 10, maxOutputTokens: 10 }
 
 /** What can be given in place of what a system has of its own. */
 const takes = (open: Open) => {
-  it.scoped("makes vectors by the embedder that it is given", () =>
+  it.scoped("embeds with the given embedder", () =>
     Effect.gen(function* () {
       const { calls, embedder } = CountingEmbedder.make()
       const system = yield* open({
@@ -91,7 +91,7 @@ const takes = (open: Open) => {
     })
   )
 
-  it.scoped("reads facts, writes summaries and counts tokens by what it is given", () =>
+  it.scoped("reads facts, summarizes and counts tokens with the given layers", () =>
     Effect.gen(function* () {
       const extractor = Layer.succeed(EntityExtractor.EntityExtractor, {
         extract: () =>
@@ -131,7 +131,7 @@ const takes = (open: Open) => {
     })
   )
 
-  it.scoped("asks the policies and the quotas that it is given", () =>
+  it.scoped("applies the given policies and quotas", () =>
     Effect.gen(function* () {
       const policies = PolicyEngine.layer([
         { id: "not today", scope: "model", effect: "deny", when: { users: ["ada"] } }
@@ -174,16 +174,16 @@ const takes = (open: Open) => {
 describe("a system in memory", () => {
   takes((options) => Effect.succeed(closed(Lexigram.layerMemory(options))))
 
-  it.effect("remembers, keeps the session, the run and what was done", () =>
+  it.effect("keeps memory, session, run and audit log", () =>
     Effect.flatMap(lived, remembered).pipe(Effect.provide(Lexigram.layerMemory().pipe(Layer.provideMerge(model))))
   )
 })
 
 const suite = (name: string, system: Open) =>
-  describe(`a system over ${name}`, () => {
+  describe(`a system on ${name}`, () => {
     takes(system)
 
-    it.scoped("goes on in the next process with all it had", () =>
+    it.scoped("continues in the next process with all its data", () =>
       Effect.gen(function* () {
         const one = yield* system({})
         const runId = yield* Effect.provide(lived, one)
@@ -191,7 +191,7 @@ const suite = (name: string, system: Open) =>
       })
     )
 
-    it.scoped("keeps every port in the database", () =>
+    it.scoped("stores every port in the database", () =>
       Effect.gen(function* () {
         const one = yield* system({})
         yield* Effect.gen(function* () {
@@ -220,7 +220,7 @@ const suite = (name: string, system: Open) =>
       })
     )
 
-    it.scoped("finds by meaning where memory is to be kept by vectors", () =>
+    it.scoped("searches by meaning when memory uses vectors", () =>
       Effect.gen(function* () {
         const one = yield* system({ memory: { defaultBackend: "vector" } })
         const runId = yield* Effect.provide(lived, one)
@@ -233,7 +233,7 @@ const suite = (name: string, system: Open) =>
       })
     )
 
-    it.scoped("does not take something else for a cache that is not there", () =>
+    it.scoped("does not replace a missing cache by something else", () =>
       Effect.gen(function* () {
         for (const settings of [{ memory: { defaultBackend: "cache" } }, { sessions: { backend: "cache" } }] as const) {
           const one = yield* system(settings)
@@ -261,7 +261,7 @@ TestServers.suite("postgres", postgres, ({ empty, url }) => {
 })
 
 TestServers.suite("postgres", postgres, ({ url }) => {
-  it.scoped("does not take something else for pgvector where the server has not got it", () =>
+  it.scoped("does not replace pgvector by something else when the server lacks it", () =>
     Effect.gen(function* () {
       const one = Lexigram.layerPostgres({ url: Redacted.make(url), memory: { defaultBackend: "vector" } })
       const error = yield* Effect.flip(Effect.provide(Effect.void, Layer.provide(one, model)))
@@ -274,7 +274,7 @@ TestServers.suite("postgres", postgres, ({ url }) => {
 const redis = await TestServers.redis()
 
 TestServers.suite("redis", redis, (server) => {
-  it.scoped("a system keeps in Redis what is to be kept in a cache, and is well only with it", () =>
+  it.scoped("a system stores its cached data in Redis, and is healthy only with it", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const one = Lexigram.layerSqlite({
@@ -297,7 +297,7 @@ TestServers.suite("redis", redis, (server) => {
   )
 })
 
-describe("a system that the environment names", () => {
+describe("a system from the environment", () => {
   const over = (variables: Record<string, string>) =>
     Lexigram.layerConfig().pipe(
       Layer.provide(model),
@@ -305,7 +305,7 @@ describe("a system that the environment names", () => {
     )
   const failure = (variables: Record<string, string>) => Effect.flip(Effect.provide(Effect.void, over(variables)))
 
-  it.scoped("is over the file of its URL, and keeps everything there", () =>
+  it.scoped("uses the file of its URL and stores everything there", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       yield* Effect.gen(function* () {
@@ -316,7 +316,7 @@ describe("a system that the environment names", () => {
     })
   )
 
-  it.scoped("keeps sessions and memory where their own variables say", () =>
+  it.scoped("stores sessions and memory where their own variables say", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       yield* Effect.gen(function* () {
@@ -334,13 +334,13 @@ describe("a system that the environment names", () => {
     })
   )
 
-  it.scoped("is in memory when that is named", () =>
+  it.scoped("runs in memory when configured", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* Lexigram.Lexigram).backend, "memory")
     }).pipe(Effect.provide(over({ LEX_AI_DATABASE__URL: "memory:" })))
   )
 
-  it.effect("is refused where nothing, something unknown or Redis is named", () =>
+  it.effect("is rejected without a name, with an unknown one, or with Redis", () =>
     Effect.gen(function* () {
       for (const [variables, tag] of [
         [{}, undefined],

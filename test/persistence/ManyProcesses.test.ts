@@ -136,7 +136,7 @@ const contents = (sessions: SessionManager.Service, id: SessionId) =>
 
 describe("sqlite", () => {
   it.scopedLive(
-    "64 writers of two and of four processes lose nothing and pass no limit",
+    "loses nothing and exceeds no limit with 64 writers of two and of four processes",
     () => Effect.provide(crowd(`sqlite:${sqlite.file}`), services(sqlite.layer)),
     timeout
   )
@@ -171,13 +171,13 @@ describe("sqlite", () => {
     }).pipe(Effect.provide(services(SqliteClient.layer({ file: sqlite.file, busyTimeout: "400 millis" }))))
 
   it.scopedLive(
-    "a process that stands still with the lock stops writers for their time, and no reader; it is killed, and all goes on",
+    "delays writers for their timeout, and no reader, while a stopped process holds the lock, until it is killed",
     () => stalled((program) => program.kill(), SessionId.make("killed")),
     timeout
   )
 
   it.scopedLive(
-    "and when it goes on",
+    "delays them until it continues",
     () =>
       stalled(
         (program) =>
@@ -194,7 +194,7 @@ describe("sqlite", () => {
 
 TestServers.suite("postgres", postgres, (server) => {
   it.scopedLive(
-    "64 writers of two and of four processes lose nothing and pass no limit",
+    "loses nothing and exceeds no limit with 64 writers of two and of four processes",
     () => Effect.provide(crowd(server.url), services(server.layer)),
     timeout
   )
@@ -240,13 +240,13 @@ TestServers.suite("postgres", postgres, (server) => {
     )
 
   it.scopedLive(
-    "a process that stands still stops only who wants what it holds; it is killed, and all goes on",
+    "delays only those who need what a stopped process holds, until it is killed",
     () => stalled((program) => program.kill()),
     timeout
   )
 
   it.scopedLive(
-    "and when it goes on",
+    "delays them until it continues",
     () =>
       stalled((program) =>
         Effect.gen(function* () {

@@ -162,7 +162,7 @@ const sqlite: Open = Effect.map(SqliteDrivers.file, (file) => Layer.provide(Lexi
 const suite = (name: string, open: Open, other: Open) =>
   describe(name, () => {
     it.scoped(
-      "an export is taken in by another database, and is the same there",
+      "imports an export into another database unchanged",
       () =>
         Effect.gen(function* () {
           const lines = yield* Effect.provide(Effect.zipRight(live(ada), exportOf(ada)), yield* open)
@@ -202,7 +202,7 @@ const suite = (name: string, open: Open, other: Open) =>
     )
 
     it.scoped(
-      "what is erased leaves nothing behind, and nobody else's goes with it",
+      "erases everything of a user, and nothing of others",
       () =>
         Effect.gen(function* () {
           yield* live(adam)
@@ -224,7 +224,7 @@ const suite = (name: string, open: Open, other: Open) =>
     )
 
     it.scoped(
-      "what is not a whole export of one user is refused, and nothing of it is kept",
+      "rejects anything but a complete export of one user, and stores nothing of it",
       () =>
         Effect.gen(function* () {
           const lines = yield* Effect.provide(Effect.zipRight(live(ada), exportOf(ada)), yield* other)
@@ -304,7 +304,7 @@ describe("an import", () => {
     return all
   }
 
-  it.scoped("takes no session of somebody else, be it what a branch goes back to or a branch of it", () =>
+  it.scoped("takes no session of another user, be it an ancestor or a branch", () =>
     Effect.gen(function* () {
       const { branch, lines } = yield* Effect.provide(branched(), yield* sqlite)
       yield* Effect.gen(function* () {
@@ -344,12 +344,12 @@ describe("an import", () => {
   )
 })
 
-describe("what is kept elsewhere than in the database", () => {
+describe("data outside of the database", () => {
   for (const [part, settings] of [
     ["sessions", { sessions: { backend: "in_memory" } }],
     ["memory", { memory: { defaultBackend: "in_memory" } }]
   ] as const) {
-    it.scoped(`${part}: is erased, and neither given out nor taken in`, () =>
+    it.scoped(`${part}: is erased, and neither exported nor imported`, () =>
       Effect.gen(function* () {
         const file = yield* SqliteDrivers.file
         yield* Effect.gen(function* () {

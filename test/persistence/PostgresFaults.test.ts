@@ -89,7 +89,7 @@ TestServers.suite("postgres", server, (address) => {
     )
 
   describe("interruption", () => {
-    it.scopedLive("cancels a statement; its connection goes on", () =>
+    it.scopedLive("cancels a statement; its connection continues", () =>
       Effect.gen(function* () {
         const { postgres, sql } = yield* client(options("cancel", { maxConnections: 1 }))
         const before = yield* sql`select pg_backend_pid() as pid`
@@ -102,7 +102,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("undoes a transaction, with the only connection of the pool", () =>
+    it.scopedLive("rolls back a transaction, with the only connection of the pool", () =>
       Effect.gen(function* () {
         const name = yield* table(`interrupted_${process.pid}`)
         const { sql } = yield* client(options("cancel-tx", { maxConnections: 1 }))
@@ -117,7 +117,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("cancels a reserved connection's statement, and gives it back", () =>
+    it.scopedLive("cancels a reserved connection's statement, and returns the connection", () =>
       Effect.gen(function* () {
         const { postgres, sql } = yield* client(options("cancel-reserved", { maxConnections: 1 }))
         const fiber = yield* Effect.fork(
@@ -131,7 +131,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("cancels a stream's statement, by itself and in a transaction", () =>
+    it.scopedLive("cancels a stream's statement, alone and in a transaction", () =>
       Effect.gen(function* () {
         const { postgres, sql } = yield* client(options("cancel-stream", { maxConnections: 1 }))
         const before = yield* sql`select pg_backend_pid() as pid`
@@ -146,7 +146,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("ends the wait for a connection, and leaves none behind", () =>
+    it.scopedLive("ends the wait for a connection, and leaks none", () =>
       Effect.gen(function* () {
         const { postgres, sql } = yield* client(options("waiting", { maxConnections: 1 }))
         const waits: ReadonlyArray<Effect.Effect<unknown, SqlError>> = [
@@ -171,7 +171,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("does not end what may not be interrupted", () =>
+    it.scopedLive("does not end uninterruptible work", () =>
       Effect.gen(function* () {
         const name = yield* table(`uninterruptible_${process.pid}`)
         const { postgres, sql } = yield* client(options("uninterruptible", { maxConnections: 1 }))
@@ -192,7 +192,7 @@ TestServers.suite("postgres", server, (address) => {
     )
 
     it.scopedLive(
-      "at any moment loses no connection",
+      "loses no connection at any moment",
       () =>
         Effect.gen(function* () {
           const { postgres, sql } = yield* client(options("chaos", { maxConnections: 3 }))
@@ -227,7 +227,7 @@ TestServers.suite("postgres", server, (address) => {
   })
 
   describe("streams", () => {
-    it.scopedLive("that fail give their connection back as it was", () =>
+    it.scopedLive("return their connection in its original state after a failure", () =>
       Effect.gen(function* () {
         const { postgres, sql } = yield* client(options("failing-stream", { maxConnections: 1 }))
         const before = yield* sql`select pg_backend_pid() as pid`
@@ -243,7 +243,7 @@ TestServers.suite("postgres", server, (address) => {
   })
 
   describe("transactions", () => {
-    it.scopedLive("fail where the commit fails", () =>
+    it.scopedLive("fail when the commit fails", () =>
       Effect.gen(function* () {
         const name = yield* table(`deferred_${process.pid}`)
         const { postgres, sql } = yield* client(options("commit", { maxConnections: 1 }))
@@ -256,7 +256,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("fail when a failure in them was passed over", () =>
+    it.scopedLive("fail when a failure inside was ignored", () =>
       Effect.gen(function* () {
         const name = yield* table(`passed_over_${process.pid}`)
         const { sql } = yield* client(options("commit"))
@@ -270,7 +270,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("undo a part of themselves", () =>
+    it.scopedLive("roll back a part of themselves", () =>
       Effect.gen(function* () {
         const name = yield* table(`nested_${process.pid}`)
         const { sql } = yield* client(options("nested"))
@@ -287,7 +287,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("are of one client alone", () =>
+    it.scopedLive("belong to one client alone", () =>
       Effect.gen(function* () {
         const name = yield* table(`alone_${process.pid}`)
         const one = yield* client(options("alone"))
@@ -307,7 +307,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("that are left open are not gone on with by the next one", () =>
+    it.scopedLive("are not continued by the next user of a connection that left them open", () =>
       Effect.gen(function* () {
         const name = yield* table(`left_${process.pid}`)
         const { sql } = yield* client(options("left", { maxConnections: 1 }))
@@ -325,8 +325,8 @@ TestServers.suite("postgres", server, (address) => {
     )
   })
 
-  describe("a pool that is exhausted", () => {
-    it.scopedLive("says so in time, counts it, and goes on", () =>
+  describe("an exhausted pool", () => {
+    it.scopedLive("reports it in time, counts it, and continues", () =>
       Effect.gen(function* () {
         const name = `exhausted-${process.pid}`
         const { postgres, sql } = yield* client(
@@ -378,7 +378,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.effect("does not wait for a clock that stands still", () =>
+    it.effect("does not wait for a stopped clock", () =>
       Effect.gen(function* () {
         const { sql } = yield* client(options("exhausted", { maxConnections: 1, connectTimeout: "700 millis" }))
         yield* sql.reserve
@@ -386,7 +386,7 @@ TestServers.suite("postgres", server, (address) => {
       }).pipe(Effect.scoped)
     )
 
-    it.scopedLive("is closed in time with what is still in use", () =>
+    it.scopedLive("closes in time with connections in use", () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const { sql } = yield* Scope.extend(client(options("in-use", { closeTimeout: "50 millis" })), scope)
@@ -399,7 +399,7 @@ TestServers.suite("postgres", server, (address) => {
     )
   })
 
-  describe("a network that fails", () => {
+  describe("a failing network", () => {
     const through = (name: string, more: PostgresClient.Options = {}) =>
       Effect.gen(function* () {
         const proxy = yield* TcpProxy.make(address)
@@ -410,7 +410,7 @@ TestServers.suite("postgres", server, (address) => {
     const kept = (name: string) =>
       Effect.map(aside(address.url, `select id from ${name} order by id`), (rows) => rows.map(({ id }) => id))
 
-    it.scopedLive("cuts idle connections: the next statement has a new one", () =>
+    it.scopedLive("cuts idle connections: the next statement gets a new one", () =>
       Effect.gen(function* () {
         const { postgres, proxy, sql } = yield* through("idle", { minConnections: 3 })
         assert.strictEqual((yield* postgres.pool).idle, 3)
@@ -420,7 +420,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("cuts a statement and a transaction: both fail, and nothing of them is kept", () =>
+    it.scopedLive("cuts a statement and a transaction: both fail, and nothing is stored", () =>
       Effect.gen(function* () {
         const { proxy, postgres, sql, table } = yield* through("cut", { queryTimeout: "2 seconds" })
         const statement = yield* Effect.fork(sql`select pg_sleep(20)`)
@@ -438,7 +438,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("cuts a stream that is read: it fails", () =>
+    it.scopedLive("cuts a stream that is being read: it fails", () =>
       Effect.gen(function* () {
         const { postgres, proxy, sql } = yield* through("streamed")
         const stream = sql`select n from generate_series(1, 100000) n`.stream
@@ -451,7 +451,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("cuts before the commit: it fails, and nothing is kept", () =>
+    it.scopedLive("cuts before the commit: it fails, and nothing is stored", () =>
       Effect.gen(function* () {
         const { proxy, sql, table } = yield* through("before")
         const exit = yield* Effect.exit(
@@ -464,7 +464,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("loses the answer to a commit: it fails, though all is kept", () =>
+    it.scopedLive("loses the answer to a commit: it fails, though everything is stored", () =>
       Effect.gen(function* () {
         const { postgres, proxy, sql, table } = yield* through("during")
         const exit = yield* Effect.exit(
@@ -479,7 +479,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("cuts after the commit: it has succeeded", () =>
+    it.scopedLive("cuts after the commit: it succeeds", () =>
       Effect.gen(function* () {
         const { proxy, sql, table } = yield* through("after")
         yield* sql.withTransaction(sql.unsafe(`insert into ${table} values (1)`))
@@ -488,7 +488,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("falls silent: what waits for an answer gives up, also where it cannot be interrupted", () =>
+    it.scopedLive("falls silent: waits for an answer end, even in uninterruptible regions", () =>
       Effect.gen(function* () {
         const { postgres, proxy, sql, table } = yield* through("silent", { queryTimeout: "500 millis" })
         yield* sql`select 1`
@@ -505,7 +505,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("refuses new connections: that is said, and the open ones go on", () =>
+    it.scopedLive("refuses new connections: this is reported, and open ones continue", () =>
       Effect.gen(function* () {
         const { proxy, sql } = yield* through("refusing", { connectTimeout: "3 seconds" })
         const first = yield* sql.reserve
@@ -533,9 +533,9 @@ TestServers.suite("postgres", server, (address) => {
     )
   })
 
-  describe("a server that fails", () => {
+  describe("a failing server", () => {
     it.scopedLive(
-      "in the middle of statements and transactions: all fail, and the same client goes on after it",
+      "fails all statements and transactions in progress, and the same client continues after it",
       () =>
         Effect.gen(function* () {
           const own = yield* TestServers.ownPostgres()
@@ -575,7 +575,7 @@ TestServers.suite("postgres", server, (address) => {
     )
 
     it.scopedLive(
-      "has no connection to give: that is said, when a client is opened and later",
+      "has no connection to give: this is reported when a client is opened and later",
       () =>
         Effect.gen(function* () {
           const own = yield* TestServers.ownPostgres({
@@ -602,7 +602,7 @@ TestServers.suite("postgres", server, (address) => {
       300_000
     )
 
-    it.scopedLive("ends a transaction in which nothing happens", () =>
+    it.scopedLive("ends an idle transaction", () =>
       Effect.gen(function* () {
         const { postgres, sql } = yield* client(options("asleep", { idleInTransactionTimeout: "50 millis" }))
         const exit = yield* Effect.exit(
@@ -617,7 +617,7 @@ TestServers.suite("postgres", server, (address) => {
 
   describe("tls", () => {
     it.scopedLive(
-      "is had with the authority, refused without, and cancels",
+      "is reached with its authority, rejected without, and cancels",
       () =>
         Effect.gen(function* () {
           const { certificate, key } = Certificate.make()

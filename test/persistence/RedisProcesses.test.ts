@@ -18,7 +18,7 @@ const names = ["a", "b", "c", "d"]
 
 TestServers.suite("redis", available, (server) => {
   it.scopedLive(
-    "four processes share limits, a session and the memory of one owner: nothing is passed, lost or doubled",
+    "shares limits, a session and the memory of one owner between four processes without excess, loss or duplicates",
     () =>
       Effect.gen(function* () {
         const prefix = `processes ${process.pid}`

@@ -92,8 +92,8 @@ const alive = (pid: number): boolean => {
   }
 }
 
-describe("a backend that is missing", () => {
-  it("fails where backends are required, unless it is left out on purpose", () => {
+describe("a missing backend", () => {
+  it("fails when backends are required, unless it is omitted on purpose", () => {
     const all = { LEXIGRAM_REQUIRE_BACKENDS: "1" }
     assert.strictEqual(TestServers.withoutBackend("redis", {}), "skipped")
     assert.strictEqual(TestServers.withoutBackend("redis", all), "failed")
@@ -106,7 +106,7 @@ describe("a backend that is missing", () => {
 
 TestServers.suite("postgres", database, ({ empty, kept, layer, schema, url }) => {
   for (const turn of ["first", "second"]) {
-    it.effect(`begins the ${turn} case with empty tables and the version it has`, () =>
+    it.effect(`starts the ${turn} case with empty tables and its version`, () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         assert.deepStrictEqual(yield* sql`select * from parents`, [])
@@ -141,7 +141,7 @@ TestServers.suite("postgres", database, ({ empty, kept, layer, schema, url }) =>
     }).pipe(Effect.provide(kept))
   )
 
-  it.scopedLive("starts a server of its own that keeps what it confirmed when it is killed", () =>
+  it.scopedLive("starts a server of its own that keeps confirmed writes when killed", () =>
     Effect.gen(function* () {
       const server = yield* TestServers.ownPostgres()
       yield* query(server.url, "create table kept (id int); insert into kept values (1)")
@@ -153,7 +153,7 @@ TestServers.suite("postgres", database, ({ empty, kept, layer, schema, url }) =>
     })
   )
 
-  it.scopedLive("cuts, loses and refuses connections on the way", () =>
+  it.scopedLive("cuts, loses and refuses connections in between", () =>
     Effect.gen(function* () {
       const server = new URL(url)
       const proxy = yield* TcpProxy.make({ host: server.hostname, port: Number(server.port) })
@@ -201,7 +201,7 @@ TestServers.suite("postgres", database, () => {
   )
 
   it.scopedLive(
-    "ends when it is told to while it starts",
+    "ends on request while it starts",
     () =>
       Effect.gen(function* () {
         const { ask, ended, left, pid } = yield* keeper
@@ -228,7 +228,7 @@ TestServers.suite("pgvector", vectors, ({ layer }) => {
 })
 
 TestServers.suite("redis", redis, (server) => {
-  it.scopedLive("keeps and gives", () =>
+  it.scopedLive("stores and returns", () =>
     Effect.gen(function* () {
       const client = yield* connection(server)
       yield* Effect.promise(() => client.set("key", "value"))
@@ -236,7 +236,7 @@ TestServers.suite("redis", redis, (server) => {
     })
   )
 
-  it.scopedLive("starts a server of its own that keeps what it confirmed when it is killed", () =>
+  it.scopedLive("starts a server of its own that keeps confirmed writes when killed", () =>
     Effect.gen(function* () {
       const server = yield* TestServers.ownRedis()
       const client = yield* connection(server)

@@ -90,7 +90,7 @@ SqlDatabases.suite("statements of memory", ({ layer, name }) => {
           )
           .pipe(Effect.map((rows) => rows.map((row) => ({ detail: String(row["QUERY PLAN"]), parent: 0 }))))
 
-  it.effect("no statement reads a whole table, and a page is read in its order", () =>
+  it.effect("read no whole table, and read a page in its order", () =>
     Effect.gen(function* () {
       const real = yield* Database.open
       yield* fill(SqlMemoryBackend.make(real, TextAnalyzer.english))
@@ -148,7 +148,7 @@ SqlDatabases.suite("statements of memory", ({ layer, name }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("the list of a word has nothing of other owners", () =>
+  it.effect("find nothing of other owners in the list of a word", () =>
     Effect.gen(function* () {
       const database = yield* Database.open
       const { dialect } = database

@@ -93,13 +93,13 @@ const crowd = Effect.gen(function* () {
 })
 
 it.scopedLive(
-  "processes pass no limit together and lose nothing, and what one that was killed had held stands",
+  "processes exceed no limit together and lose nothing, and keep the holds of a killed one",
   () => crowd,
   timeout
 )
 
 TestServers.suite("postgres", postgres, () => {
-  it("was one of the databases", () => assert.strictEqual(postgres._tag, "Available"))
+  it("is available", () => assert.strictEqual(postgres._tag, "Available"))
 })
 
 const failing = Effect.gen(function* () {
@@ -112,4 +112,4 @@ const failing = Effect.gen(function* () {
   assert.strictEqual((yield* program.ended).code, 1)
 })
 
-it.scopedLive("a program that fails says why", () => failing, timeout)
+it.scopedLive("a program says why it fails", () => failing, timeout)

@@ -29,7 +29,7 @@ SqliteDrivers.suite("the first row of a statement", (driver) => {
     return { client, other: yield* make, file }
   })
 
-  it.scoped("is what the list of its rows begins with", () =>
+  it.scoped("is the first of the list of its rows", () =>
     Effect.gen(function* () {
       const { client } = yield* opened
       const connection = direct(client)
@@ -56,7 +56,7 @@ SqliteDrivers.suite("the first row of a statement", (driver) => {
     })
   )
 
-  it.scoped("comes whatever the same statement was asked before", () =>
+  it.scoped("is independent of earlier executions of the statement", () =>
     Effect.gen(function* () {
       const { client } = yield* opened
       const connection = direct(client)
@@ -107,7 +107,7 @@ SqliteDrivers.suite("the first row of a statement", (driver) => {
     })
   )
 
-  it.scoped("has the columns that its table has now", () =>
+  it.scoped("has the current columns of its table", () =>
     Effect.gen(function* () {
       const { client } = yield* opened
       const connection = direct(client)
@@ -117,7 +117,7 @@ SqliteDrivers.suite("the first row of a statement", (driver) => {
     })
   )
 
-  it.scoped("of what writes comes when all is written", () =>
+  it.scoped("comes after all writes of a writing statement", () =>
     Effect.gen(function* () {
       const { client, other } = yield* opened
       const connection = direct(client)
@@ -136,7 +136,7 @@ SqliteDrivers.suite("the first row of a statement", (driver) => {
     })
   )
 
-  it.scoped("leaves no lock behind, whatever rows come after it", () =>
+  it.scoped("leaves no lock, whatever rows follow", () =>
     Effect.gen(function* () {
       const { client, other } = yield* opened
       const connection = direct(client)
@@ -150,7 +150,7 @@ SqliteDrivers.suite("the first row of a statement", (driver) => {
     })
   )
 
-  it.scoped("waits for another that writes, and says so when that takes too long", () =>
+  it.scoped("waits for another writer, and says so when that takes too long", () =>
     Effect.gen(function* () {
       const { client, file, other } = yield* opened
       const hasty = yield* SqliteClient.make({ file, driver, busyTimeout: "20 millis" })

@@ -21,7 +21,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
   const ids = (sql: SqliteClient.Service) =>
     Effect.map(sql<{ id: string }>`SELECT id FROM kept ORDER BY rowid`, (rows) => rows.map(({ id }) => id))
 
-  it.scoped("waits for their locks, while all else goes on", () =>
+  it.scoped("waits for their locks while all other work continues", () =>
     Effect.gen(function* () {
       const sql = yield* kept()
       const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
@@ -43,7 +43,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
-  it.scoped("gives up when it has waited for long enough, and writes again afterwards", () =>
+  it.scoped("gives up after its timeout, and writes again afterwards", () =>
     Effect.gen(function* () {
       const sql = yield* kept({ busyTimeout: "80 millis" })
       const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
@@ -69,7 +69,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
-  it.scoped("scripts wait before they begin, and are run once", () =>
+  it.scoped("makes scripts wait before they begin, and runs them once", () =>
     Effect.gen(function* () {
       const sql = yield* kept()
       const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
@@ -85,7 +85,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
-  it.scoped("does not wait when it shall not", () =>
+  it.scoped("does not wait when configured so", () =>
     Effect.gen(function* () {
       const sql = yield* kept({ busyTimeout: 0 })
       const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
@@ -95,7 +95,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
-  it.scoped("a wait for them can be interrupted, and leaves nothing behind", () =>
+  it.scoped("can be interrupted while waiting, and leaves nothing", () =>
     Effect.gen(function* () {
       const sql = yield* kept({ busyTimeout: "1 minute" })
       const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
@@ -118,7 +118,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
-  it.scoped("gets its turn beside a process that writes all the time", () =>
+  it.scoped("gets its turn next to a process that writes constantly", () =>
     Effect.gen(function* () {
       const sql = yield* kept({ synchronous: "full" })
       const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "write")
@@ -133,7 +133,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
-  it.scoped("has all that a killed process has said to be kept, and whole transactions only", () =>
+  it.scoped("has everything a killed process acknowledged, in whole transactions only", () =>
     Effect.gen(function* () {
       const sql = yield* kept()
       for (let round = 0; round < 3; round++) {
@@ -153,7 +153,7 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
-  it.scoped("many clients open a new file at once", () =>
+  it.scoped("lets many clients open a new file at once", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       yield* Effect.forEach(

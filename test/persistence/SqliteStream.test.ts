@@ -42,7 +42,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
         yield* sql`DROP TABLE t`
       })
 
-    it.scoped(`give all rows, in order, in ${place}`, () =>
+    it.scoped(`return all rows, in order, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         for (const count of [0, 1, 99, 100, 101, 200, 1000]) {
@@ -62,7 +62,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`read no more than is wanted, and end with their consumer, in ${place}`, () =>
+    it.scoped(`read no more than requested, and end with their consumer, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         const some = yield* Stream.runCollect(Stream.take(sql.unsafe(endless).stream, 250))
@@ -81,7 +81,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`let others write meanwhile, also their consumer, in ${place}`, () =>
+    it.scoped(`let others write meanwhile, including their consumer, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         const count = yield* Stream.runFoldEffect(sql`SELECT id FROM t WHERE id < 300`.stream, 0, (n) =>
@@ -98,7 +98,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`several go at once, and those that end early leave the others alone, in ${place}`, () =>
+    it.scoped(`run concurrently, and early ends do not affect others, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         const counts = yield* Effect.forEach(
@@ -117,7 +117,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`in a transaction see what it has written, and end with it, in ${place}`, () =>
+    it.scoped(`see the writes of their transaction and end with it, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         const scope = yield* Scope.make()
@@ -148,7 +148,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`outside of a transaction do not see what it has not committed, in ${place}`, () =>
+    it.scoped(`see no uncommitted writes outside of the transaction, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         const scope = yield* Scope.make()
@@ -174,7 +174,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`fail with their type, in ${place}`, () =>
+    it.scoped(`fail with a typed error, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         const codeOf = (text: string) =>
@@ -190,7 +190,7 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`of what is written are those of a statement, in ${place}`, () =>
+    it.scoped(`return the rows of a writing statement, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* filled
         const rows = yield* Stream.runCollect(sql`DELETE FROM t WHERE id < 2 RETURNING id`.stream)

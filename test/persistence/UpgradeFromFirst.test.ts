@@ -62,7 +62,7 @@ const cases = (dialect: Dialect.Dialect, one: Client, other: Client) => {
   })
 
   it.effect(
-    "the tables and rows of the first version are those of every database, and are gone on with",
+    "continues with the tables and rows of the first version",
     () =>
       Effect.gen(function* () {
         const fresh = yield* Effect.provide(inOther, other)
@@ -86,7 +86,7 @@ const cases = (dialect: Dialect.Dialect, one: Client, other: Client) => {
     300_000
   )
 
-  it("the first version never changes", () => {
+  it("never changes the first version", () => {
     const [first] = MigrationRun.migrations
     assert.deepInclude(first, { version: 1, name: "initial" })
     assert.strictEqual(FirstVersion.schema(dialect), FirstVersion.kept("schema", dialect))

@@ -103,7 +103,7 @@ describe.each(providers)("$name", ({ begin, make, used }) => {
     return { server, call, seen, spent: (exit: Parameters<typeof meter.spent>[0]) => meter.spent(exit) }
   })
 
-  it.scopedLive("an answer that is cut off was used as far as it came", () =>
+  it.scopedLive("counts a cut-off answer as far as it came", () =>
     Effect.gen(function* () {
       const { call, seen, server, spent } = yield* start
       yield* server.script(ChatServer.sse([...begin, ChatServer.hang]))
@@ -114,7 +114,7 @@ describe.each(providers)("$name", ({ begin, make, used }) => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.scopedLive("so was one whose connection broke", () =>
+  it.scopedLive("counts an answer whose connection broke", () =>
     Effect.gen(function* () {
       const { call, server, spent } = yield* start
       yield* server.script(ChatServer.sse([...begin, ChatServer.cut]))
@@ -123,7 +123,7 @@ describe.each(providers)("$name", ({ begin, make, used }) => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.scopedLive("a connection that breaks before the answer used the input, a refusal nothing", () =>
+  it.scopedLive("counts the input of a connection that breaks before the answer, and nothing of a rejection", () =>
     Effect.gen(function* () {
       const { call, server, spent } = yield* start
       yield* server.script({ before: [ChatServer.cut] })

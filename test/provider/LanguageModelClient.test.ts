@@ -139,7 +139,7 @@ describe("parts", () => {
     })
   )
 
-  it.effect("go back with their metadata", () =>
+  it.effect("return with their metadata", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* scripted({ whole: Effect.succeed(whole) })
       const response = yield* client.complete({ ...ask, tools: [weather] })
@@ -157,7 +157,7 @@ describe("parts", () => {
     })
   )
 
-  it.effect("are handed over in whole chunks", () =>
+  it.effect("are delivered in whole chunks", () =>
     Effect.gen(function* () {
       const { client } = yield* scripted({
         stream: Stream.concat(Stream.fromIterable(textStream), Stream.make(finish))
@@ -170,7 +170,7 @@ describe("parts", () => {
 })
 
 describe("tools", () => {
-  it.effect("are declared by their own JSON Schema, and one definition is one tool", () =>
+  it.effect("are declared by their own JSON Schema, with one definition per tool", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* scripted({ whole: Effect.succeed([{ type: "text", text: "Hi" }, finish]) })
       yield* client.complete({ ...ask, tools: [weather], toolChoice: { tool: "get_weather" } })
@@ -185,7 +185,7 @@ describe("tools", () => {
     })
   )
 
-  it.effect("that are unknown are calls all the same, whole and streamed, with or without tools offered", () =>
+  it.effect("are returned even when unknown, whole and streamed, with or without tools offered", () =>
     Effect.gen(function* () {
       const call = { type: "tool-call", id: "c", name: "nowhere", params: { a: 1 } } as const
       const { client } = yield* scripted({
@@ -209,7 +209,7 @@ describe("tools", () => {
     })
   )
 
-  it.effect("called twice under the same id are two calls of two ids, whole and streamed", () =>
+  it.effect("get two ids when called twice under one id, whole and streamed", () =>
     Effect.gen(function* () {
       const call = { type: "tool-call", id: "c", name: "nowhere", params: { a: 1 } } as const
       const parts = [call, { ...call, params: { a: 2 } }, { ...finish, reason: "tool-calls" as const }]
@@ -228,7 +228,7 @@ describe("tools", () => {
     })
   )
 
-  it.effect("of ours keep their name where the provider has one of its own for it", () =>
+  it.effect("keep their name when the provider has one of its own with it", () =>
     Effect.gen(function* () {
       const call = { type: "tool-call", id: "c", name: "AnthropicBash", providerName: "bash", params: {} } as const
       const { client } = yield* scripted({ whole: Effect.succeed([call, finish]) })
@@ -241,7 +241,7 @@ describe("tools", () => {
 describe("JSON output", () => {
   const responseFormat = { type: "json", name: "city", schema: weather.parameters } as const
 
-  it.effect("carries its schema to the provider, and comes back as it is, even when it is none", () =>
+  it.effect("sends its schema to the provider and returns the answer unchanged, even an invalid one", () =>
     Effect.gen(function* () {
       for (const text of ['{"city":"Rome"}', '{"other":1}', "```json\n{}\n```", "Rome"]) {
         const { asked, client } = yield* scripted({ whole: Effect.succeed([{ type: "text", text }, finish]) })
@@ -266,7 +266,7 @@ describe("JSON output", () => {
     })
   )
 
-  it.effect("is handed over at once where parts are wanted", () =>
+  it.effect("is delivered at once when parts are requested", () =>
     Effect.gen(function* () {
       const { client } = yield* scripted({ whole: Effect.succeed([{ type: "text", text: "{}" }, finish]) })
       const { parts, response } = yield* collect(client, { ...ask, responseFormat })
@@ -278,7 +278,7 @@ describe("JSON output", () => {
     })
   )
 
-  it.effect("leaves the caller's span transformer at work", () =>
+  it.effect("leaves the caller's span transformer active", () =>
     Effect.gen(function* () {
       const { client } = yield* scripted({ whole: Effect.succeed([{ type: "text", text: "{}" }, finish]) })
       let seen = 0
@@ -308,7 +308,7 @@ describe("failures", () => {
       reason
     })
 
-  it.effect("of every kind are errors of ours, with the id of the request, and show no key", () =>
+  it.effect("of every kind become typed errors with the id of the request, and show no key", () =>
     Effect.gen(function* () {
       const at = { module: "M", method: "m" }
       const echo = `with ${secret}`
@@ -366,7 +366,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("inside a stream, and streams without an end, are typed; what came before is handed over", () =>
+  it.effect("inside a stream, and streams without an end, are typed; earlier parts are delivered", () =>
     Effect.gen(function* () {
       const error = { type: "overloaded_error", message: "Overloaded" }
       const cases = [
@@ -391,31 +391,29 @@ describe("failures", () => {
     })
   )
 
-  it.effect(
-    "that are defects of the provider are typed; a defect of the consumer and an interruption stay what they are",
-    () =>
-      Effect.gen(function* () {
-        const boom = new TypeError("cannot read properties of undefined")
-        const { client } = yield* scripted({
-          whole: Effect.die(boom),
-          stream: Stream.concat(Stream.fromIterable(textStream), Stream.die(boom))
-        })
-        assert.strictEqual((yield* Effect.flip(client.complete(ask)))._tag, "LlmMalformedResponseError")
-        assert.strictEqual((yield* Effect.flip(collect(client, ask)))._tag, "LlmMalformedResponseError")
-
-        const fine = yield* scripted({ stream: Stream.fromIterable([...textStream, finish]) })
-        const exit = yield* Effect.exit(fine.client.complete(ask, { onParts: () => Effect.die("ours") }))
-        assert.deepStrictEqual(exit, Exit.die("ours"))
-
-        const never = yield* scripted({ whole: Effect.never, stream: Stream.never })
-        for (const run of [Effect.asVoid(never.client.complete(ask)), Effect.asVoid(collect(never.client, ask))]) {
-          const fiber = yield* Effect.fork(run)
-          yield* Effect.yieldNow()
-          const interrupted = yield* Fiber.interrupt(fiber)
-          assert(Exit.isFailure(interrupted))
-          assert.isTrue(Cause.isInterruptedOnly(interrupted.cause))
-        }
+  it.effect("that are defects of the provider are typed; consumer defects and interruptions stay", () =>
+    Effect.gen(function* () {
+      const boom = new TypeError("cannot read properties of undefined")
+      const { client } = yield* scripted({
+        whole: Effect.die(boom),
+        stream: Stream.concat(Stream.fromIterable(textStream), Stream.die(boom))
       })
+      assert.strictEqual((yield* Effect.flip(client.complete(ask)))._tag, "LlmMalformedResponseError")
+      assert.strictEqual((yield* Effect.flip(collect(client, ask)))._tag, "LlmMalformedResponseError")
+
+      const fine = yield* scripted({ stream: Stream.fromIterable([...textStream, finish]) })
+      const exit = yield* Effect.exit(fine.client.complete(ask, { onParts: () => Effect.die("ours") }))
+      assert.deepStrictEqual(exit, Exit.die("ours"))
+
+      const never = yield* scripted({ whole: Effect.never, stream: Stream.never })
+      for (const run of [Effect.asVoid(never.client.complete(ask)), Effect.asVoid(collect(never.client, ask))]) {
+        const fiber = yield* Effect.fork(run)
+        yield* Effect.yieldNow()
+        const interrupted = yield* Fiber.interrupt(fiber)
+        assert(Exit.isFailure(interrupted))
+        assert.isTrue(Cause.isInterruptedOnly(interrupted.cause))
+      }
+    })
   )
 
   it.effect("of the request are typed", () =>
@@ -428,7 +426,7 @@ describe("failures", () => {
 })
 
 describe("layer", () => {
-  it.effect("names the provider as the model does, unless told", () =>
+  it.effect("takes the provider's name from the model by default", () =>
     Effect.gen(function* () {
       const language = Layer.effect(
         LanguageModel.LanguageModel,
@@ -449,7 +447,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("hands settings to the hook it is given", () =>
+  it.effect("passes settings to the given hook", () =>
     Effect.gen(function* () {
       const model = yield* LanguageModel.make({
         generateText: () => Effect.succeed([{ type: "text", text: "Hi" }, finish]),
@@ -483,7 +481,7 @@ describe("the packages of @effect/ai", () => {
   const settings = { model: "other", temperature: 0.5, topP: 0.25, maxTokens: 12, stop: ["X"] }
 
   it.scopedLive(
-    "get settings into the body, tools with their schema, and an OpenAI answer their decoder refuses is read",
+    "get settings into the body and tools with their schema, and read an OpenAI answer their decoder rejects",
     () =>
       Effect.gen(function* () {
         const server = yield* ChatServer.make
@@ -505,7 +503,7 @@ describe("the packages of @effect/ai", () => {
       }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.scopedLive("get settings into the body of Anthropic, whose own bound stays where a request has none", () =>
+  it.scopedLive("get settings into the body of Anthropic, and keep its own bound for a request without one", () =>
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       const hello = ChatServer.json({

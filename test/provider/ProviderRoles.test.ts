@@ -62,14 +62,14 @@ const base = {
 }
 
 describe("ProviderRoles.layerConfig", () => {
-  it.effect("without variables every role is the default client", () =>
+  it.effect("uses the default client for every role without variables", () =>
     Effect.gen(function* () {
       const { client, settings } = yield* resolved(base, "thinking")
       assert.deepStrictEqual([client, settings], [standard, {}])
     })
   )
 
-  it.effect("a role without a provider is the default client with its model and settings", () =>
+  it.effect("uses the default client with model and settings for a role without a provider", () =>
     Effect.gen(function* () {
       const { client, settings } = yield* resolved(
         {
@@ -85,7 +85,7 @@ describe("ProviderRoles.layerConfig", () => {
     })
   )
 
-  it.effect("a role with another provider has its own key, model and address, and never those of the default", () =>
+  it.effect("gives a role with another provider its own key, model and address, never the default's", () =>
     Effect.gen(function* () {
       const { body, client, headers, settings, url } = yield* resolved(
         {
@@ -107,7 +107,7 @@ describe("ProviderRoles.layerConfig", () => {
     })
   )
 
-  it.effect("a role of the default's provider uses its key and address", () =>
+  it.effect("uses key and address of the default for a role of its provider", () =>
     Effect.gen(function* () {
       const { body, headers, url } = yield* resolved(
         {
@@ -123,7 +123,7 @@ describe("ProviderRoles.layerConfig", () => {
     })
   )
 
-  it.effect("roles of one provider and model share a client, which is wrapped once", () =>
+  it.effect("shares a client between roles with one provider and model, wrapped once", () =>
     Effect.gen(function* () {
       let wrapped = 0
       const roles = ["THINKING", "REFLECTION", "FACT_CHECK"]
@@ -139,7 +139,7 @@ describe("ProviderRoles.layerConfig", () => {
     })
   )
 
-  it.effect("an unknown provider, a missing key and a bad number are typed errors", () =>
+  it.effect("types an unknown provider, a missing key and an invalid number", () =>
     Effect.gen(function* () {
       const failure = (variables: Record<string, string>) => Effect.flip(resolved(variables, "thinking"))
       const unknown = yield* failure({ LEX_AI_LLM__ROLES__THINKING__PROVIDER: "opnai" })

@@ -38,7 +38,7 @@ const fromOptions = (options: Providers.Options) =>
   Effect.asVoid(Providers.make(options)).pipe(Effect.provide(FetchHttpClient.layer))
 
 describe("layer", () => {
-  it.scopedLive("every provider is reached at its path, with its key, model and settings", () =>
+  it.scopedLive("reaches every provider at its path, with its key, model and settings", () =>
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       for (const [index, provider] of Providers.names.entries()) {
@@ -65,7 +65,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("an unknown provider fails with the known ones and the nearest", () =>
+  it.effect("names the known and the nearest provider for an unknown one", () =>
     Effect.gen(function* () {
       for (const [given, meant] of [
         ["antropic", "anthropic"],
@@ -83,9 +83,9 @@ describe("layer", () => {
     })
   )
 
-  it.effect("a name is taken whatever its case", () => fromOptions({ provider: " OLLAMA ", model: "m" }))
+  it.effect("ignores the case of a name", () => fromOptions({ provider: " OLLAMA ", model: "m" }))
 
-  it.effect("a missing key names its variables", () =>
+  it.effect("names the variables of a missing key", () =>
     Effect.gen(function* () {
       for (const [provider, variable] of [
         ["openai", "OPENAI_API_KEY"],
@@ -108,7 +108,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("a missing model or address names its variable", () =>
+  it.effect("names the variable of a missing model or address", () =>
     Effect.gen(function* () {
       const apiKey = Redacted.make("k")
       const model = yield* Effect.flip(fromOptions({ provider: "ollama" }))
@@ -123,7 +123,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("a package that is not installed is named", () =>
+  it.effect("names a missing package", () =>
     Effect.gen(function* () {
       const absent: string = "@effect/ai-not-there"
       const error = yield* Effect.flip(
@@ -141,7 +141,7 @@ describe("layer", () => {
 })
 
 describe("layerConfig", () => {
-  it.scopedLive("every variable has its effect on the request", () =>
+  it.scopedLive("applies every variable to the request", () =>
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       const path = "/v1/chat/completions"
@@ -164,7 +164,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("a key alone chooses its provider and a default model", () =>
+  it.effect("chooses provider and default model by a key alone", () =>
     Effect.gen(function* () {
       const openai = { provider: "openai", model: Providers.defaultModels.openai }
       const anthropic = { provider: "anthropic", model: Providers.defaultModels.anthropic }
@@ -177,14 +177,14 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("an address alone is a compatible server", () =>
+  it.effect("chooses a compatible server by an address alone", () =>
     Effect.gen(function* () {
       const env = { LEX_AI_LLM__BASE_URL: "http://127.0.0.1:1/v1", LEX_AI_LLM__MODEL: "m" }
       assert.deepStrictEqual(yield* fromEnv(env), { provider: "openai-compatible", model: "m" })
     })
   )
 
-  it.effect("a named provider takes its own key where none is given, and no other's", () =>
+  it.effect("uses only a named provider's own key by default", () =>
     Effect.gen(function* () {
       const named = yield* fromEnv({ LEX_AI_LLM__PROVIDER: "Anthropic", ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "b" })
       assert.strictEqual(named.provider, "anthropic")
@@ -194,7 +194,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.scopedLive("a given key wins over the provider's own", () =>
+  it.scopedLive("prefers a given key to the provider's own", () =>
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       yield* server.script(ChatServer.json(answers["/v1/responses"]))
@@ -211,7 +211,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("numbers that are none, or out of range, are refused", () =>
+  it.effect("rejects NaN and out-of-range numbers", () =>
     Effect.gen(function* () {
       for (const wrong of [
         { LEX_AI_LLM__TEMPERATURE: "warm" },
@@ -225,7 +225,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("nothing configured is a failure that says what to set", () =>
+  it.effect("says what to set when nothing is configured", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(fromEnv({ LEX_AI_LLM__TEMPERATURE: "1" }))
       assert.include(String((error as { readonly hint?: string }).hint), "LEX_AI_LLM__PROVIDER")
@@ -234,7 +234,7 @@ describe("layerConfig", () => {
 })
 
 describe("configured", () => {
-  it.effect("tells whether there is a provider, right or wrong", () =>
+  it.effect("detects a configured provider, valid or not", () =>
     Effect.gen(function* () {
       const read = (env: Record<string, string>) => Providers.configured.pipe(withEnv(env))
       assert.deepStrictEqual(yield* read({}), Option.none())
@@ -250,7 +250,7 @@ describe("configured", () => {
     })
   )
 
-  it("the prefix of the variables is exported", () => {
+  it("exports the prefix of the variables", () => {
     assert.strictEqual(Providers.ENV_PREFIX, "LEX_AI_LLM__")
   })
 })
@@ -260,17 +260,17 @@ describe("layerConfigOr", () => {
   const chosen = (env: Record<string, string>) =>
     client(Layer.provide(Providers.layerConfigOr(fallback), FetchHttpClient.layer)).pipe(withEnv(env))
 
-  it.effect("is the given model while the environment names none", () =>
+  it.effect("uses the given model while the environment names none", () =>
     Effect.map(chosen({}), ({ provider }) => assert.strictEqual(provider, "fallback"))
   )
 
-  it.effect("is the model the environment names", () =>
+  it.effect("uses the model the environment names", () =>
     Effect.map(chosen({ LEX_AI_LLM__PROVIDER: "ollama", LEX_AI_LLM__MODEL: "qwen3" }), (found) =>
       assert.deepStrictEqual(found, { provider: "ollama", model: "qwen3" })
     )
   )
 
-  it.effect("does not hide a name that is wrong", () =>
+  it.effect("fails for an invalid name", () =>
     Effect.map(Effect.flip(chosen({ LEX_AI_LLM__PROVIDER: "olama" })), (error) =>
       assert.strictEqual((error as { readonly _tag: string })._tag, "LlmConfigurationError")
     )

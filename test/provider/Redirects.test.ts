@@ -42,7 +42,7 @@ const calls: Record<string, (url: string) => Effect.Effect<unknown, unknown, Htt
 }
 
 describe.each(Object.entries(calls))("%s", (_, call) => {
-  it.scopedLive.each([301, 302, 303, 307, 308])("keeps its key from the other origin of a redirect (%d)", (status) =>
+  it.scopedLive.each([301, 302, 303, 307, 308])("sends no key to the other origin of a redirect (%d)", (status) =>
     Effect.gen(function* () {
       const elsewhere = yield* LoopbackServer.http((_request, response) => response.writeHead(200).end("{}"))
       const server = yield* LoopbackServer.http((_request, response) =>

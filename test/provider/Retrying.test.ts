@@ -99,7 +99,7 @@ describe.each(providers)("$name", ({ make, stream: [begin, rest] }) => {
   })
   const whole = ChatServer.sse([...begin, ...rest])
 
-  it.scopedLive("a stream that came after failures is the stream that came at once", () =>
+  it.scopedLive("gives the same stream after failures as without", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start
       yield* server.script(whole)
@@ -115,7 +115,7 @@ describe.each(providers)("$name", ({ make, stream: [begin, rest] }) => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.scopedLive("a stream that breaks or stops after its first delta fails and is not repeated", () =>
+  it.scopedLive("fails without a retry when a stream breaks or stops after its first delta", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start
       yield* server.script(ChatServer.sse([...begin, ChatServer.cut]), whole)
@@ -126,7 +126,7 @@ describe.each(providers)("$name", ({ make, stream: [begin, rest] }) => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.scopedLive("no further part after the first delta is LlmTimeoutError, and no second call", () =>
+  it.scopedLive("fails with LlmTimeoutError and without a second call when no part follows the first delta", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start
       yield* server.script(ChatServer.sse([...begin, ChatServer.hang]), whole)
@@ -142,7 +142,7 @@ describe.each(providers)("$name", ({ make, stream: [begin, rest] }) => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.scopedLive("a wait of a year is bounded in the error, and not waited for", () =>
+  it.scopedLive("bounds a requested delay of a year in the error, and does not wait for it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start
       yield* server.script(busy(String(365 * 24 * 3600)), whole)

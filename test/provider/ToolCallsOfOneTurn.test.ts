@@ -107,12 +107,12 @@ const through = (decoder: WireDecoder, values: ReadonlyArray<unknown>, how: "bod
 
 describe("calls of one turn", () => {
   for (const [form, values] of Object.entries(chatForms)) {
-    it(`chat completions keep every call, whatever its id: ${form}`, () => {
+    it(`are all kept by chat completions, whatever their ids: ${form}`, () => {
       FastCheck.assert(FastCheck.property(given, (calls) => check(calls, chat(values(calls)))))
     })
   }
 
-  it("chat completions keep calls of one id without arguments in one answer", () => {
+  it("are all kept by chat completions with one id and no arguments in one answer", () => {
     const bare = { id: "a", function: { name: "f" } }
     const other = { id: "a", function: { name: "g", arguments: "" } }
     for (const value of [message([bare, bare, other]), delta([bare, bare, other])]) {
@@ -127,7 +127,7 @@ describe("calls of one turn", () => {
     }
   })
 
-  it("messages keep every call, whole and streamed", () => {
+  it("are all kept by messages, whole and streamed", () => {
     FastCheck.assert(
       FastCheck.property(given, (calls) => {
         const content = calls.map(({ id, name, params }) => ({ type: "tool_use", id, name, input: params }))
@@ -151,7 +151,7 @@ describe("calls of one turn", () => {
     )
   })
 
-  it("responses keep every call, whole and streamed; an item that comes again is the same", () => {
+  it("are all kept by responses, whole and streamed; a repeated item counts once", () => {
     FastCheck.assert(
       FastCheck.property(given, FastCheck.boolean(), (drawn, hasItemIds) => {
         // The same call in an item of the same id is one that is listed twice.
@@ -185,14 +185,14 @@ describe("calls of one turn", () => {
     )
   })
 
-  it("a second call of an item carries no item id, which a provider would refuse twice", () => {
+  it("carry no item id for a second call of an item, which a provider would reject", () => {
     const item = (text: string) => ({ type: "function_call", id: "fc_1", call_id: "c", name: "f", arguments: text })
     const { parts } = OpenAiResponses.make().body({ status: "completed", output: [item("{}"), item('{"x":1}')] })
     const metadata = parts.flatMap((part) => (part.type === "tool-call" ? [part.metadata] : []))
     assert.deepStrictEqual(metadata as unknown, [{ openai: { itemId: "fc_1" } }, undefined])
   })
 
-  it("calls that a provider made itself keep their ids, with their results", () => {
+  it("keep their ids and results when the provider ran them itself", () => {
     const executed: ReadonlyArray<Response.StreamPartEncoded> = [
       { type: "tool-call", id: "a", name: "search", params: {}, providerExecuted: true },
       { type: "tool-result", id: "a", name: "search", isFailure: false, result: 1, providerExecuted: true }

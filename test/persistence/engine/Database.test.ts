@@ -41,7 +41,7 @@ const suite = (
     const idsOf = (database: Database.Database) =>
       Effect.map(database.rows("SELECT id FROM notes ORDER BY id"), (rows) => rows.map(({ id }) => id))
 
-    test("is one for each client", (database) =>
+    test("is one per client", (database) =>
       Effect.gen(function* () {
         assert.strictEqual(yield* Database.open, database)
       }))
@@ -58,7 +58,7 @@ const suite = (
         assert.strictEqual(yield* database.run("DELETE FROM notes"), 0)
       }))
 
-    test("inserts many rows, and passes over those that are there", (database) =>
+    test("inserts many rows and skips existing ones", (database) =>
       Effect.gen(function* () {
         const into = Database.insertInto("notes", ["id", "n"], "ON CONFLICT (id) DO NOTHING")
         const rows = Array.from({ length: 250 }, (_, n) => [`note ${n}`, n] as const)
@@ -68,7 +68,7 @@ const suite = (
         assert.strictEqual(yield* database.insert(into, []), 0)
       }))
 
-    test("a list is one parameter", (database) =>
+    test("passes a list as one parameter", (database) =>
       Effect.gen(function* () {
         const { dialect } = database
         const hostile = ["a", 'b"b', "c,c", "{d}", "NULL", "", "\\", "'"]
@@ -89,7 +89,7 @@ const suite = (
         )
       }))
 
-    test("a transaction is kept as a whole or not at all", (database) =>
+    test("stores a transaction as a whole or not at all", (database) =>
       Effect.gen(function* () {
         const kept = yield* database.transaction((tx) => Effect.as(tx.run(insert(database), ["kept", 1]), "done"))
         assert.strictEqual(kept, "done")
@@ -106,7 +106,7 @@ const suite = (
         assert.deepStrictEqual(yield* idsOf(database), ["kept"])
       }))
 
-    test("a transaction that is interrupted is undone, and its connection serves again", (database) =>
+    test("rolls back an interrupted transaction and reuses its connection", (database) =>
       Effect.gen(function* () {
         for (let n = 0; n < 12; n++) {
           const begun = yield* Deferred.make<void>()
@@ -125,7 +125,7 @@ const suite = (
         assert.deepStrictEqual(yield* idsOf(database), ["kept"])
       }))
 
-    test("what cannot be committed fails, and is no defect", (database) =>
+    test("fails without a defect when a commit fails", (database) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(
           database.transaction((tx) => tx.run("INSERT INTO pages (note) VALUES ('of no note')"))
@@ -135,7 +135,7 @@ const suite = (
         yield* database.transaction((tx) => tx.run(insert(database), ["kept", 1]))
       }))
 
-    test("a failure that is passed over inside never ends as if all were kept", (database) =>
+    test("never commits a part after an ignored failure inside", (database) =>
       Effect.gen(function* () {
         yield* database.run(insert(database), ["a", 1])
         const exit = yield* Effect.exit(
@@ -150,7 +150,7 @@ const suite = (
         assert.deepStrictEqual(ids, Exit.isSuccess(exit) ? ["a", "b"] : ["a"])
       }))
 
-    test("the caller's transaction is joined, and what is in it goes with it", (database) =>
+    test("joins the caller's transaction and ends with it", (database) =>
       Effect.gen(function* () {
         const client = yield* SqlClient.SqlClient
         const undone = yield* Effect.exit(
@@ -178,7 +178,7 @@ const suite = (
         assert.deepStrictEqual(yield* idsOf(database), ["kept"])
       }))
 
-    test("the transaction of another database is none of its business", (database) =>
+    test("ignores the transaction of another database", (database) =>
       Effect.gen(function* () {
         const undone = yield* Effect.flatMap(SqlClient.SqlClient, (stranger) =>
           Effect.exit(
@@ -195,7 +195,7 @@ const suite = (
         assert.deepStrictEqual(yield* idsOf(database), ["kept", "kept too"])
       }))
 
-    test("64 transactions that read and then write lose nothing", (database) =>
+    test("loses nothing in 64 transactions that read and then write", (database) =>
       Effect.gen(function* () {
         const { dialect } = database
         yield* database.run(insert(database), ["sum", 0])
@@ -210,7 +210,7 @@ const suite = (
         assert.deepStrictEqual(yield* database.first("SELECT n FROM notes"), { n: 64 })
       }))
 
-    test("two that lock in different orders both succeed", (database) =>
+    test("lets two transactions that lock in different orders succeed", (database) =>
       Effect.gen(function* () {
         const { dialect } = database
         yield* database.run(insert(database), ["a", 0])
@@ -226,7 +226,7 @@ const suite = (
         assert.deepStrictEqual(yield* database.rows("SELECT n FROM notes ORDER BY id"), [{ n: 2 }, { n: 2 }])
       }))
 
-    test("a table that is not there is told apart", (database) =>
+    test("recognizes a missing table", (database) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(database.rows("SELECT * FROM nowhere"))
         assert.strictEqual(SqlFailure.describe(error).reason, "schema")
@@ -234,7 +234,7 @@ const suite = (
         assert.strictEqual(SqlFailure.describe(column).reason, "schema")
       }))
 
-    test("what is refused is told without what it was about", (database) =>
+    test("reports a rejection without its content", (database) =>
       Effect.gen(function* () {
         yield* database.run(insert(database), ["secret", 1])
         const error = yield* Effect.flip(database.run(insert(database), ["secret", 1]))
@@ -248,12 +248,12 @@ const suite = (
 const file = Layer.unwrapScoped(Effect.map(SqliteDrivers.file, (file) => SqliteClient.layer({ file })))
 
 suite(
-  "a database of SQLite in a file",
+  "a database on a SQLite file",
   Layer.tap(file, (context) => Effect.provide(tables, context)),
   file
 )
 suite(
-  "a database of SQLite in memory",
+  "a database on SQLite in memory",
   Layer.tap(SqliteClient.layer({ file: ":memory:" }), (context) => Effect.provide(tables, context)),
   SqliteClient.layer({ file: ":memory:" })
 )
@@ -263,7 +263,7 @@ const second = await PostgresServer.database()
 
 TestServers.suite("postgres", postgres, ({ empty, layer, url }) => {
   if (second._tag !== "Available") return
-  suite("a database of Postgres by the client of @effect/sql-pg", layer, second.server.kept)
+  suite("a database on Postgres by the client of @effect/sql-pg", layer, second.server.kept)
   const ours = (url: string) => PostgresClient.layer({ url: Redacted.make(url), maxConnections: 8 })
-  suite("a database of Postgres", Layer.unwrapEffect(Effect.as(empty, ours(url))), ours(second.server.url))
+  suite("a database on Postgres", Layer.unwrapEffect(Effect.as(empty, ours(url))), ours(second.server.url))
 })

@@ -45,7 +45,7 @@ const refusedUrls = [
 
 describe("the URL of a database", () => {
   for (const [url, tag, file] of accepted) {
-    it(`${url.trim()} is ${tag}`, () => {
+    it(`recognizes ${url.trim()} as ${tag}`, () => {
       const parsed = Either.getOrThrow(DatabaseUrl.parse(url))
       assert.strictEqual(parsed._tag, tag)
       if (parsed._tag === "Sqlite") assert.strictEqual(parsed.file, file)
@@ -58,7 +58,7 @@ describe("the URL of a database", () => {
   }
 
   for (const url of refusedUrls) {
-    it(`${JSON.stringify(url)} is refused without being quoted`, () => {
+    it(`rejects ${JSON.stringify(url)} without quoting it`, () => {
       const error = Either.getOrThrow(Either.flip(DatabaseUrl.parse(url)))
       assert.strictEqual(error._tag, "PersistenceConfigurationError")
       assert.isDefined(error.hint)

@@ -6,13 +6,13 @@ import * as Growth from "../../support/Growth.js"
 const back = (value: unknown): unknown => ExactJson.decode(ExactJson.encode(value))
 
 describe("ExactJson", () => {
-  it("writes plain JSON as it is", () => {
+  it("writes plain JSON unchanged", () => {
     for (const value of [null, 1, "a\u0000\ud800", [], {}, { a: [null, { b: "null" }] }, { $: 1 }]) {
       assert.strictEqual(ExactJson.encode(value), JSON.stringify(value))
     }
   })
 
-  it("gives back what it was given", () => {
+  it("returns its input", () => {
     const special = FastCheck.oneof(
       FastCheck.constantFrom(Number.NaN, -0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, null),
       FastCheck.bigInt(),
@@ -41,7 +41,7 @@ describe("ExactJson", () => {
     )
   })
 
-  it("leaves out of what is cyclic or too deep only where it is", () => {
+  it("omits only the cyclic or too deep part", () => {
     const cyclic: { a: number; self?: unknown } = { a: 1 }
     cyclic.self = [cyclic]
     assert.deepStrictEqual(back({ cyclic, b: 1n }), { cyclic: { a: 1, self: [null] }, b: 1n })
@@ -61,7 +61,7 @@ describe("ExactJson", () => {
     })
   })
 
-  it("takes no text for one of its own", () => {
+  it("does not mistake a text for one of its own", () => {
     for (const text of ["", "!", "!{", "undefined", "12x"]) assert.throws(() => ExactJson.decode(text), SyntaxError)
   })
 })

@@ -14,17 +14,17 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const bytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a, "utf8"), Buffer.from(b, "utf8"))
 
 describe("a text as a key", () => {
-  it("comes back as it was", () => {
+  it("round-trips any text", () => {
     FastCheck.assert(FastCheck.property(text, (one) => KeyText.decode(KeyText.encode(one)) === one))
   })
 
-  it("has the order of code units in its bytes", () => {
+  it("sorts as bytes by code unit", () => {
     FastCheck.assert(
       FastCheck.property(text, text, (a, b) => compare(a, b) === bytes(KeyText.encode(a), KeyText.encode(b)))
     )
   })
 
-  it("is well formed and has no NUL", () => {
+  it("is well-formed and has no NUL", () => {
     FastCheck.assert(
       FastCheck.property(text, (one) => {
         const encoded = KeyText.encode(one)
@@ -33,17 +33,17 @@ describe("a text as a key", () => {
     )
   })
 
-  it("begins as what it begins with", () => {
+  it("keeps prefixes", () => {
     FastCheck.assert(
       FastCheck.property(text, text, (a, b) => KeyText.encode(a + b) === KeyText.encode(a) + KeyText.encode(b))
     )
   })
 
-  it("is itself when nothing about it is special", () => {
+  it("is unchanged without special characters", () => {
     for (const one of ["", "user-1", "Ärger", "日本", "a:b/c"]) assert.strictEqual(KeyText.encode(one), one)
   })
 
-  it("of a million special characters is made at once", () => {
+  it("is encoded at once for a million special characters", () => {
     const long = "\u0000".repeat(500_000) + "\ud800".repeat(500_000)
     assert.strictEqual(KeyText.decode(KeyText.encode(long)), long)
   })

@@ -28,7 +28,7 @@ const news = (rope: Rope.Rope, before: Rope.Rope): number =>
   [...rope.pieces].reduce((sum, [name, piece]) => (before.pieces.has(name) ? sum : sum + piece.length), 0)
 
 describe("Rope", () => {
-  it("is read as it was made, in as many questions as its length asks for", () => {
+  it("is read as written, in as many queries as its length requires", () => {
     const expected: ReadonlyArray<readonly [length: number, asked: number]> = [
       [0, 1],
       [1, 1],
@@ -42,7 +42,7 @@ describe("Rope", () => {
     }
   })
 
-  it("any texts come back, and equal ones are one", () => {
+  it("round-trips any text, and stores equal ones once", () => {
     const long = FastCheck.tuple(FastCheck.string({ unit: "binary", maxLength: 50 }), FastCheck.nat(2000)).map(
       ([unit, times]) => unit.repeat(times)
     )
@@ -62,7 +62,7 @@ describe("Rope", () => {
     }
   })
 
-  it("shares most with a text that is a little longer, shorter or different", () => {
+  it("shares most with a slightly longer, shorter or different text", () => {
     const given = text(1_000_000)
     const before = Rope.make(given)
     const changes = {
@@ -78,7 +78,7 @@ describe("Rope", () => {
     assert.isAbove(news(Rope.make(text(1_000_000, 2)), before), 900_000)
   })
 
-  it("takes time in proportion to the text, whatever it is", () => {
+  it("takes time proportional to any text", () => {
     Growth.assertLinearTexts(["a", (size) => text(size), "\u0000\ud800"], Rope.make, 1_000_000)
   })
 })

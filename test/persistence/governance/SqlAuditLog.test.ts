@@ -55,7 +55,7 @@ SqlBackends.suite("SqlAuditLog", (backend) => {
 
   const withClient = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Effect.provide(effect, backend.layer)
 
-  it.effect("any combination of fields gives what fits, in order, over as many pages as there are", () =>
+  it.effect("returns matching events in order over all pages for any filter", () =>
     withClient(
       Effect.gen(function* () {
         const log = yield* SqlAuditLog.make()
@@ -103,7 +103,7 @@ SqlBackends.suite("SqlAuditLog", (backend) => {
     )
   )
 
-  it.effect("what is older than it is kept goes as others are written, and not otherwise", () =>
+  it.effect("deletes events older than the retention while writing others, not otherwise", () =>
     withClient(
       Effect.gen(function* () {
         const forever = yield* SqlAuditLog.make()
@@ -125,7 +125,7 @@ SqlBackends.suite("SqlAuditLog", (backend) => {
     )
   )
 
-  it.effect("an event that cannot be written is logged without what it says, and the run goes on", () => {
+  it.effect("logs an event that cannot be written without its content, and continues the run", () => {
     const logged: Array<unknown> = []
     const logger = Logger.replace(
       Logger.defaultLogger,
@@ -144,7 +144,7 @@ SqlBackends.suite("SqlAuditLog", (backend) => {
     }).pipe(Effect.provide(Layer.merge(backend.layer, logger)))
   })
 
-  it.effect("events that a newer version has written are passed over, broken ones are an error", () =>
+  it.effect("skips events of a newer version and fails for broken ones", () =>
     withClient(
       Effect.gen(function* () {
         const log = yield* SqlAuditLog.make()

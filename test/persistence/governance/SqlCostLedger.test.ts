@@ -53,7 +53,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
     it.effect(fact, () => Effect.provide(body, both))
 
   test(
-    "it says what it is",
+    "describes itself",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       assert.strictEqual(ledger.backend, dialect.name)
@@ -62,7 +62,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "another store over the same database has the same book",
+    "shares its book with another store on the same database",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       yield* ledger.hold({ id: "h", amount: of(10), accounts: [upTo("a", 10)] })
@@ -74,7 +74,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
     })
   )
 
-  it.effect("how long holds and accounts are kept", () =>
+  it.effect("keeps holds and accounts for the configured time", () =>
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       yield* ledger.hold({ id: "h", amount: of(10), accounts: [{ account: "a" }] })
@@ -93,7 +93,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
     )
   )
 
-  it.effect("an account never goes before what is held in it", () =>
+  it.effect("keeps an account as long as it has a hold", () =>
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       yield* ledger.hold({ id: "h", amount: of(1), accounts: [{ account: "a" }] })
@@ -118,7 +118,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "what is over is given back before anything is decided, one by one",
+    "releases expired holds one by one before each decision",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       const hold = (id: string) =>
@@ -145,7 +145,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "an id whose hold is over can be held again, elsewhere and with another amount",
+    "accepts the id of an expired hold for another account and amount",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       const accounts = ["a", "b", "c"].map((account) => ({ account }))
@@ -161,7 +161,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "a hold without accounts is one",
+    "accepts a hold without accounts",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       assert.strictEqual((yield* ledger.hold({ id: "h", amount: of(5), accounts: [] }))._tag, "Held")
@@ -172,7 +172,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "more accounts than a statement takes, and names that no database keeps as they are",
+    "accepts more accounts than a statement takes, and names that no database stores unchanged",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       const names = ["\0", "\u0001", "\ud800", "\udc00", "\uffff", "", " ", "?", "$1", "😀"]
@@ -194,7 +194,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "sums end at the largest whole number",
+    "caps sums at the largest whole number",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       yield* ledger.book(["a"], of(Number.MAX_SAFE_INTEGER - 1))
@@ -206,7 +206,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "what is over goes, though nobody asks for it again",
+    "deletes expired holds that nobody asks for",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       for (let index = 0; index < 60; index++) {
@@ -224,7 +224,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "of 64 fibers in two stores none passes a limit, and nothing is lost",
+    "exceeds no limit and loses nothing with 64 fibers in two stores",
     Effect.gen(function* () {
       const stores = [yield* CostLedger.CostLedger, yield* again]
       const limit = 100
@@ -264,7 +264,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "who is interrupted has done all of a step or nothing",
+    "does all of a step or nothing when interrupted",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       for (let round = 0; round < 24; round++) {
@@ -283,7 +283,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "in the caller's transaction it is a part of that, and only in one of the same client",
+    "joins the caller's transaction, only in one of the same client",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       const sql = yield* SqlClient.SqlClient
@@ -303,7 +303,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "what the months of a user came to is found, of nobody else, and erased",
+    "finds and erases a user's monthly sums, and nobody else's",
     Effect.gen(function* () {
       const ledger = yield* CostLedger.CostLedger
       const access = yield* Database.open
@@ -323,7 +323,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
   )
 
   test(
-    "every statement finds its rows by an index",
+    "finds the rows of every statement by an index",
     Effect.gen(function* () {
       const texts = CostLedgerStatements.make(dialect)
       const list = dialect.list(["a", "b"])
@@ -361,7 +361,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
 })
 
 describe("SqlCostLedger", () => {
-  it.effect("a database without tables is refused, or gets them", () =>
+  it.effect("rejects a database without tables, or creates them", () =>
     Effect.gen(function* () {
       const client = SqliteClient.layer({ file: ":memory:" })
       const error = yield* Effect.flip(
@@ -378,7 +378,7 @@ describe("SqlCostLedger", () => {
 })
 
 TestServers.suite("postgres", postgres, (database) => {
-  it.scopedLive("a connection that is cut while a hold is settled is a failure, and it is booked once in the end", () =>
+  it.scopedLive("fails when a connection is cut during a settlement, which is booked once in the end", () =>
     Effect.gen(function* () {
       const { host, port } = database.address
       const proxy = yield* TcpProxy.make({ host, port })

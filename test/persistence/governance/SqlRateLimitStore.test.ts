@@ -45,7 +45,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
 
   suite(backend.dialect, Layer.provide(SqlRateLimitStore.layer, backend.layer), { numRuns: runs })
 
-  it.effect("whatever is taken in windows of any length, it is as in memory", () =>
+  it.effect("equals the store in memory for any takes and windows", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(
@@ -86,7 +86,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "a clock that is set back loses nothing",
+    "loses nothing when a clock is set back",
     Effect.gen(function* () {
       const time = SetClock.make(windowMs)
       const store = yield* RateLimitStore.RateLimitStore
@@ -101,7 +101,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "keys that hold nothing disappear, and takes that have left with them",
+    "deletes keys without takes, and expired takes",
     Effect.gen(function* () {
       const store = yield* RateLimitStore.RateLimitStore
       for (let index = 0; index < 100; index++) {
@@ -118,7 +118,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "who is refused leaves nothing behind, and looks no further than it must",
+    "leaves nothing of a rejected take, and reads no more than needed",
     Effect.gen(function* () {
       const store = yield* RateLimitStore.RateLimitStore
       for (let index = 0; index < 40; index++) {
@@ -134,7 +134,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "64 fibers in two stores are allowed what fits and no more",
+    "allows 64 fibers in two stores no more than fits",
     Effect.gen(function* () {
       const other = yield* Effect.provide(SqlRateLimitStore.make, backend.kept)
       const stores = [yield* RateLimitStore.RateLimitStore, other]
@@ -163,7 +163,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "who is interrupted has taken all or nothing",
+    "takes all or nothing when interrupted",
     Effect.gen(function* () {
       const store = yield* RateLimitStore.RateLimitStore
       for (let round = 0; round < 16; round++) {
@@ -179,7 +179,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "in the caller's transaction it is a part of that, and only in one of the same client",
+    "joins the caller's transaction, only in one of the same client",
     Effect.gen(function* () {
       const store = yield* RateLimitStore.RateLimitStore
       const sql = yield* SqlClient.SqlClient
@@ -197,7 +197,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "what a user took is forgotten by its keys",
+    "forgets a user's takes by keys",
     Effect.gen(function* () {
       const store = yield* RateLimitStore.RateLimitStore
       const keys = ["rpm:user:a", "tpm:user:a", "rpm:user:a:b"]
@@ -209,7 +209,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "every statement finds its rows by an index",
+    "finds the rows of every statement by an index",
     Effect.gen(function* () {
       const texts = SqlRates.statements(dialect)
       const list = dialect.list(["a", "b"])
@@ -235,7 +235,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
   )
 
   test(
-    "a database that does not answer is a GovernancePersistenceError that quotes nothing",
+    "fails with a GovernancePersistenceError without content when a database does not answer",
     Effect.gen(function* () {
       const store = yield* RateLimitStore.RateLimitStore
       const sql = yield* SqlClient.SqlClient
@@ -260,7 +260,7 @@ SqlBackends.suite("SqlRateLimitStore", (backend) => {
 })
 
 describe("SqlRateLimitStore", () => {
-  it.effect("a database without tables is refused, or gets them", () =>
+  it.effect("rejects a database without tables, or creates them", () =>
     Effect.gen(function* () {
       const client = SqliteClient.layer({ file: ":memory:" })
       const error = yield* Effect.flip(

@@ -44,7 +44,7 @@ const text = FastCheck.record({
 const texts = FastCheck.uniqueArray(text, { maxLength: 60, selector: (one) => one.serial })
 
 describe("ListRanking", () => {
-  it("gives each entry of a list once", () => {
+  it("returns each entry of a list once", () => {
     FastCheck.assert(
       FastCheck.property(texts, FastCheck.boolean(), FastCheck.integer({ min: 1, max: 9 }), (all, tells, count) => {
         const ranking = rankingOf(all, tells)
@@ -63,7 +63,7 @@ describe("ListRanking", () => {
     )
   })
 
-  it("leaves out only what scores less than it was told, and scores as the index in memory does", () => {
+  it("omits only entries below the given score, and scores as the index in memory", () => {
     FastCheck.assert(
       FastCheck.property(texts, FastCheck.boolean(), FastCheck.nat(100), (all, tells, at) => {
         const scores = all.map(scoreOf)
@@ -85,7 +85,7 @@ describe("ListRanking", () => {
     )
   })
 
-  it("reads few of many where only some have all of the words", () => {
+  it("reads few of many entries when only some have all of the words", () => {
     const all = Array.from({ length: 10_000 }, (_, at) => ({
       serial: at * 3,
       times: at % 100 === 0 ? [1, 1, 1] : [1, 0, 0],

@@ -165,7 +165,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
     }
   })
 
-  it.effect("whatever is done, it answers as the rows in memory do", () =>
+  it.effect("answers as rows in memory for any operations", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(
@@ -218,7 +218,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "two stores over one database lose nothing of what 64 fibers say",
+    "loses nothing that 64 fibers write through two stores on one database",
     Effect.gen(function* () {
       const stores = [yield* FactStore.FactStore, yield* again()]
       yield* Effect.forEach(
@@ -245,7 +245,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "facts that are cleared while others are said leave no half",
+    "leaves no partial facts when others are written during a clear",
     Effect.gen(function* () {
       const stores = [yield* FactStore.FactStore, yield* again()]
       const backend = SqlFactBackend.make(yield* Database.open, TextAnalyzer.english)
@@ -268,7 +268,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "a revision of before is not met again after everything was cleared",
+    "does not repeat an earlier revision after a clear",
     Effect.gen(function* () {
       const store = yield* FactStore.FactStore
       const backend = SqlFactBackend.make(yield* Database.open, TextAnalyzer.english)
@@ -286,7 +286,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "another analyzer finds what was said before it came",
+    "finds earlier facts with another analyzer",
     Effect.gen(function* () {
       const stemmed = yield* FactStore.FactStore
       yield* stemmed.assert("ann", [
@@ -304,7 +304,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "how many facts a subject has, and which predicates have one object, is said by options",
+    "takes the limits of subjects and single-valued predicates from options",
     Effect.gen(function* () {
       const store = yield* again({
         maxFactsPerEntity: 2,
@@ -325,7 +325,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "who is interrupted has said all of it or nothing",
+    "writes all or nothing when interrupted",
     Effect.gen(function* () {
       const store = yield* FactStore.FactStore
       for (let round = 0; round < 16; round++) {
@@ -345,7 +345,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "in the caller's transaction it is a part of that, and only in one of the same client",
+    "joins the caller's transaction, only in one of the same client",
     Effect.gen(function* () {
       const store = yield* FactStore.FactStore
       const sql = yield* SqlClient.SqlClient
@@ -363,7 +363,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
-    "every statement finds its rows by an index, and a page is not put into order",
+    "finds the rows of every statement by an index, and sorts no page",
     Effect.gen(function* () {
       const list = dialect.list(["a", "b"])
       const backend = SqlFactBackend.statements(dialect)
@@ -442,7 +442,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
 })
 
 describe("SqlFactStore", () => {
-  it.effect("a database without tables is refused, or gets them", () =>
+  it.effect("rejects a database without tables, or creates them", () =>
     Effect.gen(function* () {
       const client = SqliteClient.layer({ file: ":memory:" })
       const error = yield* Effect.flip(Effect.provide(FactStore.FactStore, Layer.provide(SqlFactStore.layer(), client)))
@@ -455,7 +455,7 @@ describe("SqlFactStore", () => {
     })
   )
 
-  it.effect("a database that does not answer is a StorageError that quotes nothing", () =>
+  it.effect("fails with a StorageError without content when a database does not answer", () =>
     Effect.gen(function* () {
       const store = yield* SqlFactStore.make()
       const sql = yield* SqlClient.SqlClient

@@ -63,7 +63,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
   const test = (fact: string, body: (backend: MemoryBackend) => Effect.Effect<void, unknown>, timeout?: number) =>
     it.effect(fact, () => Effect.flatMap(SqlMemoryStore.makeBackend(), body).pipe(Effect.provide(layer)), timeout)
 
-  test("answers as the backend in memory does, scores to the last digit", (backend) => {
+  test("answers as the backend in memory, with scores equal to the last digit", (backend) => {
     const ids = FastCheck.constantFrom(..."abcdefghij".split(""), "__proto__", "é", "E", "😀", "\uffff", "\ud7ff")
     const session = FastCheck.constantFrom("s", "t", "__proto__").map((value) => value as SessionId)
     const time = FastCheck.integer({ min: 0, max: 4 })
@@ -188,7 +188,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
     )
   }, 300_000)
 
-  test("64 fibers that write for one owner lose nothing, and search knows of all", (backend) =>
+  test("loses nothing of 64 fibers that write for one owner, and finds all by search", (backend) =>
     Effect.gen(function* () {
       const fibers = Array.from({ length: 64 }, (_, fiber) => fiber)
       yield* Effect.forEach(
@@ -225,7 +225,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       assert.strictEqual(shared?.lastAccessedAt, 63)
     }))
 
-  it.effect("two clients of one database see and keep what the other does", () =>
+  it.effect("shares writes between two clients of one database", () =>
     Effect.gen(function* () {
       const again = yield* second
       const first = yield* SqlMemoryStore.makeBackend()
@@ -249,7 +249,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   )
 
-  it.effect("what is done in the caller's transaction is undone with it, and in that of another database is not", () =>
+  it.effect("rolls back with the caller's transaction, but not with that of another database", () =>
     Effect.gen(function* () {
       const client = yield* SqlClient.SqlClient
       const backend = yield* SqlMemoryStore.makeBackend()
@@ -273,7 +273,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   )
 
-  test("a write that is interrupted is there as a whole or not at all", (backend) =>
+  test("writes as a whole or not at all when interrupted", (backend) =>
     Effect.gen(function* () {
       const store = Array.from({ length: 300 }, (_, at) => entry(`e${at}`, { content: "zebra" }))
       for (const turns of [1, 5, 20, 60, 200]) {
@@ -289,7 +289,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       }
     }))
 
-  test("ten thousand entries are deleted in one step", (backend) =>
+  test("deletes ten thousand entries in one step", (backend) =>
     Effect.gen(function* () {
       const store = Array.from({ length: 10_010 }, (_, at) => entry(`e${at}`, { content: "zebra" }))
       yield* backend.apply("o", { store })
@@ -299,7 +299,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       assert.strictEqual((yield* found(backend, "zebra")).length, 10)
     }))
 
-  test("expire removes thousands, of all owners, and leaves what lives", (backend) =>
+  test("expires thousands of entries of all owners, and keeps live ones", (backend) =>
     Effect.gen(function* () {
       for (const owner of ["o", "p", "q"]) {
         const store = Array.from({ length: 1_200 }, (_, at) =>
@@ -321,7 +321,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       assert.deepStrictEqual(yield* backend.owners({ limit: 9 }), [])
     }))
 
-  test("entries come out as they went in, whatever they hold", (backend) =>
+  test("returns entries as they were stored, whatever they contain", (backend) =>
     Effect.gen(function* () {
       const longest = "\ud7ff".repeat(256)
       const metadata = JSON.parse('{"__proto__": {"a": [1]}, "constructor": "x", "a.b": "\\u0000\\ud800"}')
@@ -357,7 +357,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       assert.deepStrictEqual(names(yield* backend.recent(owner, { limit: 5, selection })), ["full"])
     }))
 
-  test("of thousands that have common words the best are those of the backend in memory, whatever is selected", (backend) =>
+  test("ranks thousands of entries with common words as the backend in memory, for any selection", (backend) =>
     Effect.gen(function* () {
       let state = 7
       const next = (below: number) => {
@@ -404,7 +404,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       }
     }))
 
-  test("a text of a million characters is found by its first words, and counts in its length", (backend) =>
+  test("finds a text of a million characters by its first words, and counts its length", (backend) =>
     Effect.gen(function* () {
       const words = Array.from({ length: 120_000 }, (_, at) => `w${at.toString(36)}`)
       const content = `zebra ${"again ".repeat(400)}${words.join(" ")}`.slice(0, 1_000_000)
@@ -419,7 +419,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       }
     }))
 
-  it.effect("another analyzer reads anew what was stored, once", () =>
+  it.effect("indexes stored entries again for another analyzer, once", () =>
     Effect.gen(function* () {
       const english = yield* SqlMemoryStore.makeBackend()
       const plain = yield* SqlMemoryStore.makeBackend({ analyzer: TextAnalyzer.plain })
@@ -437,7 +437,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("what fails says nothing of what it was about", () =>
+  it.effect("fails without showing content", () =>
     Effect.gen(function* () {
       const client = yield* SqlClient.SqlClient
       const backend = yield* SqlMemoryStore.makeBackend()

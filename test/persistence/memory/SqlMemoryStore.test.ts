@@ -30,7 +30,7 @@ describe("SqlMemoryStore", () => {
     MemoryStores.suite("SqlMemoryStore", Layer.provide(SqlMemoryStore.layer(), layer))
   })
 
-  it.effect("a database without its tables is refused, or migrated where that is asked for", () =>
+  it.effect("rejects a database without tables, or migrates it on request", () =>
     Effect.gen(function* () {
       const client = yield* Layer.build(SqliteClient.layer({ file: ":memory:" }))
       const within = <A, E, R>(effect: Effect.Effect<A, E, R | SqlClient.SqlClient>) =>

@@ -131,7 +131,7 @@ const selection = FastCheck.oneof(
 
 SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
   it.effect(
-    "selects what the predicate does, whatever the metadata are",
+    "selects what the predicate does, for any metadata",
     () =>
       Effect.gen(function* () {
         const backend = yield* SqlMemoryStore.makeBackend()
@@ -181,7 +181,7 @@ SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
     300_000
   )
 
-  it.effect("entries with more attributes than are looked for are selected by any of them", () =>
+  it.effect("selects entries with more attributes than requested by any of them", () =>
     Effect.gen(function* () {
       const backend = yield* SqlMemoryStore.makeBackend()
       const entry = (id: string, names: ReadonlyArray<string>): MemoryEntry => ({
@@ -206,7 +206,7 @@ SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("of what thousands of entries have, the newest are read, and all are counted", () =>
+  it.effect("reads the newest of thousands of matching entries, and counts all", () =>
     Effect.gen(function* () {
       const backend = yield* SqlMemoryStore.makeBackend()
       const store = Array.from(

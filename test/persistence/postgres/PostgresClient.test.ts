@@ -68,7 +68,7 @@ const reasonOf = (exit: Exit.Exit<unknown, unknown>): string => {
 describe("without its packages", () => {
   for (const missing of ["pg", "@effect/sql-pg/PgClient"]) {
     it.live(
-      `says which to install when ${missing} is not there`,
+      `names the package to install when ${missing} is missing`,
       () =>
         Effect.gen(function* () {
           const hooks = `export const resolve = (specifier, context, next) => {
@@ -106,7 +106,7 @@ TestServers.suite("postgres", server, (address) => {
   })
 
   describe("settings", () => {
-    it.scopedLive("takes the fields as it takes the url", () =>
+    it.scopedLive("accepts fields in place of the url", () =>
       Effect.gen(function* () {
         const { sql } = yield* client({
           host: address.host,
@@ -120,7 +120,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("takes what the query string of the url says, and an option above it", () =>
+    it.scopedLive("reads the query string of the url, which an option overrides", () =>
       Effect.gen(function* () {
         const query = "?application_name=from-url&statement_timeout=1234&options=-c%20work_mem%3D77kB&sslmode=disable"
         const shown = (sql: SqlClient.SqlClient) =>
@@ -137,7 +137,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("sets the times of the server", () =>
+    it.scopedLive("sets the timeouts of the server", () =>
       Effect.gen(function* () {
         const shown = (sql: SqlClient.SqlClient) =>
           sql`select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
@@ -159,7 +159,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("makes its schema, however it is called, once", () =>
+    it.scopedLive("creates its schema of any name once", () =>
       Effect.gen(function* () {
         for (const schema of [`made ${process.pid}`, `ma"de\\${process.pid}`]) {
           yield* Effect.addFinalizer(() => aside(address.url, `drop schema ${pg.escapeIdentifier(schema)} cascade`))
@@ -178,7 +178,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.effect("fails without the schema where it may not make it", () =>
+    it.effect("fails without the schema when it may not create it", () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(
           Effect.scoped(client(options("schema", { schema: "not_there", createSchema: false })))
@@ -188,7 +188,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("uses a schema that it could not make", () =>
+    it.scopedLive("uses an existing schema that it could not create", () =>
       Effect.gen(function* () {
         const name = `user_${process.pid}`
         yield* aside(address.url, `create user ${name} password 'p'; create schema ${name} authorization ${name};`)
@@ -198,7 +198,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.effect("refuses options that mean nothing, without a word of them", () =>
+    it.effect("rejects invalid options without showing them", () =>
       Effect.gen(function* () {
         const secret = "s3cr3t"
         const all: ReadonlyArray<PostgresClient.Options> = [
@@ -276,7 +276,7 @@ TestServers.suite("postgres", server, (address) => {
         return error
       })
 
-    it.live("tells a wrong password, user and database from a server that is not there", () =>
+    it.live("distinguishes a wrong password, user and database from a missing server", () =>
       Effect.gen(function* () {
         const password = yield* failure({ password: Redacted.make("wr0ng") })
         assert.deepStrictEqual(
@@ -294,7 +294,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.live("tells that the server has no TLS", () =>
+    it.live("reports that the server has no TLS", () =>
       Effect.gen(function* () {
         for (const more of [{ ssl: true }, { url: url(`${address.url}?sslmode=verify-full`) }]) {
           const error = yield* failure(more)
@@ -329,7 +329,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("opens what is to be kept open, and closes everything with its scope", () =>
+    it.scopedLive("opens the minimum of connections, and closes all with its scope", () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const { postgres, sql } = yield* Scope.extend(client(options("counted", { minConnections: 3 })), scope)
@@ -342,7 +342,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("closes connections that nobody used for a while, and old ones", () =>
+    it.scopedLive("closes idle and old connections", () =>
       Effect.gen(function* () {
         const idle = yield* client(options("idle", { idleTimeout: "30 millis" }))
         yield* idle.sql`select 1`
@@ -392,7 +392,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("tell and hear notifications", () =>
+    it.scopedLive("send and receive notifications", () =>
       Effect.gen(function* () {
         const { pg, sql } = yield* client(options("notify"))
         const channel = `odd "channel" ${process.pid}`
@@ -406,7 +406,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("end in time, and the connection goes on", () =>
+    it.scopedLive("end at their timeout, and the connection continues", () =>
       Effect.gen(function* () {
         const { postgres, sql } = yield* client(options("timeout", { queryTimeout: "400 millis", maxConnections: 1 }))
         const before = yield* sql`select pg_backend_pid() as pid`
@@ -416,7 +416,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("have another time in a transaction that says so", () =>
+    it.scopedLive("have another timeout in a transaction that sets one", () =>
       Effect.gen(function* () {
         const { context, sql } = yield* client(options("timeout", { queryTimeout: "400 millis", maxConnections: 1 }))
         const slow = sql`select pg_sleep(0.8)`
@@ -428,7 +428,7 @@ TestServers.suite("postgres", server, (address) => {
       })
     )
 
-    it.scopedLive("give up the wait for a lock, also one that another client holds around them", () =>
+    it.scopedLive("stop waiting for a lock, even one that a surrounding client holds", () =>
       Effect.gen(function* () {
         const holder = yield* client(options("lock"))
         const { sql } = yield* client(options("lock", { lockTimeout: "50 millis" }))

@@ -28,7 +28,7 @@ TestServers.suite("redis", available, ({ url }) => {
 
   describe("a cache in Redis", () => {
     test(
-      "is shared by all that have its prefix, and by nobody else",
+      "is shared by all with its prefix, and by nobody else",
       Effect.gen(function* () {
         const mine = yield* RedisCacheBackend.make({ prefix: "shared:" })
         const same = yield* RedisCacheBackend.make({ prefix: "shared:" })
@@ -40,7 +40,7 @@ TestServers.suite("redis", available, ({ url }) => {
     )
 
     test(
-      "keeps any key and any value, with lone surrogates and every control character",
+      "stores any key and any value, with lone surrogates and every control character",
       Effect.gen(function* () {
         const cache = yield* RedisCacheBackend.make({ prefix: "any:" })
         const aText = FastCheck.string({ unit: "binary", maxLength: 8 }).chain((text) =>
@@ -65,7 +65,7 @@ TestServers.suite("redis", available, ({ url }) => {
     )
 
     test(
-      "leaves to Redis what is expired, a minute after it is, and keeps what never is",
+      "lets Redis delete expired entries after a minute, and keeps permanent ones",
       Effect.gen(function* () {
         const { command } = yield* RedisClient.RedisClient
         const cache = yield* RedisCacheBackend.make({ prefix: "left:" })
@@ -81,7 +81,7 @@ TestServers.suite("redis", available, ({ url }) => {
     )
 
     test(
-      "takes what something else wrote for absent, and fails where it is no text",
+      "treats foreign values as absent, and fails when they are not text",
       Effect.gen(function* () {
         const { command } = yield* RedisClient.RedisClient
         const cache = yield* RedisCacheBackend.make({ prefix: "else:" })
@@ -97,7 +97,7 @@ TestServers.suite("redis", available, ({ url }) => {
     )
 
     test(
-      "is cleared with all its keys, whatever stands in its prefix, and nothing else with it",
+      "clears all its keys for any prefix, and nothing else",
       Effect.gen(function* () {
         const prefix = "clear*[a-z]?\\:"
         const cache = yield* RedisCacheBackend.make({ prefix })
@@ -111,7 +111,7 @@ TestServers.suite("redis", available, ({ url }) => {
       })
     )
 
-    it.effect("an entry that Redis evicts is absent", () =>
+    it.effect("reads an entry that Redis evicted as absent", () =>
       Effect.gen(function* () {
         const small = yield* TestServers.ownRedis({
           durable: false,

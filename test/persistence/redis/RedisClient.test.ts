@@ -56,7 +56,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("sends a script again where the server has forgotten it", () =>
+    live("sends a script again when the server has forgotten it", () =>
       Effect.gen(function* () {
         const redis = yield* RedisClient.make({ url })
         const script = RedisScript.make("return 'of a script'")
@@ -112,7 +112,7 @@ TestServers.suite("redis", available, (server) => {
       ["a database below 0", { db: -1 }]
     ]
     for (const [name, options] of wrong) {
-      live(`refuses ${name}, and does not show it`, () =>
+      live(`rejects ${name} without showing it`, () =>
         Effect.gen(function* () {
           const error = yield* Effect.flip(RedisClient.make(options))
           assert.strictEqual(error._tag, "PersistenceConfigurationError")
@@ -121,7 +121,7 @@ TestServers.suite("redis", available, (server) => {
       )
     }
 
-    live("names the package that is missing", () =>
+    live("names the missing package", () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(
           RedisConnection.load(() => import("ioredis-that-nobody-installed" as "ioredis"))
@@ -131,7 +131,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("fails where no server is, in time, with the address and without user and password", () =>
+    live("fails in time without a server, with the address but no credentials", () =>
       Effect.gen(function* () {
         const silent = yield* LoopbackServer.raw(() => undefined)
         const absent = yield* Effect.scoped(
@@ -157,7 +157,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("fails where the server refuses the password", () =>
+    live("fails when the server rejects the password", () =>
       Effect.gen(function* () {
         const guarded = yield* TestServers.ownRedis({ durable: false, settings: { requirepass: "right-password" } })
         const connect = (password?: string) =>
@@ -182,7 +182,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("encrypts, and talks to nobody whose certificate is not trusted", () =>
+    live("uses TLS and rejects untrusted certificates", () =>
       Effect.gen(function* () {
         const { certificate, key } = Certificate.make()
         const seen: Array<string> = []
@@ -258,7 +258,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("a command waits for a server that is back within its time", () =>
+    live("runs a command when it is back within the timeout", () =>
       Effect.gen(function* () {
         const going = yield* TestServers.ownRedis({ durable: false })
         const redis = yield* RedisClient.make({ url: RedisTests.urlOf(going), commandTimeout: "15 seconds" })
@@ -272,7 +272,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("a server that says nothing fails commands in time, and is used again when it goes on", () =>
+    live("fails commands in time while silent, and is used again when it continues", () =>
       Effect.gen(function* () {
         const still = yield* TcpProxy.make(server)
         const redis = yield* RedisClient.make({ host: still.host, port: still.port, commandTimeout: 300 })
@@ -287,7 +287,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("what was sent and not answered is not sent again", () =>
+    live("does not receive again what was sent without an answer", () =>
       Effect.gen(function* () {
         const proxy = yield* TcpProxy.make(server)
         const redis = yield* RedisClient.make({ host: proxy.host, port: proxy.port, db: server.database })
@@ -303,7 +303,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("connections that are cut again and again cost the commands of that moment alone", () =>
+    live("fails only the current commands when connections are cut repeatedly", () =>
       Effect.gen(function* () {
         const proxy = yield* TcpProxy.make(server)
         const redis = yield* RedisClient.make({ host: proxy.host, port: proxy.port, db: server.database })
@@ -324,7 +324,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    live("a closed client leaves no socket and no timer, also while it is not connected", () =>
+    live("leaves no socket and no timer after the client closes, even while disconnected", () =>
       Effect.gen(function* () {
         const going = yield* TestServers.ownRedis({ durable: false })
         const program = yield* Programs.start("RedisClientHandles", { url: going.url, port: going.port })
@@ -363,7 +363,7 @@ TestServers.suite("redisCluster", cluster, (nodes) => {
       })
     )
 
-    live("takes many commands at once as soon as it is there", () =>
+    live("accepts many commands as soon as it is available", () =>
       Effect.gen(function* () {
         const redis = yield* RedisClient.make({ url: nodes.map(RedisTests.urlOf) })
         const answers = yield* Effect.forEach(

@@ -108,7 +108,7 @@ TestServers.suite("redis", available, (server) => {
     })
 
     it.effect(
-      "of two processes that change one owner in turn each finds what a store in memory finds",
+      "answers as a store in memory for two processes that change one owner in turn",
       () =>
         Effect.promise(() =>
           FastCheck.assert(
@@ -161,7 +161,7 @@ TestServers.suite("redis", available, (server) => {
       300_000
     )
 
-    test("many fibers of two processes store for one owner at once, and none of it is lost", (mine, theirs) =>
+    test("loses nothing that many fibers of two processes store for one owner at once", (mine, theirs) =>
       Effect.gen(function* () {
         yield* Effect.forEach(
           ids(1, 600),
@@ -181,7 +181,7 @@ TestServers.suite("redis", available, (server) => {
         assert.strictEqual(seven?.accessCount, 101)
       }))
 
-    test("what another process has changed is read alone, and all of it where that was too much", (mine, theirs, client, prefix) =>
+    test("reads only the changes of another process, and everything when they are too many", (mine, theirs, client, prefix) =>
       Effect.gen(function* () {
         const asked: Array<string> = []
         const counting: RedisClient.Service = {
@@ -223,7 +223,7 @@ TestServers.suite("redis", available, (server) => {
         assert.deepStrictEqual(yield* commands(), ["evaluate"])
       }))
 
-    test("a server that has lost what it was told last is followed all the same", (mine, theirs, client, prefix) =>
+    test("keeps following a server that lost its latest changes", (mine, theirs, client, prefix) =>
       Effect.gen(function* () {
         yield* mine.apply(owner, { store: [entry("a")] })
         yield* mine.apply(owner, { store: [entry("b")] })
@@ -256,7 +256,7 @@ TestServers.suite("redis", available, (server) => {
         assert.deepStrictEqual(yield* idsOf(mine), ["a", "b", "c", "d"])
       }))
 
-    test("leaves no key behind when everything is cleared, deleted or expired", (mine, _, client, prefix) =>
+    test("leaves no key when everything is cleared, deleted or expired", (mine, _, client, prefix) =>
       Effect.gen(function* () {
         const now = yield* TestClock.currentTimeMillis
         const owners = ["cleared", "deleted", "expired", "\ud800", ""].map((name) => `${owner} ${name}`)
@@ -278,7 +278,7 @@ TestServers.suite("redis", available, (server) => {
         assert.deepStrictEqual(yield* keysOf(client, prefix), [])
       }))
 
-    test("what has expired makes room with the next change, though nobody asks for it", (mine, _, client, prefix) =>
+    test("frees expired entries with the next change, without a read", (mine, _, client, prefix) =>
       Effect.gen(function* () {
         const now = yield* TestClock.currentTimeMillis
         yield* mine.apply(owner, { store: ids(1, 50).map((id) => entry(id, { expiresAt: now + 10 })) })
@@ -288,7 +288,7 @@ TestServers.suite("redis", available, (server) => {
         assert.strictEqual(yield* client.command("hlen", String(key)), 1)
       }))
 
-    test("what cannot be read is passed over, with a warning that does not show it", (mine, theirs, client, prefix) =>
+    test("skips unreadable values, with a warning that does not show them", (mine, theirs, client, prefix) =>
       Effect.gen(function* () {
         yield* mine.apply(owner, { store: [entry("a"), entry("b")] })
         const key = (yield* keysOf(client, prefix, `:e:${owner}`))[0] ?? ""
@@ -304,7 +304,7 @@ TestServers.suite("redis", available, (server) => {
         assert.notInclude(inspect(logged), "hidden")
       }))
 
-    it.scopedLive("a store whose Redis is away fails, and finds everything again when it is back", () =>
+    it.scopedLive("fails while Redis is away, and finds everything when it is back", () =>
       Effect.gen(function* () {
         const own = yield* TestServers.ownRedis()
         const client = yield* RedisClient.make({ url: RedisTests.urlOf(own), commandTimeout: 300 })

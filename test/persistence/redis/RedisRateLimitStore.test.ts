@@ -34,7 +34,7 @@ TestServers.suite("redis", available, (server) => {
       it.effect(name, () => Effect.provide(body, Layer.merge(fresh, redis)))
 
     test(
-      "a window of an hour has slots of a second, and holds no take shorter than it is",
+      "divide a window of an hour into slots of a second, and expire no take early",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const windowMs = 3_600_000
@@ -51,7 +51,7 @@ TestServers.suite("redis", available, (server) => {
     )
 
     test(
-      "nothing stays of a window whose time has passed",
+      "keep nothing of a window that has passed",
       Effect.gen(function* () {
         const { command } = yield* RedisClient.RedisClient
         const store = yield* RedisRateLimitStore.make({ prefix: "gone" })
@@ -79,7 +79,7 @@ TestServers.suite("redis", available, (server) => {
     )
 
     test(
-      "a clock that is behind takes behind what was taken last",
+      "record takes of a slow clock after the last ones",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const take = store.take({ key: "k", amount: 1, limit: 10, windowMs: 1000 })
@@ -95,7 +95,7 @@ TestServers.suite("redis", available, (server) => {
     )
 
     test(
-      "amounts and times are whole to the last digit",
+      "store amounts and times to the last digit",
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         yield* TestClock.setTime(1_790_000_000_123)
@@ -107,7 +107,7 @@ TestServers.suite("redis", available, (server) => {
     )
 
     test(
-      "what was taken under a key can be forgotten, and nothing else with it",
+      "forget the takes of a key, and nothing else",
       Effect.gen(function* () {
         const options = { prefix: "forgotten {" }
         const store = yield* RedisRateLimitStore.make(options)
@@ -120,7 +120,7 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
-    it.live("of 64 fibers no more take than there is room for, whatever the hour", () =>
+    it.live("allow 64 fibers no more than there is room for, at any time", () =>
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const taken = yield* Effect.forEach(
@@ -133,7 +133,7 @@ TestServers.suite("redis", available, (server) => {
       }).pipe(Effect.provide(fresh))
     )
 
-    it.effect("a store whose Redis is away fails, and shows nothing of the key", () =>
+    it.effect("fail while Redis is away, without showing the key", () =>
       Effect.gen(function* () {
         const own = yield* TestServers.ownRedis({ durable: false })
         const client = yield* RedisClient.make({ url: RedisTests.urlOf(own), commandTimeout: 200 })

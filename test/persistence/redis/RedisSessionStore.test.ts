@@ -52,7 +52,7 @@ TestServers.suite("redis", available, (server) => {
     }
   })
 
-  describe("a store of sessions in Redis", () => {
+  describe("a session store in Redis", () => {
     let count = 0
     const test = (
       name: string,
@@ -79,7 +79,7 @@ TestServers.suite("redis", available, (server) => {
       return found
     })
 
-    test("keeps turns whose ids look like what stands around them", (store) =>
+    test("stores turns whose ids look like their separators", (store) =>
       Effect.gen(function* () {
         const ids = ["{", '{"id":1}', "}", "{}", "\ud7ff", "\ue000"]
         const parent = yield* said(store, yield* created(store, session("{p")), ...ids)
@@ -91,7 +91,7 @@ TestServers.suite("redis", available, (server) => {
         assert.deepStrictEqual(yield* wayTo(store, fork.head), ["{", ...ids])
       }))
 
-    test("leaves no key behind when everything is deleted, whatever the order", (store, client, prefix) =>
+    test("leaves no key when everything is deleted in any order", (store, client, prefix) =>
       Effect.gen(function* () {
         const turns = ["t1", "t2", "t3", "t4"]
         for (const order of [
@@ -114,14 +114,14 @@ TestServers.suite("redis", available, (server) => {
         }
       }))
 
-    test("an open exchange that cannot be read does not keep the others from being marked", (store, client, prefix) =>
+    test("marks the other open exchanges when one cannot be read", (store, client, prefix) =>
       BrokenExchanges.check(store, (exchanges) =>
         Effect.forEach(exchanges, ({ owner, runId, sessionId }) =>
           client.command("hset", `${RedisText.tag(prefix)}:e:${sessionId}`, runId, `${owner}\0{`)
         )
       ))
 
-    test("has nothing of a store with another prefix", (store) =>
+    test("sees nothing of a store with another prefix", (store) =>
       Effect.gen(function* () {
         yield* created(store, session("s"))
         for (const prefix of ["", "store", "store {0", "}", "%"]) {
@@ -130,7 +130,7 @@ TestServers.suite("redis", available, (server) => {
         }
       }).pipe(Effect.provide(redis)))
 
-    test("asks once for a turn that is added, and once for 500 that are read", (_, client) =>
+    test("makes one call to add a turn, and one to read 500", (_, client) =>
       Effect.gen(function* () {
         const asked: Array<number> = []
         const counting: RedisClient.Service = {
@@ -181,7 +181,7 @@ TestServers.suite("redis", available, (server) => {
         assert.strictEqual(loads.length, 1)
       }).pipe(Effect.provide(redis)))
 
-    test("64 fibers that add 20 turns each to one session lose none and double none", (store) =>
+    test("loses and duplicates no turn of 64 fibers that add 20 each to one session", (store) =>
       Effect.gen(function* () {
         yield* created(store, session("s"))
         const writer = yield* RedisWriters.writerOf(store)
@@ -193,7 +193,7 @@ TestServers.suite("redis", available, (server) => {
         assert.deepStrictEqual(way.map(({ id }) => String(id)).sort(), [...ids].sort())
       }))
 
-    test("a write whose answer is lost is done, and is not done again", (direct, _, prefix) =>
+    test("does not repeat a write whose answer is lost", (direct, _, prefix) =>
       Effect.gen(function* () {
         const proxy = yield* TcpProxy.make(server)
         const client = yield* RedisClient.make({ host: proxy.host, port: proxy.port, db: server.database })
@@ -236,7 +236,7 @@ TestServers.suite("redis", available, (server) => {
         yield* Fiber.join(interrupting)
       }))
 
-    test("a server that is killed again and again loses no turn that was confirmed", () =>
+    test("loses no confirmed turn when the server is killed repeatedly", () =>
       Effect.gen(function* () {
         const own = yield* TestServers.ownRedis()
         const client = yield* RedisClient.make({ url: RedisTests.urlOf(own), commandTimeout: 1000 })
@@ -274,7 +274,7 @@ TestServers.suite("redis", available, (server) => {
         assert.isAbove(failures, 0)
       }))
 
-    test("a server without room refuses a write as a whole", () =>
+    test("rejects a write as a whole when the server is full", () =>
       Effect.gen(function* () {
         const own = yield* TestServers.ownRedis({
           durable: false,
@@ -304,7 +304,7 @@ TestServers.suite("redis", available, (server) => {
         yield* created(store, session("s"))
       }))
 
-    test("says nothing of what is kept when it fails", (store, client, prefix) =>
+    test("fails without showing stored data", (store, client, prefix) =>
       Effect.gen(function* () {
         yield* created(store, session("hidden-id", { metadata: { a: "hidden-text" } }))
         yield* client.command("hset", `${RedisText.tag(prefix)}:s:hidden-id`, "j", '{"id":"hidden-text"')

@@ -87,7 +87,7 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
 
   const withClient = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Effect.provide(effect, backend.layer)
 
-  it.effect("of settlements by two clients at once one holds, and of withdrawals none after it", () =>
+  it.effect("accepts one of two concurrent settlements and rejects withdrawals after it", () =>
     withClient(
       Effect.gen(function* () {
         const mine = yield* SqlApprovalStore.make()
@@ -131,7 +131,7 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
     )
   )
 
-  it.effect("lists more than a page, in order, whoever asks for what", () =>
+  it.effect("lists more than a page in order, for any filter", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlApprovalStore.make()
@@ -172,7 +172,7 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
     )
   )
 
-  it.effect("ids of any kind and length are told apart", () =>
+  it.effect("distinguishes ids of any kind and length", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlApprovalStore.make()
@@ -209,7 +209,7 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
     )
   )
 
-  it.effect("remembers so many decisions, about: the newest", () =>
+  it.effect("keeps about the configured number of decisions, newest first", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlApprovalStore.make({ maxRemembered: 8 })
@@ -226,7 +226,7 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
     )
   )
 
-  it.effect("what is broken is an error that does not quote it", () =>
+  it.effect("fails for a broken record without quoting it", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlApprovalStore.make()

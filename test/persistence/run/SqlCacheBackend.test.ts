@@ -37,7 +37,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
 
   const withClient = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Effect.provide(effect, backend.layer)
 
-  it.effect("any keys and values come back as they were, however long", () =>
+  it.effect("returns any keys and values unchanged, of any length", () =>
     withClient(
       Effect.gen(function* () {
         const cache = yield* SqlCacheBackend.make()
@@ -51,7 +51,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
     )
   )
 
-  it.effect("keeps so many entries, about: those used last", () =>
+  it.effect("keeps about the configured number of entries, most recently used", () =>
     withClient(
       Effect.gen(function* () {
         const cache = yield* SqlCacheBackend.make({ capacity: 8 })
@@ -67,7 +67,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
     )
   )
 
-  it.effect("a look at an entry is written down once a minute", () =>
+  it.effect("records the use of an entry once a minute", () =>
     withClient(
       Effect.gen(function* () {
         const seen: Array<SqlBackends.Seen> = []
@@ -87,7 +87,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
     )
   )
 
-  it.effect("nothing is kept in a cache without room, and all in one without an end", () =>
+  it.effect("stores nothing without room, and everything without a limit", () =>
     withClient(
       Effect.gen(function* () {
         const none = yield* SqlCacheBackend.make({ capacity: 0 })
@@ -100,7 +100,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
     )
   )
 
-  it.effect("what has expired goes, as others are written", () =>
+  it.effect("deletes expired entries while writing others", () =>
     withClient(
       Effect.gen(function* () {
         const cache = yield* SqlCacheBackend.make()
@@ -112,7 +112,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
     )
   )
 
-  it.effect("caches of other names have entries and room of their own", () =>
+  it.effect("separates entries and limits of caches by name", () =>
     withClient(
       Effect.gen(function* () {
         const one = yield* SqlCacheBackend.make({ name: "one", capacity: 2 })
@@ -128,7 +128,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
     )
   )
 
-  it.effect("what is broken is an error that does not quote it, until it is set again", () =>
+  it.effect("fails for a broken entry without quoting it, until it is set again", () =>
     withClient(
       Effect.gen(function* () {
         const cache = yield* SqlCacheBackend.make()

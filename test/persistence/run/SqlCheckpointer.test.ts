@@ -80,7 +80,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
 
   const withClient = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Effect.provide(effect, backend.layer)
 
-  it.effect("a step that changes a small field of a large state writes about that field", () =>
+  it.effect("writes about the size of a small field when it changes in a large state", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlCheckpointer.make
@@ -98,7 +98,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
     )
   )
 
-  it.effect("a list that grows takes room for what is added to it", () =>
+  it.effect("uses space only for the additions to a growing list", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlCheckpointer.make
@@ -121,7 +121,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
     )
   )
 
-  it.effect("any state comes back as it was", () =>
+  it.effect("round-trips any state", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlCheckpointer.make
@@ -155,7 +155,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
     )
   )
 
-  it.effect("ids that are longer than an index takes are told apart", () =>
+  it.effect("distinguishes ids longer than an index takes", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlCheckpointer.make
@@ -173,7 +173,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
     )
   )
 
-  it.effect("puts of two clients at once are in one order, and a node's first writes count", () =>
+  it.effect("orders concurrent puts of two clients, and keeps a node's first writes", () =>
     withClient(
       Effect.gen(function* () {
         const mine = yield* SqlCheckpointer.make
@@ -211,7 +211,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
     )
   )
 
-  it.effect("a thread that is deleted while it is written and read is there whole or not at all", () =>
+  it.effect("reads a thread completely or not at all while it is written and deleted", () =>
     withClient(
       Effect.gen(function* () {
         const mine = yield* SqlCheckpointer.make
@@ -244,7 +244,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
     )
   )
 
-  it.effect("what is filtered is read by pages, and only what fits is put together", () =>
+  it.effect("pages through filtered checkpoints, and assembles only matches", () =>
     withClient(
       Effect.gen(function* () {
         const seen: Array<SqlBackends.Seen> = []
@@ -281,7 +281,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
     )
   )
 
-  it.effect("what is broken is an error that does not quote it", () =>
+  it.effect("fails for a broken checkpoint without quoting it", () =>
     withClient(
       Effect.gen(function* () {
         const store = yield* SqlCheckpointer.make

@@ -14,7 +14,7 @@ const passes = (outcome: LangGraphValidation.Outcome): void => {
   assert.isAtLeast(outcome.passed.length, 700)
 }
 
-describe("LangGraph's validation of checkpoint savers, over checkpoints of graphs", () => {
+describe("LangGraph's validation of checkpoint savers, on checkpoints of graphs", () => {
   it.effect("passes in SQLite", () => Effect.map(LangGraphValidation.validate("graphsInSqlite"), passes), timeout)
 
   TestServers.suite("postgres", server, ({ url }) => {

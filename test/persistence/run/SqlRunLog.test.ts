@@ -58,7 +58,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
 
   const withClient = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Effect.provide(effect, backend.layer)
 
-  it.effect("two clients that write the same events keep each once", () =>
+  it.effect("stores each event once when two clients write the same ones", () =>
     withClient(
       Effect.gen(function* () {
         const mine = yield* SqlRunLog.make()
@@ -78,7 +78,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     )
   )
 
-  it.effect("a batch is kept whole or not at all", () =>
+  it.effect("stores a batch as a whole or not at all", () =>
     withClient(
       Effect.gen(function* () {
         const log = yield* SqlRunLog.make()
@@ -94,7 +94,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     )
   )
 
-  it.effect("a run is known by its user and session, and those below it take them over", () =>
+  it.effect("finds a run by user and session, which its children inherit", () =>
     withClient(
       Effect.gen(function* () {
         const log = yield* SqlRunLog.make()
@@ -131,7 +131,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     )
   )
 
-  it.effect("a run goes when its last event is older than it is kept, as others are written", () =>
+  it.effect("deletes a run after its retention while writing others", () =>
     withClient(
       Effect.gen(function* () {
         const forever = yield* SqlRunLog.make({ retain: Number.POSITIVE_INFINITY })
@@ -158,7 +158,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     )
   )
 
-  it.effect("a long run goes piece by piece", () =>
+  it.effect("deletes a long run in pieces", () =>
     withClient(
       Effect.gen(function* () {
         const log = yield* SqlRunLog.make({ retain: 1000 })
@@ -173,7 +173,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     )
   )
 
-  it.effect("events that a newer version has written are passed over with a warning, and new fields stay", () => {
+  it.effect("skips events of a newer version with a warning, and keeps new fields", () => {
     const logged: Array<string> = []
     const logger = Logger.replace(
       Logger.defaultLogger,
@@ -193,7 +193,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     }).pipe(Effect.provide(Layer.merge(backend.layer, logger)))
   })
 
-  it.effect("an event that is broken is an error that says which one", () =>
+  it.effect("names a broken event in its error", () =>
     withClient(
       Effect.gen(function* () {
         const log = yield* SqlRunLog.make()

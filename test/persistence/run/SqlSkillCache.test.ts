@@ -16,7 +16,7 @@ const { definition } = Skill.make("look_up", { description: "d", handler: () => 
 SqlBackends.suite("SqlSkillCache", (backend) => {
   SkillResultCacheSuite.suite("SQL", Layer.provide(SqlSkillCache.layer(), backend.layer))
 
-  it.effect("has room of its own for so many results, beside what else is cached", () =>
+  it.effect("has its own limit of results, besides other caches", () =>
     Effect.gen(function* () {
       const skills = yield* SqlSkillCache.make({ capacity: 8 })
       const other = yield* SqlCacheBackend.make({ capacity: 8 })
@@ -40,7 +40,7 @@ SqlBackends.suite("SqlSkillCache", (backend) => {
     }).pipe(Effect.provide(backend.layer))
   )
 
-  it.effect("what one process has forgotten no other finds", () =>
+  it.effect("forgets a result for all processes", () =>
     Effect.gen(function* () {
       const mine = yield* SqlSkillCache.make()
       const theirs = yield* Effect.provide(SqlSkillCache.make({ namespace: "skill" }), backend.kept)
@@ -56,7 +56,7 @@ SqlBackends.suite("SqlSkillCache", (backend) => {
     }).pipe(Effect.provide(backend.layer))
   )
 
-  it.effect("makes its tables where it may", () =>
+  it.effect("creates its tables where it may", () =>
     Effect.gen(function* () {
       const error: any = yield* Effect.flip(SqlSkillCache.make())
       assert.strictEqual(error.reason, "absent")

@@ -44,7 +44,7 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
       body: (client: Layer.Layer<SqlClient.SqlClient, unknown>) => Effect.Effect<void, unknown>
     ) => it.scoped(fact, () => Effect.flatMap(fresh, body), 300_000)
 
-    test("an empty database gets all tables, and nothing more the second time", (client) =>
+    test("creates all tables in an empty database, and nothing the second time", (client) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* Migrations.run, { from: 0, to: Migrations.version })
         assert.includeMembers([...(yield* tables)], ["lex_migrations", "lex_payloads"])
@@ -52,7 +52,7 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
         yield* Migrations.check
       }).pipe(Effect.provide(client)))
 
-    test("a database without tables is told apart, and nothing is made", (client) =>
+    test("recognizes a database without tables, and creates nothing", (client) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(Migrations.check)
         assert.strictEqual(error._tag, "MigrationError")
@@ -60,7 +60,7 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
         assert.deepStrictEqual(yield* tables, [])
       }).pipe(Effect.provide(client)))
 
-    test("later versions come on top of what is there, and its rows stay", (client) =>
+    test("applies later versions and keeps the rows", (client) =>
       Effect.gen(function* () {
         const { rows, run: execute } = yield* Database.open
         assert.deepStrictEqual(yield* run(first), { from: 0, to: 1 })
@@ -70,7 +70,7 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
         assert.deepStrictEqual(yield* run(first, second), { from: 2, to: 2 })
       }).pipe(Effect.provide(client)))
 
-    test("a newer database is left alone", (client) =>
+    test("leaves a newer database alone", (client) =>
       Effect.gen(function* () {
         yield* run(first, second)
         const error = yield* Effect.flip(run(first))
@@ -83,7 +83,7 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
         assert.deepInclude(yield* Effect.flip(Migrations.run), { reason: "newer", found: 1000 })
       }).pipe(Effect.provide(client)))
 
-    test("a version that fails leaves nothing of itself", (client) =>
+    test("leaves nothing of a failed version", (client) =>
       Effect.gen(function* () {
         yield* run(first)
         const error = yield* Effect.flip(run(first, broken))
@@ -93,7 +93,7 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
         assert.deepStrictEqual(yield* run(first, second), { from: 1, to: 2 })
       }).pipe(Effect.provide(client)))
 
-    test("of five that begin at once one migrates", (client) =>
+    test("lets one of five concurrent starts migrate", (client) =>
       Effect.gen(function* () {
         const migrated = yield* Effect.forEach(
           Array.from({ length: 5 }),

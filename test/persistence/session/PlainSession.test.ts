@@ -55,15 +55,15 @@ const check = <A extends object>(
 }
 
 describe("texts of sessions in Redis", () => {
-  it.effect("sessions are what the schema makes of them, or are refused as it refuses them", () =>
+  it.effect("decode sessions, or reject them, as the schema does", () =>
     check(PlainSession.session, SessionCodec.session, plainSession, sessions)
   )
 
-  it.effect("turns are what the schema makes of them, or are refused as it refuses them", () =>
+  it.effect("decode turns, or reject them, as the schema does", () =>
     check(PlainSession.turn, SessionCodec.turn, plainTurn!, turns)
   )
 
-  it.effect("what is no JSON, or something else, cannot be read", () =>
+  it.effect("cannot be read when they are not JSON, or something else", () =>
     Effect.gen(function* () {
       for (const text of ["", "{", "null", "[]", '"x"', "{}", '{"id":"s"}']) {
         for (const codec of [PlainSession.session, PlainSession.turn]) {

@@ -10,9 +10,9 @@ import * as SqlBackends from "../../support/SqlBackends.js"
 /** Random operations are followed by forty reads each: a server behind a socket needs its time for them. */
 const timeout = 300_000
 
-SqlBackends.suite("the store of sessions", ({ layer }) => {
+SqlBackends.suite("the session store", ({ layer }) => {
   it.effect(
-    "an open exchange that cannot be read does not keep the others from being marked",
+    "marks the other open exchanges when one cannot be read",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -124,7 +124,7 @@ const isSort = (line: string): boolean =>
   /USE TEMP B-TREE FOR (?:LAST TERM OF )?ORDER BY|(?:^|-> +)(?:Incremental )?Sort /.test(line)
 
 SqlBackends.suite("statements of sessions", ({ layer }) => {
-  it.effect("each goes by an index, and sorts no more than a page", () =>
+  it.effect("use an index, and sort at most a page", () =>
     Effect.gen(function* () {
       const seen: Array<Seen> = []
       yield* Effect.flatMap(SessionStore.SessionStore, everything).pipe(

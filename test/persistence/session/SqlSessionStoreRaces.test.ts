@@ -41,14 +41,14 @@ const managerOf = (store: SessionStore.Service) =>
 const many = <A>(count: number, of: (at: number) => A): ReadonlyArray<A> =>
   Array.from({ length: count }, (_, at) => of(at))
 
-SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other }) => {
+SqlBackends.suite("sessions with many writers", ({ dialect, kept, layer, other }) => {
   const two = Effect.gen(function* () {
     return [yield* storeOf(layer), yield* storeOf(Layer.fresh(other))] as const
   })
 
   // On SQLite nobody else writes while a transaction that writes is open.
   if (dialect === "postgres") {
-    it.scoped("one that somebody else begins while it is looked for is the one that is there", () =>
+    it.scoped("return the existing session when another writer creates it during the lookup", () =>
       Effect.gen(function* () {
         const rival = yield* storeOf(layer)
         let begun = 0
@@ -111,7 +111,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
     })
 
   it.scopedLive(
-    "of 64 fibers that add 12 turns each through one manager none is lost and none doubled",
+    "lose and duplicate no turn of 64 fibers that add 12 each through one manager",
     () =>
       Effect.gen(function* () {
         yield* rounds([yield* managerOf(yield* storeOf(layer))], 64, 12)
@@ -120,7 +120,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
   )
 
   it.scopedLive(
-    "nor through managers of two clients that know nothing of each other",
+    "lose and duplicate none through managers of two independent clients",
     () =>
       Effect.gen(function* () {
         const [one, another] = yield* two
@@ -130,7 +130,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
   )
 
   it.scopedLive(
-    "two clients together go beyond no limit",
+    "exceed no limit with two clients",
     () =>
       Effect.gen(function* () {
         const stores = yield* two
@@ -171,7 +171,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
   )
 
   it.scopedLive(
-    "of sessions that two clients let expire each is given to one",
+    "return each session once when two clients expire them",
     () =>
       Effect.gen(function* () {
         const stores = yield* two
@@ -198,7 +198,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
   )
 
   it.scopedLive(
-    "a branch of a session that another client deletes has its turns or is refused",
+    "give a branch its turns, or reject it, while another client deletes the source",
     () =>
       Effect.gen(function* () {
         const [one, another] = yield* two
@@ -226,7 +226,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
   )
 
   it.scopedLive(
-    "branches and their sessions that two clients delete at once leave no turn behind",
+    "leave no turn when two clients delete branches and their sessions at once",
     () =>
       Effect.gen(function* () {
         const stores = yield* two
@@ -249,7 +249,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
   )
 
   it.scopedLive(
-    "of those who create and delete one id at once nobody finds half a session",
+    "are never found in part while one id is created and deleted",
     () =>
       Effect.gen(function* () {
         const stores = yield* two

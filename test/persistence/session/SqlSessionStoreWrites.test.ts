@@ -53,7 +53,7 @@ const addition = (one: Session, turn: string): SessionStore.Addition => {
   }
 }
 
-SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, other }) => {
+SqlBackends.suite("writes of a session store", ({ dialect, kept, layer, other }) => {
   const test = (
     name: string,
     body: (store: SessionStore.Service) => Effect.Effect<void, unknown, SqlClient.SqlClient | SessionStore.SessionStore>
@@ -76,9 +76,9 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       return { seen: seen.filter(({ sql }) => sql.includes("lex_session") || sql.includes("advisory")), value }
     })
 
-  test("is named by its database", (store) => Effect.sync(() => assert.strictEqual(store.name, dialect)))
+  test("are named after their database", (store) => Effect.sync(() => assert.strictEqual(store.name, dialect)))
 
-  test("a turn is two statements, a read one", (store) =>
+  test("add a turn in two statements and read one in one", (store) =>
     Effect.gen(function* () {
       yield* created(store, session("s"))
       const counted = (use: (store: SessionStore.Service) => Effect.Effect<unknown, unknown>) =>
@@ -104,7 +104,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       }
     }))
 
-  test("what a turn, a checkpoint and a branch write does not grow with the conversation, nor with the state", (store) =>
+  test("do not grow with the conversation or the state for a turn, a checkpoint and a branch", (store) =>
     Effect.gen(function* () {
       const bytes = (params: ReadonlyArray<unknown>): number =>
         params.reduce<number>((sum, one) => sum + (typeof one === "string" ? one.length : 8), 0)
@@ -132,7 +132,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       assert.isBelow(late.costs[0] ?? 0, 800)
     }))
 
-  test("equal large states of a session are kept once, and go with the last that has them", (store) =>
+  test("store equal large states of a session once, and delete them with the last user", (store) =>
     Effect.gen(function* () {
       const payloads = SessionRows.count("lex_payloads")
       let one = yield* created(store, session("s", { variables: { a: large("a") } }))
@@ -161,7 +161,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       assert.strictEqual(yield* SessionRows.left, 0)
     }))
 
-  test("what no writer sets stays: the fence of a session", (store) =>
+  test("keep the fence of a session, which no writer sets", (store) =>
     Effect.gen(function* () {
       const client = yield* SqlClient.SqlClient
       let one = yield* created(store, session("s"))
@@ -171,7 +171,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       assert.deepStrictEqual(yield* client.unsafe("SELECT fence FROM lex_sessions"), [{ fence: 7 }])
     }))
 
-  test("what cannot be read is a failure that tells nothing of it, and keeps no other session from expiring", (store) =>
+  test("fail without content for an unreadable session, and still expire the others", (store) =>
     Effect.gen(function* () {
       const client = yield* SqlClient.SqlClient
       const one = yield* checkpointed(store, yield* said(store, yield* created(store, session("s")), "t1"), "c")
@@ -211,7 +211,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       assert.isTrue(yield* store.delete(one.id))
     }))
 
-  test("a database that fails is a failure without contents", (store) =>
+  test("fail without content when a database fails", (store) =>
     Effect.gen(function* () {
       const client = yield* SqlClient.SqlClient
       yield* created(store, session("s"))
@@ -226,7 +226,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       yield* said(store, session("s"), "t1")
     }))
 
-  test("in the caller's transaction it is kept with that, and undone with it", (store) =>
+  test("commit and roll back with the caller's transaction", (store) =>
     Effect.gen(function* () {
       const client = yield* SqlClient.SqlClient
       const one = yield* created(store, session("s"))
@@ -248,7 +248,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       assert.isTrue(Option.isSome(yield* store.load(sessionId("new"))))
     }))
 
-  test("a transaction of another database is none of its own", (store) =>
+  test("ignore a transaction of another database", (store) =>
     Effect.gen(function* () {
       const one = yield* created(store, session("s"))
       const foreign = yield* Effect.flatMap(SqlClient.SqlClient, (client) =>
@@ -258,7 +258,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
       assert.deepStrictEqual(yield* wayTo(store, ref("s", "t1")), ["t1"])
     }))
 
-  test("another client finds what was written, and no tables of ours are an error that says so", (store) =>
+  test("are visible to another client, and missing tables are reported", (store) =>
     Effect.gen(function* () {
       const one = yield* said(store, yield* created(store, session("s")), "t1")
       yield* Effect.flatMap(SqlSessionStore.make, (another) => isKept(another, one)).pipe(
@@ -272,7 +272,7 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
     operation: (store: SessionStore.Service, one: Session) => Effect.Effect<unknown, unknown>,
     view: (store: SessionStore.Service, one: Session) => Effect.Effect<boolean, unknown>
   ) =>
-    test(`${name} that is interrupted is done wholly or not at all, wherever it is`, (store) =>
+    test(`${name} completes or does nothing when interrupted at any point`, (store) =>
       Effect.gen(function* () {
         const runtime = yield* Effect.runtime<never>()
         const outcomes = new Set<boolean>()
@@ -342,8 +342,8 @@ SqlBackends.suite("what a store of sessions writes", ({ dialect, kept, layer, ot
   )
 })
 
-describe("the layers of a store of sessions", () => {
-  it.effect("a database without our tables is refused, and can be migrated first", () =>
+describe("the layers of a session store", () => {
+  it.effect("reject a database without tables, which can be migrated first", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Effect.scoped(Layer.build(SqlSessionStore.layer)))
       assert.strictEqual(error._tag, "MigrationError")

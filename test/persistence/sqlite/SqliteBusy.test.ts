@@ -6,7 +6,7 @@ import * as SqliteFailure from "../../../src/persistence/sqlite/SqliteFailure.js
 const failure = (code: string, isPartial = false) => new SqliteFailure.SqliteFailure(code, "no", isPartial)
 
 describe("SqliteBusy", () => {
-  it.effect("tries again while somebody else holds a lock, whatever the clock of the fiber is", () =>
+  it.effect("retries while another process holds a lock, on any clock of the fiber", () =>
     Effect.gen(function* () {
       let tries = 0
       const answer = yield* SqliteBusy.retry(() => {
@@ -17,7 +17,7 @@ describe("SqliteBusy", () => {
     })
   )
 
-  it.effect("ends at once with what waiting does not help, and with what was done in part", () =>
+  it.effect("fails at once when waiting does not help, or a part was done", () =>
     Effect.gen(function* () {
       for (const error of [failure("SQLITE_FULL"), failure("SQLITE_LOCKED"), failure("SQLITE_BUSY", true)]) {
         let tries = 0
@@ -32,7 +32,7 @@ describe("SqliteBusy", () => {
     })
   )
 
-  it.effect("who has met another process stands back for a moment, and not again at once", () =>
+  it.effect("yields for a moment after it met another process, but not again at once", () =>
     Effect.gen(function* () {
       const courtesy = SqliteBusy.courtesy()
       assert.isFalse(courtesy.isDue())

@@ -33,7 +33,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
   const inFile = (options?: Partial<SqliteClient.Options>) =>
     Effect.flatMap(SqliteDrivers.file, (file) => SqliteClient.make({ file, driver, ...options }))
 
-  it.scoped("is an SqlClient, and says what it is", () =>
+  it.scoped("is an SqlClient, and describes itself", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const context = yield* Layer.build(SqliteClient.layer({ file, driver }))
@@ -89,7 +89,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("opens files with a log of writes, foreign keys, and waits of its own", () =>
+  it.scoped("opens files with a write-ahead log, foreign keys, and its own waits", () =>
     Effect.gen(function* () {
       const pragmas = (sql: SqlClient.SqlClient) =>
         Effect.forEach(["journal_mode", "foreign_keys", "busy_timeout", "synchronous"], (name) =>
@@ -107,7 +107,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("keeps values as they are, on every driver the same", () =>
+  it.scoped("stores values the same on every driver", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory()
       const back = (value: unknown) =>
@@ -168,7 +168,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("what cannot be kept is refused before the driver sees it, without saying what it was", () =>
+  it.scoped("rejects unsupported values before the driver sees them, without showing them", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory()
       const cyclic: { self?: unknown } = {}
@@ -194,7 +194,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("several statements are run where they are wanted, and refused where they would be passed over", () =>
+  it.scoped("runs several statements where expected, and rejects them where they would be ignored", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory()
       yield* sql.unsafe("CREATE TABLE a (id INTEGER); CREATE TABLE b (id INTEGER); INSERT INTO a VALUES (1)").unprepared
@@ -211,7 +211,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("a script that begins a transaction and fails in it leaves none open", () =>
+  it.scoped("leaves no transaction open after a script that began one and failed", () =>
     Effect.gen(function* () {
       const sql = yield* inFile()
       yield* sql`CREATE TABLE a (id INTEGER PRIMARY KEY)`
@@ -222,7 +222,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("failures have SQLite's own codes", () =>
+  it.scoped("reports SQLite's own error codes", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory()
       yield* sql`CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT NOT NULL UNIQUE CHECK (v <> 'x')) STRICT`
@@ -249,7 +249,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("statements are prepared once, the least used are let go, and those of old tables anew", () =>
+  it.scoped("prepares statements once, evicts the least used, and prepares again after schema changes", () =>
     Effect.gen(function* () {
       const sql = yield* inFile({ statementCache: 2 })
       yield* sql`CREATE TABLE t (a INTEGER)`
@@ -278,7 +278,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("what another connection changed in the tables is seen", () =>
+  it.scoped("sees schema changes by another connection", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const one = yield* SqliteClient.make({ file, driver })
@@ -294,7 +294,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scopedLive("keeps no more statements than its cache has places", () =>
+  it.scopedLive("caches no more statements than configured", () =>
     Effect.gen(function* () {
       const input: SqliteStatements.Input = { statements: 10_000, statementCache: 16 }
       const said: SqliteStatements.Said = yield* (yield* Programs.start("SqliteStatements", input)).hear
@@ -303,7 +303,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("a full disk is told, and what was there before stays", () =>
+  it.scoped("reports a full disk and keeps earlier data", () =>
     Effect.gen(function* () {
       const sql = yield* inFile({ maxPages: 8 })
       yield* sql`CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT)`
@@ -320,7 +320,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("a file can be opened for reading only", () =>
+  it.scoped("opens a file for reading only", () =>
     Effect.gen(function* () {
       const file = `${yield* SqliteDrivers.file} #1?.db`
       const absent = SqliteClient.make({ file, driver, readonly: true })
@@ -340,7 +340,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("what is no database, and what is not there, is told", () =>
+  it.scoped("reports a missing file and one that is not a database", () =>
     Effect.gen(function* () {
       const folder = yield* SqliteDrivers.folder
       const text = Path.join(folder, "text")
@@ -359,7 +359,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("a file is taken as a path, and a URL of one too", () =>
+  it.scoped("accepts a path, and a file URL", () =>
     Effect.gen(function* () {
       const folder = yield* SqliteDrivers.folder
       const sql = yield* SqliteClient.make({ file: `file://${folder}/with%20space.db`, driver })
@@ -378,7 +378,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("a clean end leaves one file; statements after it fail", () =>
+  it.scoped("leaves one file after a clean end; later statements fail", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const sql = yield* Effect.scoped(
@@ -408,7 +408,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("copies what is committed while others write", () =>
+  it.scoped("copies committed data while others write", () =>
     Effect.gen(function* () {
       const sql = yield* inFile()
       yield* sql`CREATE TABLE t (id INTEGER)`
@@ -427,7 +427,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("empties its log when it is told to", () =>
+  it.scoped("empties its log on request", () =>
     Effect.gen(function* () {
       const sql = yield* inFile()
       yield* sql`CREATE TABLE t (id INTEGER)`
@@ -438,7 +438,7 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("a broken file is told", () =>
+  it.scoped("reports a broken file", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       yield* Effect.scoped(
@@ -466,7 +466,7 @@ describe("the driver", () => {
     ])
   })
 
-  it.scoped("is that when nothing is said", () =>
+  it.scoped("is the default of the version", () =>
     Effect.gen(function* () {
       const { driver } = yield* SqliteClient.make({ file: ":memory:" })
       assert.strictEqual(driver, SqliteDriverLoader.nameFor(process.versions.node))
@@ -475,7 +475,7 @@ describe("the driver", () => {
 
   for (const driver of SqliteDrivers.names) {
     if (SqliteDrivers.isThere(driver)) continue
-    it.effect(`${driver} that is not there is said to be missing, and no other one is taken`, () =>
+    it.effect(`${driver} is reported when missing, and no other one is used`, () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(Effect.scoped(SqliteClient.make({ file: ":memory:", driver })))
         assert.strictEqual(error._tag, "PersistenceConfigurationError")

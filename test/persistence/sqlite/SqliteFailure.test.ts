@@ -5,7 +5,7 @@ import * as SqliteFailure from "../../../src/persistence/sqlite/SqliteFailure.js
 const thrown = (fields: object) => Object.assign(new Error("a message"), fields)
 
 describe("SqliteFailure", () => {
-  it("has one name for what each driver throws", () => {
+  it("normalizes the errors of each driver", () => {
     const names: ReadonlyArray<readonly [fields: object, code: string]> = [
       [{ code: "ERR_SQLITE_ERROR", errcode: 2067 }, "SQLITE_CONSTRAINT_UNIQUE"],
       [{ code: "SQLITE_CONSTRAINT_UNIQUE", rawCode: 2067 }, "SQLITE_CONSTRAINT_UNIQUE"],
@@ -32,7 +32,7 @@ describe("SqliteFailure", () => {
     assert.strictEqual(SqliteFailure.from("?", [], "SQLITE_CANTOPEN").code, "SQLITE_CANTOPEN")
   })
 
-  it("is found in an SqlError and in what has that as its cause", () => {
+  it("is found in an SqlError and in anything with that cause", () => {
     const error = SqliteFailure.toSqlError(SqliteFailure.from(thrown({ errcode: 5 }), []))
     assert.strictEqual(SqliteFailure.codeOf(error), "SQLITE_BUSY")
     assert.strictEqual(SqliteFailure.codeOf(new Error("outer", { cause: error })), "SQLITE_BUSY")
@@ -41,7 +41,7 @@ describe("SqliteFailure", () => {
     assert.isUndefined(SqliteFailure.codeOf(undefined))
   })
 
-  it("says nothing of parameters", () => {
+  it("shows no parameters", () => {
     const message = (text: string, params: ReadonlyArray<unknown>) =>
       SqliteFailure.from(Object.assign(new Error(text), { errcode: 1 }), params).message
     assert.strictEqual(message('fts5: syntax error near "secret"', ["a secret AND"]), 'fts5: syntax error near "…"')

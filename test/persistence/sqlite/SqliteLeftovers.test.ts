@@ -31,7 +31,7 @@ const machine = (cost: number) => {
 }
 
 describe("SqliteLeftovers", () => {
-  it("collects once for all connections that were closed within a second", () => {
+  it("collects once for all connections closed within a second", () => {
     const { collections, leftovers, run } = machine(5)
     const pins = Array.from({ length: 30 }, () => ({}))
     for (const pin of pins) leftovers.closed(pin)
@@ -53,7 +53,7 @@ describe("SqliteLeftovers", () => {
     assert.lengthOf(pins, 1000)
   })
 
-  it("takes a twentieth of the time at most, however slow a collection is", () => {
+  it("uses at most a twentieth of the time, however slow a collection is", () => {
     const { collections, leftovers, run } = machine(1000)
     const pins: Array<object> = []
     for (let second = 0; second < 200; second++) {
@@ -67,7 +67,7 @@ describe("SqliteLeftovers", () => {
     assert.lengthOf(pins, 200)
   })
 
-  it.scopedLive.skipIf(process.platform !== "linux")("the files of closed libsql connections are closed", () =>
+  it.scopedLive.skipIf(process.platform !== "linux")("closes the files of closed libsql connections", () =>
     Effect.gen(function* () {
       const folder = yield* SqliteDrivers.folder
       const program = yield* Programs.start("LibsqlFiles", { folder, databases: 150 })

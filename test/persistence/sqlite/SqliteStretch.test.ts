@@ -55,7 +55,7 @@ describe("SqliteStretch", () => {
     })
   )
 
-  it.effect("who comes while others wait stands behind them, but for who holds what they wait for", () =>
+  it.effect("queues newcomers, except those who hold what others wait for", () =>
     Effect.gen(function* () {
       const { pass, stretch } = start()
       stretch.isOver(false)
@@ -76,7 +76,7 @@ describe("SqliteStretch", () => {
     })
   )
 
-  it.effect("who is interrupted while waiting leaves the line", () =>
+  it.effect("removes an interrupted waiter from the queue", () =>
     Effect.gen(function* () {
       const { pass, stretch } = start()
       stretch.isOver(false)
@@ -93,7 +93,7 @@ describe("SqliteStretch", () => {
 SqliteDrivers.suite("turns of the event loop", (driver) => {
   const inFile = Effect.flatMap(SqliteDrivers.file, (file) => SqliteClient.make({ file, driver }))
 
-  it.scoped("a fiber that reads in a loop lets timers and sockets have theirs", () =>
+  it.scoped("come for timers and sockets while a fiber reads in a loop", () =>
     Effect.gen(function* () {
       const sql = yield* inFile
       assert.isAbove(yield* turnsDuring(Effect.repeatN(sql.unsafe(work), 60)), 10)
@@ -102,7 +102,7 @@ SqliteDrivers.suite("turns of the event loop", (driver) => {
     })
   )
 
-  it.scoped("so does one that writes in transactions, and one long transaction", () =>
+  it.scoped("come while one writes in transactions, and during one long transaction", () =>
     Effect.gen(function* () {
       const sql = yield* inFile
       yield* sql`CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT)`
@@ -120,7 +120,7 @@ SqliteDrivers.suite("turns of the event loop", (driver) => {
     })
   )
 
-  it.scoped("fibers that never stop leave room for others, and for each other", () =>
+  it.scoped("come for others and for each other while fibers never stop", () =>
     Effect.gen(function* () {
       const sql = yield* inFile
       yield* sql`CREATE TABLE t (id INTEGER PRIMARY KEY, who TEXT)`

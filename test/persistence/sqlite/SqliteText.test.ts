@@ -33,7 +33,7 @@ describe("SqliteText", () => {
     for (const [sql, parameters] of counts) assert.strictEqual(SqliteText.scan(sql).parameters, parameters, sql)
   })
 
-  it("tells what only reads", () => {
+  it("recognizes statements that only read", () => {
     for (const sql of [
       "select 1",
       "-- a\nSELECT 1",
@@ -56,7 +56,7 @@ describe("SqliteText", () => {
     }
   })
 
-  it("tells what changes tables, triggers, stars and the bounds of transactions", () => {
+  it("recognizes changes of tables, triggers, stars and transaction bounds", () => {
     assert.isTrue(SqliteText.scan("insert into t values (1); alter table t add b").changesSchema)
     assert.isFalse(SqliteText.scan("select 'drop table t'").changesSchema)
     assert.isTrue(SqliteText.scan("CREATE TEMP TRIGGER a AFTER INSERT ON t BEGIN SELECT 1; END").isTrigger)

@@ -28,7 +28,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
     const ids = (sql: SqlClient.SqlClient) =>
       Effect.map(sql<{ id: number }>`SELECT id FROM t ORDER BY id`, (rows) => rows.map(({ id }) => id))
 
-    it.scoped(`keep all or nothing, in ${place}`, () =>
+    it.scoped(`commit all or nothing, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         assert.strictEqual(yield* sql.withTransaction(Effect.as(add(sql, 1), "answer")), "answer")
@@ -77,7 +77,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`that cannot be committed fail with a type, and are undone, in ${place}`, () =>
+    it.scoped(`fail with a type and roll back when they cannot be committed, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         yield* sql`CREATE TABLE child (t INTEGER REFERENCES t (id) DEFERRABLE INITIALLY DEFERRED)`
@@ -91,7 +91,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`come in the order in which they were asked for, in ${place}`, () =>
+    it.scoped(`run in the order of request, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         const order: Array<number> = []
@@ -117,7 +117,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`a wait for one can be interrupted, and leaves nothing behind, in ${place}`, () =>
+    it.scoped(`can be interrupted while waiting, and leave nothing, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         const inside = yield* Deferred.make<void>()
@@ -148,7 +148,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`their connection is no longer theirs after them, in ${place}`, () =>
+    it.scoped(`give up their connection at their end, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         const late = yield* Deferred.make<void>()
@@ -163,7 +163,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`what a reserved connection leaves open is undone, in ${place}`, () =>
+    it.scoped(`roll back what a reserved connection leaves open, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         yield* Effect.scoped(
@@ -191,7 +191,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`a statement beside its own transaction fails instead of waiting for its end, in ${place}`, () =>
+    it.scoped(`fail a statement beside its own transaction instead of waiting for the end, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         const beside = sql.connection.execute("INSERT INTO t VALUES (9)", [], undefined)
@@ -201,7 +201,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`of another database are none for its statements, in ${place}`, () =>
+    it.scoped(`do not apply to statements of another database, in ${place}`, () =>
       Effect.gen(function* () {
         const one = yield* client()
         const two = yield* client()
@@ -219,7 +219,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
       })
     )
 
-    it.scoped(`have spans, and so have statements in them, in ${place}`, () =>
+    it.scoped(`have spans, and so have their statements, in ${place}`, () =>
       Effect.gen(function* () {
         const sql = yield* client()
         const spans: Array<{
@@ -265,7 +265,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
     )
   }
 
-  it.scoped("reads and other streams of work go on while one is open", () =>
+  it.scoped("let other reads and streams continue", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const sql = yield* SqliteClient.make({ file, driver })
@@ -291,7 +291,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("write as safely as they are told to", () =>
+  it.scoped("write as safely as configured", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const sql = yield* SqliteClient.make({ file, driver })
@@ -320,7 +320,7 @@ SqliteDrivers.suite("transactions of SqliteClient", (driver) => {
     })
   )
 
-  it.scoped("two clients take turns", () =>
+  it.scoped("alternate between two clients", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const one = yield* SqliteClient.make({ file, driver })

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as SqliteTurns from "../../../src/persistence/sqlite/SqliteTurns.js"
 
 describe("SqliteTurns", () => {
-  it.effect("come in the order in which they were asked for", () =>
+  it.effect("come in order of request", () =>
     Effect.gen(function* () {
       const turns = SqliteTurns.make()
       const order: Array<number> = []
@@ -21,7 +21,7 @@ describe("SqliteTurns", () => {
     })
   )
 
-  it.effect("a fiber that comes back at once does not take them all", () =>
+  it.effect("are not all taken by a fiber that returns at once", () =>
     Effect.gen(function* () {
       const turns = SqliteTurns.make()
       const order: Array<string> = []
@@ -47,7 +47,7 @@ describe("SqliteTurns", () => {
     })
   )
 
-  it.effect("a wait that is interrupted leaves nothing behind", () =>
+  it.effect("leave nothing of an interrupted wait", () =>
     Effect.gen(function* () {
       const turns = SqliteTurns.make()
       const holder = turns.ask()
@@ -62,7 +62,7 @@ describe("SqliteTurns", () => {
     })
   )
 
-  it.effect("one that came in the moment of the interruption is given on", () =>
+  it.effect("are passed on when granted at the moment of an interruption", () =>
     Effect.gen(function* () {
       const turns = SqliteTurns.make()
       const holder = turns.ask()
@@ -75,7 +75,7 @@ describe("SqliteTurns", () => {
     })
   )
 
-  it.effect("ends with its effect however that ends, and only once", () =>
+  it.effect("end with their effect in any way, and only once", () =>
     Effect.gen(function* () {
       const turns = SqliteTurns.make()
       yield* Effect.exit(turns.withTurn(Effect.fail("no")))

@@ -35,7 +35,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
   Vectors.suite("pgvector", Layer.provide(PgVectorIndex.layer(), context))
   Vectors.suite("its graph", Layer.provide(PgVectorIndex.layer({ exactBelow: 0 }), context))
 
-  it.effect("does what the index in memory does, over any operations and selections", () =>
+  it.effect("equals the index in memory for any operations and selections", () =>
     Effect.gen(function* () {
       const index = yield* PgVectorIndex.make(model)
       yield* Vectors.agrees(index, { runs: 10 })
@@ -46,7 +46,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
     ["single", 1_000],
     ["half", 500]
   ] as const) {
-    it.effect(`by a graph of ${precision} precision finds the nearest, also of a small owner and of few selected`, () =>
+    it.effect(`finds the nearest with a graph of ${precision} precision, also for a small owner and few selected`, () =>
       Effect.gen(function* () {
         const dimensions = 24
         const options = { model: "m", dimensions, precision }
@@ -88,7 +88,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
     )
   }
 
-  it.effect("tells the graph how far to look", () =>
+  it.effect("tells the graph how far to search", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const index = yield* PgVectorIndex.make({ ...model, exactBelow: 1, efSearch: 33, maxScanTuples: 4_321 })
@@ -107,7 +107,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("the graph is asked by its index, and by no other sort", () =>
+  it.effect("reads the graph by its index, without another sort", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const index = yield* PgVectorIndex.make({ ...model, exactBelow: 0 })
@@ -132,7 +132,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("other statements are asked by indexes too", () =>
+  it.effect("uses indexes in other statements", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const recorder = yield* Vectors.recording
@@ -156,7 +156,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("holds the vectors of one model, with a graph for each", () =>
+  it.effect("stores the vectors of one model, with a graph for each", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const first = yield* PgVectorIndex.make(model)
@@ -180,7 +180,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("refuses more dimensions than a graph takes", () =>
+  it.effect("rejects more dimensions than a graph supports", () =>
     Effect.gen(function* () {
       const single = yield* Effect.flip(PgVectorIndex.make({ model: "m", dimensions: 3_072 }))
       assert.strictEqual(single._tag, "PersistenceConfigurationError")

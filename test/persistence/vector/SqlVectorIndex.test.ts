@@ -23,14 +23,14 @@ TestServers.suite("postgres", postgres, ({ layer }) => {
     Layer.provide(SqlVectorIndex.layerMigrated({ cacheBytes: 0 }), Layer.merge(layer, embedder))
   )
 
-  it.effect("does what the index in memory does, over any operations and selections", () =>
+  it.effect("equals the index in memory for any operations and selections", () =>
     Effect.gen(function* () {
       const index = yield* SqlVectorIndex.make(model)
       yield* Vectors.agrees(index, { runs: 15 })
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("two that write and search at once see each other's vectors in the end", () =>
+  it.effect("shows vectors of two concurrent writers to each other in the end", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* SqlVectorIndex.make(model), yield* SqlVectorIndex.make(model)]
       yield* Effect.forEach(
@@ -51,7 +51,7 @@ TestServers.suite("postgres", postgres, ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("finds in a transaction what it wrote, and nothing of it when that is undone", () =>
+  it.effect("finds the writes of a transaction inside it, and none after a rollback", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const index = yield* SqlVectorIndex.make(model)
@@ -72,7 +72,7 @@ TestServers.suite("postgres", postgres, ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("asks the database by its indexes", () =>
+  it.effect("queries the database by its indexes", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const recorder = yield* Vectors.recording
@@ -94,7 +94,7 @@ TestServers.suite("postgres", postgres, ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("is there where pgvector is not, and the index of pgvector says what to do", () =>
+  it.effect("works without pgvector, while the pgvector index says what to do", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Layer.build(Layer.provide(PgVectorIndex.layerMigrated(), embedder)))
       assert.strictEqual(error._tag, "PersistenceConfigurationError")

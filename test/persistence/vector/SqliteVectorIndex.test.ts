@@ -25,14 +25,14 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
   for (const search of searches) {
     Vectors.suite(search, Layer.provide(SqliteVectorIndex.layerMigrated({ search }), context))
 
-    it.effect(`${search} does what the index in memory does, over any operations and selections`, () =>
+    it.effect(`${search}: equals the index in memory for any operations and selections`, () =>
       Effect.gen(function* () {
         const index = yield* SqliteVectorIndex.make({ ...model, search })
         yield* Vectors.agrees(index, { runs: 40 })
       }).pipe(Effect.provide(migrated))
     )
 
-    it.effect(`${search} sees what another client writes, deletes and clears`, () =>
+    it.effect(`${search}: sees the writes, deletes and clears of another client`, () =>
       Effect.gen(function* () {
         const file = yield* SqliteDrivers.file
         const make = SqliteVectorIndex.make({ ...model, search })
@@ -59,7 +59,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect(`${search} finds in a transaction what it wrote, and nothing of it when that is undone`, () =>
+    it.effect(`${search}: finds the writes of a transaction inside it, and none after a rollback`, () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const index = yield* SqliteVectorIndex.make({ ...model, search })
@@ -83,7 +83,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
       }).pipe(Effect.provide(migrated))
     )
 
-    it.effect(`${search} finds everything of owners of several stretches and pages`, () =>
+    it.effect(`${search}: finds everything of owners with several stretches and pages`, () =>
       Effect.gen(function* () {
         const index = yield* SqliteVectorIndex.make({ model: "m", dimensions: 512, search })
         const next = Vectors.random(1)
@@ -108,7 +108,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
       }).pipe(Effect.provide(migrated))
     )
 
-    it.effect(`${search} asks the database by its indexes`, () =>
+    it.effect(`${search}: queries the database by its indexes`, () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const recorder = yield* Vectors.recording
@@ -131,7 +131,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
     )
   }
 
-  it.effect("an index without sqlite-vec says what to do, and so does one that is no SQLite extension", () =>
+  it.effect("says what to do without sqlite-vec, or with a file that is not an extension", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
       const error = yield* SqliteVectorIndex.layerMigrated({ search: "sqlite-vec" }).pipe(
@@ -147,7 +147,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("keeps in this process no more than it may, of those that were asked for last", () =>
+  it.effect("caches at most the configured number of vectors, most recently used", () =>
     Effect.gen(function* () {
       const one = 30 * (200 + 4 * model.dimensions + 8)
       const { rows, scan } = yield* PlainVectors.open({ ...model, cacheBytes: 3 * one })
@@ -177,7 +177,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
     }).pipe(Effect.provide(migrated))
   )
 
-  it.effect("what fibers write and search at once is all there in the end", () =>
+  it.effect("has everything in the end that fibers write and search at once", () =>
     Effect.gen(function* () {
       const index = yield* SqliteVectorIndex.make(model)
       yield* Effect.forEach(
@@ -197,7 +197,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
     }).pipe(Effect.provide(migrated))
   )
 
-  it.effect("holds the vectors of one model, and says so to an embedder of another", () =>
+  it.effect("stores the vectors of one model, and reports an embedder of another", () =>
     Effect.gen(function* () {
       const first = yield* SqliteVectorIndex.make(model)
       const sql = yield* SqlClient.SqlClient
@@ -232,7 +232,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
     }).pipe(Effect.provide(migrated))
   )
 
-  it.effect("removes by and by what has expired, whosever it is", () =>
+  it.effect("deletes expired vectors of any owner gradually", () =>
     Effect.gen(function* () {
       const index = yield* SqliteVectorIndex.make(model)
       const sql = yield* SqlClient.SqlClient
@@ -249,7 +249,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
     }).pipe(Effect.provide(migrated))
   )
 
-  it.effect("is not built over a database without tables", () =>
+  it.effect("rejects a database without tables", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Layer.build(Layer.provide(SqliteVectorIndex.layer(), context)))
       assert.strictEqual(error._tag, "MigrationError")

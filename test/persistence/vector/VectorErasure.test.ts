@@ -22,7 +22,7 @@ const tests = (
   layer: Layer.Layer<SqlClient.SqlClient, unknown>,
   kinds: ReadonlyArray<typeof SqlVectorIndex.make>
 ): void => {
-  it.effect(`${name}: everything of an owner goes, of every index, and nothing of others`, () =>
+  it.effect(`${name}: erases everything of an owner from every index, and nothing of others`, () =>
     Effect.gen(function* () {
       const database = yield* Database.open
       const indexes = yield* Effect.forEach(kinds, (make) =>

@@ -67,7 +67,7 @@ const countsOf = (index: VectorIndex.Service) => Effect.forEach(owners, index.co
 const texts = ({ calls }: CountingEmbedder.CountingEmbedder) => calls.flat()
 
 const tests = (name: string, layer: Layer.Layer<SqlClient.SqlClient, unknown>, make: Make): void => {
-  it.effect(`${name}: every entry gets a vector of the new model, and the old ones go at the end`, () =>
+  it.effect(`${name}: gives every entry a vector of the new model, and deletes the old ones at the end`, () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { before, counting, index, open, run } = yield* opened(make, CountingEmbedder.make())
@@ -104,7 +104,7 @@ const tests = (name: string, layer: Layer.Layer<SqlClient.SqlClient, unknown>, m
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect(`${name}: goes on where it was when the embedder or the process failed`, () =>
+  it.effect(`${name}: resumes after a failure of the embedder or the process`, () =>
     Effect.gen(function* () {
       const counting = CountingEmbedder.make((_, call) =>
         call === 3 ? Effect.fail(CountingEmbedder.error(true)) : call === 6 ? Effect.never : Effect.void
@@ -127,7 +127,7 @@ const tests = (name: string, layer: Layer.Layer<SqlClient.SqlClient, unknown>, m
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect(`${name}: what is stored, replaced and deleted meanwhile is as it is in the end`, () =>
+  it.effect(`${name}: ends with the current state of entries stored, replaced and deleted meanwhile`, () =>
     Effect.gen(function* () {
       const counting = CountingEmbedder.make()
       const { backend, index, run, store } = yield* opened(make, counting)
@@ -173,7 +173,7 @@ const tests = (name: string, layer: Layer.Layer<SqlClient.SqlClient, unknown>, m
     }).pipe(Effect.provide(layer))
   )
 
-  it.live(`${name}: of several at once one does it, and the others wait`, () =>
+  it.live(`${name}: runs in one of several concurrent callers, while the others wait`, () =>
     Effect.gen(function* () {
       const counting = CountingEmbedder.make(() => Effect.yieldNow())
       const { index, run } = yield* opened(make, counting)
@@ -202,7 +202,7 @@ const pgvector = await PostgresServer.vectorDatabase({
 })
 TestServers.suite("pgvector", pgvector, ({ layer }) => tests("pgvector", layer, PgVectorIndex.make))
 
-it.effect("what is looked for is found by indexes", () =>
+it.effect("finds its work by indexes", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const recorder = yield* Vectors.recording
@@ -220,7 +220,7 @@ it.effect("what is looked for is found by indexes", () =>
   }).pipe(Effect.provide(sqlite))
 )
 
-it.effect("in the background it fills the index, and tries again what failed", () =>
+it.effect("fills the index in the background, and retries failures", () =>
   Effect.gen(function* () {
     const retried = yield* Deferred.make<void>()
     const counting = CountingEmbedder.make((_, call) =>
@@ -238,7 +238,7 @@ it.effect("in the background it fills the index, and tries again what failed", (
   }).pipe(Effect.scoped, Effect.provide(sqlite))
 )
 
-it.effect("an index that is in no database, or of another model, is refused", () =>
+it.effect("rejects an index outside of a database, or of another model", () =>
   Effect.gen(function* () {
     const counting = CountingEmbedder.make()
     const { backend, before } = yield* opened(SqlVectorIndex.make, counting)

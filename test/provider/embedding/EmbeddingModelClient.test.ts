@@ -22,7 +22,7 @@ const start = (embedMany: Rows, options: Partial<EmbeddingModelClient.Options> =
 const row = (index: number, ...embeddings: Array<number>) => ({ index, embeddings })
 
 describe("make", () => {
-  it.effect("gives the vectors of the model, with length 1, in order", () =>
+  it.effect("returns the vectors of the model with norm 1, in order", () =>
     Effect.gen(function* () {
       const asked: Array<ReadonlyArray<string>> = []
       const embedder = yield* start(
@@ -41,7 +41,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("a model that gives too few rows, none, or rows of nobody is an error: no interruption, no defect", () =>
+  it.effect("fails for too few, missing or unmatched rows, without an interruption or a defect", () =>
     Effect.gen(function* () {
       const answers: ReadonlyArray<ReadonlyArray<EmbeddingModel.Result>> = [
         [],
@@ -61,7 +61,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("vectors of another length and numbers that are none are errors", () =>
+  it.effect("fails for vectors of another length and invalid numbers", () =>
     Effect.gen(function* () {
       const long = yield* start(() => Effect.succeed([row(0, 1, 2, 3)]))
       assert.include((yield* Effect.flip(long.embed("a"))).message, "length 3 instead of 2")
@@ -70,7 +70,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("who is interrupted himself is interrupted at once, and with a single text so is the model", () =>
+  it.effect("ends at once when interrupted, and with a single text the model does too", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       let interrupted = 0
@@ -89,7 +89,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("errors come without the request and its headers, and say whether trying again helps", () =>
+  it.effect("fails without the request and its headers, and says whether a retry helps", () =>
     Effect.gen(function* () {
       const secret = "sk-the-key-0123456789"
       const request = {
@@ -116,7 +116,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("is a layer over the model", () =>
+  it.effect("provides a layer from the model", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Embedder.embed("a"), Float32Array.of(1, 0))
     }).pipe(

@@ -31,7 +31,7 @@ const answer = (length: number) =>
   ChatServer.json({ data: [{ index: 0, embedding: [1, ...new Array(length - 1).fill(0)] }] })
 
 describe("make", () => {
-  it.scopedLive("every provider is reached at its path, with its key and model", () =>
+  it.scopedLive("reaches every provider at its path, with its key and model", () =>
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       const over = EmbeddingProviders.names.filter((name) => name !== "hashing")
@@ -54,7 +54,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("the length of well-known models is known", () =>
+  it.effect("knows the vector lengths of well-known models", () =>
     Effect.gen(function* () {
       for (const [model, dimensions] of [
         ["text-embedding-3-small", 1536],
@@ -69,7 +69,7 @@ describe("make", () => {
     })
   )
 
-  it.scopedLive("a model is asked for another length where it can shorten its vectors, or where one says so", () =>
+  it.scopedLive("requests another length from models that can shorten vectors, or on request", () =>
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       const base = { provider: "openai", apiKey, baseUrl: server.baseUrl } as const
@@ -88,7 +88,7 @@ describe("make", () => {
     })
   )
 
-  it.effect("what is missing or cannot be is said, with the variable that helps", () =>
+  it.effect("names the variable for a missing or invalid option", () =>
     Effect.gen(function* () {
       const cases: ReadonlyArray<readonly [EmbeddingProviders.Options, string, string]> = [
         [{ provider: "opnai" }, "unknown", "Did you mean openai?"],
@@ -112,7 +112,7 @@ describe("make", () => {
 })
 
 describe("layerConfig", () => {
-  it.effect("builds what the environment names", () =>
+  it.effect("builds the embedder that the environment names", () =>
     Effect.gen(function* () {
       const hashing = yield* fromEnv({
         LEX_AI_LLM__EMBEDDING__PROVIDER: "hashing",
@@ -130,7 +130,7 @@ describe("layerConfig", () => {
   )
 
   it.effect(
-    "key and address are the embedder's own, else those of the same provider's models, else the provider's",
+    "prefers the embedder's own key and address, then those of the same provider's models, then the provider's",
     () =>
       Effect.gen(function* () {
         const key = (options: EmbeddingProviders.Options) =>
@@ -161,7 +161,7 @@ describe("layerConfig", () => {
       })
   )
 
-  it.effect("an environment that names none, or a length that is none, fails", () =>
+  it.effect("fails without a named provider, or for an invalid length", () =>
     Effect.gen(function* () {
       const none = yield* Effect.flip(fromEnv({ LEX_AI_LLM__PROVIDER: "openai", OPENAI_API_KEY: "k-0123456789" }))
       assert.include(String(none), "No embedding provider is configured")
@@ -190,7 +190,7 @@ describe("layerConfigOr", () => {
       withEnv(env)
     )
 
-  it.effect("takes the fallback only where the environment names none", () =>
+  it.effect("uses the fallback only when the environment names none", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* model({ OPENAI_API_KEY: "k-0123456789" }), "hashing-v1-32")
       assert.strictEqual(

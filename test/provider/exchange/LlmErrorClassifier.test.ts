@@ -273,7 +273,7 @@ describe("LlmErrorClassifier", () => {
     ]
   ]
   for (const [name, status, body, tag] of table) {
-    it(`${name} is ${tag}`, () => {
+    it(`classifies ${name} as ${tag}`, () => {
       const error = classify(status, body)
       assert.strictEqual(error._tag, tag)
       assert.strictEqual(error.provider, "test")
@@ -282,7 +282,7 @@ describe("LlmErrorClassifier", () => {
     })
   }
 
-  it("says what the provider said, wherever it stands", () => {
+  it("finds the provider's message in any shape", () => {
     assert.strictEqual(classify(400, openai("Bad thing")).message, "Bad thing")
     assert.strictEqual(classify(400, { error: "plain" }).message, "plain")
     assert.strictEqual(classify(400, { message: "top" }).message, "top")
@@ -297,7 +297,7 @@ describe("LlmErrorClassifier", () => {
     assert.strictEqual(classify(502, upstream).message, "Provider returned error: no capacity")
   })
 
-  it("gives a hint with an unknown model and a wrong key", () => {
+  it("gives a hint for an unknown model and a wrong key", () => {
     assert.include(classify(404, openai("no")).hint, "model")
     assert.include(classify(401, "").hint, "key")
     assert.isUndefined(classify(400, openai("no")).hint)
@@ -312,7 +312,7 @@ describe("LlmErrorClassifier", () => {
     assert.notMatch(text.message, /[\n\r\u2028]/)
   })
 
-  it("reads the wait from seconds, milliseconds and dates", () => {
+  it("reads the delay from seconds, milliseconds and dates", () => {
     const wait = (headers: Record<string, string>, body: unknown = "") => retryAfter(classify(429, body, headers))
     assert.strictEqual(wait({ "retry-after": "7" }), 7000)
     assert.strictEqual(wait({ "retry-after": "0.5" }), 500)
@@ -329,7 +329,7 @@ describe("LlmErrorClassifier", () => {
     )
   })
 
-  it("reads the wait from reset headers: of exhausted limits first", () => {
+  it("reads the delay from reset headers, exhausted limits first", () => {
     const wait = (headers: Record<string, string>) => retryAfter(classify(429, "", headers))
     assert.strictEqual(wait({ "x-ratelimit-reset-requests": "1m2.5s" }), 62_500)
     assert.strictEqual(wait({ "x-ratelimit-reset-requests": "20ms", "x-ratelimit-reset-tokens": "6m0s" }), 20)
@@ -348,7 +348,7 @@ describe("LlmErrorClassifier", () => {
     assert.strictEqual(wait({ "retry-after": "2", "x-ratelimit-reset-requests": "1h" }), 2000)
   })
 
-  it("reads the wait from the body", () => {
+  it("reads the delay from the body", () => {
     const wait = (body: unknown) => retryAfter(classify(429, body))
     assert.strictEqual(wait(openai("Please try again in 6.5s. Visit", "rate_limit_exceeded")), 6500)
     assert.strictEqual(wait(openai("Please try again in 1m26.4s.", "rate_limit_exceeded")), 86_400)
@@ -370,11 +370,11 @@ describe("LlmErrorClassifier", () => {
     assert.isAtMost(classify(500, "", { "x-request-id": "r".repeat(9000) }).requestId!.length, 200)
   })
 
-  it("keeps the model it was asked for", () => {
+  it("keeps the requested model", () => {
     assert.strictEqual(classify(500, "", {}, { model: "m-1" }).model, "m-1")
   })
 
-  it("lets no key through", () => {
+  it("redacts keys", () => {
     const secret = "my own/key+with=signs"
     const redact = [Redacted.make(secret)]
     const bodies = [
@@ -467,12 +467,12 @@ describe("LlmErrorClassifier", () => {
       assert.isString(error.cause)
     })
 
-    it("calls a request that cannot be built invalid", () => {
+    it("reports a request that cannot be built as invalid", () => {
       const error = from(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: new Error("no") }))
       assert.strictEqual(error._tag, "LlmInvalidRequestError")
     })
 
-    it("stands a cause that refers to itself", () => {
+    it("tolerates a cause that refers to itself", () => {
       const error: { cause?: unknown; message: string } = { message: "round" }
       error.cause = error
       assert.strictEqual(from(error)._tag, "LlmConnectionError")

@@ -31,7 +31,7 @@ describe("SseLines", () => {
     ])
   })
 
-  it("takes one space after the colon, or none", () => {
+  it("accepts one space after the colon, or none", () => {
     assert.deepStrictEqual(all("data:a\n\ndata:  b\n\ndata\n\n"), [
       ["message", "a"],
       ["message", " b"],
@@ -39,15 +39,15 @@ describe("SseLines", () => {
     ])
   })
 
-  it("passes over comments, ids, unknown fields and empty events", () => {
+  it("skips comments, ids, unknown fields and empty events", () => {
     assert.deepStrictEqual(all(": PROCESSING\n\nid: 7\nretry: 10\nfoo: bar\n\ndata: a\n\n\n\n"), [["message", "a"]])
   })
 
-  it("keeps the lines of one event together", () => {
+  it("joins the lines of one event", () => {
     assert.deepStrictEqual(all("data: a\ndata: b\n\n"), [["message", "a", "b"]])
   })
 
-  it("takes the last event though its empty line is missing", () => {
+  it("accepts a last event without its empty line", () => {
     assert.deepStrictEqual(all("data: a\n\ndata: b"), [
       ["message", "a"],
       ["message", "b"]
@@ -59,11 +59,11 @@ describe("SseLines", () => {
     assert.deepStrictEqual(all('error: {"code":500}\n\n'), [["error", '{"code":500}']])
   })
 
-  it("replaces bytes that are no UTF-8", () => {
+  it("replaces bytes that are not UTF-8", () => {
     assert.deepStrictEqual(decode([bytes("data: "), new Uint8Array([0xff]), bytes("\n\n")]).events[0]?.data, ["\ufffd"])
   })
 
-  it("passes over a byte order mark at the very beginning, even in pieces", () => {
+  it("skips a byte order mark at the very beginning, even in pieces", () => {
     const text = bytes("\ufeffdata: a\n\ndata: \ufeffb\n\n")
     const data = (chunks: ReadonlyArray<Uint8Array>) => decode(chunks).events.map((event) => event.data[0])
     assert.deepStrictEqual(data([text]), ["a", "\ufeffb"])
@@ -71,7 +71,7 @@ describe("SseLines", () => {
     assert.deepStrictEqual(data([bytes("data: é\n\ndata: "), bytes("\ufeffb\n\n")]), ["é", "\ufeffb"])
   })
 
-  it("refuses a line, an unfinished line and an event beyond the bound", () => {
+  it("rejects a line, an unfinished line and an event beyond the bound", () => {
     assert.isTrue(decode([bytes(`data: ${"x".repeat(4)}\n\n`)], 10).fits)
     assert.isFalse(decode([bytes(`data: ${"x".repeat(5)}\n\n`)], 10).fits)
     const unfinished = SseLines.make({ maxEventLength: 10 })
@@ -81,7 +81,7 @@ describe("SseLines", () => {
     assert.isFalse(decode([bytes("data: aaaa\n".repeat(3))], 10).fits)
   })
 
-  it("gives the same events however the bytes are cut", () => {
+  it("gives the same events for any split of the bytes", () => {
     const line = FastCheck.constantFrom("data: é😀", "data: {}", "", ": c", "event: x", "data", "x", "data:\u2028")
     FastCheck.assert(
       FastCheck.property(

@@ -90,8 +90,8 @@ const streamOf = (value: string) =>
     ...finish("end_turn")
   )
 
-describe("what is sent", () => {
-  it.scopedLive("every setting is a field of the body", () =>
+describe("the request", () => {
+  it.scopedLive("has every setting as a field of the body", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -128,30 +128,32 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("an effort is a budget for older models and adaptive for newer ones, and fits into max_tokens", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* start()
-      const asked = [
-        { model: "claude-sonnet-4-5-20250929", reasoningEffort: "medium" },
-        { model: "claude-3-7-sonnet-latest", reasoningEffort: "high", maxTokens: 4000 },
-        { model: "claude-opus-5", reasoningEffort: "minimal" }
-      ] as const
-      for (const settings of asked) {
-        yield* server.script(hello)
-        yield* client.complete({ ...ask, settings })
-      }
-      assert.deepStrictEqual(
-        server.requests.map(({ body }) => [body.max_tokens, body.thinking, body.output_config]),
-        [
-          [Anthropic.defaultMaxTokens + 8192, { type: "enabled", budget_tokens: 8192 }, undefined],
-          [4000, { type: "enabled", budget_tokens: 3999 }, undefined],
-          [Anthropic.defaultMaxTokens, { type: "adaptive" }, { effort: "low" }]
-        ]
-      )
-    })
+  it.scopedLive(
+    "turns an effort into a budget for older models and adaptive thinking for newer ones, within max_tokens",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* start()
+        const asked = [
+          { model: "claude-sonnet-4-5-20250929", reasoningEffort: "medium" },
+          { model: "claude-3-7-sonnet-latest", reasoningEffort: "high", maxTokens: 4000 },
+          { model: "claude-opus-5", reasoningEffort: "minimal" }
+        ] as const
+        for (const settings of asked) {
+          yield* server.script(hello)
+          yield* client.complete({ ...ask, settings })
+        }
+        assert.deepStrictEqual(
+          server.requests.map(({ body }) => [body.max_tokens, body.thinking, body.output_config]),
+          [
+            [Anthropic.defaultMaxTokens + 8192, { type: "enabled", budget_tokens: 8192 }, undefined],
+            [4000, { type: "enabled", budget_tokens: 3999 }, undefined],
+            [Anthropic.defaultMaxTokens, { type: "adaptive" }, { effort: "low" }]
+          ]
+        )
+      })
   )
 
-  it.scopedLive("max_tokens is always there, and settings of the client hold unless a request has its own", () =>
+  it.scopedLive("always has max_tokens, and settings of the client unless it has its own", () =>
     Effect.gen(function* () {
       const plain = yield* start()
       yield* plain.server.script(hello)
@@ -171,7 +173,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("the key and the version are headers, no trace is sent, and the address may lack its version", () =>
+  it.scopedLive("has key and version as headers, no trace, and an address with or without version", () =>
     Effect.gen(function* () {
       const server = yield* ChatServer.make
       yield* server.script(hello, hello)
@@ -193,7 +195,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("a PDF brings its beta header", () =>
+  it.scopedLive("has the beta header for a PDF", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -204,7 +206,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("each tool choice has its form; without a choice of tools they are still declared", () =>
+  it.scopedLive("has a form for each tool choice, and declares tools without one", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       for (const toolChoice of ["auto", "none", "required", { tool: "get_weather" }] as const) {
@@ -223,7 +225,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("system messages are one, empty texts are left out, results are plain text", () =>
+  it.scopedLive("merges system messages, omits empty texts, and sends results as plain text", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -311,7 +313,7 @@ describe("JSON output", () => {
     })
   )
 
-  it.scopedLive("leaves the tools of the request callable", () =>
+  it.scopedLive("keeps the tools of the request callable", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(ChatServer.json(answer("tool_use", use("get_weather", { city: "Rome" }))), hello)
@@ -329,7 +331,7 @@ describe("JSON output", () => {
     })
   )
 
-  it.scopedLive("is not forced while the model thinks, and a text then is the answer", () =>
+  it.scopedLive("is not forced while the model thinks, and a text is then the answer", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello, ChatServer.sse(streamOf("not JSON")))
@@ -341,8 +343,8 @@ describe("JSON output", () => {
   )
 })
 
-describe("what comes back", () => {
-  it.scopedLive("has an id for each call, also where the server gives one twice, whole and streamed", () =>
+describe("the response", () => {
+  it.scopedLive("has an id for each call, even when the server repeats one, whole and streamed", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const calls = [use("a", { n: 1 }), use("b", { n: 2 })]
@@ -368,7 +370,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("an answer is read; cached tokens are a part of the input", () =>
+  it.scopedLive("includes cached tokens in the input", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -383,7 +385,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("a call of an unknown tool, or of one named like the provider's, comes back, whole and streamed", () =>
+  it.scopedLive("returns a call of an unknown tool, or of one named like the provider's, whole and streamed", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(
@@ -416,7 +418,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("thinking goes back with its signature, redacted thinking with its data", () =>
+  it.scopedLive("returns thinking with its signature and redacted thinking with its data", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const thinking = { type: "thinking", thinking: "Hmm", signature: "SIGNED" }
@@ -456,7 +458,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("blocks of the provider's own tools go back as they came, whichever they are, whole and streamed", () =>
+  it.scopedLive("returns any blocks of the provider's own tools unchanged, whole and streamed", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const asked = { type: "server_tool_use", id: "srv_1", name: "future_tool", input: { q: "x" } }
@@ -494,7 +496,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("what another provider's tools did is left out", () =>
+  it.scopedLive("omits tool results of another provider", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -516,7 +518,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("the reason of the end is one of ours", () =>
+  it.scopedLive("maps the finish reason", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const reasons = [
@@ -537,7 +539,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("citations are sources", () =>
+  it.scopedLive("returns citations as sources", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const citation = { url: "https://a.test/", title: null, cited_text: "said", encrypted_index: "E" }
@@ -550,7 +552,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("a body and a stream with nothing but their essence are read", () =>
+  it.scopedLive("is read from a minimal body and stream", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(
@@ -567,7 +569,7 @@ describe("what comes back", () => {
 })
 
 describe("streams", () => {
-  it.scopedLive("deltas arrive before the answer ends", () =>
+  it.scopedLive("delivers deltas before the answer ends", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const gate = yield* Deferred.make<void>()
@@ -583,7 +585,7 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive("a stream without an end, an empty one, a cut one and an error in one are typed failures", () =>
+  it.scopedLive("types a stream without an end, an empty one, a cut one and one with an error", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }
@@ -602,7 +604,7 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive("interruption cancels the request", () =>
+  it.scopedLive("cancels the request on interruption", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(ChatServer.sse([...streamOf("Hello").slice(0, 3), ChatServer.hang]))
@@ -616,7 +618,7 @@ describe("streams", () => {
 })
 
 describe("failures", () => {
-  it.scopedLive("statuses are classes, whatever shape the body has", () =>
+  it.scopedLive("is classified by status, whatever shape the body has", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const refuse = (status: number, type: string) =>
@@ -645,7 +647,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("odd answers are malformed or skipped, never defects", () =>
+  it.scopedLive("is malformed or skipped when odd, never a defect", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       for (const body of ["", "null", "[]", "{}", '{"content":null}', "<html>"]) {
@@ -675,7 +677,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("no rendering of any failure shows the key", () =>
+  it.scopedLive("shows the key in no rendering of a failure", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const echo = `invalid x-api-key ${secret}`

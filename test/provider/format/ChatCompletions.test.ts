@@ -71,7 +71,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("hands parts over while the answer is still being written", () =>
+    it.scoped("delivers parts while the answer is still being written", () =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         const seen = yield* Deferred.make<void>()
@@ -97,7 +97,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("hands the parts of one socket chunk over together", () =>
+    it.scoped("delivers the parts of one socket chunk together", () =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         yield* server.script(
@@ -124,7 +124,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("closes the request when it is interrupted in the middle, also while parts are taken", () =>
+    it.scoped("closes the request when it is interrupted midway, even while parts are consumed", () =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         yield* server.script(
@@ -146,7 +146,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("closes the request when the derived stream is left", () =>
+    it.scoped("closes the request when the derived stream is abandoned", () =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         yield* server.script(ChatServer.sse([delta({ content: "a" }), ChatServer.hang]))
@@ -160,7 +160,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("waits for the end of the connection after [DONE], so that it can be used again", () =>
+    it.scoped("waits for the end of the connection after [DONE], so that it can be reused", () =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         for (let n = 0; n < 3; n++) {
@@ -186,7 +186,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("calls a cut answer and a refused connection connection errors", () =>
+    it.scoped("reports a cut answer and a refused connection as connection errors", () =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         yield* server.script(
@@ -209,7 +209,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("lets no key into any failure", () =>
+    it.scoped("shows no key in any failure", () =>
       Effect.gen(function* () {
         const secrets = ["key-top/secret+1", "header-secret-2", "plain-secret-3", "query-secret-4"]
         const { client, server } = yield* start({
@@ -271,8 +271,8 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
   })
 
 describe("ChatCompletions", () => {
-  suite("over fetch", FetchHttpClient.layer)
-  suite("over node:http", NodeHttpClient.layer)
+  suite("with fetch", FetchHttpClient.layer)
+  suite("with node:http", NodeHttpClient.layer)
 
   const test = (name: string, body: Effect.Effect<unknown, unknown, HttpClient.HttpClient | Scope.Scope>) =>
     it.scoped(name, () => body.pipe(Effect.provide(NodeHttpClient.layer)))
@@ -332,7 +332,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "name the model: the request's first",
+      "name the default model, which the request's overrides",
       Effect.gen(function* () {
         const { client, server } = yield* start({ model: "default" })
         yield* server.script(ChatServer.json(whole()), ChatServer.json(whole()))
@@ -348,7 +348,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "without a model send nothing and say what to do",
+      "send nothing without a model and say what to do",
       Effect.gen(function* () {
         const server = yield* ChatServer.make
         const client = yield* ChatCompletions.make({ baseUrl: server.baseUrl })
@@ -361,7 +361,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "that cannot work fail every call, without showing their values",
+      "fail every call when invalid, without showing their values",
       Effect.gen(function* () {
         const broken: ReadonlyArray<Partial<ChatCompletions.Options>> = [
           { baseUrl: "nowhere" },
@@ -381,7 +381,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "refuse what is no plain data",
+      "reject anything but plain data",
       Effect.gen(function* () {
         const { client, server } = yield* start()
         const round: { self?: unknown } = {}
@@ -409,7 +409,7 @@ describe("ChatCompletions", () => {
 
   describe("failures", () => {
     test(
-      "are typed by what the server answers",
+      "are typed by the server's answer",
       Effect.gen(function* () {
         const cases = [
           [ChatServer.json({ error: { message: "bad key" } }, { status: 401 }), "LlmAuthenticationError"],
@@ -433,7 +433,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "carry the wait, the status and the request id",
+      "carry the delay, the status and the request id",
       Effect.gen(function* () {
         const limited = yield* failing(
           ChatServer.json(
@@ -496,7 +496,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "of a stream that holds nothing name the request",
+      "of an empty stream name the request",
       Effect.gen(function* () {
         const error = yield* failing(ChatServer.sse([": hi\n\n", done], { headers: { "x-request-id": "r-3" } }), {
           stream: true
@@ -557,7 +557,7 @@ describe("ChatCompletions", () => {
       })
     )
 
-    it.effect("whose connection fails show neither the request nor what the failure quotes of it", () =>
+    it.effect("show neither the request nor what a failed connection quotes of it", () =>
       Effect.gen(function* () {
         const secret = "key-12345678"
         const quoting = () => new Error(`Headers.append: "${secret}" is an invalid header value`)
@@ -585,7 +585,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "are complete with [DONE], though no finish reason came",
+      "are complete with [DONE], even without a finish reason",
       Effect.gen(function* () {
         const { client, server } = yield* start()
         yield* server.script(ChatServer.sse([delta({ content: "a" }), done]))
@@ -611,7 +611,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "survive CRLF, comments, missing empty lines, and characters cut in two",
+      "survive CRLF, comments, missing empty lines, and split characters",
       Effect.gen(function* () {
         const { client, server } = yield* start()
         const bytes = new TextEncoder().encode(delta({ content: "héé😀" }))
@@ -637,7 +637,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "are read where JSON was asked for, and JSON where a stream was",
+      "are read in place of JSON, and JSON in place of a stream",
       Effect.gen(function* () {
         const { client, server } = yield* start()
         yield* server.script(ChatServer.sse([delta({ content: "a" }, "stop"), done]), ChatServer.json(whole()))
@@ -652,7 +652,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "give tool calls whole, with made ids where the server has none",
+      "return tool calls whole, with made-up ids if the server has none",
       Effect.gen(function* () {
         const { client, server } = yield* start()
         const call = (index: number, name: string | undefined, text: string) =>
@@ -684,7 +684,7 @@ describe("ChatCompletions", () => {
     )
 
     test(
-      "give the same answer however the socket cuts the bytes",
+      "give the same answer for any split of the bytes",
       Effect.gen(function* () {
         const text = [
           ": comment\n\n",
@@ -735,7 +735,7 @@ describe("ChatCompletions", () => {
   })
 
   test(
-    "tells the provider nothing of the trace, and the trace nothing of the request",
+    "sends no trace to the provider, and nothing of the request to the trace",
     Effect.gen(function* () {
       const { client, server } = yield* start({ apiKey: Redacted.make("key-12345678"), auth: "api-key" })
       yield* server.script(ChatServer.json(whole()))

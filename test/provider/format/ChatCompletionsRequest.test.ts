@@ -45,7 +45,7 @@ const tools = [
 ]
 
 describe("ChatCompletionsRequest", () => {
-  it("sends no more than it must", () => {
+  it("sends no more than required", () => {
     assert.deepStrictEqual(encode({}), { model: "m-1", messages: [{ role: "user", content: "Hi" }] })
   })
 
@@ -97,23 +97,23 @@ describe("ChatCompletionsRequest", () => {
     const { dialect } = ChatCompletionsDialect.openai
 
     it.each(["o1", "o3-mini", "o4-mini", "gpt-5", "gpt-5-nano", "gpt-5.2", "ft:o4-mini:acme", "codex-mini-latest"])(
-      "%s is asked without what it refuses",
+      "get nothing they reject: %s",
       (model) => assert.deepStrictEqual(fields(model, dialect), [...rest].sort())
     )
 
     it.each(["gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "gpt-35-turbo", "chatgpt-4o-latest", "omni"])(
-      "%s gets every setting",
+      "get every setting when they do not reason: %s",
       (model) => assert.deepStrictEqual(fields(model, dialect), [...rest, ...all].sort())
     )
 
-    it("a name says nothing on servers of others, and provider options always win", () => {
+    it("are not recognized by name on other servers, and provider options always win", () => {
       assert.include(fields("o3", ChatCompletionsDialect.vllm.dialect), "temperature")
       assert.include(fields("o3", dialect, { providerOptions: { temperature: 1 } }), "temperature")
       assert.isTrue(ChatCompletionsDialect.azure.dialect.reasoningModels)
     })
   })
 
-  it("lets provider options win, and drop what they set to undefined", () => {
+  it("lets provider options win, and drops those set to undefined", () => {
     const body = encode(
       {},
       {
@@ -131,7 +131,7 @@ describe("ChatCompletionsRequest", () => {
   })
 
   describe("messages", () => {
-    it("sends texts as strings, also where they came as parts", () => {
+    it("sends texts as strings, even when they came as parts", () => {
       assert.deepStrictEqual(
         messages([
           { role: "system", content: "Be kind" },
@@ -196,7 +196,7 @@ describe("ChatCompletionsRequest", () => {
       ])
     })
 
-    it("sends tool calls with their arguments as text, and one message a result", () => {
+    it("sends tool calls with their arguments as text, and one message per result", () => {
       assert.deepStrictEqual(
         messages([
           {
@@ -235,7 +235,7 @@ describe("ChatCompletionsRequest", () => {
       )
     })
 
-    it("leaves out what the API has no place for", () => {
+    it("omits what the API has no place for", () => {
       const result = {
         type: "tool-result" as const,
         id: "s",
@@ -288,7 +288,7 @@ describe("ChatCompletionsRequest", () => {
         .filter((message: any) => message.role === "assistant")
         .map((message: any) => message[field])
 
-    it("goes back as the dialect says", () => {
+    it("is returned as the dialect says", () => {
       for (const field of ["reasoning_content", "reasoning"]) {
         assert.deepStrictEqual(sent(field, { dialect: { reasoningBack: "never" } }), [undefined, undefined, undefined])
         assert.deepStrictEqual(sent(field, { dialect: { reasoningBack: "tool-turns" } }), [undefined, "t2", "t3"])
@@ -296,7 +296,7 @@ describe("ChatCompletionsRequest", () => {
       }
     })
 
-    it("goes back to no other provider, and in no other field", () => {
+    it("is returned to no other provider, and in no other field", () => {
       assert.deepStrictEqual(sent("reasoning", { dialect: { reasoningBack: "always" }, provider: "other" }), [
         undefined,
         undefined,
@@ -311,7 +311,7 @@ describe("ChatCompletionsRequest", () => {
       assert.deepStrictEqual(message, { role: "assistant", content: "x" })
     })
 
-    it("goes back as details where there are any", () => {
+    it("is returned as details if there are any", () => {
       const details = [{ type: "reasoning.text", index: 0, text: "t" }]
       const late = [{ type: "reasoning.text", index: 0, signature: "s" }]
       const [message] = messages(
@@ -347,7 +347,7 @@ describe("ChatCompletionsRequest", () => {
       assert.strictEqual(message.reasoning_content, "")
     })
 
-    it("brings the extra content of tool calls back", () => {
+    it("returns the extra content of tool calls", () => {
       const call = (provider: string) => ({
         ...toolCall,
         options: { chatCompletions: { provider, extraContent: { g: 1 } } }
@@ -371,7 +371,7 @@ describe("ChatCompletionsRequest", () => {
       assert.deepStrictEqual(tool.function.parameters, { type: "object", properties: {} })
     })
 
-    it("are strict where the dialect wants it and the schema allows it", () => {
+    it("are strict if the dialect wants it and the schema allows it", () => {
       const strict = (parameters: Record<string, unknown>) =>
         encode({ tools: [{ name: "t", description: "", parameters }] }, { dialect: { strictSchemas: true } }).tools[0]
           .function.strict
@@ -419,7 +419,7 @@ describe("ChatCompletionsRequest", () => {
     const responseFormat = { type: "json", name: "place", schema: closed, description: "a place" } as const
     const system: Message = { role: "system", content: "Be kind" }
 
-    it("are asked for by schema", () => {
+    it("are requested by schema", () => {
       assert.deepStrictEqual(encode({ responseFormat }).response_format, {
         type: "json_schema",
         json_schema: { name: "place", description: "a place", schema: closed }
@@ -428,7 +428,7 @@ describe("ChatCompletionsRequest", () => {
       assert.isTrue(strict.response_format.json_schema.strict)
     })
 
-    it("are asked for in the system message where the server takes no schema", () => {
+    it("are requested in the system message when the server accepts no schema", () => {
       for (const jsonMode of ["json_object", "none"] as const) {
         const body = encode(
           { messages: [system, { role: "user", content: "Hi" }], responseFormat },
@@ -447,7 +447,7 @@ describe("ChatCompletionsRequest", () => {
       }
     })
 
-    it("are not asked for with a text format", () => {
+    it("are not requested with a text format", () => {
       assert.notProperty(encode({ responseFormat: { type: "text" } }), "response_format")
     })
   })
@@ -540,7 +540,7 @@ describe("ChatCompletionsRequest", () => {
       }
     } as const
     for (const name of Object.keys(table) as ReadonlyArray<keyof typeof table>) {
-      it(`${name} gets the body it understands`, () => {
+      it(`sends ${name} the body it understands`, () => {
         const expected = table[name]
         const { preset } = expected
         const body = encode(named, { dialect: preset.dialect, settings, stream: true })

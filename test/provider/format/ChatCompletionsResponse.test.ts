@@ -62,7 +62,7 @@ describe("ChatCompletionsResponse", () => {
     assert.deepStrictEqual(parts.filter(comparable).map(flat), LlmClient.partsOf(response).map(flat))
   })
 
-  it("opens and closes text and reasoning as they take turns", () => {
+  it("opens and closes text and reasoning as they alternate", () => {
     const { parts } = decode([
       delta({ reasoning: "a" }),
       delta({ reasoning: "b" }),
@@ -99,7 +99,7 @@ describe("ChatCompletionsResponse", () => {
     }
   })
 
-  it("does not say the same reasoning twice where both fields hold it", () => {
+  it("does not repeat reasoning that both fields contain", () => {
     assert.strictEqual(
       LlmClient.reasoning(decode([whole({ content: "x", reasoning: "hm", reasoning_content: "hm" })]).response),
       "hm"
@@ -171,7 +171,7 @@ describe("ChatCompletionsResponse", () => {
     ])
   })
 
-  it("makes sources of url citations, each once", () => {
+  it("returns url citations as sources, each once", () => {
     const citation = { type: "url_citation", url_citation: { url: "https://a", title: "A" } }
     const { response } = decode([
       delta({ content: "x", annotations: [citation] }),
@@ -187,7 +187,7 @@ describe("ChatCompletionsResponse", () => {
     assert.strictEqual(response.content.length, 2)
   })
 
-  it("gives a refusal as text with the reason content-filter", () => {
+  it("returns a refusal as text with the reason content-filter", () => {
     const { response } = decode([delta({ refusal: "I can" }), delta({ refusal: "not" }, "stop")])
     assert.strictEqual(LlmClient.text(response), "I cannot")
     assert.strictEqual(response.finishReason, "content-filter")
@@ -265,7 +265,7 @@ describe("ChatCompletionsResponse", () => {
     assert.strictEqual(decode([{ ...whole({ content: "x" }), error: null }]).errors.length, 0)
   })
 
-  it("knows an answer that holds nothing", () => {
+  it("recognizes an empty answer", () => {
     assert.isTrue(decode([{ choices: [] }]).empty)
     assert.isTrue(decode([null, 7, "x", [], { choices: {} }, { choices: [null] }]).empty)
     assert.isTrue(decode([delta({ role: "assistant", content: "" })]).empty)
@@ -279,7 +279,7 @@ describe("ChatCompletionsResponse", () => {
       { id: "b", name: "g", params: { y: 2 } }
     ]
 
-    it("puts interleaved parallel calls together by index", () => {
+    it("assembles interleaved parallel calls by index", () => {
       const values = [
         call({ index: 0, id: "a", type: "function", function: { name: "f", arguments: "" } }),
         call({ index: 1, id: "b", type: "function", function: { name: "g", arguments: '{"y' } }),
@@ -301,7 +301,7 @@ describe("ChatCompletionsResponse", () => {
       assert.strictEqual(deltas.join(""), '{"y":2}')
     })
 
-    it("takes several calls in one delta, with or without index", () => {
+    it("accepts several calls in one delta, with or without index", () => {
       const a = { id: "a", function: { name: "f", arguments: '{"x":1}' } }
       const b = { id: "b", function: { name: "g", arguments: '{"y":2}' } }
       assert.deepStrictEqual(calls([delta({ tool_calls: [a, b] })]), two)
@@ -318,7 +318,7 @@ describe("ChatCompletionsResponse", () => {
       )
     })
 
-    it("tells calls apart that a server numbers all with 0", () => {
+    it("separates calls that a server all numbers 0", () => {
       assert.deepStrictEqual(
         calls([
           call({ index: 0, id: "a", function: { name: "f", arguments: '{"x":1}' } }),
@@ -328,7 +328,7 @@ describe("ChatCompletionsResponse", () => {
       )
     })
 
-    it("stays with a call whose id changes with every delta", () => {
+    it("continues a call whose id changes with every delta", () => {
       assert.deepStrictEqual(
         calls([
           call({ index: 0, id: "a", function: { name: "f", arguments: "" } }),
@@ -346,7 +346,7 @@ describe("ChatCompletionsResponse", () => {
       )
     })
 
-    it("stays with a call whose name is repeated, and joins a name that comes in pieces", () => {
+    it("continues a call whose name is repeated, and joins a name that comes in pieces", () => {
       assert.deepStrictEqual(
         calls([
           call({ index: 0, id: "a", function: { name: "f", arguments: '{"x":' } }),
@@ -377,7 +377,7 @@ describe("ChatCompletionsResponse", () => {
       )
     })
 
-    it("makes ids that are missing, and none twice", () => {
+    it("makes missing ids, and none twice", () => {
       const made = calls([
         delta({
           tool_calls: [
@@ -405,7 +405,7 @@ describe("ChatCompletionsResponse", () => {
       assert.deepStrictEqual(calls([call({ id: 7, function: { name: "f", arguments: "{}" } })])[0]!.id, "7")
     })
 
-    it("asks for a seed only where an id is missing", () => {
+    it("asks for a seed only when an id is missing", () => {
       const decoder = ChatCompletionsResponse.make({ provider: "test" })
       assert.isFalse(decoder.needsSeed(delta({ content: "x" })))
       const first = call({ index: 0, id: "a", function: { name: "f", arguments: "" } })
@@ -420,7 +420,7 @@ describe("ChatCompletionsResponse", () => {
       )
     })
 
-    it("takes arguments given as an object", () => {
+    it("accepts arguments given as an object", () => {
       assert.deepStrictEqual(
         calls([
           delta({
@@ -438,7 +438,7 @@ describe("ChatCompletionsResponse", () => {
       assert.strictEqual(calls([call({ index: 0, ...anonymous }), bare]).length, 2)
     })
 
-    it("reads no arguments as an empty object and broken ones as text", () => {
+    it("reads missing arguments as an empty object and broken ones as text", () => {
       const params = (text: unknown) => calls([call({ id: "a", function: { name: "f", arguments: text } })])[0]!.params
       assert.deepStrictEqual(params(""), {})
       assert.deepStrictEqual(params("  "), {})
@@ -470,7 +470,7 @@ describe("ChatCompletionsResponse", () => {
       assert.deepStrictEqual(streamed, [{ id: "call_0_0198abcd", name: "f", params: { x: 1 } }])
     })
 
-    it("keeps what the provider attached to a call", () => {
+    it("keeps the provider's extra content of a call", () => {
       const { response } = decode([
         whole({
           tool_calls: [
@@ -483,7 +483,7 @@ describe("ChatCompletionsResponse", () => {
       })
     })
 
-    it("passes over what is no call", () => {
+    it("skips what is not a call", () => {
       assert.deepStrictEqual(calls([delta({ tool_calls: [null, 7, {}, { function: 3 }] })]), [])
     })
   })

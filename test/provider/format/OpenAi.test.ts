@@ -86,8 +86,8 @@ const streamOf = (text: string) =>
     { type: "response.completed", response: answer(message(text)) }
   )
 
-describe("what is sent", () => {
-  it.scopedLive("every setting that the API knows is a field of the body", () =>
+describe("the request", () => {
+  it.scopedLive("has every supported setting as a field of the body", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -122,7 +122,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("reasoning models are asked without a temperature, unless provider options say so", () =>
+  it.scopedLive("has no temperature for reasoning models, unless provider options set one", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const models = ["o3", "o4-mini-2025-04-16", "gpt-5", "gpt-5.1-mini", "gpt-5-chat-latest", "gpt-4.1", "gpt-35"]
@@ -153,7 +153,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("settings of the client hold unless a request has its own", () =>
+  it.scopedLive("has the settings of the client unless it has its own", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start({ settings: { temperature: 0.1, maxTokens: 50 } })
       yield* server.script(hello, hello)
@@ -169,7 +169,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("key, organization and project are headers, and no trace is sent", () =>
+  it.scopedLive("has key, organization and project as headers, and no trace", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start({ organizationId: "org-1", projectId: "proj-1" })
       yield* server.script(hello)
@@ -184,7 +184,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("a schema is strict when it satisfies the rules, or when asked", () =>
+  it.scopedLive("has a strict schema when it satisfies the rules, or on request", () =>
     Effect.gen(function* () {
       const request = { ...ask, tools: [weather, { ...closed, name: "closed" }] }
       const strict = (body: any) => body.tools.map((tool: any) => tool.strict)
@@ -204,7 +204,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("each tool choice has its form, also for a tool called like one of the provider's", () =>
+  it.scopedLive("has a form for each tool choice, also for a tool named like one of the provider's", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const tools = [{ ...weather, name: "web_search" }]
@@ -219,7 +219,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("system messages are one, and developer only where the model takes it", () =>
+  it.scopedLive("merges system messages, as developer only for models that accept it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const messages = [
@@ -243,7 +243,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("results are plain text or JSON, and never missing", () =>
+  it.scopedLive("has results as plain text or JSON, never missing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -268,7 +268,7 @@ describe("what is sent", () => {
     })
   )
 
-  it.scopedLive("images are sent, whether as base64 or as an address", () =>
+  it.scopedLive("has images as base64 or as an address", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -284,8 +284,8 @@ describe("what is sent", () => {
   )
 })
 
-describe("what comes back", () => {
-  it.scopedLive("an answer is read with its usage, though most fields are missing", () =>
+describe("the response", () => {
+  it.scopedLive("is read with its usage, even when most fields are missing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -301,7 +301,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("a call of an unknown tool comes back with its raw parameters, whole and streamed", () =>
+  it.scopedLive("returns a call of an unknown tool with its raw parameters, whole and streamed", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const item = call("no_such_tool", '{"a":1,"__proto__":{"x":1}}')
@@ -346,7 +346,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("parameters that are no JSON come back as text", () =>
+  it.scopedLive("returns parameters that are not JSON as text", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(
@@ -360,7 +360,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("JSON is asked for by its schema and comes back as it is, even when it is none", () =>
+  it.scopedLive("returns requested JSON unchanged, even when it is invalid", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const responseFormat = { type: "json", name: "city", schema: closed.parameters, description: "A city" } as const
@@ -385,7 +385,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("reasoning goes back with its id and encrypted content, even without a text", () =>
+  it.scopedLive("returns reasoning with its id and encrypted content, even without a text", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const bare = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "SEALED" }
@@ -429,7 +429,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("what the provider's own tools did goes back as it came", () =>
+  it.scopedLive("returns items of the provider's own tools unchanged", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const search = {
@@ -458,7 +458,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("a refusal is a text that finishes for its content", () =>
+  it.scopedLive("returns a refusal as a text with the finish reason content-filter", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const refusal = { type: "message", id: "msg_1", content: [{ type: "refusal", refusal: "I will not." }] }
@@ -479,7 +479,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("an incomplete answer says why", () =>
+  it.scopedLive("says why it is incomplete", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const cut = (reason: string) =>
@@ -491,7 +491,7 @@ describe("what comes back", () => {
     })
   )
 
-  it.scopedLive("sources are parts of the answer", () =>
+  it.scopedLive("returns sources as parts", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const cited = {
@@ -520,7 +520,7 @@ describe("what comes back", () => {
 })
 
 describe("streams", () => {
-  it.scopedLive("deltas arrive before the answer ends", () =>
+  it.scopedLive("delivers deltas before the answer ends", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const gate = yield* Deferred.make<void>()
@@ -545,7 +545,7 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive("connections are used again after a stream", () =>
+  it.scopedLive("reuses connections after a stream", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       for (let n = 0; n < 6; n++) {
@@ -556,7 +556,7 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive("events with nothing but their essence are read", () =>
+  it.scopedLive("is read from minimal events", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(
@@ -589,7 +589,7 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive("items that only the end of the stream brings are read once", () =>
+  it.scopedLive("includes items that only the end of the stream brings, once", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(
@@ -606,23 +606,21 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive(
-    "an answer in one piece to a request for a stream is handed over as parts, and the other way round",
-    () =>
-      Effect.gen(function* () {
-        const { client, server } = yield* start()
-        yield* server.script(hello, ChatServer.sse(streamOf("Hello")))
-        const { parts, response } = yield* collect(client, ask)
-        assert.strictEqual(LlmClient.text(response), "Hi")
-        assert.deepStrictEqual(
-          parts.map((part) => part.type),
-          ["response-metadata", "text-start", "text-delta", "text-end", "finish"]
-        )
-        assert.strictEqual(LlmClient.text(yield* client.complete(ask)), "Hello")
-      })
+  it.scopedLive("is delivered as parts when a stream request gets one piece, and the other way round", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* start()
+      yield* server.script(hello, ChatServer.sse(streamOf("Hello")))
+      const { parts, response } = yield* collect(client, ask)
+      assert.strictEqual(LlmClient.text(response), "Hi")
+      assert.deepStrictEqual(
+        parts.map((part) => part.type),
+        ["response-metadata", "text-start", "text-delta", "text-end", "finish"]
+      )
+      assert.strictEqual(LlmClient.text(yield* client.complete(ask)), "Hello")
+    })
   )
 
-  it.scopedLive("a stream without an end, an empty one and a cut one are typed failures", () =>
+  it.scopedLive("types a stream without an end, an empty one and a cut one", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(
@@ -638,7 +636,7 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive("interruption cancels the request", () =>
+  it.scopedLive("cancels the request on interruption", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(ChatServer.sse([...streamOf("Hello").slice(0, 3), ChatServer.hang]), ChatServer.silence)
@@ -654,7 +652,7 @@ describe("streams", () => {
 })
 
 describe("failures", () => {
-  it.scopedLive("a failed response is a typed failure, whole and streamed", () =>
+  it.scopedLive("is a typed failure when it failed, whole and streamed", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const failed = (code: string, text: string) => ({ status: "failed", output: [], error: { code, message: text } })
@@ -674,7 +672,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("an answer that is not finished yet is refused", () =>
+  it.scopedLive("is rejected when it is not finished", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(ChatServer.json({ id: "resp_1", status: "queued", output: [], error: null }))
@@ -684,7 +682,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("statuses are classes, with the wait and the id of the request", () =>
+  it.scopedLive("is classified by status, with the delay and the id of the request", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const refuse = (status: number, error: unknown) =>
@@ -712,7 +710,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("answers that are no answers are malformed, never defects", () =>
+  it.scopedLive("is malformed when it is not an answer, never a defect", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const hostile = [
@@ -738,7 +736,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("odd items inside an answer are skipped", () =>
+  it.scopedLive("skips odd items", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const odd = [
@@ -761,7 +759,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("no rendering of any failure shows the key", () =>
+  it.scopedLive("shows the key in no rendering of a failure", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       const echo = `Incorrect API key provided: ${secret}. (${encodeURIComponent(secret)})`
@@ -783,7 +781,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("a server that is not there, and a file no one can send, are typed failures", () =>
+  it.scopedLive("types a missing server, and a file that cannot be sent", () =>
     Effect.gen(function* () {
       const { client } = yield* start({ baseUrl: "http://127.0.0.1:1/v1" })
       assert.strictEqual((yield* Effect.flip(client.complete(ask)))._tag, "LlmConnectionError")
@@ -803,7 +801,7 @@ describe("failures", () => {
     })
   )
 
-  it.scopedLive("an address or a key that cannot be one fails when the client is built, without showing it", () =>
+  it.scopedLive("rejects an invalid address or key when the client is built, without showing it", () =>
     Effect.gen(function* () {
       for (const baseUrl of ["nowhere", "ftp://a.test", "https://user:hidden-word@a.test/v1"]) {
         const error = yield* Effect.flip(start({ baseUrl }))
