@@ -12,7 +12,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../../domain/Ids.js"
 import * as JsonCopy from "../../memory/entry/JsonCopy.js"
-import { NewTurn, type SessionState, type TurnToolCall } from "./Session.js"
+import { NewTurn, type SessionState, TurnToolCall } from "./Session.js"
 import { SessionInputError } from "./SessionError.js"
 import * as TurnBytes from "./TurnBytes.js"
 
@@ -21,11 +21,8 @@ type Checked<A> = Either.Either<A, SessionInputError>
 const { metadata: _metadata, skillResults: _skillResults, toolCalls: _toolCalls, ...flatFields } = NewTurn.fields
 // The fields that can be long or deep are copied by hand.
 const Flat = Schema.typeSchema(Schema.Struct({ ...flatFields, cost: Schema.NonNegative.pipe(Schema.finite()) }))
-const Call = Schema.Struct({
-  id: Schema.String,
-  name: Schema.String,
-  isFailure: Schema.optional(Schema.Boolean)
-})
+const { params: _params, result: _result, ...flatCallFields } = TurnToolCall.fields
+const Call = Schema.Struct(flatCallFields)
 const Names = Schema.Array(Schema.String)
 
 const isFlat = Schema.is(Flat)
@@ -49,6 +46,19 @@ const copyOf = (value: unknown) => JsonCopy.copy(value, bounds)
 const plainData = `It must be plain JSON data of at most ${bounds.maxDepth} levels and ${bounds.maxValues} values`
 const asTheSchema = "The schema `Session.NewTurn` gives the bounds of each field"
 
+/** Copies the fields of a schema that have a value. */
+const picker = <A extends object>(fields: { readonly [K in keyof A]: unknown }): ((given: A) => A) => {
+  const names = Object.keys(fields) as Array<keyof A>
+  return (given) => {
+    const copy: Partial<A> = {}
+    for (const name of names) if (given[name] !== undefined) copy[name] = given[name]
+    return copy as A
+  }
+}
+
+const flatTurn = picker<typeof Flat.Type>(flatFields)
+const flatCall = picker<typeof Call.Type>(flatCallFields)
+
 /** The fields that are out of bounds, never their values. */
 const fieldsOf = (value: unknown): string => {
   const result = Schema.validateEither(Flat, { errors: "all" })(value)
@@ -69,11 +79,9 @@ const callOf = (call: TurnToolCall): TurnToolCall | undefined => {
   const result = data(call.result)
   if (params === undefined || result === undefined) return undefined
   return {
-    id: call.id,
-    name: call.name,
+    ...flatCall(call),
     params: params.value ?? null,
-    ...(result.value === undefined ? {} : { result: result.value }),
-    ...(call.isFailure === undefined ? {} : { isFailure: call.isFailure })
+    ...(result.value === undefined ? {} : { result: result.value })
   }
 }
 
@@ -125,22 +133,7 @@ const copied = (given: NewTurn): Checked<NewTurn> => {
   if (toolCalls === undefined) return refused("The turn", "toolCalls", plainData)
   const skillResults = skillResultsOf(given.skillResults)
   if (skillResults === undefined) return refused("The turn", "skillResults", plainData)
-  const { model, provider, runId, unanswered } = given
-  return Either.right({
-    id: given.id,
-    role: given.role,
-    content: given.content,
-    timestamp: given.timestamp,
-    toolCalls,
-    skillResults,
-    metadata,
-    tokensUsed: given.tokensUsed,
-    cost: given.cost,
-    ...(model === undefined ? {} : { model }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(runId === undefined ? {} : { runId }),
-    ...(unanswered === undefined ? {} : { unanswered })
-  })
+  return Either.right({ ...flatTurn(given), toolCalls, skillResults, metadata })
 }
 
 /**
