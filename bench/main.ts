@@ -2,7 +2,7 @@
  * `npm run bench`: cost of the library, compared with a bare Effect loop with the same telemetry in the same process.
  *
  * `--json` prints one array of rows, `--quick` does fewer runs,
- * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors|session|persistence` selects a group of rows;
+ * `--only=step|delta|concurrent|held|fiber|skill|memory|working|recall|vectors|session|persistence` selects a group of rows;
  * `--strict` makes the bench fail if a row of `persistence` exceeds its limit, and `--match=append` selects its
  * operations by name.
  */
@@ -21,6 +21,7 @@ import * as LlmGateway from "../src/llm/model/LlmGateway.js"
 import * as FunctionCalling from "../src/strategy/loop/FunctionCalling.js"
 import * as ReAct from "../src/strategy/loop/ReAct.js"
 import * as Tool from "../src/tool/definition/Tool.js"
+import * as Fibers from "./Fibers.js"
 import * as Floor from "./Floor.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
@@ -412,6 +413,10 @@ const skillRow = async () => {
   rows.push(...(await Skills.rows({ warmup, runs, quick })))
 }
 
+const fiberRows = async () => {
+  rows.push(...(await Fibers.rows({ warmup, runs, quick })))
+}
+
 const recallRows = async () => {
   rows.push(...(await Recall.rows({ quick })))
 }
@@ -454,6 +459,7 @@ for (const [name, measureRow] of Object.entries({
   delta: deltaRows,
   concurrent: concurrentRow,
   held: heldRow,
+  fiber: fiberRows,
   skill: skillRow,
   memory: memoryRows,
   working: workingRows,

@@ -186,7 +186,10 @@ const makeDeadline = (
 /** Clients that rejected the tool calls of earlier turns and accepted them as text. */
 const withoutCalls = new WeakSet<LlmClient.Service>()
 
-/** Sends a request, under the deadline that provides its gate. If the client rejects the tool calls of earlier turns, sends it again with those calls as text. */
+/**
+ * Sends a request, under the deadline that provides its gate. If the client rejects the tool calls of earlier turns, sends
+ * it again with those calls as text.
+ */
 const complete = (
   binding: Binding,
   given: LlmClient.LlmRequest,

@@ -144,6 +144,23 @@ describe("Parallel.forEach", () => {
     }
   })
 
+  it("is needed as long as `Effect.forEach` never ends after an interruption while its workers start", async () => {
+    const isStuck = async (at: number): Promise<boolean> => {
+      let main: Fiber.RuntimeFiber<unknown, unknown> | undefined
+      const scheduler = YieldingScheduler.make((count) => {
+        if (count === at && main !== undefined) main.unsafeInterruptAsFork(main.id())
+      })
+      const work = Effect.forEach([1, 2, 3], () => Effect.yieldNow(), { concurrency: 2 })
+      main = Effect.runFork(Effect.withScheduler(work, scheduler))
+      // All work here is synchronous: a fiber that has not ended after these turns never does.
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+      return main.unsafePoll() === null
+    }
+    const stuck: Array<number> = []
+    for (let at = 1; at <= 80; at++) if (await isStuck(at)) stuck.push(at)
+    assert.isAbove(stuck.length, 0, "Effect.forEach ends now: replace Parallel.forEach by it")
+  })
+
   it.effect("zip runs both at once, and gives both", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<number>()
