@@ -44,7 +44,7 @@ const limited = (state: State, given: Context.Context<never>): Context.Context<n
   const isLimited = maxTokens !== undefined || maxModelCalls !== undefined || maxCostUsd !== undefined
   const governance = governanceOf(state)
   const governed = governance.enabled !== false
-  const gate = CallGate.inside(SideCalls.gate, Context.get(given as Context.Context<never>, CallGate.CallGate))
+  const gate = CallGate.nest(SideCalls.gate, Context.get(given as Context.Context<never>, CallGate.CallGate))
   const ungoverned = Context.make(CallGate.CallGate, gate)
   if (!isLimited && !governed) return ungoverned
   const current = given as Context.Context<CostEstimator | GovernedCalls.Governor | ModelCall.ModelCallInterceptors>

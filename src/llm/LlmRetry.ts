@@ -9,7 +9,7 @@ import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import { errorInfo } from "../domain/ErrorInfo.js"
 import * as Run from "../observability/Run.js"
-import * as Handed from "./Handed.js"
+import * as Delivery from "./Delivery.js"
 import * as CallMeter from "./model/CallMeter.js"
 import type * as LlmClient from "./model/LlmClient.js"
 import type { LlmError } from "./model/LlmError.js"
@@ -116,10 +116,10 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
       metered: true,
       complete: (request, completeOptions) =>
         Effect.suspend(() => {
-          const handed = Handed.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
+          const watched = Delivery.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
           const call = (attempt: number): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
-            Effect.catchAll(inner.complete(request, handed.options), (error) => {
-              if (handed.begun() || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
+            Effect.catchAll(inner.complete(request, watched.options), (error) => {
+              if (watched.hasBegun() || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
               return Effect.flatMap(delay(error, attempt), (delayMs) => {
                 const retry: Retry = { attempt, delayMs, error }
                 const told = onRetry === undefined ? announce(retry) : Effect.zipRight(announce(retry), onRetry(retry))

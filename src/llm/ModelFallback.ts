@@ -7,7 +7,7 @@ import type * as Array from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Handed from "./Handed.js"
+import * as Delivery from "./Delivery.js"
 import * as CallGate from "./model/CallGate.js"
 import * as CallMeter from "./model/CallMeter.js"
 import * as LlmClient from "./model/LlmClient.js"
@@ -123,16 +123,16 @@ export const make = (chain: Chain, options?: Options | undefined): LlmClient.Ser
     metered: true,
     complete: (request, completeOptions) =>
       Effect.suspend(() => {
-        const handed = Handed.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
+        const watched = Delivery.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
         const ask = (entry: Entry, index: number): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
           const call = CallMeter.metered(entry.client).complete(
             requestFor(entry, first.client.provider, request),
-            handed.options
+            watched.options
           )
           const next = entries[index + 1]
           if (next === undefined) return call
           return Effect.catchAll(call, (error) =>
-            handed.begun() || !when(error)
+            watched.hasBegun() || !when(error)
               ? Effect.fail(error)
               : Effect.zipRight(onFallback({ error, from: entry.client, to: next.client }), ask(next, index + 1))
           )

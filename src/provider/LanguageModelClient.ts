@@ -103,17 +103,17 @@ const configureWith =
  */
 export const configure: Configure = configureWith(false)
 
-const spoken = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
+const encodableTools = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
 
 /**
  * Calls that the provider ran itself, as our own decoders read them, have no place in the prompts of the packages,
  * which fail on them.
  */
-const speakable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+const dropForeignCalls = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
   const dropped = new Set<string>()
   const keeps = (part: Prompt.AssistantMessagePartEncoded): boolean => {
     if (part.type === "tool-result") return !dropped.has(part.id)
-    if (part.type !== "tool-call" || part.providerExecuted !== true || spoken.has(part.name)) return true
+    if (part.type !== "tool-call" || part.providerExecuted !== true || encodableTools.has(part.name)) return true
     const isOurs =
       Wire.record(part.options?.openai)?.item !== undefined || Wire.record(part.options?.anthropic)?.block !== undefined
     if (isOurs) dropped.add(part.id)
@@ -126,7 +126,7 @@ const speakable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => 
   )
 }
 
-const actual = (error: AiError.AiError): unknown =>
+const malformedValue = (error: AiError.AiError): unknown =>
   error._tag === "MalformedOutput" && ParseResult.isParseError(error.cause) ? error.cause.issue.actual : undefined
 
 const isPart = (value: unknown): value is Response.AnyPartEncoded => Wire.string(Wire.record(value)?.type) !== undefined
@@ -136,7 +136,7 @@ const isPart = (value: unknown): value is Response.AnyPartEncoded => Wire.string
  * decoder rejected.
  */
 const recover = (error: AiError.AiError, request: LlmRequest): Wire.Decoded => {
-  const value = actual(error)
+  const value = malformedValue(error)
   if (error._tag !== "MalformedOutput" || value === undefined) return { parts: [] }
   if (Array.isArray(value)) return value.every(isPart) ? { parts: toStreamParts(value, request) } : { parts: [] }
   if (Chunk.isChunk(value)) {
@@ -221,7 +221,10 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
     const model = settings.model ?? options.model
     const known = { provider, ...(model === undefined ? {} : { model }) }
     const setUp = options.configure ?? configureWith(isStrict(request))
-    const prepared = yield* LanguageModelRequest.make({ ...request, messages: speakable(request.messages) }, provider)
+    const prepared = yield* LanguageModelRequest.make(
+      { ...request, messages: dropForeignCalls(request.messages) },
+      provider
+    )
     const assembler = PartAssembler.make({ provider, model })
     const ids = ToolCallIds.make()
     const malformed = (message: string) => new LlmMalformedResponseError({ ...known, message })

@@ -136,7 +136,7 @@ export const defaults: SessionConfig = {
   sessionTtl: 86_400,
   cleanupIntervalS: 600,
   maxTurnsPerSession: 1000,
-  maxTurnBytes: TurnBytes.most,
+  maxTurnBytes: TurnBytes.defaultMaxBytes,
   maxSessionsPerUser: 100,
   autoCheckpointInterval: 10,
   maxCheckpointsPerSession: 50,

@@ -44,7 +44,7 @@ const conversationOf = (
  *
  * @category getters
  */
-export const of = (state: State): Effect.Effect<ReadonlyArray<WorkingMemory.Service>> => {
+export const fromState = (state: State): Effect.Effect<ReadonlyArray<WorkingMemory.Service>> => {
   const own = state.agent.definition.memory
   if (own !== undefined && typeof own !== "function") return Effect.succeed([own])
   const shared = state.uses.memory === WorkingMemory.noop ? [] : [state.uses.memory]

@@ -159,7 +159,7 @@ const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Eff
     const access = state.userId === undefined ? {} : { userId: state.userId }
     if (session !== undefined) {
       const { sessions } = state.uses
-      const turns = written.map((turn) => TurnBytes.fitted(turn, sessions.maxTurnBytes))
+      const turns = written.map((turn) => TurnBytes.truncate(turn, sessions.maxTurnBytes))
       yield* degrade(
         SystemAccess.holding(state.held)(
           sessions.endExchange(session.id, { runId: state.run.runId, turns, ...access })
@@ -171,7 +171,7 @@ const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Eff
     if (ownerId === undefined) return
     const entries = written.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
     const taught = lesson(state, ownerId, text, exit)
-    for (const memory of yield* AgentMemory.of(state)) {
+    for (const memory of yield* AgentMemory.fromState(state)) {
       yield* degrade(memory.addAll(entries), { state, stage: "memory save", orElse: undefined })
       if (taught !== undefined) {
         yield* degrade(memory.learn(taught), { state, stage: "memory learn", orElse: undefined })

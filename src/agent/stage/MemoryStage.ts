@@ -51,7 +51,7 @@ const assembled = (state: State, ownerId: string): Effect.Effect<State | undefin
       ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
     }
     let answer: WorkingMemory.Assembled | undefined
-    for (const memory of yield* AgentMemory.of(state)) {
+    for (const memory of yield* AgentMemory.fromState(state)) {
       answer = yield* degrade(memory.assemble(options), { state, stage: "memory", orElse: undefined })
       if (answer !== undefined) break
     }

@@ -49,7 +49,7 @@ const harmless: ReadonlySet<string> = new Set([
  * @since 0.1.0
  * @category constants
  */
-export const shown: ReadonlyArray<string> = [
+export const defaultResponseHeaders: ReadonlyArray<string> = [
   "cache-control",
   "content-language",
   "content-type",

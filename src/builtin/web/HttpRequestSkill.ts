@@ -169,7 +169,7 @@ const settingsOf = (options: Options): Either.Either<Settings, HttpRequestError>
       truncate: options.truncate ?? false
     },
     binary: options.binary ?? "refuse",
-    responseHeaders: (options.responseHeaders ?? HttpHeaders.shown).map((name) => name.toLowerCase())
+    responseHeaders: (options.responseHeaders ?? HttpHeaders.defaultResponseHeaders).map((name) => name.toLowerCase())
   })
 }
 

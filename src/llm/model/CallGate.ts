@@ -51,11 +51,11 @@ const none: ReadonlyArray<unknown> = []
 export const make = (pass: Pass): Gate => ({ pass, within: none })
 
 /** Adds a gate inside the wrappers of the outer one. */
-export const inside = (gate: Gate, outer: Gate): Gate =>
+export const nest = (gate: Gate, outer: Gate): Gate =>
   outer.within.length === 0 ? gate : { pass: gate.pass, within: outer.within }
 
 /** The gate inside a call that has passed, with these wrappers around it. */
-export const behind = ({ pass, within }: Gate, wrappers: ReadonlyArray<unknown>): Gate => {
+export const gateInsideCall = ({ pass, within }: Gate, wrappers: ReadonlyArray<unknown>): Gate => {
   const passed = { pass, within: within.length === 0 ? wrappers : [...within, ...wrappers] }
   return { ...passed, passed }
 }
@@ -63,7 +63,7 @@ export const behind = ({ pass, within }: Gate, wrappers: ReadonlyArray<unknown>)
 /**
  * Reports the usage of a call to its run, even when the call is cut off; then at once, without anybody waiting for it.
  */
-export const counted: Pass = (request, next, target) =>
+export const countUsage: Pass = (request, next, target) =>
   Effect.withFiberRuntime((fiber) => {
     const context = fiber.currentContext
     const run = Context.get(context, Run.Run)
@@ -92,24 +92,24 @@ export const counted: Pass = (request, next, target) =>
 
 /** Without limits and governance, a call is only counted. */
 export class CallGate extends Ambient.Reference<CallGate>()("effect-lexigram/llm/CallGate", {
-  defaultValue: (): Gate => make(counted)
+  defaultValue: (): Gate => make(countUsage)
 }) {}
 
 /** The consumer of the parts is outside the call. */
-export const heard = (onParts: LlmClient.OnParts, { passed }: Gate): LlmClient.OnParts =>
+export const consumeOutside = (onParts: LlmClient.OnParts, { passed }: Gate): LlmClient.OnParts =>
   passed === undefined ? onParts : (parts) => Effect.provideService(onParts(parts), CallGate, passed)
 
 /** The call inside a gate that it has passed. */
-export const passed = (
+export const callThrough = (
   client: LlmClient.Service,
   request: LlmClient.LlmRequest,
   options: LlmClient.CompleteOptions | undefined,
-  behind: Gate
+  gate: Gate
 ): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
-  Effect.provideService(client.complete(request, options), CallGate, behind)
+  Effect.provideService(client.complete(request, options), CallGate, gate)
 
 /** Work of a client besides the call itself: its own model calls pass the gate like any other. */
-export const beside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+export const outsideCall = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiberRuntime((fiber) => {
     const { passed: gate } = Context.get(fiber.currentContext, CallGate)
     return gate === undefined ? effect : Effect.provideService(effect, CallGate, gate)
@@ -133,9 +133,9 @@ export const wrap = (client: LlmClient.Service): LlmClient.Service => {
         return gate.pass(
           request,
           (asked, meter, wrappers) => {
-            const own = behind(gate, wrappers ?? none)
-            const heardBy = onParts === undefined ? {} : { onParts: heard(onParts, own) }
-            return passed(metered, asked, { ...rest, ...heardBy, meter: CallMeter.both(rest.meter, meter) }, own)
+            const own = gateInsideCall(gate, wrappers ?? none)
+            const heardBy = onParts === undefined ? {} : { onParts: consumeOutside(onParts, own) }
+            return callThrough(metered, asked, { ...rest, ...heardBy, meter: CallMeter.both(rest.meter, meter) }, own)
           },
           { provider: client.provider, model }
         )

@@ -102,7 +102,7 @@ export const withWorkingMemory = (
         if (query === undefined) return yield* client.complete(request, completeOptions)
         const asked = yield* entryOf("user", query)
         const assembled = yield* passedOver(
-          CallGate.beside(
+          CallGate.outsideCall(
             memory.assemble({ query, tokenBudget, ownerId, ...(sessionId === undefined ? {} : { sessionId }) })
           ),
           "Recalling"
@@ -115,7 +115,7 @@ export const withWorkingMemory = (
         if (options.remember === false || request.messages.at(-1)?.role !== "user") return response
         const answer = LlmClient.text(response)
         const said = answer === "" ? [asked] : [asked, yield* entryOf("assistant", answer)]
-        yield* passedOver(CallGate.beside(memory.addAll(said)), "Remembering")
+        yield* passedOver(CallGate.outsideCall(memory.addAll(said)), "Remembering")
         return response
       })
   }

@@ -25,8 +25,8 @@ import * as Layer from "effect/Layer"
 import type { Session, SessionTurn } from "../../session/turn/Session.js"
 import * as SessionCodec from "../../session/turn/SessionCodec.js"
 import { SessionStorageError } from "../../session/turn/SessionError.js"
-import * as Refusals from "../../session/turn/SessionRefusals.js"
 import * as SessionStore from "../../session/turn/SessionStore.js"
+import * as SessionStoreErrors from "../../session/turn/SessionStoreErrors.js"
 import type { DatabaseError } from "../engine/PersistenceError.js"
 import * as PlainSession from "../session/PlainSession.js"
 import { RedisClient } from "./RedisClient.js"
@@ -77,11 +77,11 @@ const failed = (cause: DatabaseError): SessionStorageError =>
   new SessionStorageError({ message: "The sessions in Redis could not be read or written", cause })
 
 const conflict = (session: Session, revision: unknown) =>
-  Refusals.stale(session, revision === undefined ? undefined : { revision: Number(revision) })
+  SessionStoreErrors.staleRevision(session, revision === undefined ? undefined : { revision: Number(revision) })
 
 const overLimit = (session: Session, limits: SessionStore.Limits | undefined, which: "user" | "parent") => {
   const reached = (is: boolean) => () => (is ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY)
-  const refusal = Refusals.overLimit(session, limits, {
+  const refusal = SessionStoreErrors.overLimit(session, limits, {
     ofUser: reached(which === "user"),
     ofParent: reached(which === "parent")
   })
@@ -117,11 +117,11 @@ const makeCreate = ({ write }: Access): SessionStore.Service["create"] =>
       case "kept":
         return { session: yield* decodeSession(kept), isNew: false }
       case "needed":
-        return yield* Refusals.idNeeded(session)
+        return yield* SessionStoreErrors.idInUse(session)
       case "gone":
-        return yield* Refusals.headGone(session)
+        return yield* SessionStoreErrors.headMissing(session)
       case "taken":
-        return yield* Refusals.checkpointTaken
+        return yield* SessionStoreErrors.checkpointExists
       case "user":
       case "parent":
         return yield* overLimit(session, limits, outcome)
@@ -142,7 +142,7 @@ const makeSave = ({ write }: Access): SessionStore.Service["save"] =>
       ...(yield* checkpointArgs(checkpoint, keepCheckpoints))
     ])
     if (outcome === "stale") return yield* conflict(session, revision)
-    if (outcome === "taken") return yield* Refusals.checkpointTaken
+    if (outcome === "taken") return yield* SessionStoreErrors.checkpointExists
     if (outcome === "user" || outcome === "parent") return yield* overLimit(session, limits, outcome)
   })
 
@@ -159,8 +159,8 @@ const makeAppend = ({ write }: Access): SessionStore.Service["append"] =>
       ...(yield* Effect.forEach(turns, (turn) => turnArgs(session, turn))).flat()
     ])
     if (outcome === "stale") return yield* conflict(session, detail)
-    if (outcome === "twice") return yield* Refusals.turnsTwice
-    if (outcome === "taken") return yield* Refusals.checkpointTaken
+    if (outcome === "twice") return yield* SessionStoreErrors.duplicateTurns
+    if (outcome === "taken") return yield* SessionStoreErrors.checkpointExists
     return outcome === "known" ? yield* decodeTurns(detail) : []
   })
 
@@ -171,7 +171,7 @@ const makeExchanges = ({ get, tag, write }: Access): Exchanges => ({
     const owner = exchange.owner === undefined ? "" : id(exchange.owner)
     const text = yield* SessionCodec.exchange.encode(exchange)
     const [outcome] = yield* write(Scripts.open, [id(exchange.sessionId), id(exchange.runId), owner, text])
-    if (outcome === "gone") return yield* Refusals.notThere(exchange.sessionId)
+    if (outcome === "gone") return yield* SessionStoreErrors.sessionMissing(exchange.sessionId)
   }),
   exchange: (ref) =>
     Effect.flatMap(get("hget", `${tag}:e:${id(ref.sessionId)}`, id(ref.runId)), (value) =>

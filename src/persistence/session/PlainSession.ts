@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import type { Session, SessionTurn } from "../../session/turn/Session.js"
 import * as SessionCodec from "../../session/turn/SessionCodec.js"
 import type { SessionStorageError } from "../../session/turn/SessionError.js"
-import * as Refusals from "../../session/turn/SessionRefusals.js"
+import * as SessionStoreErrors from "../../session/turn/SessionStoreErrors.js"
 import * as PlainCheck from "./PlainCheck.js"
 
 /**
@@ -51,7 +51,7 @@ const makeCodec = <A>(isPlain: PlainCheck.Check, codec: SessionCodec.Codec<A>): 
     try {
       return Effect.succeed(JSON.stringify(value))
     } catch {
-      return Effect.fail(Refusals.notJson)
+      return Effect.fail(SessionStoreErrors.notJson)
     }
   },
   decode: (key, text) => {
@@ -78,7 +78,7 @@ export const session: SessionCodec.Codec<Session> = makeCodec(
  */
 export const turn: SessionCodec.Codec<SessionTurn> = makeCodec(isTurn, SessionCodec.turn)
 
-const placed = makeCodec<Place>(PlainCheck.make(Place), SessionCodec.of(Place))
+const placed = makeCodec<Place>(PlainCheck.make(Place), SessionCodec.make(Place))
 
 /**
  * The fields of a session that turns change, without its revision and time, which are stored separately.

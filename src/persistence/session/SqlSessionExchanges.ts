@@ -10,8 +10,8 @@ import * as Option from "effect/Option"
 import type { Exchange } from "../../session/turn/Session.js"
 import * as SessionCodec from "../../session/turn/SessionCodec.js"
 import type { SessionConflictError, SessionStorageError } from "../../session/turn/SessionError.js"
-import * as Refusals from "../../session/turn/SessionRefusals.js"
 import type * as SessionStore from "../../session/turn/SessionStore.js"
+import * as SessionStoreErrors from "../../session/turn/SessionStoreErrors.js"
 import type { Database } from "../engine/Database.js"
 import * as KeyText from "../engine/KeyText.js"
 import type { Statements } from "./SqlSessionStatements.js"
@@ -49,7 +49,7 @@ export const make = (database: Database, statements: Statements): Exchanges => (
       (tx): Effect.Effect<void, Failure> =>
         Effect.gen(function* () {
           if ((yield* tx.run(statements.open, [run, owner, body, session])) === 0) {
-            return yield* Refusals.notThere(exchange.sessionId)
+            return yield* SessionStoreErrors.sessionMissing(exchange.sessionId)
           }
           if (owner !== null) yield* tx.run(statements.owner, [owner])
         })

@@ -17,7 +17,7 @@ import type { SessionId, TurnId } from "../../domain/Ids.js"
 import * as Session from "../../session/turn/Session.js"
 import * as SessionCodec from "../../session/turn/SessionCodec.js"
 import type { SessionStorageError } from "../../session/turn/SessionError.js"
-import * as Refusals from "../../session/turn/SessionRefusals.js"
+import * as SessionStoreErrors from "../../session/turn/SessionStoreErrors.js"
 import type { Row } from "../engine/Database.js"
 import type { Param } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
@@ -71,9 +71,9 @@ const Facts = Schema.Struct({
   merge: Schema.optional(Schema.Struct({ ...Session.MergeRecord.fields, state: WholeState }))
 })
 
-const profiles = SessionCodec.of(Profile)
-const states = SessionCodec.of(State)
-const facts = SessionCodec.of(Facts)
+const profiles = SessionCodec.make(Profile)
+const states = SessionCodec.make(State)
+const facts = SessionCodec.make(Facts)
 
 const checkMoving = Schema.encodeSync(Moving)
 const checkStanding = Schema.encodeSync(Standing)
@@ -85,7 +85,7 @@ const checked = <A extends { readonly totalCost: number }>(check: (value: A) => 
       check(value)
       if (!Number.isFinite(value.totalCost)) throw new RangeError("Not finite")
     },
-    catch: () => Refusals.notJson
+    catch: () => SessionStoreErrors.notJson
   })
 
 /** JSON has no negative zero. */

@@ -12,8 +12,8 @@ import type {
   SessionConflictError,
   SessionStorageError
 } from "../../session/turn/SessionError.js"
-import * as Refusals from "../../session/turn/SessionRefusals.js"
 import type { Limits } from "../../session/turn/SessionStore.js"
+import * as SessionStoreErrors from "../../session/turn/SessionStoreErrors.js"
 import type { Access, Database } from "../engine/Database.js"
 import * as KeyText from "../engine/KeyText.js"
 import type { Packed } from "../engine/Payloads.js"
@@ -79,7 +79,7 @@ export const make = ({ dialect }: Database, statements: Statements): Steps => {
   const failStale = (tx: Access, session: Session): Write<never, SessionConflictError> =>
     Effect.flatMap(tx.first(statements.standing, [KeyText.encode(session.id)]), (row) =>
       Effect.fail(
-        Refusals.stale(
+        SessionStoreErrors.staleRevision(
           session,
           row === undefined || Number(row["status"]) >= SessionTables.deleted
             ? undefined
@@ -108,7 +108,7 @@ export const make = ({ dialect }: Database, statements: Statements): Steps => {
       id,
       statements.count(limits.perParent ?? 0)
     ])
-    const refusal = Refusals.overLimit(session, limits, {
+    const refusal = SessionStoreErrors.overLimit(session, limits, {
       ofUser: () => Number(row?.["of_user"]),
       ofParent: () => Number(row?.["of_parent"])
     })
@@ -122,7 +122,7 @@ export const make = ({ dialect }: Database, statements: Statements): Steps => {
       if (row !== undefined) return yield* Rows.session(row)
       const standing = yield* tx.first(statements.standing, [id])
       if (standing === undefined) return undefined
-      if (Number(standing["status"]) >= SessionTables.deleted) return yield* Refusals.idNeeded(session)
+      if (Number(standing["status"]) >= SessionTables.deleted) return yield* SessionStoreErrors.idInUse(session)
       // Another writer created it in the meantime.
     }
   })
@@ -153,7 +153,8 @@ export const make = ({ dialect }: Database, statements: Statements): Steps => {
     keep: number | undefined
   ) {
     yield* put(tx, Rows.scopes.states, id, [row.profile, row.state])
-    if ((yield* tx.run(statements.insertCheckpoint, row.params)) === 0) return yield* Refusals.checkpointTaken
+    if ((yield* tx.run(statements.insertCheckpoint, row.params)) === 0)
+      return yield* SessionStoreErrors.checkpointExists
     return keep === undefined ? false : (yield* tx.run(statements.trim, [id, id, statements.count(keep)])) > 0
   })
 

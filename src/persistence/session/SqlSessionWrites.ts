@@ -14,8 +14,8 @@ import type {
   SessionConflictError,
   SessionStorageError
 } from "../../session/turn/SessionError.js"
-import * as Refusals from "../../session/turn/SessionRefusals.js"
 import type { Addition, Change, Created, Creation } from "../../session/turn/SessionStore.js"
+import * as SessionStoreErrors from "../../session/turn/SessionStoreErrors.js"
 import * as Database from "../engine/Database.js"
 import type { Param } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
@@ -76,7 +76,7 @@ const makeCreate = (database: Database.Database, statements: Statements, steps: 
           if (head !== undefined) {
             yield* lock(tx, treeLock(KeyText.encode(head.sessionId)))
             base = yield* placeOf(tx, head)
-            if (base === undefined) return yield* Refusals.headGone(session)
+            if (base === undefined) return yield* SessionStoreErrors.headMissing(session)
           }
           if (bounds !== undefined) yield* withinLimits(tx, session, bounds)
         }
@@ -123,7 +123,7 @@ const makeSave = (database: Database.Database, statements: Statements, steps: St
           if (before !== undefined && Number(before["revision"]) === session.revision - 1) {
             const isLive = Number(before["status"]) < SessionTables.ended
             const isUsers = before["user_id"] === Rows.userKey(session.userId)
-            const left = Refusals.limitsOf({ isLive, isUsers }, bounds)
+            const left = SessionStoreErrors.limitsOf({ isLive, isUsers }, bounds)
             if (left !== undefined) yield* withinLimits(tx, session, left)
           }
         }
@@ -164,7 +164,7 @@ const makeAppend = (database: Database.Database, statements: Statements, steps: 
 
   const known = Effect.fnUntraced(function* (tx: Access, id: string, from: number, rows: ReadonlyArray<Rows.TurnRow>) {
     const found = yield* tx.rows(statements.knownTurns, [id, from, database.dialect.list(rows.map(({ key }) => key))])
-    if (found.length === 0) return yield* Refusals.turnsTwice
+    if (found.length === 0) return yield* SessionStoreErrors.duplicateTurns
     const byKey = new Map(found.map((row) => [row["turn_id"], row]))
     return yield* new Known({
       turns: yield* Reads.all(Rows.turn)(rows.flatMap(({ key }) => byKey.get(key) ?? []))

@@ -42,7 +42,7 @@ export interface Call {
 }
 
 /** The consumers of a streamed answer. */
-type Handed = Pick<CompleteOptions, "onParts" | "onUsage">
+type Consumers = Pick<CompleteOptions, "onParts" | "onUsage">
 
 interface Answer {
   readonly call: Call
@@ -141,7 +141,7 @@ const parse = (text: string): Option.Option<unknown> => {
 type Refusal = { readonly body: string } | LlmMalformedResponseError
 
 /** Collects parts, delivers them and assembles the answer. Everything but the delivery is synchronous. */
-const makeSink = (answer: Answer, { onParts, onUsage }: Handed) => {
+const makeSink = (answer: Answer, { onParts, onUsage }: Consumers) => {
   const decoder = ChatCompletionsResponse.make({ provider: answer.call.provider })
   const assembler = PartAssembler.make({ provider: answer.call.provider, model: answer.call.model })
   let parts: Array<LlmPart> = []
@@ -192,7 +192,7 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Handed) => {
   }
 }
 
-const readWhole = Effect.fnUntraced(function* (answer: Answer, handed: Handed) {
+const readWhole = Effect.fnUntraced(function* (answer: Answer, handed: Consumers) {
   const { cut, text } = yield* readText(answer, answer.call.maxResponseBytes)
   if (cut) return yield* tooLong(answer)
   const value = parse(text)
@@ -229,7 +229,7 @@ const drain = Effect.fnUntraced(function* (answer: Answer, max: number) {
   }
 })
 
-const readEvents = Effect.fnUntraced(function* (answer: Answer, handed: Handed) {
+const readEvents = Effect.fnUntraced(function* (answer: Answer, handed: Consumers) {
   const { maxEventLength, maxResponseBytes } = answer.call
   const lines = SseLines.make({ maxEventLength })
   const sink = makeSink(answer, handed)
@@ -291,7 +291,7 @@ const readEvents = Effect.fnUntraced(function* (answer: Answer, handed: Handed) 
 export const read: (options: {
   readonly response: HttpClientResponse.HttpClientResponse
   readonly call: Call
-  readonly handed: Handed
+  readonly handed: Consumers
 }) => Effect.Effect<LlmResponse, LlmError, Scope.Scope> = Effect.fnUntraced(function* ({ call, handed, response }) {
   const answer = yield* open(response, call)
   if (answer.status < 200 || answer.status >= 300) return yield* readRefusal(answer)

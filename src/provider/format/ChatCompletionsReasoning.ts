@@ -120,7 +120,7 @@ export const text = (details: ReadonlyArray<unknown>): string => {
  * @since 0.1.0
  * @category encoding
  */
-export const back = (parts: ReadonlyArray<Prompt.ReasoningPartEncoded>, provider: string): Json => {
+export const toFields = (parts: ReadonlyArray<Prompt.ReasoningPartEncoded>, provider: string): Json => {
   const details: Array<Json> = []
   let field: Field | undefined
   let joined = ""

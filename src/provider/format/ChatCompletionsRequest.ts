@@ -148,7 +148,7 @@ const assistant = (
     }
   }
   const wanted = dialect.reasoningBack === "always" || (dialect.reasoningBack === "tool-turns" && inToolTurn)
-  const back = wanted ? ChatCompletionsReasoning.back(reasoning, provider) : {}
+  const back = wanted ? ChatCompletionsReasoning.toFields(reasoning, provider) : {}
   if (text === "" && calls.length === 0 && Object.keys(back).length === 0) return undefined
   const required = inToolTurn ? dialect.requiredReasoningField : undefined
   return {

@@ -241,7 +241,7 @@ export const make = (
         SessionTelemetry.observed(
           "fork",
           id,
-          SessionTelemetry.followed(
+          SessionTelemetry.thenAfterWrite(
             (written: SessionTelemetry.Written<SessionStore.Created>) => fork(id, options, written),
             ({ isNew, session }, restore) =>
               isNew ? Effect.as(telemetry.started(session, restore), session) : Effect.succeed(session)
@@ -251,7 +251,7 @@ export const make = (
         SessionTelemetry.observed(
           "merge",
           into,
-          SessionTelemetry.followed(
+          SessionTelemetry.thenAfterWrite(
             (written: SessionTelemetry.Written<SessionMerge.Merged>) =>
               merge(
                 into,

@@ -40,7 +40,7 @@ interface Growing extends BranchNode {
   readonly children: Array<Growing>
 }
 
-const planted = (session: Session): Growing => {
+const nodeOf = (session: Session): Growing => {
   const from = session.lineage[session.lineage.length - 1]
   return {
     sessionId: session.id,
@@ -73,7 +73,7 @@ export const make = (
 ): BranchTree => {
   const ordered = sessions.slice().sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
   const nodes = new Map<SessionId, Growing>()
-  for (const session of ordered) nodes.set(session.id, planted(session))
+  for (const session of ordered) nodes.set(session.id, nodeOf(session))
   const root = nodes.get(options.rootSessionId) ?? missing(options.rootSessionId)
   nodes.set(root.sessionId, root)
   for (const { id, parentSessionId } of ordered) {

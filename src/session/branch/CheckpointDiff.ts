@@ -61,12 +61,12 @@ export const make =
       const [before, after] = [from.checkpoint.state, to.checkpoint.state]
       const common = yield* CommonTurn.common(
         store,
-        CommonTurn.wayOf(from.session, before),
-        CommonTurn.wayOf(to.session, after)
+        CommonTurn.pathOf(from.session, before),
+        CommonTurn.pathOf(to.session, after)
       )
       const since = common?.depth ?? 0
-      const removed = yield* CommonTurn.behind(store, before, since)
-      const added = yield* CommonTurn.behind(store, after, since)
+      const removed = yield* CommonTurn.turnsAfter(store, before, since)
+      const added = yield* CommonTurn.turnsAfter(store, after, since)
       return StateDiff.compute(before, after, {
         removed: removed.map(({ id, sessionId }) => ({ sessionId, turnId: id })),
         added

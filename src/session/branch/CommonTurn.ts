@@ -22,7 +22,7 @@ interface End extends TurnRef {
  *
  * @category models
  */
-export type Way = ReadonlyArray<End>
+export type Path = ReadonlyArray<End>
 
 /**
  * A turn on both paths; `undefined` if there is none.
@@ -36,7 +36,7 @@ export type Common = { readonly turn: TurnRef; readonly depth: number } | undefi
  *
  * @category constructors
  */
-export const wayOf = ({ id, lineage }: Pick<Session, "id" | "lineage">, state: SessionState): Way => {
+export const pathOf = ({ id, lineage }: Pick<Session, "id" | "lineage">, state: SessionState): Path => {
   const { cuts, depth, head } = state
   if (head === undefined) return []
   return head.sessionId === id ? [...lineage, { ...head, depth, cuts }] : lineage
@@ -45,7 +45,7 @@ export const wayOf = ({ id, lineage }: Pick<Session, "id" | "lineage">, state: S
 /**
  * @category getters
  */
-export const cutsOf = (way: Way, sessionId: SessionId): ReadonlyArray<Cut> =>
+export const cutsOf = (way: Path, sessionId: SessionId): ReadonlyArray<Cut> =>
   way.find((end) => end.sessionId === sessionId)?.cuts ?? []
 
 const pageSize = 100
@@ -103,8 +103,8 @@ const meet = (
  */
 export const common = (
   store: SessionStore.Service,
-  one: Way,
-  other: Way
+  one: Path,
+  other: Path
 ): Effect.Effect<Common, SessionStorageError> => {
   let last: Common
   for (let at = 0; ; at++) {
@@ -127,7 +127,7 @@ export const common = (
  *
  * @category getters
  */
-export const behind = (
+export const turnsAfter = (
   store: SessionStore.Service,
   { depth, head }: Pick<SessionState, "depth" | "head">,
   since: number

@@ -44,7 +44,12 @@ const newer = (one: Base | undefined, other: Base | undefined): Base | undefined
   one === undefined || (other !== undefined && other.at > one.at) ? other : one
 
 /** Whether the state stored at that time (under that id) still belongs to the session's history on this course. */
-const stood = (store: SessionStore.Service, course: Course, at: number, id: CheckpointId | undefined): Read<boolean> =>
+const isInHistory = (
+  store: SessionStore.Service,
+  course: Course,
+  at: number,
+  id: CheckpointId | undefined
+): Read<boolean> =>
   Effect.gen(function* () {
     let { checkpointId, cuts } = course
     for (let step = 0; step < maxSteps; step++) {
@@ -60,15 +65,15 @@ const stood = (store: SessionStore.Service, course: Course, at: number, id: Chec
   })
 
 /** The newest state that the session at that point and the same session on this course have in common. */
-const meet = (store: SessionStore.Service, point: Point, course: Course): Read<Base | undefined> =>
+const newestCommon = (store: SessionStore.Service, point: Point, course: Course): Read<Base | undefined> =>
   Effect.gen(function* () {
-    if (yield* stood(store, course, point.at, undefined)) return { state: point.state, at: point.at }
+    if (yield* isInHistory(store, course, point.at, undefined)) return { state: point.state, at: point.at }
     let { checkpointId } = course
     for (let step = 0; step < maxSteps && checkpointId !== undefined; step++) {
       const found: Option.Option<SessionCheckpoint> = yield* store.checkpoint(checkpointId)
       if (Option.isNone(found)) return undefined
       const { createdAt: at, id, kind, parentCheckpointId, state } = found.value
-      if (at <= point.at && (yield* stood(store, point.course, at, id))) return { state, at }
+      if (at <= point.at && (yield* isInHistory(store, point.course, at, id))) return { state, at }
       // Any checkpoint before it belongs to another session.
       if (kind === "fork") return undefined
       checkpointId = parentCheckpointId
@@ -77,7 +82,7 @@ const meet = (store: SessionStore.Service, point: Point, course: Course): Read<B
   })
 
 /** The common state left by the newest merge of one into the other that is still in the history of both. */
-const ofMerge = (
+const baseOfMerge = (
   store: SessionStore.Service,
   into: Session,
   from: Session,
@@ -86,9 +91,13 @@ const ofMerge = (
   Effect.gen(function* () {
     const consider = Effect.fnUntraced(function* ({ createdAt: at, id, merge }: SessionCheckpoint) {
       if (merge === undefined || merge.sessionId !== from.id) return undefined
-      if (!(yield* stood(store, courseOf(into), at, id))) return undefined
+      if (!(yield* isInHistory(store, courseOf(into), at, id))) return undefined
       const { state } = merge
-      return yield* meet(store, { at, state, course: { cuts: state.cuts, checkpointId: undefined } }, courseOf(from))
+      return yield* newestCommon(
+        store,
+        { at, state, course: { cuts: state.cuts, checkpointId: undefined } },
+        courseOf(from)
+      )
     })
     if (Option.isNone(last)) return undefined
     const base: Base | undefined = yield* consider(last.value)
@@ -111,11 +120,11 @@ const ofMerge = (
 
 /** A session and its ancestors, each with the branch that leads from it. */
 class Descent {
-  readonly through = new Map<SessionId, Session | undefined>()
+  readonly branches = new Map<SessionId, Session | undefined>()
   private top: Session | undefined
   constructor(session: Session) {
     this.top = session
-    this.through.set(session.id, undefined)
+    this.branches.set(session.id, undefined)
   }
   get isOpen(): boolean {
     return this.top?.parentSessionId !== undefined
@@ -124,7 +133,7 @@ class Descent {
     const branch = this.top
     const parentId = branch?.parentSessionId
     if (branch === undefined || parentId === undefined) return Effect.succeed(undefined)
-    this.through.set(parentId, branch)
+    this.branches.set(parentId, branch)
     return Effect.map(store.load(parentId), (found) => {
       this.top = Option.getOrUndefined(found)
       return parentId
@@ -133,15 +142,15 @@ class Descent {
 }
 
 /** The nearest common ancestor, which may be one of the two, and the branches by which each left it. */
-const parting = (store: SessionStore.Service, one: Session, other: Session) =>
+const commonAncestor = (store: SessionStore.Service, one: Session, other: Session) =>
   Effect.gen(function* () {
     const [a, b] = [new Descent(one), new Descent(other)]
-    const at = (id: SessionId) => ({ id, a: a.through.get(id), b: b.through.get(id) })
+    const at = (id: SessionId) => ({ id, a: a.branches.get(id), b: b.branches.get(id) })
     while (a.isOpen || b.isOpen) {
       const fromA: SessionId | undefined = yield* a.climb(store)
-      if (fromA !== undefined && b.through.has(fromA)) return at(fromA)
+      if (fromA !== undefined && b.branches.has(fromA)) return at(fromA)
       const fromB: SessionId | undefined = yield* b.climb(store)
-      if (fromB !== undefined && a.through.has(fromB)) return at(fromB)
+      if (fromB !== undefined && a.branches.has(fromB)) return at(fromB)
     }
     return undefined
   })
@@ -157,18 +166,18 @@ const forkOf = (store: SessionStore.Service, from: SessionId, branch: Session): 
         }
   )
 
-const ofFork = (store: SessionStore.Service, one: Session, other: Session): Read<Base | undefined> =>
+const baseOfFork = (store: SessionStore.Service, one: Session, other: Session): Read<Base | undefined> =>
   Effect.gen(function* () {
-    const parted = yield* parting(store, one, other)
+    const parted = yield* commonAncestor(store, one, other)
     if (parted === undefined) return undefined
     const { a, b, id } = parted
     const left = a === undefined ? undefined : yield* forkOf(store, id, a)
     const right = b === undefined ? undefined : yield* forkOf(store, id, b)
-    if (a === undefined) return right === undefined ? undefined : yield* meet(store, right, courseOf(one))
-    if (b === undefined) return left === undefined ? undefined : yield* meet(store, left, courseOf(other))
+    if (a === undefined) return right === undefined ? undefined : yield* newestCommon(store, right, courseOf(one))
+    if (b === undefined) return left === undefined ? undefined : yield* newestCommon(store, left, courseOf(other))
     if (left === undefined || right === undefined) return undefined
     const [first, second] = left.at <= right.at ? [left, right] : [right, left]
-    return yield* meet(store, first, second.course)
+    return yield* newestCommon(store, first, second.course)
   })
 
 /**
@@ -184,8 +193,8 @@ export const find = (
 ): Read<{ readonly state: SessionState | undefined; readonly at: number }> =>
   Effect.gen(function* () {
     const [there, back] = [yield* store.lastMerge(into.id, from.id), yield* store.lastMerge(from.id, into.id)]
-    const merged = newer(yield* ofMerge(store, into, from, there), yield* ofMerge(store, from, into, back))
-    const base = merged ?? (yield* ofFork(store, into, from))
+    const merged = newer(yield* baseOfMerge(store, into, from, there), yield* baseOfMerge(store, from, into, back))
+    const base = merged ?? (yield* baseOfFork(store, into, from))
     const timeOf = (merge: Option.Option<SessionCheckpoint>) => (Option.isSome(merge) ? merge.value.createdAt : 0)
     return { state: base?.state, at: Math.max(timeOf(there), timeOf(back)) }
   })

@@ -166,7 +166,7 @@ export const make = (
       lineage
     }
     const created = yield* Effect.catchTag(
-      SessionTelemetry.telling(
+      SessionTelemetry.reportWritten(
         store.create({
           session,
           checkpoint: {

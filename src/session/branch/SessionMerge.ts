@@ -95,11 +95,11 @@ const prepare = (
   from: Session
 ): Effect.Effect<Prepared, SessionStorageError> =>
   Effect.gen(function* () {
-    const common = yield* CommonTurn.common(store, CommonTurn.wayOf(into, into), CommonTurn.wayOf(from, from))
+    const common = yield* CommonTurn.common(store, CommonTurn.pathOf(into, into), CommonTurn.pathOf(from, from))
     const since = common?.depth ?? 0
-    const all = yield* CommonTurn.behind(store, from, since)
+    const all = yield* CommonTurn.turnsAfter(store, from, since)
     const here = new Set(
-      all.length === 0 ? [] : (yield* CommonTurn.behind(store, into, since)).map(TurnCopies.identityOf)
+      all.length === 0 ? [] : (yield* CommonTurn.turnsAfter(store, into, since)).map(TurnCopies.identityOf)
     )
     const { at, state } = yield* MergeBase.find(store, into, from)
     return {
@@ -267,7 +267,7 @@ const write = (
       ),
       totalCost: copies.reduce((sum, copy) => Math.min(Number.MAX_VALUE, sum + copy.cost), session.totalCost)
     })
-    const made = yield* SessionCheckpoints.of(grown, {
+    const made = yield* SessionCheckpoints.make(grown, {
       kind: "merge",
       now: Math.max(now, notBefore),
       parent: session.checkpointId

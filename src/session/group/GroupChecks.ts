@@ -13,7 +13,7 @@ import * as Attribution from "../../governance/store/Attribution.js"
 import { GroupConfigurationError } from "./GroupError.js"
 import type * as GroupParticipant from "./GroupParticipant.js"
 import type * as TurnManager from "./TurnManager.js"
-import { shown } from "./TurnNames.js"
+import { quote } from "./TurnNames.js"
 
 /** Roles of turns that no participant wrote. */
 const reserved: ReadonlySet<string> = new Set(["user", "assistant", "system", "tool"])
@@ -32,12 +32,12 @@ export const problemOf = (
   const error = (reason: GroupConfigurationError["reason"], message: string, hint: string) =>
     new GroupConfigurationError({ groupName: name, reason, message, hint })
   if (members.length === 0) {
-    return error("no-participants", `The group ${shown(name)} has no participants`, "Give at least one")
+    return error("no-participants", `The group ${quote(name)} has no participants`, "Give at least one")
   }
   if (members.length > maxAgents) {
     return error(
       "too-many-participants",
-      `The group ${shown(name)} has ${members.length} participants, and ${maxAgents} are allowed`,
+      `The group ${quote(name)} has ${members.length} participants, and ${maxAgents} are allowed`,
       "Raise `maxAgentsPerGroup`, or make several groups"
     )
   }
@@ -46,14 +46,14 @@ export const problemOf = (
     if (member.name.trim() === "" || reserved.has(member.name)) {
       return error(
         "invalid-name",
-        `${shown(member.name)} is not a valid name of a participant`,
+        `${quote(member.name)} is not a valid name of a participant`,
         "Choose another name; user, assistant, system and tool are reserved"
       )
     }
     if (seen.has(member.name)) {
       return error(
         "duplicate-participant",
-        `Two participants are named ${shown(member.name)}`,
+        `Two participants are named ${quote(member.name)}`,
         "Give each its own name: `AgentParticipant.make(agent, { name })`"
       )
     }
@@ -64,7 +64,7 @@ export const problemOf = (
     ? undefined
     : error(
         "turn-manager",
-        `The turn manager ${shown(turnManager.name)} does not fit the group: ${wrong}`,
+        `The turn manager ${quote(turnManager.name)} does not fit the group: ${wrong}`,
         "Name participants of the group"
       )
 }

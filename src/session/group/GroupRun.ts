@@ -61,10 +61,10 @@ export interface Request {
 class TimeIsUp extends Data.TaggedClass("GroupTimeIsUp") {}
 
 /** The time limit of the last read of the session. */
-const patience = 5000
+const readTimeout = 5000
 
 /** Runs in a fiber of its own: its background fibers end with it, and it cannot change the fiber state of the group. */
-const apart = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit<A, E>, never, R> =>
+const runInOwnFiber = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit<A, E>, never, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.fork(restore(effect)), (fiber) =>
       Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
@@ -145,7 +145,7 @@ class GroupRun {
       history: turns.slice(0, -1),
       round: this.round
     }
-    return apart(
+    return runInOwnFiber(
       Deadline.run(() => Effect.suspend(() => participant.respond(invitation)), {
         whole: Number.isFinite(millis) ? millis : undefined,
         pausable: true,
@@ -324,7 +324,7 @@ class GroupRun {
   private session() {
     return Effect.catchAll(
       Deadline.run(() => this.turns.session, {
-        whole: patience,
+        whole: readTimeout,
         onTimeout: (_phase, limit) => new Cause.TimeoutException(`The session was not read within ${limit} ms`)
       }),
       (error) => Effect.as(this.degraded("session", errorInfo(error)), Option.none())

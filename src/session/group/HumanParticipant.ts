@@ -51,16 +51,16 @@ export const make = <E = never, R = never>(
         Watch.outside(
           Deadline.run(() => Effect.suspend(() => options.ask(invitation)), {
             whole: Number.isFinite(millis) ? millis : undefined,
-            onTimeout: () => late
+            onTimeout: () => timedOut
           })
         ),
-        (error): error is typeof late => error === late,
+        (error): error is typeof timedOut => error === timedOut,
         () => Effect.succeed(undefined)
       )
   })
 }
 
-const late = { _tag: "Late" } as const
+const timedOut = { _tag: "Late" } as const
 
 /**
  * A pending question.

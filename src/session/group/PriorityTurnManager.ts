@@ -16,15 +16,18 @@ export const make = (
   options: { readonly priorities?: { readonly [name: string]: number } | undefined } = {}
 ): TurnManager.TurnManager<TurnManager.Cycle> => {
   const priorities = new Map(Object.entries(options.priorities ?? {}))
-  const of = (name: string): number => priorities.get(name) ?? 0
+  const priorityOf = (name: string): number => priorities.get(name) ?? 0
   return TurnManager.fromOrder(
     "priority",
-    (members) => members.toSorted((a, b) => (of(a.name) === of(b.name) ? 0 : of(b.name) - of(a.name))),
+    (members) =>
+      members.toSorted((a, b) =>
+        priorityOf(a.name) === priorityOf(b.name) ? 0 : priorityOf(b.name) - priorityOf(a.name)
+      ),
     (members) => {
       for (const [name, priority] of priorities) {
-        if (Number.isNaN(priority)) return `the priority of ${TurnNames.shown(name)} is not a number`
+        if (Number.isNaN(priority)) return `the priority of ${TurnNames.quote(name)} is not a number`
       }
-      return TurnNames.unknown(Array.from(priorities.keys()), members)
+      return TurnNames.describeUnknown(Array.from(priorities.keys()), members)
     }
   )
 }

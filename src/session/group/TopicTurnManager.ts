@@ -42,8 +42,8 @@ export const make = (options: {
     initial: (): Asked => ({ asked: [], answers: 0 }),
     problem: (members) => {
       const empty = topics.find(({ words }) => words.trim() === "")
-      if (empty !== undefined) return `the topic ${TurnNames.shown(empty.keyword)} has no words`
-      return TurnNames.unknown(
+      if (empty !== undefined) return `the topic ${TurnNames.quote(empty.keyword)} has no words`
+      return TurnNames.describeUnknown(
         [...topics.map(({ name }) => name), ...(fallback === undefined ? [] : [fallback])],
         members
       )

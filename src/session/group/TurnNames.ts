@@ -8,15 +8,15 @@ import { nearest } from "../../internal/text/Nearest.js"
 import type { Member } from "./GroupParticipant.js"
 
 /** The description for messages. */
-export const shown = (name: string): string => JSON.stringify(name.slice(0, 64))
+export const quote = (name: string): string => JSON.stringify(name.slice(0, 64))
 
 /** Describes the first name that no member has. */
-export const unknown = (names: ReadonlyArray<string>, members: ReadonlyArray<Member>): string | undefined => {
+export const describeUnknown = (names: ReadonlyArray<string>, members: ReadonlyArray<Member>): string | undefined => {
   const known = members.map((member) => member.name)
   const name = names.find((one) => !known.includes(one))
   if (name === undefined) return undefined
   const similar = nearest(name, known)
   const hint =
-    similar === undefined ? `the group has ${known.map(shown).join(", ")}` : `did you mean ${shown(similar)}?`
-  return `it names ${shown(name)}, which is not in the group; ${hint}`
+    similar === undefined ? `the group has ${known.map(quote).join(", ")}` : `did you mean ${quote(similar)}?`
+  return `it names ${quote(name)}, which is not in the group; ${hint}`
 }

@@ -24,20 +24,20 @@ export interface Access {
   readonly reader: KeyValueReader.Reader
   readonly sweep: KeyValueSweep.Sweep
   /** Runs one effect at a time. An interrupted write leaves the stored state unknown, so it is read again. */
-  readonly alone: <A, E>(
+  readonly exclusive: <A, E>(
     effect: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
   /**
    * Runs concurrently with a writer. A read that finds missing or partly written values (files are not replaced in one
    * step) is repeated after the writer.
    */
-  readonly beside: <A, E>(
+  readonly concurrent: <A, E>(
     read: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
-  /** Read once. Use it inside `alone` only. */
+  /** Read once. Use it inside `exclusive` only. */
   readonly catalog: Effect.Effect<Catalog, SessionStorageError>
   /** Makes the next use read the catalog again. */
-  readonly forget: () => void
+  readonly invalidate: () => void
   /** The last value makes the write visible; the next write may finish removals that remain. */
   readonly commit: (entries: Entries, record: Records.Record) => Effect.Effect<void, SessionStorageError>
 }
@@ -65,7 +65,7 @@ export const make = (store: KeyValueStore.KeyValueStore, prefix: string): Access
       (error): Effect.Effect<B, Exclude<E, KeyValueReader.Torn> | E2> =>
         error instanceof KeyValueReader.Torn ? otherwise(error) : Effect.fail(error as Exclude<E, KeyValueReader.Torn>)
     )
-  const alone: Access["alone"] = (effect) =>
+  const exclusive: Access["exclusive"] = (effect) =>
     lock(
       Effect.suspend(() => {
         isTouched = false
@@ -83,8 +83,8 @@ export const make = (store: KeyValueStore.KeyValueStore, prefix: string): Access
     values,
     reader,
     sweep,
-    alone,
-    beside: (read) => Effect.catchAll(read, () => alone(read)),
+    exclusive,
+    concurrent: (read) => Effect.catchAll(read, () => exclusive(read)),
     catalog: Effect.suspend(() =>
       loaded !== undefined
         ? Effect.succeed(loaded)
@@ -94,7 +94,7 @@ export const make = (store: KeyValueStore.KeyValueStore, prefix: string): Access
             })
           )
     ),
-    forget: () => {
+    invalidate: () => {
       loaded = undefined
     },
     commit: Effect.fnUntraced(function* (entries, record) {

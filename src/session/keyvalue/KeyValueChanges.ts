@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { isLive, type Session, type SessionCheckpoint, type SessionTurn } from "../turn/Session.js"
 import type { SessionCapacityError, SessionConflictError, SessionStorageError } from "../turn/SessionError.js"
-import * as Refusals from "../turn/SessionRefusals.js"
 import type { Addition, Change, Created, Creation, Limits } from "../turn/SessionStore.js"
+import * as SessionStoreErrors from "../turn/SessionStoreErrors.js"
 import type { Access } from "./KeyValueAccess.js"
 import * as KeyValueExchanges from "./KeyValueExchanges.js"
 import * as KeyValueReader from "./KeyValueReader.js"
@@ -21,7 +21,7 @@ import * as KeyValueWriter from "./KeyValueWriter.js"
 type Write<A, E = never> = Effect.Effect<A, E | SessionStorageError | KeyValueReader.Torn>
 
 /**
- * The write methods of the port; run each inside `alone`.
+ * The write methods of the port; run each inside `exclusive`.
  *
  * @category models
  */
@@ -42,38 +42,45 @@ interface Parts extends Access {
   readonly writer: ReturnType<typeof KeyValueWriter.make>
 }
 
-const taken = Effect.fnUntraced(function* ({ reader }: Parts, checkpoint: SessionCheckpoint | undefined) {
+const requireFreeCheckpoint = Effect.fnUntraced(function* (
+  { reader }: Parts,
+  checkpoint: SessionCheckpoint | undefined
+) {
   if (checkpoint !== undefined && (yield* reader.checkpoint(checkpoint.id)) !== undefined) {
-    return yield* Refusals.checkpointTaken
+    return yield* SessionStoreErrors.checkpointExists
   }
 })
 
-const withinLimits = Effect.fnUntraced(function* ({ catalog }: Parts, session: Session, limits: Limits | undefined) {
+const requireWithinLimits = Effect.fnUntraced(function* (
+  { catalog }: Parts,
+  session: Session,
+  limits: Limits | undefined
+) {
   if (limits === undefined) return
   const { index } = yield* catalog
-  const refusal = Refusals.overLimit(session, limits, {
+  const refusal = SessionStoreErrors.overLimit(session, limits, {
     ofUser: () => index.liveOfUser(session.userId),
     ofParent: () => index.liveOfParent(session.parentSessionId)
   })
   if (refusal !== undefined) return yield* refusal
 })
 
-/** The record of a session that has no turns or checkpoints yet. */
-const swept = Effect.fnUntraced(function* ({ sweep }: Parts, record: Records.Record) {
+/** Removes the dead checkpoints of a record, so that it lists only what exists. */
+const sweepCheckpoints = Effect.fnUntraced(function* ({ sweep }: Parts, record: Records.Record) {
   if (record.checkpoints.dead.length === 0) return record
   yield* sweep.checkpoints(record.session.id, record.checkpoints.dead)
   return { ...record, checkpoints: { ...record.checkpoints, dead: [] } }
 })
 
 /** The record that a session was read from. */
-const goneOnFrom = Effect.fnUntraced(function* (parts: Parts, session: Session) {
+const previousRecord = Effect.fnUntraced(function* (parts: Parts, session: Session) {
   const { reader } = parts
   const found = yield* reader.record(session.id)
   const kept = found?.deleted === undefined ? found : undefined
   if (kept === undefined || kept.session.revision !== session.revision - 1) {
-    return yield* Refusals.stale(session, kept?.session)
+    return yield* SessionStoreErrors.staleRevision(session, kept?.session)
   }
-  return yield* swept(parts, kept)
+  return yield* sweepCheckpoints(parts, kept)
 })
 
 const create = Effect.fnUntraced(function* (parts: Parts, { checkpoint, limits, session }: Creation) {
@@ -83,11 +90,11 @@ const create = Effect.fnUntraced(function* (parts: Parts, { checkpoint, limits, 
     return { session: yield* reader.session(known), isNew: false }
   }
   const listed = yield* catalog
-  if ((yield* reader.record(session.id)) !== undefined) return yield* Refusals.idNeeded(session)
+  if ((yield* reader.record(session.id)) !== undefined) return yield* SessionStoreErrors.idInUse(session)
   const base = session.head === undefined ? undefined : (yield* reader.turn(session.head))?.place
-  if (session.head !== undefined && base === undefined) return yield* Refusals.headGone(session)
-  yield* taken(parts, checkpoint)
-  yield* withinLimits(parts, session, limits)
+  if (session.head !== undefined && base === undefined) return yield* SessionStoreErrors.headMissing(session)
+  yield* requireFreeCheckpoint(parts, checkpoint)
+  yield* requireWithinLimits(parts, session, limits)
   const { entries, rest } = yield* writer.rest(session, undefined)
   const { entries: more, record } = yield* writer.checkpoint(
     {
@@ -108,10 +115,10 @@ const create = Effect.fnUntraced(function* (parts: Parts, { checkpoint, limits, 
 
 const save = Effect.fnUntraced(function* (parts: Parts, { checkpoint, keepCheckpoints, limits, session }: Change) {
   const { commit, reader, writer } = parts
-  const kept = yield* goneOnFrom(parts, session)
-  yield* taken(parts, checkpoint)
+  const kept = yield* previousRecord(parts, session)
+  yield* requireFreeCheckpoint(parts, checkpoint)
   const standing = { isLive: isLive(kept.session), isUsers: kept.session.userId === session.userId }
-  yield* withinLimits(parts, session, Refusals.limitsOf(standing, limits))
+  yield* requireWithinLimits(parts, session, SessionStoreErrors.limitsOf(standing, limits))
   const before = kept.session.head
   const isThere = before?.sessionId === session.head?.sessionId && before?.turnId === session.head?.turnId
   const head = isThere ? kept.head : session.head === undefined ? undefined : (yield* reader.turn(session.head))?.place
@@ -133,15 +140,15 @@ const save = Effect.fnUntraced(function* (parts: Parts, { checkpoint, keepCheckp
 const append = Effect.fnUntraced(function* (parts: Parts, addition: Addition) {
   const { commit, keys, reader, values, writer } = parts
   const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
-  const kept = yield* goneOnFrom(parts, session)
+  const kept = yield* previousRecord(parts, session)
   const known: Array<SessionTurn> = []
   for (const { id } of turns) {
     const found = yield* reader.turn({ sessionId: session.id, turnId: id })
     if (found !== undefined) known.push(found.slot.turn)
   }
   if (known.length > 0) return known
-  if (new Set(turns.map(({ id }) => id)).size < turns.length) return yield* Refusals.turnsTwice
-  yield* taken(parts, checkpoint)
+  if (new Set(turns.map(({ id }) => id)).size < turns.length) return yield* SessionStoreErrors.duplicateTurns
+  yield* requireFreeCheckpoint(parts, checkpoint)
   const { checkpointId, depth, head, revision, totalCost, totalTokens, updatedAt } = session
   const changed = isStateChanged === true ? yield* writer.rest(session, kept) : undefined
   const moved: Records.Standing = {
@@ -167,7 +174,7 @@ const append = Effect.fnUntraced(function* (parts: Parts, addition: Addition) {
 })
 
 const expire = Effect.fnUntraced(function* (
-  { catalog, commit, keys, reader, forget }: Parts,
+  { catalog, commit, keys, reader, invalidate: forget }: Parts,
   {
     at,
     limit,
@@ -210,7 +217,7 @@ const deleteCheckpoint = Effect.fnUntraced(function* (parts: Parts, id: SessionC
   const found = yield* reader.checkpoint(id)
   if (found === undefined) return false
   const { checkpoint, number } = found
-  const record = yield* swept(parts, found.record)
+  const record = yield* sweepCheckpoints(parts, found.record)
   const { checkpoints } = record
   const isBounded = checkpoint.kind === "manual" || checkpoint.kind === "auto"
   yield* commit([], {

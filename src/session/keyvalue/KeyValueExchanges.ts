@@ -10,8 +10,8 @@ import type { RunId } from "../../domain/Ids.js"
 import type { Exchange } from "../turn/Session.js"
 import * as SessionCodec from "../turn/SessionCodec.js"
 import type { SessionConflictError, SessionStorageError } from "../turn/SessionError.js"
-import * as Refusals from "../turn/SessionRefusals.js"
 import type { ExchangeRef } from "../turn/SessionStore.js"
+import * as SessionStoreErrors from "../turn/SessionStoreErrors.js"
 import type { Access } from "./KeyValueAccess.js"
 import type { Torn } from "./KeyValueReader.js"
 import * as Records from "./KeyValueRecords.js"
@@ -19,7 +19,7 @@ import * as Records from "./KeyValueRecords.js"
 type Done<A, E = never> = Effect.Effect<A, E | SessionStorageError | Torn>
 
 /**
- * The exchange methods of the port; run each inside `alone`.
+ * The exchange methods of the port; run each inside `exclusive`.
  *
  * @category models
  */
@@ -62,7 +62,8 @@ export const make = ({ catalog, commit, keys, reader, values }: Access): Exchang
     open: Effect.fnUntraced(function* (exchange) {
       const { owner, runId, sessionId } = exchange
       const record = yield* reader.record(sessionId)
-      if (record === undefined || record.deleted !== undefined) return yield* Refusals.notThere(sessionId)
+      if (record === undefined || record.deleted !== undefined)
+        return yield* SessionStoreErrors.sessionMissing(sessionId)
       const text = yield* SessionCodec.exchange.encode(exchange)
       if (owner !== undefined) {
         const known = yield* leases

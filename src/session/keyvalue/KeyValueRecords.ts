@@ -248,46 +248,46 @@ const MergePointer = Schema.Struct({
 /**
  * @category constants
  */
-export const record: SessionCodec.Codec<Record> = SessionCodec.of(Record)
+export const record: SessionCodec.Codec<Record> = SessionCodec.make(Record)
 /**
  * @category constants
  */
-export const rest: SessionCodec.Codec<Rest> = SessionCodec.of(Rest)
+export const rest: SessionCodec.Codec<Rest> = SessionCodec.make(Rest)
 /**
  * @category constants
  */
-export const slot: SessionCodec.Codec<Slot> = SessionCodec.of(Slot)
+export const slot: SessionCodec.Codec<Slot> = SessionCodec.make(Slot)
 /**
  * @category constants
  */
-export const checkpointSlot: SessionCodec.Codec<CheckpointSlot> = SessionCodec.of(CheckpointSlot)
+export const checkpointSlot: SessionCodec.Codec<CheckpointSlot> = SessionCodec.make(CheckpointSlot)
 /**
  * @category constants
  */
-export const turnPointer: SessionCodec.Codec<typeof TurnPointer.Type> = SessionCodec.of(TurnPointer)
+export const turnPointer: SessionCodec.Codec<typeof TurnPointer.Type> = SessionCodec.make(TurnPointer)
 /**
  * @category constants
  */
-export const checkpointPointer: SessionCodec.Codec<typeof CheckpointPointer.Type> = SessionCodec.of(CheckpointPointer)
+export const checkpointPointer: SessionCodec.Codec<typeof CheckpointPointer.Type> = SessionCodec.make(CheckpointPointer)
 /**
  * @category constants
  */
-export const mergePointer: SessionCodec.Codec<typeof MergePointer.Type> = SessionCodec.of(MergePointer)
+export const mergePointer: SessionCodec.Codec<typeof MergePointer.Type> = SessionCodec.make(MergePointer)
 /**
  * @category constants
  */
-export const catalog: SessionCodec.Codec<{ readonly chunks: number }> = SessionCodec.of(
+export const catalog: SessionCodec.Codec<{ readonly chunks: number }> = SessionCodec.make(
   Schema.Struct({ chunks: Count })
 )
 /**
  * @category constants
  */
-export const chunk: SessionCodec.Codec<ReadonlyArray<SessionId>> = SessionCodec.of(Schema.Array(SessionId))
+export const chunk: SessionCodec.Codec<ReadonlyArray<SessionId>> = SessionCodec.make(Schema.Array(SessionId))
 /**
  * Owners, and the time until which each is alive.
  *
  * @category constants
  */
-export const leases: SessionCodec.Codec<ReadonlyArray<readonly [owner: string, until: number]>> = SessionCodec.of(
+export const leases: SessionCodec.Codec<ReadonlyArray<readonly [owner: string, until: number]>> = SessionCodec.make(
   Schema.Array(Schema.Tuple(Schema.String, Schema.Number))
 )

@@ -42,7 +42,7 @@ export interface Options {
 export const make = (options?: Options): Effect.Effect<SessionStore.Service, never, KeyValueStore.KeyValueStore> =>
   Effect.map(KeyValueStore.KeyValueStore, (store): SessionStore.Service => {
     const access = KeyValueAccess.make(store, options?.prefix ?? "lexigram-sessions-")
-    const { alone, beside, catalog, keys, reader, values } = access
+    const { exclusive, concurrent, catalog, keys, reader, values } = access
     const changes = KeyValueChanges.make(access)
     const exchanges = KeyValueExchanges.make(access)
 
@@ -60,32 +60,32 @@ export const make = (options?: Options): Effect.Effect<SessionStore.Service, nev
 
     return {
       name: "key_value",
-      create: (creation) => alone(changes.create(creation)),
+      create: (creation) => exclusive(changes.create(creation)),
       load: (id) =>
-        beside(
+        concurrent(
           Effect.flatMap(reader.record(id), (found) =>
             found === undefined || found.deleted !== undefined
               ? Effect.succeedNone
               : Effect.map(reader.session(found), Option.some)
           )
         ),
-      save: (change) => alone(changes.save(change)),
-      append: (addition) => alone(changes.append(addition)),
-      open: (exchange) => alone(exchanges.open(exchange)),
-      exchange: (ref) => alone(Effect.map(exchanges.exchange(ref), Option.fromNullable)),
-      withdraw: (ref) => alone(exchanges.withdraw(ref)),
-      lease: (options) => alone(exchanges.lease(options)),
-      orphans: (options) => alone(exchanges.orphans(options)),
-      turn: (ref) => beside(Effect.map(reader.turn(ref), (found) => Option.fromNullable(found?.slot.turn))),
-      turns: (head, options) => beside(reader.turns(head, options)),
-      list: (options) => alone(listed(({ index }) => index.list(options))),
-      idle: ({ after, limit, since }) => alone(listed(({ index }) => index.idle(since, limit, after))),
-      expire: (options) => alone(changes.expire(options)),
+      save: (change) => exclusive(changes.save(change)),
+      append: (addition) => exclusive(changes.append(addition)),
+      open: (exchange) => exclusive(exchanges.open(exchange)),
+      exchange: (ref) => exclusive(Effect.map(exchanges.exchange(ref), Option.fromNullable)),
+      withdraw: (ref) => exclusive(exchanges.withdraw(ref)),
+      lease: (options) => exclusive(exchanges.lease(options)),
+      orphans: (options) => exclusive(exchanges.orphans(options)),
+      turn: (ref) => concurrent(Effect.map(reader.turn(ref), (found) => Option.fromNullable(found?.slot.turn))),
+      turns: (head, options) => concurrent(reader.turns(head, options)),
+      list: (options) => exclusive(listed(({ index }) => index.list(options))),
+      idle: ({ after, limit, since }) => exclusive(listed(({ index }) => index.idle(since, limit, after))),
+      expire: (options) => exclusive(changes.expire(options)),
       checkpoint: (id) => Effect.map(reader.checkpoint(id), (found) => Option.fromNullable(found?.checkpoint)),
       checkpoints: reader.checkpoints,
       lastMerge: (into, from) => Effect.map(reader.lastMerge(into, from), Option.fromNullable),
-      deleteCheckpoint: (id) => alone(changes.deleteCheckpoint(id)),
-      delete: (id) => alone(changes.remove(id)),
+      deleteCheckpoint: (id) => exclusive(changes.deleteCheckpoint(id)),
+      delete: (id) => exclusive(changes.remove(id)),
       health: Effect.asVoid(values.text(keys.catalog))
     }
   })

@@ -83,7 +83,7 @@ const settingsOf = (options: Options | undefined): SessionChange.Settings => {
     defaultSystemPrompt: options?.defaultSystemPrompt ?? undefined,
     ttl: ttl === 0 ? Number.POSITIVE_INFINITY : ttl,
     maxTurns: Count.count(options?.maxTurnsPerSession, 1000, 1),
-    maxTurnBytes: Count.count(options?.maxTurnBytes, TurnBytes.most, 1),
+    maxTurnBytes: Count.count(options?.maxTurnBytes, TurnBytes.defaultMaxBytes, 1),
     maxSessionsPerUser: limit(options?.maxSessionsPerUser, 100),
     autoCheckpointInterval:
       options?.autoCheckpointInterval === null ? undefined : limit(options?.autoCheckpointInterval, 10),
@@ -116,7 +116,7 @@ const create =
         Effect.catchTag(
           SessionChange.opening(
             parts,
-            SessionTelemetry.telling(
+            SessionTelemetry.reportWritten(
               writer.store.create({ session, limits: { perUser: settings.maxSessionsPerUser } }),
               written
             )
@@ -124,7 +124,7 @@ const create =
           "SessionConflictError",
           () => Effect.fail(taken(id, "The id belongs to a deleted session that still has branches; choose another id"))
         )
-      return yield* SessionTelemetry.followed(made, ({ isNew, session: kept }, restore) => {
+      return yield* SessionTelemetry.thenAfterWrite(made, ({ isNew, session: kept }, restore) => {
         if (isNew) return Effect.as(effects.telemetry.started(kept, restore), kept)
         return Effect.flatMap(SystemAccess.permits(userId, kept.userId), (mayUse) =>
           mayUse ? Effect.succeed(kept) : Effect.fail(taken(id, "The id is taken; choose another one"))
@@ -204,7 +204,7 @@ const close =
           : { _tag: "Keep", value: undefined }
       )
     }
-    const ended = SessionTelemetry.followed(
+    const ended = SessionTelemetry.thenAfterWrite(
       (written: SessionTelemetry.Written<Session | undefined>) => parts.writer.modify(id, options, decide, written),
       (session, restore) => (session === undefined ? Effect.void : parts.effects.ended(session, restore))
     )

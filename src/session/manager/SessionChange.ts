@@ -206,7 +206,7 @@ export const change = <A, E, B, E2>(
     readonly refuse: (id: SessionId) => E2
   }
 ) =>
-  SessionTelemetry.followed(
+  SessionTelemetry.thenAfterWrite(
     (written: SessionTelemetry.Written<Outcome<A>>) => parts.writer.modify(id, access, options.decide, written),
     (outcome, restore): Effect.Effect<B, E2> =>
       outcome._tag === "Done"

@@ -21,7 +21,7 @@ import type * as SessionManager from "./SessionManager.js"
  *
  * @category constructors
  */
-export const of = (
+export const make = (
   session: Session,
   options: {
     readonly kind: SessionCheckpoint["kind"]
@@ -55,7 +55,7 @@ export const checkpoint =
       const decide = Effect.fnUntraced(function* (session: Session, now: number) {
         // A checkpoint is not activity: it does not extend the life of the session.
         const looked = SessionChange.next(session, session.updatedAt, {})
-        const made = yield* of(looked, {
+        const made = yield* make(looked, {
           kind: "manual",
           now,
           parent: session.checkpointId,
@@ -72,7 +72,7 @@ export const checkpoint =
           }
         }
       })
-      return yield* SessionTelemetry.followed(
+      return yield* SessionTelemetry.thenAfterWrite(
         (written: SessionTelemetry.Written<SessionCheckpoint>) => parts.writer.modify(id, options, decide, written),
         (made, restore) => Effect.as(parts.effects.telemetry.checkpointed(made, restore), made)
       )
@@ -108,7 +108,7 @@ const notFound = (checkpointId: CheckpointId): CheckpointNotFoundError =>
  * The time of the turn that the session returns to; 0, before all of its own turns, when the session did not write that
  * turn.
  */
-const saidAt = (
+const headTime = (
   store: SessionStore.Service,
   { sessionId, state: { head } }: SessionCheckpoint
 ): Effect.Effect<number, SessionStorageError> =>
@@ -129,10 +129,10 @@ const saidAt = (
  * Turns of one run and copies of a merge are a millisecond apart; a time further ahead of the clock is a time of its
  * own.
  */
-const ahead = 10_000
+const maxClockLead = 10_000
 
 /** The end of the cut. */
-const until = (
+const endOfCut = (
   store: SessionStore.Service,
   { head }: Session,
   now: number
@@ -140,7 +140,7 @@ const until = (
   head === undefined
     ? Effect.succeed(now)
     : Effect.map(store.turn(head), (turn) =>
-        Option.isSome(turn) && turn.value.timestamp < now + ahead ? Math.max(now, turn.value.timestamp + 1) : now
+        Option.isSome(turn) && turn.value.timestamp < now + maxClockLead ? Math.max(now, turn.value.timestamp + 1) : now
       )
 
 /** The cuts of a session after it drops everything after a time. */
@@ -192,7 +192,7 @@ export const restore =
             const refused = SessionChange.refusal(session)
             if (refused !== undefined) return yield* refused
           }
-          const left = { after: yield* saidAt(store, checkpoint), before: yield* until(store, session, now) }
+          const left = { after: yield* headTime(store, checkpoint), before: yield* endOfCut(store, session, now) }
           const back = restored(session, checkpoint, left, now)
           if (isLive(session) && !overdue) return SessionChange.save(back, { session: back })
           const opened: Session = { ...back, status: "active" }

@@ -54,7 +54,7 @@ export interface Effects {
 }
 
 /** Milliseconds that memory has to take a turn, and that background work has when the layer closes. */
-const patience = 5000
+const timeLimit = 5000
 
 /** Flushes and consolidations: many sessions may expire together, and each calls models. */
 const maxAtOnce = 4
@@ -88,7 +88,11 @@ const errorOf = (
   }
   const reason = `${failure._tag}: ${SecretText.excerpt(failure.message, { maxLength: 200 })}`
   if (failure._tag === "TimeoutException")
-    return new SessionTaskError.TaskTimeoutError({ ...given(reason), timeoutMs: patience, hint: "Use a faster memory" })
+    return new SessionTaskError.TaskTimeoutError({
+      ...given(reason),
+      timeoutMs: timeLimit,
+      hint: "Use a faster memory"
+    })
   return failure._tag === "MemoryCapacityError"
     ? new SessionTaskError.TaskValidationError({ ...given(reason), hint: "Raise the limits of the memory" })
     : new SessionTaskError.TaskError({ ...given(reason), hint: "Check whether the store of the memory is reachable" })
@@ -120,7 +124,7 @@ const makeFibers: Effect.Effect<FiberSet.FiberSet<void>, never, Scope.Scope> = E
     Effect.addFinalizer(() =>
       Effect.catchAll(
         Deadline.run(() => FiberSet.awaitEmpty(fibers), {
-          whole: patience,
+          whole: timeLimit,
           onTimeout: (_phase, limit) => new Cause.TimeoutException(`not finished within ${limit} ms`)
         }),
         ({ message }) => warn(`Work for memory was interrupted: ${message}`)
@@ -157,7 +161,7 @@ const feeding =
                     turns.map((turn) => SessionMemory.entryOf(turn, session))
                   ),
                 {
-                  whole: patience,
+                  whole: timeLimit,
                   onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
                 }
               )

@@ -102,11 +102,11 @@ const known = (
   })
   return both.length === given.length
     ? Effect.map(
-        Effect.forEach(both, ([one, turn]) => SessionTurns.settled(store, session, one, turn)),
+        Effect.forEach(both, ([one, turn]) => SessionTurns.replaceByStored(store, session, one, turn)),
         (turns): Closed => ({ _tag: "Closed", turns })
       )
     : Effect.as(
-        Effect.forEach(both, ([one, turn]) => SessionTurns.saidBefore(session, one, turn), { discard: true }),
+        Effect.forEach(both, ([one, turn]) => SessionTurns.requireSameContent(session, one, turn), { discard: true }),
         { _tag: "Late", known: new Set(byId.keys()) } as const
       )
 }
@@ -122,7 +122,7 @@ const closing = Effect.fnUntraced(function* (
   turns: ReadonlyArray<NewTurn>,
   at: number
 ) {
-  const before = yield* SessionTurns.inheritedAll(parts, session, turns)
+  const before = yield* SessionTurns.findAllInherited(parts, session, turns)
   if (before.length > 0) {
     const decided: Closing = { _tag: "Keep", value: yield* known(parts, session, turns, before) }
     return decided
@@ -160,7 +160,7 @@ const close = (
   const { modify, store } = parts.writer
   const ref = { sessionId: id, runId }
   const write = (turns: ReadonlyArray<NewTurn>) =>
-    SessionTelemetry.followed(
+    SessionTelemetry.thenAfterWrite(
       (written: SessionTelemetry.Written<Closed>) =>
         modify(
           id,
@@ -241,7 +241,7 @@ const giveUp = (
   const { modify, store } = parts.writer
   const withdrawn = Effect.as(store.withdraw({ sessionId, runId }), [])
   const marked = turns.map((turn): NewTurn => (turn.role === "user" ? { ...turn, unanswered } : turn))
-  return SessionTelemetry.followed(
+  return SessionTelemetry.thenAfterWrite(
     (written: SessionTelemetry.Written<Closed>) =>
       SystemAccess.grant(
         modify(

@@ -16,7 +16,7 @@ const maxOwner = 256
 const bounded = (prefix: string, id: string): string =>
   prefix.length + id.length <= maxOwner ? prefix + id : `${prefix}\u001f${CanonicalJson.hash(id)}`
 
-const ofTree = (sessionId: SessionId): string => bounded("session:", sessionId)
+const ownerOfTree = (sessionId: SessionId): string => bounded("session:", sessionId)
 
 /**
  * The owner of a session's memory: the user, under its id, or else the session, under `session:…`, so that neither can
@@ -31,7 +31,7 @@ export const ownerOf = (of: {
   readonly sessionId?: SessionId | undefined
 }): string | undefined => {
   if (of.userId !== undefined) return bounded(/^(?:session|user):/.test(of.userId) ? "user:" : "", of.userId)
-  return of.sessionId === undefined ? undefined : ofTree(of.sessionId)
+  return of.sessionId === undefined ? undefined : ownerOfTree(of.sessionId)
 }
 
 /**
@@ -50,7 +50,7 @@ export const treeOf = (session: Pick<Session, "id" | "rootSessionId">): SessionI
  * @category getters
  */
 export const ownerOfSession = (session: Pick<Session, "id" | "userId" | "rootSessionId">): string =>
-  ownerOf({ userId: session.userId }) ?? ofTree(treeOf(session))
+  ownerOf({ userId: session.userId }) ?? ownerOfTree(treeOf(session))
 
 /**
  * The fields of a session that place its turns in memory.

@@ -34,7 +34,7 @@ const nameOf = (head: TurnRef | null | undefined): string =>
 const pageSize = 200
 
 /** Whether a turn is on the path that ends with `end`, which has this depth. */
-const isOnTheWay = (
+const isOnPath = (
   store: SessionStore.Service,
   end: TurnRef,
   depth: number,
@@ -47,30 +47,30 @@ const isOnTheWay = (
     if (first.depth <= turn.depth || first.parent === undefined) {
       return Effect.succeed(first.sessionId === turn.sessionId && first.id === turn.id)
     }
-    return isOnTheWay(store, first.parent, first.depth - 1, turn)
+    return isOnPath(store, first.parent, first.depth - 1, turn)
   })
 }
 
 /** The turn with this id that a branch inherited. */
-const inherited = Effect.fnUntraced(function* (store: SessionStore.Service, session: Session, turnId: TurnId) {
+const findInherited = Effect.fnUntraced(function* (store: SessionStore.Service, session: Session, turnId: TurnId) {
   for (const { depth, sessionId, turnId: end } of session.lineage.toReversed()) {
     const found = yield* store.turn({ sessionId, turnId })
-    if (Option.isSome(found) && (yield* isOnTheWay(store, { sessionId, turnId: end }, depth, found.value))) return found
+    if (Option.isSome(found) && (yield* isOnPath(store, { sessionId, turnId: end }, depth, found.value))) return found
   }
   return Option.none<SessionTurn>()
 })
 
-const known = (
+const findKnown = (
   store: SessionStore.Service,
   session: Session,
   turnId: TurnId
 ): Effect.Effect<Option.Option<SessionTurn>, SessionStorageError> =>
   Effect.flatMap(store.turn({ sessionId: session.id, turnId }), (own) =>
-    Option.isSome(own) || session.lineage.length === 0 ? Effect.succeed(own) : inherited(store, session, turnId)
+    Option.isSome(own) || session.lineage.length === 0 ? Effect.succeed(own) : findInherited(store, session, turnId)
   )
 
 /** The content of a turn: time, model and price are not part of it. */
-const saidIn = ({ content, role, skillResults, toolCalls }: NewTurn): string =>
+const contentOf = ({ content, role, skillResults, toolCalls }: NewTurn): string =>
   CanonicalJson.stringify([role, content, toolCalls, skillResults])
 
 const conflict = (session: Session, given: NewTurn, message: string, actual: string): SessionConflictError =>
@@ -87,12 +87,12 @@ const conflict = (session: Session, given: NewTurn, message: string, actual: str
  *
  * @category checks
  */
-export const saidBefore = (
+export const requireSameContent = (
   session: Session,
   kept: SessionTurn,
   given: NewTurn
 ): Effect.Effect<void, SessionConflictError> =>
-  saidIn(kept) === saidIn(given)
+  contentOf(kept) === contentOf(given)
     ? Effect.void
     : conflict(session, given, "The id belongs to another turn of the session with different content", "another turn")
 
@@ -102,17 +102,17 @@ export const saidBefore = (
  *
  * @category checks
  */
-export const settled = (
+export const replaceByStored = (
   store: SessionStore.Service,
   session: Session,
   kept: SessionTurn,
   given: NewTurn,
   options?: SessionManager.AddTurnOptions | undefined
 ): Effect.Effect<SessionTurn, SessionConflictError | SessionStorageError> => {
-  const said = options?.ifKnown === "first" ? Effect.void : saidBefore(session, kept, given)
+  const said = options?.ifKnown === "first" ? Effect.void : requireSameContent(session, kept, given)
   if (kept.sessionId !== session.id || session.cuts.length === 0) return Effect.as(said, kept)
   const { depth, head } = session
-  const isThere = head === undefined ? Effect.succeed(false) : isOnTheWay(store, head, depth, kept)
+  const isThere = head === undefined ? Effect.succeed(false) : isOnPath(store, head, depth, kept)
   return Effect.flatMap(Effect.zipRight(said, isThere), (isThere) =>
     isThere
       ? Effect.succeed(kept)
@@ -130,7 +130,7 @@ export const settled = (
  *
  * @category accessors
  */
-export const inheritedAll = (
+export const findAllInherited = (
   { writer: { store } }: SessionChange.Parts,
   session: Session,
   given: ReadonlyArray<NewTurn>
@@ -138,7 +138,7 @@ export const inheritedAll = (
   session.lineage.length === 0
     ? Effect.succeed([])
     : Effect.map(
-        Effect.forEach(given, ({ id }) => inherited(store, session, id)),
+        Effect.forEach(given, ({ id }) => findInherited(store, session, id)),
         Arr.getSomes
       )
 
@@ -224,7 +224,7 @@ export const append = Effect.fnUntraced(function* (
   if (interval === undefined || Math.floor(depth / interval) === Math.floor(session.depth / interval)) {
     return { turns, addition: { session: grown, turns }, checkpoint: undefined }
   }
-  const checkpoint = yield* SessionCheckpoints.of(grown, { kind: "auto", now, parent: session.checkpointId })
+  const checkpoint = yield* SessionCheckpoints.make(grown, { kind: "auto", now, parent: session.checkpointId })
   return {
     turns,
     addition: { session: { ...grown, checkpointId: checkpoint.id }, turns, checkpoint, keepCheckpoints },
@@ -246,7 +246,7 @@ const added = (
       value: { _tag: "Done", value: { turn, written: { session: addition.session, checkpoint } } },
       addition,
       known: ([kept = turn]) =>
-        Effect.map(settled(parts.writer.store, session, kept, given, options), (turn) => ({
+        Effect.map(replaceByStored(parts.writer.store, session, kept, given, options), (turn) => ({
           _tag: "Done",
           value: { turn }
         }))
@@ -271,10 +271,12 @@ export const addTurn =
             refused === undefined && !overdue
               ? session.lineage.length === 0
                 ? Option.none<SessionTurn>()
-                : yield* inherited(store, session, turn.id)
-              : yield* known(store, session, turn.id)
+                : yield* findInherited(store, session, turn.id)
+              : yield* findKnown(store, session, turn.id)
           if (Option.isSome(first)) {
-            return SessionChange.keep<Added>({ turn: yield* settled(store, session, first.value, turn, options) })
+            return SessionChange.keep<Added>({
+              turn: yield* replaceByStored(store, session, first.value, turn, options)
+            })
           }
           if (overdue) return SessionChange.expire(session, now)
           if (refused !== undefined) return yield* refused

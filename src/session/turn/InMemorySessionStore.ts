@@ -17,7 +17,6 @@ import type { CheckpointId, Exchange, Session, SessionCheckpoint, SessionTurn } 
 import { isLive } from "./Session.js"
 import type { SessionCapacityError, SessionConflictError, SessionStorageError } from "./SessionError.js"
 import { type Entry, SessionIndex } from "./SessionIndex.js"
-import * as Refusals from "./SessionRefusals.js"
 import {
   type Addition,
   type Change,
@@ -27,6 +26,7 @@ import {
   type Service,
   SessionStore
 } from "./SessionStore.js"
+import * as SessionStoreErrors from "./SessionStoreErrors.js"
 import { TurnTree } from "./TurnTree.js"
 
 interface Held extends Entry<Session> {
@@ -47,11 +47,11 @@ class Store {
   }: Creation): Either.Either<Created, SessionConflictError | SessionCapacityError | SessionStorageError> {
     const kept = this.sessions.get(session.id)
     if (kept !== undefined) return Either.right({ session: kept.session, isNew: false })
-    if (!this.turns.isFree(session.id)) return Either.left(Refusals.idNeeded(session))
+    if (!this.turns.isFree(session.id)) return Either.left(SessionStoreErrors.idInUse(session))
     if (session.head !== undefined && this.turns.get(session.head) === undefined) {
-      return Either.left(Refusals.headGone(session))
+      return Either.left(SessionStoreErrors.headMissing(session))
     }
-    if (this.isTaken(checkpoint)) return Either.left(Refusals.checkpointTaken)
+    if (this.isTaken(checkpoint)) return Either.left(SessionStoreErrors.checkpointExists)
     const refusal = this.overLimit(session, limits)
     if (refusal !== undefined) return Either.left(refusal)
     const held: Held = { session, checkpoints: new HeldCheckpoints() }
@@ -74,11 +74,11 @@ class Store {
   }: Change): Either.Either<void, SessionConflictError | SessionCapacityError | SessionStorageError> {
     const held = this.sessions.get(session.id)
     if (held === undefined || held.session.revision !== session.revision - 1) {
-      return Either.left(Refusals.stale(session, held?.session))
+      return Either.left(SessionStoreErrors.staleRevision(session, held?.session))
     }
-    if (this.isTaken(checkpoint)) return Either.left(Refusals.checkpointTaken)
+    if (this.isTaken(checkpoint)) return Either.left(SessionStoreErrors.checkpointExists)
     const before = { isLive: isLive(held.session), isUsers: held.session.userId === session.userId }
-    const refusal = this.overLimit(session, Refusals.limitsOf(before, limits))
+    const refusal = this.overLimit(session, SessionStoreErrors.limitsOf(before, limits))
     if (refusal !== undefined) return Either.left(refusal)
     this.replace(held, session)
     this.keep(held, checkpoint, keepCheckpoints)
@@ -86,7 +86,8 @@ class Store {
   }
 
   open(exchange: Exchange): Either.Either<void, SessionConflictError> {
-    if (!this.sessions.has(exchange.sessionId)) return Either.left(Refusals.notThere(exchange.sessionId))
+    if (!this.sessions.has(exchange.sessionId))
+      return Either.left(SessionStoreErrors.sessionMissing(exchange.sessionId))
     this.exchanges.open(exchange)
     return Either.void
   }
@@ -101,14 +102,14 @@ class Store {
   }: Addition): Either.Either<ReadonlyArray<SessionTurn>, SessionConflictError | SessionStorageError> {
     const held = this.sessions.get(session.id)
     if (held === undefined || held.session.revision !== session.revision - 1) {
-      return Either.left(Refusals.stale(session, held?.session))
+      return Either.left(SessionStoreErrors.staleRevision(session, held?.session))
     }
     const known = turns.flatMap(({ id }) => this.turns.get({ sessionId: session.id, turnId: id }) ?? [])
     if (known.length > 0) return Either.right(known)
     if (turns.length > 1 && new Set(turns.map(({ id }) => id)).size < turns.length) {
-      return Either.left(Refusals.turnsTwice)
+      return Either.left(SessionStoreErrors.duplicateTurns)
     }
-    if (this.isTaken(checkpoint)) return Either.left(Refusals.checkpointTaken)
+    if (this.isTaken(checkpoint)) return Either.left(SessionStoreErrors.checkpointExists)
     for (const turn of turns) this.turns.add(turn)
     if (isStateChanged === true) this.replace(held, session)
     else this.index.moveTo(held, moved(held.session, session))
@@ -178,7 +179,7 @@ class Store {
   }
 
   private overLimit(session: Session, limits: Limits | undefined): SessionCapacityError | undefined {
-    return Refusals.overLimit(session, limits, {
+    return SessionStoreErrors.overLimit(session, limits, {
       ofUser: () => this.index.liveOfUser(session.userId),
       ofParent: () => this.index.liveOfParent(session.parentSessionId)
     })
@@ -201,7 +202,7 @@ const moved = (kept: Session, session: Session): Session => {
 
 /** Copied before the write, so that values that cannot be stored change nothing. */
 const copied = <A>(copy: () => A): Effect.Effect<A, SessionStorageError> =>
-  Effect.try({ try: copy, catch: () => Refusals.notJson })
+  Effect.try({ try: copy, catch: () => SessionStoreErrors.notJson })
 
 /**
  * @since 0.1.0

@@ -114,7 +114,7 @@ const skillResultsOf = (results: NewTurn["skillResults"]): NewTurn["skillResults
  */
 export const turn = (given: NewTurn, maxBytes: number): Checked<NewTurn> =>
   Either.flatMap(copied(given), (turn) => {
-    const bytes = TurnBytes.of(turn)
+    const bytes = TurnBytes.measure(turn)
     return bytes <= maxBytes
       ? Either.right(turn)
       : Either.left(

@@ -11,7 +11,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Session from "./Session.js"
 import { SessionStorageError } from "./SessionError.js"
-import * as Refusals from "./SessionRefusals.js"
+import * as SessionStoreErrors from "./SessionStoreErrors.js"
 
 /**
  * @category models
@@ -34,12 +34,13 @@ export const unreadable = (key: string): SessionStorageError =>
 /**
  * @category constructors
  */
-export const of = <A, I>(schema: Schema.Schema<A, I>): Codec<A> => {
+export const make = <A, I>(schema: Schema.Schema<A, I>): Codec<A> => {
   const decode = Schema.decodeUnknownEither(Schema.parseJson(schema))
   const encode = Schema.encodeSync(schema)
   return {
     // Validates, so that everything written can be read again.
-    encode: (value) => Effect.try({ try: () => JSON.stringify(encode(value)), catch: () => Refusals.notJson }),
+    encode: (value) =>
+      Effect.try({ try: () => JSON.stringify(encode(value)), catch: () => SessionStoreErrors.notJson }),
     decode: (key, text) => Either.mapLeft(decode(text), () => unreadable(key))
   }
 }
@@ -85,19 +86,19 @@ export const Checkpoint: Schema.Schema<Session.SessionCheckpoint, any> = Schema.
 /**
  * @category constants
  */
-export const session: Codec<Session.Session> = of(Schema.Struct(sessionFields))
+export const session: Codec<Session.Session> = make(Schema.Struct(sessionFields))
 /**
  * @category constants
  */
-export const turn: Codec<Session.SessionTurn> = of(Turn)
+export const turn: Codec<Session.SessionTurn> = make(Turn)
 /**
  * @category constants
  */
-export const checkpoint: Codec<Session.SessionCheckpoint> = of(Checkpoint)
+export const checkpoint: Codec<Session.SessionCheckpoint> = make(Checkpoint)
 /**
  * @category constants
  */
-export const exchange: Codec<Session.Exchange> = of(Exchange)
+export const exchange: Codec<Session.Exchange> = make(Exchange)
 
 /**
  * Open exchanges that a store returns to be marked. One that cannot be read is skipped with a warning, so that the

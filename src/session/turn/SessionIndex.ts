@@ -43,7 +43,7 @@ const comparing =
 
 const compare = { created: comparing("created"), updated: comparing("updated") }
 
-const behind = (session: Listed, order: Order, cursor: Cursor): number =>
+const compareToCursor = (session: Listed, order: Order, cursor: Cursor): number =>
   byPlace(timeOf(session, order), session.id, cursor.at, cursor.id)
 
 const statuses: ReadonlyArray<SessionStatus> = ["active", "suspended", "closed", "expired"]
@@ -199,7 +199,7 @@ export class SessionIndex<S extends Listed, E extends Entry<S> = Entry<S>> {
     const found = newest(
       this.narrowest(options, wanted, order),
       compare[order],
-      after === undefined ? undefined : (entry) => behind(entry.session, order, after) >= 0
+      after === undefined ? undefined : (entry) => compareToCursor(entry.session, order, after) >= 0
     )
     return taken(found, options.limit, ({ session }) => this.fits(session, options))
   }
@@ -209,7 +209,9 @@ export class SessionIndex<S extends Listed, E extends Entry<S> = Entry<S>> {
       this.all
         .lists(live, "updated")
         .map((list) =>
-          list.ascending(after === undefined ? undefined : (entry) => behind(entry.session, "updated", after) > 0)
+          list.ascending(
+            after === undefined ? undefined : (entry) => compareToCursor(entry.session, "updated", after) > 0
+          )
         ),
       compare.updated
     )

@@ -43,7 +43,7 @@ export type Written<A> = (value: A) => void
  *
  * @category combinators
  */
-export const telling = <A, E, R>(write: Effect.Effect<A, E, R>, written: Written<A>): Effect.Effect<A, E, R> =>
+export const reportWritten = <A, E, R>(write: Effect.Effect<A, E, R>, written: Written<A>): Effect.Effect<A, E, R> =>
   Effect.uninterruptible(Effect.tap(write, (value) => Effect.sync(() => written(value))))
 
 /**
@@ -52,7 +52,7 @@ export const telling = <A, E, R>(write: Effect.Effect<A, E, R>, written: Written
  *
  * @category combinators
  */
-export const followed = <A, E, R, B, E2, R2>(
+export const thenAfterWrite = <A, E, R, B, E2, R2>(
   operation: (written: Written<A>) => Effect.Effect<A, E, R>,
   after: (value: A, restore: Restore) => Effect.Effect<B, E2, R2>
 ): Effect.Effect<B, E | E2, R | R2> =>

@@ -11,7 +11,7 @@ import type { NewTurn, TurnToolCall } from "./Session.js"
  *
  * @category constants
  */
-export const most = 4 * 1024 * 1024
+export const defaultMaxBytes = 4 * 1024 * 1024
 
 /** The size of numbers, booleans and nulls. */
 const scalar = 8
@@ -43,7 +43,7 @@ const sumOf = (calls: ReadonlyArray<TurnToolCall>): number => calls.reduce((sum,
  *
  * @category getters
  */
-export const of = ({ content, metadata, skillResults, toolCalls }: Sized): number =>
+export const measure = ({ content, metadata, skillResults, toolCalls }: Sized): number =>
   Buffer.byteLength(content) + sumOf(toolCalls) + bytesOf(skillResults) + bytesOf(metadata)
 
 /** The beginning of a text, of at most this many bytes. */
@@ -65,8 +65,8 @@ const beginning = (text: string, bytes: number): string => {
  *
  * @category combinators
  */
-export const fitted = <T extends Sized>(turn: T, most: number): T => {
-  const bytes = of(turn)
+export const truncate = <T extends Sized>(turn: T, most: number): T => {
+  const bytes = measure(turn)
   if (bytes <= most) return turn
   const note = `\n[Cut: this turn had ${bytes} bytes; ${most} are stored.]`
   let room = most - Buffer.byteLength(note) - bytesOf(turn.metadata) - bytesOf(turn.skillResults)

@@ -107,7 +107,7 @@ export const withBudget: {
       return Effect.mapInputContext(strategy.program(task), (current: Context.Context<any>) =>
         current.pipe(
           Context.add(ModelCallInterceptors, [...Context.get(references, ModelCallInterceptors), budget.interceptor]),
-          Context.add(CallGate.CallGate, CallGate.inside(SideCalls.gate, Context.get(references, CallGate.CallGate))),
+          Context.add(CallGate.CallGate, CallGate.nest(SideCalls.gate, Context.get(references, CallGate.CallGate))),
           Context.add(Run.Run, run)
         )
       ).pipe(

@@ -140,7 +140,7 @@ const makeBinding = ({
     ...Context.get(context, ConversationInterceptors),
     ...Context.get(context, ModelCallInterceptors)
   ]
-  const innerGate = CallGate.behind(Context.get(context, CallGate.CallGate), interceptors)
+  const innerGate = CallGate.gateInsideCall(Context.get(context, CallGate.CallGate), interceptors)
   return {
     client,
     metered: CallMeter.metered(client),
@@ -277,7 +277,7 @@ const partsListener = (
   live: LiveReply.LiveReply,
   onParts: LlmClient.OnParts | undefined
 ): LlmClient.OnParts | undefined => {
-  const heard = onParts === undefined ? undefined : CallGate.heard(onParts, innerGate)
+  const heard = onParts === undefined ? undefined : CallGate.consumeOutside(onParts, innerGate)
   if (!run.live) return heard
   return heard === undefined ? live.emit : (parts) => Effect.zipRight(live.emit(parts), heard(parts))
 }

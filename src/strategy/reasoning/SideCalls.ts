@@ -58,14 +58,14 @@ export const gate: CallGate.Gate = CallGate.make((request, next, target) =>
     const context = fiber.currentContext
     if (Context.get(context, Run.Run).isOver()) return next(request)
     const interceptors = Context.get(context, ModelCallInterceptors)
-    if (interceptors.length === 0) return CallGate.counted(request, next, target)
+    if (interceptors.length === 0) return CallGate.countUsage(request, next, target)
     const call = intercept({
       interceptors,
       call: (request, meter) => next(request, meter, interceptors),
       target: ({ settings }) => ({ ...target, model: settings?.model ?? target.model }),
       counts: CallMeter.counts(TokenCounter.inContext(context))
     })
-    return CallGate.counted(
+    return CallGate.countUsage(
       request,
       (asked, meter) => Effect.mapError(call(asked, meter), (error) => toLlmError(error, target)),
       target

@@ -56,7 +56,7 @@ describe("the bytes of a turn", () => {
       const sessions = yield* manager
       yield* sessions.create({ id })
       const of = (content: string) => turn(content.length, { content, metadata: {} })
-      const most = 1000 - TurnBytes.of(of(""))
+      const most = 1000 - TurnBytes.measure(of(""))
       yield* sessions.addTurn(id, of("x".repeat(most)))
       yield* sessions.addTurn(id, of("猫".repeat(Math.floor(most / 3))))
       assert.strictEqual((yield* Effect.flip(sessions.addTurn(id, of("x".repeat(most + 1)))))._tag, "SessionInputError")
@@ -75,11 +75,11 @@ describe("the bytes of a turn", () => {
         FastCheck.integer({ min: 150, max: 800 }),
         (content, results, most) => {
           const given = fresh("t", { content, toolCalls: results.map(call) })
-          const cut = TurnBytes.fitted(given, most)
-          if (TurnBytes.of(given) <= most) return cut === given
+          const cut = TurnBytes.truncate(given, most)
+          if (TurnBytes.measure(given) <= most) return cut === given
           const text = cut.content.slice(0, cut.content.lastIndexOf("\n[Cut: "))
           return (
-            TurnBytes.of(cut) <= most &&
+            TurnBytes.measure(cut) <= most &&
             content.startsWith(text) &&
             cut.toolCalls.every((one, index) => one === given.toolCalls.at(index - cut.toolCalls.length))
           )
@@ -111,8 +111,8 @@ describe("a turn that is too large for memory", () => {
     let params: unknown = "x"
     for (let n = 0; n < 100_000; n++) params = [params]
     const given = fresh("t", { toolCalls: [{ id: "1", name: "look", params }] })
-    assert.isBelow(TurnBytes.of(given), 10_000)
-    assert.strictEqual(TurnBytes.fitted(given, TurnBytes.most), given)
+    assert.isBelow(TurnBytes.measure(given), 10_000)
+    assert.strictEqual(TurnBytes.truncate(given, TurnBytes.defaultMaxBytes), given)
   })
 })
 

@@ -7,11 +7,11 @@
  */
 import type * as Effect from "effect/Effect"
 
-export interface Handed<Options> {
+export interface Watched<Options> {
   /** The same options, with `onParts` observed. */
   readonly options: Options
   /** True once a part was delivered. */
-  readonly begun: () => boolean
+  readonly hasBegun: () => boolean
 }
 
 export const watch = <
@@ -19,9 +19,9 @@ export const watch = <
   Options extends { readonly onParts?: ((parts: ReadonlyArray<Part>) => Effect.Effect<void>) | undefined } | undefined
 >(
   options: Options
-): Handed<Options> => {
+): Watched<Options> => {
   const onParts = options?.onParts
-  if (onParts === undefined) return { options, begun: () => false }
+  if (onParts === undefined) return { options, hasBegun: () => false }
   let begun = false
   return {
     options: {
@@ -31,6 +31,6 @@ export const watch = <
         return onParts(parts)
       }
     },
-    begun: () => begun
+    hasBegun: () => begun
   }
 }

@@ -12,7 +12,7 @@ import type { Limits } from "./SessionStore.js"
 /**
  * @category constructors
  */
-export const stale = (next: Session, kept: Pick<Session, "revision"> | undefined): SessionConflictError =>
+export const staleRevision = (next: Session, kept: Pick<Session, "revision"> | undefined): SessionConflictError =>
   new SessionConflictError({
     message:
       kept === undefined ? "The session is no longer stored" : "Another writer changed the session in the meantime",
@@ -25,7 +25,7 @@ export const stale = (next: Session, kept: Pick<Session, "revision"> | undefined
 /**
  * @category constructors
  */
-export const notThere = (sessionId: Session["id"]): SessionConflictError =>
+export const sessionMissing = (sessionId: Session["id"]): SessionConflictError =>
   new SessionConflictError({
     message: "The session is no longer stored",
     hint: "It was deleted; create it again, or use another one",
@@ -37,7 +37,7 @@ export const notThere = (sessionId: Session["id"]): SessionConflictError =>
 /**
  * @category constructors
  */
-export const headGone = (session: Session): SessionConflictError =>
+export const headMissing = (session: Session): SessionConflictError =>
   new SessionConflictError({
     message: "The turn that the session begins with is missing",
     hint: "It was deleted with its session; begin with another one",
@@ -49,7 +49,7 @@ export const headGone = (session: Session): SessionConflictError =>
 /**
  * @category constructors
  */
-export const idNeeded = (session: Session): SessionConflictError =>
+export const idInUse = (session: Session): SessionConflictError =>
   new SessionConflictError({
     message: "The session with this id is deleted, but branches still need some of its turns",
     hint: "Choose another id, or delete its branches first",
@@ -61,7 +61,7 @@ export const idNeeded = (session: Session): SessionConflictError =>
 /**
  * @category constructors
  */
-export const checkpointTaken: SessionStorageError = new SessionStorageError({
+export const checkpointExists: SessionStorageError = new SessionStorageError({
   message: "A checkpoint with this id already exists; nothing is written",
   hint: "Checkpoints are immutable; give each an id of its own"
 })
@@ -69,7 +69,7 @@ export const checkpointTaken: SessionStorageError = new SessionStorageError({
 /**
  * @category constructors
  */
-export const turnsTwice: SessionStorageError = new SessionStorageError({
+export const duplicateTurns: SessionStorageError = new SessionStorageError({
   message: "Two of the turns have the same id; nothing is written",
   hint: "Turn ids are unique within a session"
 })
