@@ -84,7 +84,9 @@ export interface Options {
 }
 
 const parameters = {
-  message: Schema.String.annotations({ description: "What the agent is to do or answer, with all it needs to know" })
+  message: Schema.String.annotations({
+    description: "The task or question for the agent, with everything it needs to know"
+  })
 }
 
 const described = (agent: Agent.Any): string => {
@@ -136,13 +138,13 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
     handler: ({ message }) =>
       Effect.gen(function* () {
         const run = yield* Run.Run
-        if (message.trim() === "") return yield* refuse("The message is empty: say what the agent is to do")
+        if (message.trim() === "") return yield* refuse("The message is empty: say what the agent should do")
         if (run.depth + 1 > maxDepth) {
           return yield* refuse(`Delegations are nested deeper than ${maxDepth}: do the task yourself`)
         }
         if (run.path.filter((name) => name === agent.name).length >= maxVisits) {
           return yield* refuse(
-            `"${agent.name}" is at work already and waits for this (${shownPath(run.path)}): do the task yourself`
+            `"${agent.name}" is already working and waits for this (${shownPath(run.path)}): do the task yourself`
           )
         }
         const current = yield* Conversation.Conversation

@@ -146,7 +146,7 @@ const make = (
         }
         const taken = conversation.claim(agentName)
         if (taken !== undefined) return yield* refuse("taken", `The conversation was already handed to "${taken}"`)
-        return `The conversation goes on with "${agentName}"`
+        return `The conversation continues with "${agentName}"`
       })
   })
   HandoffRoute.link(tool, { _tag: "Handoff", target: targetOf(agentName, agent, options.input) })

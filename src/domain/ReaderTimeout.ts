@@ -50,7 +50,7 @@ export const patience = (limit: Duration.DurationInput): EventSink.Patience<Read
   onLate: (timeoutMs) =>
     new ReaderTimeoutError({
       timeoutMs,
-      message: `The reader of the stream took nothing for ${timeoutMs} ms`,
+      message: `The reader of the stream read nothing for ${timeoutMs} ms`,
       hint: "Read faster, buffer the stream, or raise the reader timeout"
     })
 })

@@ -62,7 +62,7 @@ interface Quotas {
 const unitNamed = ({ units }: Quotas, name: string): Effect.Effect<Unit, GovernanceConfigurationError> => {
   const unit = units.get(name)
   return unit === undefined
-    ? Effect.fail(new GovernanceConfigurationError({ message: "The unit of the resource is not declared" }))
+    ? Effect.fail(new GovernanceConfigurationError({ message: "The resource unit is not declared" }))
     : Effect.succeed(unit)
 }
 
@@ -99,7 +99,7 @@ const exhausted = (
   status: "exhausted",
   usage: [snapshot],
   error: new ResourceExhaustedError({
-    message: `The quota of ${unit.name} is used up: ${snapshot.current} of ${limit.limit}, and ${shown(unit.kind, amount)} asked for`,
+    message: `The quota of ${unit.name} is exhausted: ${snapshot.current} of ${limit.limit} used, ${shown(unit.kind, amount)} requested`,
     tenantId,
     unitName: unit.name,
     limit: limit.limit,
@@ -209,7 +209,7 @@ export const make = (
     const issues = issuesOf(options)
     return issues.length === 0
       ? Effect.succeed(makeService(store, unitsOf(options)))
-      : Effect.fail(new GovernanceConfigurationError({ message: `The quotas are not valid: ${issues.join("; ")}` }))
+      : Effect.fail(new GovernanceConfigurationError({ message: `The quotas are invalid: ${issues.join("; ")}` }))
   })
 
 /**

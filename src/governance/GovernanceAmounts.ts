@@ -88,7 +88,7 @@ export const exceeded = (scope: keyof Limits, unit: keyof CostLedger.Amount, lim
   const budgetType = names[scope][unit]
   const shown = unit === "nanoUsd" ? CostLedger.toUsd : (tokens: number) => tokens
   return new BudgetExceededError({
-    message: `${texts[budgetType]}: ${shown(used)} of ${shown(limit)} ${unit === "nanoUsd" ? "US dollars" : "tokens"} are spent or set aside`,
+    message: `${texts[budgetType]}: ${shown(used)} of ${shown(limit)} ${unit === "nanoUsd" ? "US dollars" : "tokens"} are spent or reserved`,
     hint: hints[budgetType],
     budgetType,
     limit: shown(limit),

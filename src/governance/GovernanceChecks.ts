@@ -69,7 +69,7 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
           ? Effect.void
           : Effect.fail(
               new RateLimitExceededError({
-                message: `Too many requests: ${taken.current} of ${rpmLimit} are made within 60 seconds`,
+                message: `Too many requests: ${taken.current} of ${rpmLimit} in 60 seconds`,
                 hint: "Try again later",
                 limit: rpmLimit,
                 current: taken.current,

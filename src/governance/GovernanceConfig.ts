@@ -281,7 +281,7 @@ export const requirePrices = (config: GovernanceConfig): Effect.Effect<void, Gov
       ? Effect.void
       : Effect.fail(
           new GovernanceConfigurationError({
-            message: "Governance limits money, and there are no prices",
+            message: "Governance limits money, but there are no prices",
             hint: "Provide ModelPrices.layer or CostEstimator.layerPrices to its layer (`prices` of Agents.layerConfig), or limit tokens"
           })
         )

@@ -59,8 +59,8 @@ const unpriced = ({ parts, warned }: Books, request: ReserveRequest): Effect.Eff
   if (config.unknownPrice === "deny") {
     return Effect.fail(
       new BudgetExceededError({
-        message: `The price of ${model} is not known, and money is limited`,
-        hint: "Give CostEstimator its price (0 where it costs nothing), or set unknownPrice to allow",
+        message: `The price of ${model} is unknown, and money is limited`,
+        hint: "Give CostEstimator its price (0 if it is free), or set unknownPrice to allow",
         budgetType: "unknown_price",
         limit,
         used: 0
@@ -83,7 +83,7 @@ const takeTokens = ({ parts }: Books, about: About, tokens: number) =>
       if (taken.allowed) return Effect.succeed(taken.at)
       return Effect.fail(
         new RateLimitExceededError({
-          message: `${tokens} tokens are too many: ${taken.current} of ${tpmLimit} are used within 60 seconds`,
+          message: `${tokens} tokens exceed the limit: ${taken.current} of ${tpmLimit} are used within 60 seconds`,
           hint: taken.retryAfterMs === undefined ? "Ask for a shorter answer, or raise tpmLimit" : "Try again later",
           limit: tpmLimit,
           current: taken.current,

@@ -221,8 +221,8 @@ export const as =
  */
 export const taken = (): CheckpointerError =>
   new CheckpointerError({
-    message: "The thread belongs to somebody else",
-    hint: "Begin a thread under another id, or name the user it belongs to",
+    message: "The thread belongs to another user",
+    hint: "Start a thread with another id, or name its user",
     operation: "put",
     reason: "taken"
   })

@@ -48,7 +48,7 @@ export const json = (value: unknown): Effect.Effect<Json, string> =>
       const found = notJson(value, [])
       return found === undefined ? Effect.succeed(value as Json) : Effect.fail(`${at(found)} is not JSON`)
     } catch {
-      return Effect.fail("it is too deep, or holds itself")
+      return Effect.fail("it is too deep or cyclic")
     }
   })
 

@@ -66,7 +66,7 @@ export const notEncoded = (tables: Tables, thread: Thread) => (problem: string) 
     thread.threadId,
     undefined,
     `The state of graph "${tables.name}" cannot be saved: ${problem}`,
-    "Nodes must keep to the schema of the state, and its encoded form must be JSON"
+    "Nodes must follow the schema of the state, and its encoded form must be JSON"
   )
 
 /** Fields that change from one checkpoint to the next. */
@@ -136,14 +136,14 @@ export const restore = (tables: Tables, saved: Saved): Effect.Effect<Position, G
   const done = finished.map(({ node }) => task(node))
   const graph = checkpoint.metadata["graph"]
   if (graph !== tables.name) {
-    return fail("changed-graph", `The checkpoint is one of graph ${JSON.stringify(graph)}, not of "${tables.name}"`)
+    return fail("changed-graph", `The checkpoint belongs to graph ${JSON.stringify(graph)}, not to "${tables.name}"`)
   }
   if (gone.size > 0 || [...reached.keys()].some((join) => !tables.joins.has(join))) {
     const names = gone.size === 0 ? "a join" : `the nodes ${JSON.stringify([...gone])}`
-    return fail("changed-graph", `The checkpoint needs ${names}, which graph "${tables.name}" has no more`)
+    return fail("changed-graph", `The checkpoint needs ${names}, which graph "${tables.name}" no longer has`)
   }
   const bad = (problem: string) =>
-    fail("state", `The checkpoint does not fit the state of graph "${tables.name}": ${problem}`)
+    fail("state", `The checkpoint does not match the state of graph "${tables.name}": ${problem}`)
   return Effect.mapError(
     Effect.flatMap(tables.codec.decode(checkpoint.state), (state) =>
       Effect.map(

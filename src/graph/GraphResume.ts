@@ -84,16 +84,16 @@ const answerOf = (
   const [first, ...others] = found
   if (first === undefined) {
     return checkpoint.waiting.length === 0
-      ? fail("not-waiting", `Graph "${tables.name}" waits for nothing there`, "Resume it without a value")
+      ? fail("not-waiting", `Graph "${tables.name}" has no such wait`, "Resume it without a value")
       : fail("not-waiting", `Graph "${tables.name}" does not wait for ${JSON.stringify(wait)}`, `It waits for ${names}`)
   }
   if (others.length > 0) {
     const message = `Graph "${tables.name}" waits for several values: ${names}`
-    return fail("ambiguous", message, "Say with `wait` which one is given")
+    return fail("ambiguous", message, "Name the wait with `wait`")
   }
   return Effect.mapBoth(GraphCodec.json(value), {
     onSuccess: (json): Answer => ({ path: first.path, node: first.node, name: first.name, value: json }),
-    onFailure: (problem) => fail("encoding", `The value cannot be saved: ${problem}`, "Give it encoded, as JSON")
+    onFailure: (problem) => fail("encoding", `The value cannot be saved: ${problem}`, "Give the encoded value, as JSON")
   })
 }
 

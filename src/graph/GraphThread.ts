@@ -27,7 +27,7 @@ export const waitingError = (
     message: `Graph "${graph}" waits for ${waiting.map((one) => JSON.stringify(one.name)).join(", ")}`,
     hint:
       thread === undefined
-        ? "Run the graph with invokeThread, which saves where it stands"
+        ? "Run the graph with invokeThread, which saves its position"
         : "Give the value with StateGraph.resume",
     waiting,
     ...thread

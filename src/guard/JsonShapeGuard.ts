@@ -56,7 +56,7 @@ export const make = (options?: Options | undefined): Guard.Guard => {
       const value = Either.isLeft(strict) && options?.repair !== false ? JsonRepair.parse(content) : strict
       if (Either.isLeft(value)) return Effect.succeed(refused(name, { reason: "not valid JSON" }))
       return Effect.map(fits(value.right), (fits) => {
-        if (!fits) return refused(name, { reason: "does not fit the shape" })
+        if (!fits) return refused(name, { reason: "does not match the shape" })
         return Either.isRight(strict)
           ? Guard.pass(name)
           : Guard.redact(name, JSON.stringify(value.right), { reason: "repaired" })

@@ -237,7 +237,7 @@ const ask = Effect.fnUntraced(function* (
   return yield* Effect.mapError(read(second), () => {
     const model = settings.model ?? client.model
     return new LlmMalformedResponseError({
-      message: `The judge of ${options.kind} gave no verdict that can be read, twice`,
+      message: `The judge of ${options.kind} gave two unreadable verdicts`,
       provider: client.provider,
       ...(model === undefined ? {} : { model })
     })

@@ -256,7 +256,7 @@ const reasons: { readonly [K in Kind]: string } = {
   control: "control characters",
   private_use: "characters of private use",
   surrogate: "halves of surrogate pairs",
-  combining_marks: "piled up combining marks"
+  combining_marks: "stacked combining marks"
 }
 
 /**

@@ -197,7 +197,7 @@ export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError,
       return yield* new McpError({
         server,
         reason: "Configuration",
-        message: `The address of the MCP server "${server}" is no http(s) URL`
+        message: `The address of the MCP server "${server}" is not an http(s) URL`
       })
     }
     const sdk = yield* McpSession.load(server)

@@ -221,7 +221,7 @@ class HttpLink {
 
 const failureOfStatus = (status: number, hasSession: boolean): Failure => {
   if (status === 401 || status === 403) {
-    return { reason: "Refused", status, message: `it refuses this client (${status})`, hint: "Check the credentials" }
+    return { reason: "Refused", status, message: `it rejects this client (${status})`, hint: "Check the credentials" }
   }
   if (hasSession && (status === 404 || status === 400 || status === 410)) {
     const message = `it no longer accepts this session (${status})`
@@ -261,12 +261,12 @@ export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<
     )
     const failureOf = (error: unknown): Failure => {
       if (error instanceof NoHeaders) {
-        return { reason: "Configuration", message: "the headers for it could not be made" }
+        return { reason: "Configuration", message: "its headers could not be built" }
       }
       if (error instanceof TooLarge) return link.tooLarge()
       if (error instanceof sdk.StreamableHTTPError) {
         return error.code === undefined || error.code < 100
-          ? { reason: "InvalidResponse", message: "it answered with another type of content" }
+          ? { reason: "InvalidResponse", message: "it answered with another content type" }
           : failureOfStatus(error.code, transport.sessionId !== undefined)
       }
       if (error instanceof SyntaxError || (error as { name?: unknown } | null)?.name === "ZodError") {

@@ -25,8 +25,8 @@ const read = (line: string): object | undefined => {
 
 const failureOf = (error: unknown): Failure =>
   error instanceof TypeError
-    ? { reason: "Protocol", message: "the request has no form in JSON" }
-    : { reason: "Closed", message: "its process does not take messages" }
+    ? { reason: "Protocol", message: "the request cannot be written as JSON" }
+    : { reason: "Closed", message: "its process accepts no messages" }
 
 export const make = (options: McpProcess.Options, events: Events): Effect.Effect<Link, McpError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -41,7 +41,7 @@ export const make = (options: McpProcess.Options, events: Events): Effect.Effect
         if (isNoisy) return
         isNoisy = true
         Runtime.runFork(runtime)(
-          Effect.logWarning(`The MCP server "${options.server}" writes to its standard output what are no messages`)
+          Effect.logWarning(`The MCP server "${options.server}" writes text other than messages to its standard output`)
         )
       }
     })

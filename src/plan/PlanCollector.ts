@@ -49,7 +49,7 @@ export const error = (strategyName: string, issues: readonly [PlanIssue, ...Read
   new PlanError({
     strategyName,
     issues: [issues[0], ...issues.slice(1, 100)],
-    message: `The plan cannot be carried out: ${explain(issues).slice(0, 1000)}`,
+    message: `The plan cannot be executed: ${explain(issues).slice(0, 1000)}`,
     hint: "Use a stronger model for planning, fewer tools, or clearer descriptions of them"
   })
 
@@ -175,7 +175,7 @@ export class Collector {
     if (this.#tasks.size === 0 && this.#earlier.has(id)) this.#restarts = true
     if (this.#tasks.has(id) || (!this.#restarts && this.#earlier.has(id))) {
       this.#thoughts = []
-      this.#issue("duplicate", id, `there are two tasks ${shown(id)}: give each a number of its own`)
+      this.#issue("duplicate", id, `there are two tasks ${shown(id)}: give each a different number`)
       return
     }
     if (isNumber(id)) this.#highest = Math.max(this.#highest, Math.min(Number(id), Number.MAX_SAFE_INTEGER - 1))

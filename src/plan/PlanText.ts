@@ -183,7 +183,7 @@ const fail = (reason: "empty" | "malformed", message: string) =>
       strategyName: "",
       issues: [{ reason, message }],
       message: `There is no plan in the text: ${message}`,
-      hint: 'Write one step a line: "1. …", "Step 1: …", "- …" or "1. [TOOL:name] …"'
+      hint: 'Write one step per line: "1. …", "Step 1: …", "- …" or "1. [TOOL:name] …"'
     })
   )
 
@@ -245,7 +245,7 @@ export const parse = (text: string): Either.Either<PlanText, PlanError> => {
     const made = toStep(String(steps.length + 1), draft.lines.join("\n").trim(), draft.number)
     if (made !== undefined) steps.push(made)
   }
-  if (steps.length === 0) return fail("malformed", "its steps say nothing")
+  if (steps.length === 0) return fail("malformed", "its steps are empty")
   const [preamble, epilogue] = [text.slice(0, from).trim(), text.slice(to).trim()]
   return Either.right({
     steps,

@@ -119,7 +119,7 @@ export const readPlan = (text: string, options: Options = {}): Reading => {
       continue
     }
     if (evidence.has(variable)) {
-      issues.push({ reason: "duplicate", task: variable, message: `${variable} is given twice` })
+      issues.push({ reason: "duplicate", task: variable, message: `${variable} is defined twice` })
       continue
     }
     const known = ReActAction.knownTool(step.tool, options.tools)

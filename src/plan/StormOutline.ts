@@ -321,7 +321,7 @@ const failure = (issue: PlanIssue): Either.Either<never, PlanError> =>
     new PlanError({
       strategyName: "storm",
       issues: [issue],
-      message: `The outline cannot be used: ${issue.message}`,
+      message: `The outline is invalid: ${issue.message}`,
       hint: "Write each section as SECTION: <title>, and what it covers as SUBSECTION: <title> and POINT: <title> below it"
     })
   )

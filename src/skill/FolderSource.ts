@@ -99,7 +99,7 @@ const passedOver = (places: ReadonlyArray<SkillsConfig.Place>) =>
           source: FOLDERS,
           reason: "Refused",
           subject: path,
-          message: `The skills of the project in ${path} are left out: nobody says which are trusted`,
+          message: `The project skills in ${path} are skipped: no trust is configured`,
           hint: 'Give `Skills.layer` a `trust`, for example `SkillLock.layer`, or set `projectSkills: "off"`'
         })
     )

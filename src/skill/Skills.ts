@@ -198,7 +198,7 @@ const limited = (config: SkillsConfig.SkillsConfig, runner: ScriptRunner.Service
       skillName: request.skillName,
       script: request.script,
       reason: "NotAllowed",
-      message: `Scripts of this type are not run here: ${request.script}`,
+      message: `Scripts of this type are not allowed: ${request.script}`,
       hint: `Allowed are ${config.allowedScriptTypes.join(", ") || "none"}`
     })
   }
@@ -214,7 +214,7 @@ const cacheOf = (
   return backend === undefined
     ? Layer.fail(
         new SkillsConfig.SkillsConfigurationError({
-          message: 'Skills cannot be built: cacheBackend is "cache", and there is none',
+          message: 'Skills cannot be built: cacheBackend is "cache", but no cache is given',
           hint: "Give `Skills.layer` a `cache`"
         })
       )

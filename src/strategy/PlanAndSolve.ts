@@ -215,8 +215,8 @@ const solveWithTools = (
       text: "",
       issues: "the reply is empty",
       attempts: 1,
-      message: `${name} got no usable reply: the reply is empty`,
-      hint: "Use a stronger model for this role, or raise the limit of its output"
+      message: `${name} got an empty reply`,
+      hint: "Use a stronger model for this role, or raise its output limit"
     })
   })
 

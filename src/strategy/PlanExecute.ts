@@ -209,7 +209,7 @@ const exceeded = (replans: number, maxReplans: number, failed: PlanState.Failure
     maxIterations: maxReplans,
     currentIteration: replans,
     message: `Step ${failed.id} of the plan failed after ${replans} new plans: ${failed.error.slice(0, 500)}`,
-    hint: 'Raise `maxReplans`, or take an answer from what stands with `onLimit: "answer"`'
+    hint: 'Raise `maxReplans`, or return a partial answer with `onLimit: "answer"`'
   })
 
 /** Makes the first plan, or answers directly. */

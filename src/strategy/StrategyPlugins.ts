@@ -208,8 +208,8 @@ const warn = (problem: Problem): Effect.Effect<void> =>
   Effect.annotateLogs(
     Effect.logWarning(
       problem.strategy === undefined
-        ? `the plugins of "${problem.packageName}" are left out: ${problem.message}`
-        : `the strategy ${shown(problem.strategy)} of "${problem.packageName}" is left out: ${problem.message}`
+        ? `the plugins of "${problem.packageName}" are skipped: ${problem.message}`
+        : `the strategy ${shown(problem.strategy)} of "${problem.packageName}" is skipped: ${problem.message}`
     ),
     { module: "StrategyPlugins", reason: problem.reason }
   )
@@ -320,7 +320,7 @@ export const discover = (options: Options): Effect.Effect<Report, never, FileSys
         if (other !== undefined) {
           yield* note(
             packageName,
-            { reason: "duplicate", message: `"${other.packageName}" has one of that name` },
+            { reason: "duplicate", message: `"${other.packageName}" has one with that name` },
             name
           )
           continue
@@ -328,7 +328,7 @@ export const discover = (options: Options): Effect.Effect<Report, never, FileSys
         if (Object.hasOwn(BuiltInStrategies.loaders, name) && !mayReplace(name)) {
           yield* note(
             packageName,
-            { reason: "duplicate", message: "the library has one of that name, and `override` does not allow it" },
+            { reason: "duplicate", message: "the library has one with that name, and `override` does not allow it" },
             name
           )
           continue

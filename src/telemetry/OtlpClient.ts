@@ -87,7 +87,7 @@ export const make = (
         // The underlying error contains the headers, and a logger would print them.
         Effect.mapError((error) =>
           SameOriginHttp.isRefusedRedirect(error)
-            ? failed(request, "Encode", "the collector redirects to another address: set that one")
+            ? failed(request, "Encode", "the collector redirects to another URL: configure that one")
             : failed(request, "Transport", `the collector cannot be reached${hostOf(request)}`)
         ),
         Effect.scoped,

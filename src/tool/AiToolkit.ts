@@ -58,7 +58,7 @@ const fromAiTool = (tool: AiTool.Any, context: Context.Context<any>): Tool.Any =
     return Tool.invalid(
       new ToolDefinitionError({
         toolName: tool.name,
-        message: `Tool "${tool.name}" is defined by its provider, and has no parameters of its own`,
+        message: `Tool "${tool.name}" is executed by its provider and has no parameters`,
         hint: "Give the agent a tool with a handler instead"
       })
     )

@@ -128,8 +128,8 @@ export const make = (options: { readonly modules: Modules }): Effect.Effect<Serv
     if (problems.length > 0) {
       return new ModuleGraphError({
         problems,
-        message: `The modules do not fit together: ${problems.slice(0, 10).join("; ")}`,
-        hint: "Name every module once, and let it import and export those only"
+        message: `The modules are inconsistent: ${problems.slice(0, 10).join("; ")}`,
+        hint: "Define every module once, and import and export only defined ones"
       })
     }
     const modules = new Map(entries)

@@ -133,7 +133,7 @@ export const make: Effect.Effect<Service, never, ToolRunner.ToolRunner | Scope.S
       if (tools.has(tool.name)) {
         return new ToolDefinitionError({
           toolName: tool.name,
-          message: `A tool named "${tool.name}" is registered already`,
+          message: `A tool named "${tool.name}" is already registered`,
           hint: "Rename one of them, or unregister the other first"
         })
       }

@@ -78,7 +78,7 @@ describe("an agent as a tool", () => {
       )
       assert.include(
         response.message,
-        '"top" is at work already and waits for this (top > middle): do the task yourself'
+        '"top" is already working and waits for this (top > middle): do the task yourself'
       )
       assert.notInclude(response.message, "never asked")
     })
@@ -95,7 +95,7 @@ describe("an agent as a tool", () => {
         )
       )
       assert.include(response.message, "told: told: ")
-      assert.include(response.message, '"top" is at work already')
+      assert.include(response.message, '"top" is already working')
     })
   )
 

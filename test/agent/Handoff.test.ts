@@ -150,7 +150,7 @@ describe("a handoff", () => {
         { role: "user", content: "Hi" },
         { role: "assistant", content: "Hello" },
         ...call("call_1", "look", "seen"),
-        ...call("to", "transfer_to_billing", 'The conversation goes on with "billing"', { note: "a loyal customer" }),
+        ...call("to", "transfer_to_billing", 'The conversation continues with "billing"', { note: "a loyal customer" }),
         { role: "user", content: "My invoice?" }
       ] as unknown as ReadonlyArray<LlmClient.Message>)
     }).pipe(
@@ -197,7 +197,7 @@ describe("a handoff", () => {
       assert.deepStrictEqual(
         response.toolCalls.map(({ isFailure, name, observation }) => [name, isFailure, observation]),
         [
-          ["transfer_to_billing", false, 'The conversation goes on with "billing"'],
+          ["transfer_to_billing", false, 'The conversation continues with "billing"'],
           ["look", false, "seen"],
           [
             "transfer_to_sales",

@@ -142,9 +142,9 @@ describe("a conversation that was handed over", () => {
         assert.deepStrictEqual(
           answer?.toolCalls.map(({ name, result }) => [name, result]),
           [
-            ["transfer_to_second", 'The conversation goes on with "second"'],
+            ["transfer_to_second", 'The conversation continues with "second"'],
             ["nudge", "nudged by second"],
-            ["transfer_to_third", 'The conversation goes on with "third"'],
+            ["transfer_to_third", 'The conversation continues with "third"'],
             ["nudge", "nudged by third"]
           ]
         )
@@ -163,7 +163,7 @@ describe("a conversation that was handed over", () => {
         assert.deepStrictEqual(
           results.map(({ id, result }) => [id, result]),
           [
-            [calls[0].id, 'The conversation goes on with "second"'],
+            [calls[0].id, 'The conversation continues with "second"'],
             [calls[1].id, "nudged by second"],
             [calls[2].id, "nudged by third"]
           ]

@@ -16,7 +16,7 @@ describe("JsonShapeGuard", () => {
   it.effect("passes JSON that matches the encoded side of a schema", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* check({ shape }, ' {"score": "1", "tags": []} '), ["pass", undefined])
-      assert.deepStrictEqual(yield* check({ shape }, '{"score": 1, "tags": []}'), ["block", "does not fit the shape"])
+      assert.deepStrictEqual(yield* check({ shape }, '{"score": 1, "tags": []}'), ["block", "does not match the shape"])
     })
   )
 
@@ -31,7 +31,7 @@ describe("JsonShapeGuard", () => {
     Effect.gen(function* () {
       const even = (value: unknown) => typeof value === "number" && value % 2 === 0
       assert.deepStrictEqual(yield* check({ shape: even }, "2"), ["pass", undefined])
-      assert.deepStrictEqual(yield* check({ shape: even }, "3"), ["block", "does not fit the shape"])
+      assert.deepStrictEqual(yield* check({ shape: even }, "3"), ["block", "does not match the shape"])
     })
   )
 
@@ -40,13 +40,13 @@ describe("JsonShapeGuard", () => {
       const text = "```json\n{'score': '1', tags: ['a',]}\n```"
       assert.strictEqual(yield* check({ shape }, text), '{"score":"1","tags":["a"]}')
       assert.deepStrictEqual(yield* check({ shape, repair: false }, text), ["block", "not valid JSON"])
-      assert.deepStrictEqual(yield* check({ shape }, "{'score': 1}"), ["block", "does not fit the shape"])
+      assert.deepStrictEqual(yield* check({ shape }, "{'score': 1}"), ["block", "does not match the shape"])
     })
   )
 
   it.effect("can only warn", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* check({ shape, action: "warn" }, "{}"), ["warn", "does not fit the shape"])
+      assert.deepStrictEqual(yield* check({ shape, action: "warn" }, "{}"), ["warn", "does not match the shape"])
       assert.deepStrictEqual(yield* check({ action: "warn", repair: false }, "{"), ["warn", "not valid JSON"])
     })
   )

@@ -521,7 +521,7 @@ describe("approval", () => {
       const ran: Array<unknown> = []
       const outcome = yield* run(careful(ran), call("rm", { n: "1" }), { gate: ApprovalGate.layerDeny })
       assert.strictEqual(outcome.error?.tag, "ToolApprovalDeniedError")
-      assert.include(outcome.observation, "nobody can be asked")
+      assert.include(outcome.observation, "there is no approver")
       assert.include(outcome.observation, "find another way")
       assert.deepStrictEqual([ran, outcome.attempts], [[], 0])
     })

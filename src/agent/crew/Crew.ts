@@ -221,7 +221,7 @@ export const asAgent = <E, R>(self: Crew<E, R>): Agent.Agent<string, E | Failure
     const strategy = Strategy.make(`crew:${self.process}`, CrewRun.program(self.definition))
     HandoffRoute.linkStrategy(strategy)
     agent = Agent.make(self.name, {
-      system: `A crew of agents that does: ${self.tasks.map((one) => one.description).join("; ")}`,
+      system: `A crew of agents for: ${self.tasks.map((one) => one.description).join("; ")}`,
       strategy,
       limits: self.limits
     })

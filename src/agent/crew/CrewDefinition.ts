@@ -70,13 +70,13 @@ export const problem = (crew: CrewDefinition): CrewError | undefined => {
     tasks.map((task, index) => ({ id: task.name, dependencies: contextOf(crew, index) })),
     { shown: (id) => `"${id}"` }
   )
-  if (cycle !== undefined) return error("cycle", `The tasks cannot begin: ${cycle.message}`, cycle.task)
+  if (cycle !== undefined) return error("cycle", `The tasks cannot start: ${cycle.message}`, cycle.task)
   if (process === "parallel") return undefined
   for (const [index, task] of tasks.entries()) {
     const later = contextOf(crew, index).find((name) => taskNames.indexOf(name) > index)
     if (later === undefined) continue
     const message = `The task "${task.name}" needs "${later}", which comes after it`
-    return error("order", message, task.name, 'Put it before, or use the process "parallel"')
+    return error("order", message, task.name, 'Move it before this task, or use the process "parallel"')
   }
   return undefined
 }

@@ -302,8 +302,8 @@ class CrewWork {
             crewName: this.crew.name,
             reason: "rejected",
             task: task.name,
-            message: `The output of "${task.name}" was not accepted in ${attempt} attempts: ${verdict.slice(0, 500)}`,
-            hint: "Describe more clearly what is expected, or raise `retries`"
+            message: `The output of "${task.name}" was rejected ${attempt} times: ${verdict.slice(0, 500)}`,
+            hint: "Describe the expected output more clearly, or raise `retries`"
           })
         }
         rejected = { output: text, feedback: verdict }

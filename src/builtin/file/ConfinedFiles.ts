@@ -78,7 +78,7 @@ const placeOf = (base: string, path: string): Confined<Place> =>
     const fs = yield* FileSystem.FileSystem
     const paths = yield* Path.Path
     if (path === "" || path.length > maxPathChars || path.includes("\0")) {
-      return yield* Effect.fail(failure("InvalidPath", "The path is empty, too long or has a zero character"))
+      return yield* Effect.fail(failure("InvalidPath", "The path is empty, too long or contains a NUL character"))
     }
     if (paths.isAbsolute(path)) {
       return yield* Effect.fail(failure("Outside", "The path is not relative to the base directory"))
@@ -226,7 +226,7 @@ const replacedBy = (root: string, path: string, overwrite: boolean) =>
     yield* within(paths, root, real.value)
     const { mode, type } = yield* system(fs.stat(real.value))
     if (type !== "File") return yield* Effect.fail(notAFile)
-    if (!overwrite) return yield* Effect.fail(failure("Exists", "The file exists already"))
+    if (!overwrite) return yield* Effect.fail(failure("Exists", "The file already exists"))
     return { path: real.value, mode: mode & 0o777 }
   })
 

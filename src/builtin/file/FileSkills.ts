@@ -215,7 +215,10 @@ const bytesOf = ({ content, encoding, path }: WriteParams): Either.Either<Uint8A
       : Either.left(
           errorOf(
             path,
-            { reason: "InvalidContent", message: "The content has half a character: it cannot be written as UTF-8" },
+            {
+              reason: "InvalidContent",
+              message: "The content has an unpaired surrogate: it cannot be written as UTF-8"
+            },
             "Leave out what is no whole character"
           )
         )

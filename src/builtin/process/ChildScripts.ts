@@ -122,11 +122,11 @@ const locate = ({ allowed, fs, maxScriptBytes, path }: Host, request: ScriptRunn
     }
     if (!path.isAbsolute(directory)) return yield* fail("NotAllowed", "the folder of the skill is not absolute")
     if (path.isAbsolute(script) || script.split(/[\\/]/).includes("..")) {
-      return yield* fail("NotAllowed", "it lies outside the folder of its skill")
+      return yield* fail("NotAllowed", "it is outside the folder of its skill")
     }
     const type = typeOf(script)
     if (type === undefined || !allowed.includes(type)) {
-      return yield* fail("NotAllowed", `only ${allowed.join(", ") || "no"} scripts are run here`)
+      return yield* fail("NotAllowed", `only ${allowed.join(", ") || "no"} scripts are allowed`)
     }
     const onFile = (error: PlatformError) =>
       error._tag === "SystemError" && error.reason === "NotFound"
@@ -135,14 +135,14 @@ const locate = ({ allowed, fs, maxScriptBytes, path }: Host, request: ScriptRunn
     const root = yield* Effect.mapError(fs.realPath(directory), onFile)
     const file = yield* Effect.mapError(fs.realPath(path.join(root, script)), onFile)
     if (!file.startsWith(root.endsWith(path.sep) ? root : `${root}${path.sep}`)) {
-      return yield* fail("NotAllowed", "it lies outside the folder of its skill")
+      return yield* fail("NotAllowed", "it is outside the folder of its skill")
     }
     // A link must not change the type that was allowed.
     if (typeOf(file) !== type) return yield* fail("NotAllowed", "it is a link to a file of another type")
     const info = yield* Effect.mapError(fs.stat(file), onFile)
     if (info.type !== "File") return yield* fail("NotAllowed", "it is not a regular file")
     if (Number(info.size) > maxScriptBytes) {
-      return yield* fail("TooLarge", `it has ${info.size} bytes, of which ${maxScriptBytes} are allowed`)
+      return yield* fail("TooLarge", `it has ${info.size} bytes, more than the allowed ${maxScriptBytes}`)
     }
     return { root, file, type }
   })

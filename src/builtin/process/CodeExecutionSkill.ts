@@ -129,9 +129,9 @@ const outputOf = (
         reason: "Unavailable",
         stdout: "",
         message: ended.isMissing
-          ? "Code is executed by the package quickjs-emscripten, which is not installed"
+          ? "Code execution needs the package quickjs-emscripten, which is not installed"
           : "The sandbox that executes code failed",
-        hint: ended.isMissing ? "npm install quickjs-emscripten" : "Try again; should it stay so, look at the cause",
+        hint: ended.isMissing ? "npm install quickjs-emscripten" : "Try again; if it persists, inspect the cause",
         cause: ended.cause
       })
   }

@@ -155,7 +155,7 @@ const execute = (machine: Machine, request: Request): Effect.Effect<Result, Proc
   Effect.gen(function* () {
     if (machine.platform === "win32") {
       return yield* unavailable("Commands are not run on Windows", {
-        hint: "Run it in the Windows Subsystem for Linux: what a command leaves behind cannot be killed on Windows"
+        hint: "Use the Windows Subsystem for Linux: background processes of a command cannot be killed on Windows"
       })
     }
     if (machine.launcher.isolation === undefined) {

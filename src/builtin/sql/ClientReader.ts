@@ -113,7 +113,7 @@ const read = (client: SqlClient.SqlClient, dialect: Dialect, request: ReadOnlyQu
 const dialect = Effect.flatMap(Client, (client) => {
   const found = dialectOf(client)
   return found === undefined
-    ? Effect.fail(ReadOnlyQuery.failure("Dialect", "Only SQLite and Postgres can be kept from writing here"))
+    ? Effect.fail(ReadOnlyQuery.failure("Dialect", "Read-only access is supported only for SQLite and Postgres"))
     : Effect.succeed(found)
 })
 

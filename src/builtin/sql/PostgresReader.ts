@@ -119,7 +119,7 @@ const configured = (address: Address) =>
         client.on("error", () => {})
         return { client, socket }
       }),
-      () => failure("Configuration", "The address of the Postgres server cannot be read", "Write a URL, or its parts")
+      () => failure("Configuration", "The address of the Postgres server is invalid", "Give a URL or its parts")
     )
   )
 

@@ -63,7 +63,7 @@ export const programFor = (moduleUrl: string): Effect.Effect<string, Failure> =>
     () =>
       failure(
         "Configuration",
-        `The program that runs statements on SQLite, ${program}, is not there`,
+        `The program that runs SQLite statements, ${program}, is missing`,
         `Keep effect-lexigram out of the bundle, or copy node_modules/effect-lexigram/dist/builtin/${program} beside it`
       )
   )
@@ -204,7 +204,7 @@ const rowsOf = (answer: Answer): Effect.Effect<ReadOnlyRows.Rows, Failure> => {
           return Effect.fail(
             failure(
               "Configuration",
-              "The driver of SQLite cannot be used by the process that reads the database",
+              "The SQLite driver cannot be used by the process that reads the database",
               "Use node:sqlite on Node 22.16 or later, or install libsql or better-sqlite3 for this version of Node"
             )
           )

@@ -58,7 +58,7 @@ export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
 export const misconfigured = (option: string, value: string): HttpRequestError =>
   new HttpRequestError({
     reason: "Configuration",
-    message: `The option ${option} of the skill has an entry that cannot be used: "${value}"`,
+    message: `The option ${option} of the skill has an invalid entry: "${value}"`,
     hint: option === "hosts" ? 'Give hosts as "api.example.org" or "*.example.org"' : 'Give networks as "10.1.0.0/16"'
   })
 

@@ -260,7 +260,7 @@ const resultOf = (
       new HttpRequestError({
         reason: "Binary",
         host: url.hostname,
-        message: "The body of the answer is no text",
+        message: "The response body is not text",
         hint: 'The option binary: "base64" of the skill gives such bodies as Base64'
       })
     )
@@ -334,7 +334,7 @@ export const fetch = (options: Options): ((params: Params) => Effect.Effect<Resu
   const onTimeout = (_: unknown, limit: number): HttpRequestError =>
     new HttpRequestError({
       reason: "Timeout",
-      message: `There was no whole answer within ${limit / 1000} seconds`,
+      message: `There was no complete response within ${limit / 1000} seconds`,
       hint: "Try again later, or with a longer timeout"
     })
   return (params) =>

@@ -62,7 +62,7 @@ const statusError = (
     return errorOf(provider, "RateLimited", message, { status, hint: "Try again later", ...told })
   }
   return status >= 400 && status < 500
-    ? errorOf(provider, "Refused", message, { status, hint: "Ask in another way" })
+    ? errorOf(provider, "Refused", message, { status, hint: "Rephrase the query" })
     : errorOf(provider, "Unavailable", message, { status, hint: "Try again later" })
 }
 
@@ -119,7 +119,9 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
       Effect.gen(function* () {
         const response = yield* Effect.mapError(http(options.request(query, maxResults)), (error) =>
           SameOriginHttp.isRefusedRedirect(error)
-            ? errorOf(name, "Unavailable", "it redirects to another address", { hint: "Set the address that it names" })
+            ? errorOf(name, "Unavailable", "it redirects to another address", {
+                hint: "Configure the address it redirects to"
+              })
             : errorOf(name, "Unavailable", "there was no answer", { hint: "Check the address, or try again later" })
         )
         const failed = statusError(name, response)

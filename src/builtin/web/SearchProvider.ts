@@ -81,7 +81,7 @@ export const layerNoop: Layer.Layer<SearchProvider> = Layer.succeed(SearchProvid
       new SearchError({
         provider: "none",
         reason: "NotConfigured",
-        message: "The web cannot be searched: there is no search provider",
+        message: "Web search is not available: there is no search provider",
         hint: "Provide SearchProvider, for example by HttpSearch.layerSearxng, layerBrave or layerTavily of effect-lexigram/builtin"
       })
     )

@@ -94,21 +94,21 @@ const failureOf = (failure: PageText.Failure): WebBrowseError => {
   if (failure._tag === "Exceeded") {
     return new WebBrowseError({
       reason: failure.limit === "time" ? "Timeout" : "TooLarge",
-      message: `Reading the page took more ${failure.limit} than it may`,
-      hint: "Look for the same on another page"
+      message: `Reading the page exceeded its ${failure.limit} limit`,
+      hint: "Look for the information on another page"
     })
   }
   return failure.isMissing
     ? new WebBrowseError({
         reason: "MissingPackage",
-        message: "Pages are read by the packages linkedom and @mozilla/readability, which are not installed",
+        message: "Reading pages needs the packages linkedom and @mozilla/readability, which are not installed",
         hint: "npm install linkedom @mozilla/readability",
         cause: failure.cause
       })
     : new WebBrowseError({
         reason: "Unreadable",
-        message: "The page is no document that can be read",
-        hint: "Ask for it by http_request, or look for the same on another page",
+        message: "The page is not a readable document",
+        hint: "Request it with http_request, or look for the information on another page",
         cause: failure.cause
       })
 }

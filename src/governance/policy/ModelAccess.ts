@@ -62,8 +62,8 @@ const denied = (request: Request, reason: ModelAccessDeniedError["reason"]): Mod
     message: `${name} ${reasons[reason]}`,
     hint:
       request.model === undefined
-        ? "Name the model of the agent"
-        : "Use another model, or change the lists of governance",
+        ? "Name the agent's model"
+        : "Use another model, or change the model lists of governance",
     model,
     reason
   })

@@ -132,7 +132,7 @@ const MAX_ISSUE_LENGTH = 300
 const refused = (issues: ReadonlyArray<string>): GovernanceConfigurationError => {
   const shown = issues.slice(0, MAX_ISSUES).map((issue) => issue.slice(0, MAX_ISSUE_LENGTH))
   const more = issues.length > shown.length ? [`and ${issues.length - shown.length} more`] : []
-  return new GovernanceConfigurationError({ message: `The policies are not valid: ${[...shown, ...more].join("; ")}` })
+  return new GovernanceConfigurationError({ message: `The policies are invalid: ${[...shown, ...more].join("; ")}` })
 }
 
 const parse = Schema.decodeUnknownEither(Schema.Array(Policy), { errors: "all", onExcessProperty: "error" })

@@ -88,7 +88,7 @@ const ordered = (policies: ReadonlyArray<Policy.Policy>): ReadonlyArray<number> 
 
 const unable = (policy: Compiled, error: unknown): Effect.Effect<undefined> => {
   const info = errorInfo(error)
-  return Effect.logWarning(`A policy could not tell, so it denies: ${info.message}`).pipe(
+  return Effect.logWarning(`A policy could not decide, so it denies: ${info.message}`).pipe(
     Effect.annotateLogs({ module: "PolicyEngine", policy: policy.id, error: info.tag }),
     Effect.as(undefined)
   )

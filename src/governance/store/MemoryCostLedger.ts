@@ -230,8 +230,8 @@ export const make = (options?: Options | undefined): Effect.Effect<CostLedger.Se
         ? Effect.succeed(made)
         : Effect.fail(
             new GovernancePersistenceError({
-              message: `The cost ledger in memory is full: it keeps ${capacity} accounts and ${capacity} open holds`,
-              hint: "Give it a larger capacity, or keep the ledger in a database"
+              message: `The cost ledger in memory is full: it holds ${capacity} accounts and ${capacity} open holds`,
+              hint: "Raise its capacity, or use a ledger in a database"
             })
           )
     return {

@@ -253,8 +253,8 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
             ? Effect.succeed(taken)
             : Effect.fail(
                 new GovernancePersistenceError({
-                  message: `The rates in memory are full: they keep ${capacity} keys`,
-                  hint: "Give them a larger capacity, or keep them outside of the process"
+                  message: `The rate limit store in memory is full: it holds ${capacity} keys`,
+                  hint: "Raise its capacity, or use a store outside of the process"
                 })
               )
         }),

@@ -133,8 +133,8 @@ export const make = (options?: Options): Effect.Effect<Guard.Guard, GuardConfigu
     const unknown = wanted?.filter((type) => !known.has(type)) ?? []
     if (unknown.length > 0) {
       return yield* new GuardConfigurationError({
-        message: `The guard ${name} knows no ${unknown.join(", ")}`,
-        hint: `It knows ${[...known].join(", ")}.`,
+        message: `The guard ${name} does not recognize ${unknown.join(", ")}`,
+        hint: `It recognizes ${[...known].join(", ")}.`,
         guard: name
       })
     }

@@ -31,7 +31,7 @@ interface Asking {
 type Asked<R> = Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError, R>
 
 const failure = (guard: string, stage: Guard.GuardStage, cause: unknown): GuardPipelineError =>
-  new GuardPipelineError({ message: `The guard ${guard} could not judge (${stage})`, guard, stage, cause })
+  new GuardPipelineError({ message: `The guard ${guard} failed to judge (${stage})`, guard, stage, cause })
 
 const millis = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1_000_000
 

@@ -69,7 +69,7 @@ const outOfBounds = (store: string, what: string, fields: string): MemoryStoreEr
   refuse(
     store,
     `${what} is out of bounds${fields === "" ? "" : `: ${fields}`}`,
-    "The schemas of `MemoryEntry` and `Selection` say what each field can be"
+    "The schemas of `MemoryEntry` and `Selection` define the bounds of each field"
   )
 
 /**
@@ -109,14 +109,14 @@ export const entry = (
 ): MemoryEntry | MemoryStoreError => {
   if (!isFlat(value)) return outOfBounds(store, "The entry", fieldsOf(Flat, value))
   if (value.ownerId !== ownerId) {
-    return refuse(store, "The entry belongs to another owner than the call names")
+    return refuse(store, "The entry belongs to another owner than the one named by the call")
   }
   const metadata = Json.copy(value.metadata)
   if (metadata === undefined) {
     return refuse(
       store,
       "The entry is out of bounds: metadata",
-      `Metadata is plain data as JSON has it, of at most ${Json.maxDepth} levels and ${Json.maxValues} values`
+      `Metadata is plain JSON data of at most ${Json.maxDepth} levels and ${Json.maxValues} values`
     )
   }
   const { embedding } = value

@@ -72,7 +72,7 @@ export const normalise = (weights: Weights): Either.Either<Weights, MemorySystem
     return Either.left(
       new MemorySystemError({
         message: "The weights of recency, importance and relevance are invalid",
-        hint: "Give numbers from 0 up, at least one of them above 0"
+        hint: "Give numbers of at least 0, at least one of them above 0"
       })
     )
   }

@@ -72,7 +72,7 @@ const refused = (store: string, what: string): MemoryStoreError =>
 /** Frozen, and as a round trip through JSON returns it, so that it is the same in every backend. */
 const plainMetadata = (store: string, given: NewFact["metadata"]) => {
   const metadata = JsonCopy.copy(given ?? {})
-  if (metadata === undefined) return Effect.fail(refused(store, "its metadata is no plain data"))
+  if (metadata === undefined) return Effect.fail(refused(store, "its metadata is not plain data"))
   return JSON.stringify(metadata).length > FactTimeline.maxMetadata
     ? Effect.fail(refused(store, `its metadata has more than ${FactTimeline.maxMetadata} characters as JSON`))
     : Effect.succeed(metadata)

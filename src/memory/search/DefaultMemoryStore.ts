@@ -175,7 +175,7 @@ const recent = (
       return n === 0 ? Effect.succeed([]) : base.backend.recent(ownerId, { limit: n, selection })
     }
     return new MemoryStoreError({
-      message: "The number of entries must be an integer from 0 on",
+      message: "The number of entries must be an integer of at least 0",
       store: base.backend.name
     })
   })

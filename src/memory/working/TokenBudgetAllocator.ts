@@ -84,19 +84,17 @@ export const make = (
   }
   const refuse = (message: string, hint: string) => Either.left(new MemorySystemError({ message, hint }))
   if (!Number.isSafeInteger(shares.systemPromptTokens) || shares.systemPromptTokens < 0) {
-    return refuse("systemPromptTokens is no number of tokens", "Give a whole number of at least 0")
+    return refuse("systemPromptTokens is not a number of tokens", "Give a whole number of at least 0")
   }
   let sum = 0
   for (const [, name] of fractions) {
     const fraction = shares[name]
-    if (!(fraction >= 0 && fraction <= 1)) return refuse(`${name} is not between 0 and 1`, "Give a part of 1, as 0.25")
+    if (!(fraction >= 0 && fraction <= 1))
+      return refuse(`${name} is not between 0 and 1`, "Give a fraction, such as 0.25")
     sum += fraction
   }
   return sum > 1 + tolerance
-    ? refuse(
-        `The fractions of the sections are more than 1 together`,
-        "Lower one of them; what is not shared out is kept"
-      )
+    ? refuse(`The fractions of the sections exceed 1 in total`, "Lower one of them; the rest is kept in reserve")
     : Either.right(shares)
 }
 

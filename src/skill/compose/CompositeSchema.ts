@@ -201,7 +201,7 @@ export const withErrors = <S extends Any>(composite: S, errors: ReadonlyArray<st
         problem: new SkillValidationError({
           skillName: composite.definition.name,
           errors,
-          message: `The definition of the skill "${composite.definition.name}" cannot be used: ${errors.join("; ")}`,
+          message: `The definition of the skill "${composite.definition.name}" is invalid: ${errors.join("; ")}`,
           hint: "Correct the definition"
         })
       })

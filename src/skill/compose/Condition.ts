@@ -60,7 +60,7 @@ export const holdsOrNot = <P, R>(
     Cause.isInterrupted(cause)
       ? Effect.failCause(cause as Cause.Cause<never>)
       : Effect.as(
-          Effect.annotateLogs(Effect.logWarning("The condition of a route failed: the route is passed over"), {
+          Effect.annotateLogs(Effect.logWarning("The condition of a route failed: the route is skipped"), {
             module: "effect-lexigram/skill/SkillRouter",
             skill: skillName,
             route,

@@ -286,7 +286,7 @@ export const loopUntil: {
         if (round < maxRounds) given = options.next(result, round)
       }
       return yield* new SkillExecutionError({
-        message: `The skill "${self.definition.name}" gave no result that ends the loop in ${maxRounds} rounds`,
+        message: `The skill "${self.definition.name}" did not end its loop in ${maxRounds} rounds`,
         skillName: name,
         hint: "Raise `maxRounds`, or correct `until`"
       })

@@ -154,7 +154,7 @@ const choose = (
 
 const routingError = (name: string, reason: string, cause?: unknown): SkillRoutingError =>
   new SkillRoutingError({
-    message: `The model has not chosen a route of the skill "${name}": ${reason}`,
+    message: `The model chose no route of the skill "${name}": ${reason}`,
     hint: "Describe the routes better, or give the router a fallback",
     ...(cause === undefined ? {} : { cause })
   })
@@ -250,7 +250,7 @@ const build = (name: string, options: Options<Routes, any>): any => {
           ? routingError(name, "the call failed", chosen.left)
           : routingError(name, "it named none of them")
         if (fallback === undefined) return yield* error
-        yield* Effect.annotateLogs(Effect.logWarning("No route was chosen: the fallback is executed"), {
+        yield* Effect.annotateLogs(Effect.logWarning("No route was chosen: the fallback runs"), {
           module: "effect-lexigram/skill/SkillModelRouter",
           skill: name,
           failure: Either.isLeft(chosen) ? chosen.left._tag : "none"

@@ -75,7 +75,7 @@ const build = (
         }
         if (fallback !== undefined) return yield* execute(fallback)
         return yield* new SkillRoutingError({
-          message: `No route of the skill "${name}" fits the parameters`,
+          message: `No route of the skill "${name}" matches the parameters`,
           hint: "Add a route, or a fallback with `SkillRouter.orElse`"
         })
       })

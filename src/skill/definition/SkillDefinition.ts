@@ -211,7 +211,7 @@ export const checkDefinition = (
   return new SkillValidationError({
     skillName: definition.name,
     errors,
-    message: `The definition of the skill "${definition.name}" cannot be used: ${errors.join("; ")}`,
+    message: `The definition of the skill "${definition.name}" is invalid: ${errors.join("; ")}`,
     hint: first?.hint ?? "Correct the definition",
     ...(first?.cause === undefined ? {} : { cause: first.cause })
   })

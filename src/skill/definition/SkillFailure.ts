@@ -69,7 +69,7 @@ export const crashed = (skillName: string, attempts: number, defect: unknown): S
   new SkillExecutionError({
     skillName,
     message: `The skill "${skillName}" crashed${attempts === 0 ? "" : ` after ${times(attempts)}`}: ${infoOf(defect).message}`,
-    hint: "This is a bug of the skill, not of what it was given",
+    hint: "This is a bug of the skill, not of its input",
     cause: defect
   })
 
@@ -92,10 +92,7 @@ export const invalidParams = (skillName: string, issues: ReadonlyArray<string>):
   return new SkillValidationError({
     skillName,
     errors,
-    message: `The parameters of the skill "${skillName}" are not valid: ${errors.join("; ")}`.slice(
-      0,
-      maxMessageLength
-    ),
+    message: `The parameters of the skill "${skillName}" are invalid: ${errors.join("; ")}`.slice(0, maxMessageLength),
     hint: "Correct the parameters and execute it again"
   })
 }
@@ -108,7 +105,7 @@ export const invalidResult = (skillName: string, issue: string): SkillValidation
   return new SkillValidationError({
     skillName,
     errors,
-    message: `The result of the skill "${skillName}" is not what it promises. ${errors[0]}`,
+    message: `The result of the skill "${skillName}" does not match its schema. ${errors[0]}`,
     hint: "Correct the skill, or the schema of its result"
   })
 }
@@ -140,7 +137,7 @@ export const notFound = (name: string, known: ReadonlyArray<SkillDefinition>): S
 export const dangling = (name: string): SkillNotFoundError =>
   new SkillNotFoundError({
     skillName: shown(name),
-    message: `The skill "${shown(name)}" stands for a registered skill, and there is none behind it`,
+    message: `The skill "${shown(name)}" is a reference to a skill that is not registered`,
     hint: "Register the skill itself, not a reference to it"
   })
 
@@ -150,8 +147,8 @@ export const dangling = (name: string): SkillNotFoundError =>
 export const tooDeep = (skillName: string, depth: number): SkillExecutionError =>
   new SkillExecutionError({
     skillName,
-    message: `The skill "${skillName}" is executed ${depth} levels deep inside other skills`,
-    hint: "Does a skill execute itself?"
+    message: `The skill "${skillName}" is nested ${depth} levels deep in other skills`,
+    hint: "Check whether a skill executes itself"
   })
 
 /**
@@ -181,7 +178,7 @@ export const nobody = ({ name, permissions }: SkillDefinition): SkillPermissionD
   new SkillPermissionDeniedError({
     skillName: name,
     required: permissions,
-    message: `The skill "${name}" needs permissions, and it is not known for whom it is executed`,
+    message: `The skill "${name}" requires permissions, but the user is unknown`,
     hint: "Execute it for a user: userId"
   })
 
@@ -195,8 +192,8 @@ export const lacking = (
   new SkillPermissionDeniedError({
     skillName: name,
     required: permissions,
-    message: `The user may not execute the skill "${name}": not granted are ${missing.slice(0, 20).join(", ").slice(0, 1000)}`,
-    hint: "Do not try again; somebody has to grant the permissions"
+    message: `The user may not execute the skill "${name}": missing permissions: ${missing.slice(0, 20).join(", ").slice(0, 1000)}`,
+    hint: "Do not try again before the permissions are granted"
   })
 
 /**
@@ -206,7 +203,7 @@ export const unchecked = ({ name, permissions }: SkillDefinition, cause: unknown
   new SkillPermissionDeniedError({
     skillName: name,
     required: permissions,
-    message: `The skill "${name}" was not executed: the permissions of the user could not be found out`,
+    message: `The skill "${name}" was not executed: the user's permissions could not be read`,
     cause
   })
 
@@ -216,7 +213,7 @@ export const unchecked = ({ name, permissions }: SkillDefinition, cause: unknown
 export const unconfirmed = (skillName: string, reason: string | undefined): SkillConfirmationDeniedError =>
   new SkillConfirmationDeniedError({
     skillName,
-    message: `The skill "${skillName}" was not allowed${reason === undefined ? "" : `: ${SecretText.excerpt(reason, { maxLength: 1000 })}`}`,
+    message: `The skill "${skillName}" was not approved${reason === undefined ? "" : `: ${SecretText.excerpt(reason, { maxLength: 1000 })}`}`,
     hint: "Do not execute it again with the same parameters; find another way or tell the user"
   })
 
@@ -226,7 +223,7 @@ export const unconfirmed = (skillName: string, reason: string | undefined): Skil
 export const unasked = (skillName: string, cause: unknown): SkillConfirmationDeniedError =>
   new SkillConfirmationDeniedError({
     skillName,
-    message: `The skill "${skillName}" was not executed: nobody could be asked whether it may be`,
+    message: `The skill "${skillName}" was not executed: its approval could not be requested`,
     cause
   })
 
@@ -237,5 +234,5 @@ export const timedOut = (skillName: string, millis: number): SkillTimeoutError =
   new SkillTimeoutError({
     skillName,
     timeoutSeconds: millis / 1000,
-    message: `The skill "${skillName}" did not end within ${millis / 1000} s and was stopped`
+    message: `The skill "${skillName}" was stopped after ${millis / 1000} s`
   })

@@ -46,7 +46,7 @@ const failure = (issues: ReadonlyArray<Issue>, directory?: string): SkillFileErr
     issues,
     ...(directory === undefined ? {} : { directory }),
     message: `The skill${directory === undefined ? "" : ` in ${directory}`} has ${plural(issues.length, "issue")}: ${texts.join("; ")}${more}`,
-    hint: "Correct what the issues name"
+    hint: "Correct the named issues"
   })
 }
 

@@ -247,7 +247,7 @@ export const toSkill = <A = unknown, F = never, R = never>(
   const problem = new SkillValidationError({
     skillName: name,
     errors,
-    message: `The definition of the skill ${shown(name)} cannot be used: ${errors.join("; ")}`,
+    message: `The definition of the skill ${shown(name)} is invalid: ${errors.join("; ")}`,
     hint: "Correct the list of parameters"
   })
   return Object.assign(Object.create(Object.getPrototypeOf(skill)), skill, { problem })

@@ -72,7 +72,7 @@ const problemOf = (skill: Skill.Bound): SkillValidationError | undefined => {
     skillName,
     errors: [issue],
     message: `The skill "${skillName}" cannot be registered: ${issue}`,
-    hint: skill.erased.reference ? "Register the skill itself" : "Rename it, by `Skill.annotate` for example"
+    hint: skill.erased.reference ? "Register the skill itself" : "Rename it, for example with `Skill.annotate`"
   })
 }
 
@@ -84,7 +84,7 @@ const problemOf = (skill: Skill.Bound): SkillValidationError | undefined => {
 export const taken = (skillName: string): SkillAlreadyRegisteredError =>
   new SkillAlreadyRegisteredError({
     skillName,
-    message: `A skill named "${skillName}" is registered already`,
+    message: `A skill named "${skillName}" is already registered`,
     hint: "Rename one of them, unregister the other first, or use `replace`"
   })
 

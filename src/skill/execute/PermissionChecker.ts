@@ -67,7 +67,7 @@ export const layerNoop: Layer.Layer<PermissionChecker> = Layer.succeed(Permissio
 const unknowable = (userId: string, cause: unknown): PermissionCheckerError =>
   cause instanceof PermissionCheckerError
     ? cause
-    : new PermissionCheckerError({ message: `The permissions of the user "${userId}" could not be found out`, cause })
+    : new PermissionCheckerError({ message: `The permissions of the user "${userId}" could not be read`, cause })
 
 /** An answer that is not a list grants nothing. */
 const asList = (userId: string, answer: unknown): Effect.Effect<ReadonlyArray<string>, PermissionCheckerError> =>

@@ -152,7 +152,7 @@ const handled = (one: One): Effect.Effect<unknown, unknown, any> => {
   const result: unknown = executing.skill.erased.handle(params as never, callOf(executing), executing.nested)
   return Effect.isEffect(result)
     ? SystemGrant.drop(result as Effect.Effect<unknown, unknown, any>)
-    : Effect.die(new TypeError("the handler gave something else than an Effect"))
+    : Effect.die(new TypeError("the handler did not return an Effect"))
 }
 
 /** A result that depends on the user or session cannot be shared, so reading either is recorded. */

@@ -144,7 +144,7 @@ const checked = (execution: Execution, params: unknown, next: Next): Steps => {
   const go = () => next(params, () => encoded)
   const invalid = (issues: ReadonlyArray<string>) =>
     refuse(execution, SkillFailure.invalidParams(definition.name, issues))
-  if (encoded === undefined) return invalid(["They do not fit their schema"])
+  if (encoded === undefined) return invalid(["They do not match their schema"])
   if (encoded !== params) return go()
   // Parameters equal to their JSON form may not have been validated yet.
   const checked = erased.decode(params)

@@ -98,7 +98,7 @@ const denial = (
     message: `This call of "${name}" is not allowed while these skills are active: ${shown(restricting.map((one) => one.name))}`,
     hint:
       allowed.length === 0
-        ? "They allow no tools: go on with the tools for skills, or answer"
+        ? "They allow no tools: continue with the skill tools, or answer"
         : `They allow ${shown(allowed)}. Use one of these, or answer`
   })
   const text = `Error: ${error.message}. ${error.hint}`

@@ -95,8 +95,8 @@ const distrusted = (skill: LoadedSkill): SkillTrust.SkillTrustError =>
   new SkillTrust.SkillTrustError({
     skillName: SkillText.name(skill.file.name),
     reason: "Denied",
-    message: `The skill "${SkillText.name(skill.file.name)}" has changed and was not accepted as it is now`,
-    hint: "Go on without it"
+    message: `The skill "${SkillText.name(skill.file.name)}" has changed and was not accepted in its current form`,
+    hint: "Continue without it"
   })
 
 /**
@@ -223,7 +223,7 @@ const changed = (skill: LoadedSkill, message: string, cause?: unknown): SkillAcc
     skillName: SkillText.name(skill.file.name),
     reason: "Changed",
     message: `The skill "${SkillText.name(skill.file.name)}" ${message}`,
-    hint: "Go on without it",
+    hint: "Continue without it",
     ...(cause === undefined ? {} : { cause })
   })
 

@@ -64,7 +64,7 @@ export const trusted = (skill: LoadedSkill): Effect.Effect<void, SkillTrust.Skil
             skillName: skill.file.name,
             reason: "Denied",
             message: `The skill "${skill.file.name}" is not trusted`,
-            hint: "Look at its folder, and accept it"
+            hint: "Review its folder, and accept it"
           })
     )
   )

@@ -146,7 +146,7 @@ const below = Effect.fnUntraced(function* (scanner: Below, root: string, lists: 
         found.problems.push({
           reason: "Link",
           path: place,
-          message: `${told(name)} is a link that leaves the path or leads nowhere; it is not followed`
+          message: `${told(name)} is a link that leaves the path or is broken; it is not followed`
         })
     } else if (next.depth <= maxDepth) {
       if (_tag === "Folder") visits.push({ ...next, at })
@@ -198,7 +198,11 @@ const skillsOf = Effect.fnUntraced(function* (
   const { found, fs, path } = scanner
   const place = yield* placeOf(path, given, options)
   if (place === undefined) {
-    found.problems.push({ reason: "Home", path: given, message: "There is no home folder: neither an option nor HOME" })
+    found.problems.push({
+      reason: "Home",
+      path: given,
+      message: "There is no home folder: neither an option nor HOME is set"
+    })
     return []
   }
   const root = yield* Effect.either(fs.realPath(place))
@@ -214,7 +218,7 @@ const skillsOf = Effect.fnUntraced(function* (
     found.problems.push({
       reason: "Limit",
       path: place,
-      message: `There are more than ${scanner.maxEntries} files and folders; the rest is not looked at`
+      message: `There are more than ${scanner.maxEntries} files and folders; the rest is skipped`
     })
   }
   return yield* each(visits, (visit) =>

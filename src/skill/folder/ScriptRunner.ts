@@ -106,7 +106,7 @@ export const layerNoop: Layer.Layer<ScriptRunner> = Layer.succeed(ScriptRunner, 
         skillName,
         script,
         reason: "NotAllowed",
-        message: "Scripts of skills are not run here",
+        message: "Scripts of skills are disabled",
         hint: "Provide ChildScripts.layer of effect-lexigram/builtin to run them"
       })
     )

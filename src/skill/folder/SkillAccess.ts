@@ -151,7 +151,9 @@ export const readText = (
 ): Effect.Effect<string, SkillAccessError, FileSystem.FileSystem | Path.Path> => {
   const maxBytes = options?.maxBytes ?? MAX_BYTES
   const tooLarge = () =>
-    failure(skill, path, "TooLarge", `is larger than ${maxBytes} bytes`, { hint: "Go on without it, or run a script" })
+    failure(skill, path, "TooLarge", `is larger than ${maxBytes} bytes`, {
+      hint: "Continue without it, or run a script"
+    })
   return Effect.gen(function* () {
     const located = yield* locate(skill, path)
     const fs = yield* FileSystem.FileSystem
@@ -170,7 +172,7 @@ export const readText = (
     const text = decoded(bytes)
     if (text === undefined || text.includes("\u0000")) {
       return yield* failure(skill, path, "NotText", `is no text (${bytes.length} bytes)`, {
-        hint: "Only text can be read; a script of the skill may know what to do with it"
+        hint: "Only text can be read; a script of the skill may be able to process it"
       })
     }
     return text

@@ -322,7 +322,7 @@ export const register = Effect.fnUntraced(function* (
     const follow = Effect.forever(Effect.flatMap(next, apply))
     yield* follow.pipe(
       // Nothing awaits this fiber: an unlogged defect would leave the skills stale in silence.
-      Effect.tapDefect((cause) => Effect.logError("Skill folders are no longer followed", cause)),
+      Effect.tapDefect((cause) => Effect.logError("Skill folders are no longer watched", cause)),
       Effect.ignore,
       Effect.forkScoped
     )

@@ -166,7 +166,7 @@ export const make = (
     Effect.gen(function* () {
       const info = yield* fs.stat(path)
       if (info.type !== "File" || Number(info.size) > MAX_BYTES) {
-        return yield* failure(skill, path, "Corrupt", { detail: "it is no file of a lock file's size" })
+        return yield* failure(skill, path, "Corrupt", { detail: "its size is not that of a lock file" })
       }
       const lock = parse(yield* fs.readFileString(path))
       if (Either.isRight(lock)) return lock.right
@@ -191,7 +191,7 @@ export const make = (
   })
 
   const busy = (skill: LoadedSkill): SkillTrustError =>
-    failure(skill, path, "Busy", { hint: `If no process is, remove "${SkillText.name(guard)}"` })
+    failure(skill, path, "Busy", { hint: `If no process holds it, remove "${SkillText.name(guard)}"` })
 
   /** The guard names its writer: an abandoned one may have been taken over by another. */
   const isOurs = (id: string): Effect.Effect<boolean> =>

@@ -198,7 +198,7 @@ export const register = <const S extends ReadonlyArray<SkillSource<any>>>(
             source: source.name,
             reason: "NotRegistered",
             subject: added.left.skillName,
-            message: `The skill "${added.left.skillName}" of ${source.name} is left out: ${added.left.message}`,
+            message: `The skill "${added.left.skillName}" of ${source.name} is skipped: ${added.left.message}`,
             cause: added.left
           })
         )

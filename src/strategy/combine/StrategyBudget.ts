@@ -53,12 +53,12 @@ const refusedBy = (strategyName: string, refusal: CallBudget.Refusal): StrategyB
           limitType === "cost"
             ? `"${strategyName}" has used $${used.toFixed(6)} of its budget of $${limit}: the next model call does not fit`
             : `"${strategyName}" has used ${used} of its budget of ${limit} ${limitType}: the next model call does not fit`,
-        hint: "Raise the budget, or give the work to a strategy that needs fewer calls"
+        hint: "Raise the budget, or use a strategy that needs fewer calls"
       })
     : new StrategyBudgetError({
         ...about,
         message: `"${strategyName}" has a dollar budget, but the price of ${unpriced} is unknown`,
-        hint: "Give its price to `CostEstimator.layerPrices`, or a budget of tokens"
+        hint: "Give its price to `CostEstimator.layerPrices`, or use a token budget"
       })
 }
 
@@ -129,8 +129,8 @@ export const withBudget: {
               limitType: "time",
               limit,
               used: limit,
-              message: `"${strategy.name}" did not end within ${limit} ms and was stopped`,
-              hint: "Raise the timeout of the budget"
+              message: `"${strategy.name}" was stopped after ${limit} ms`,
+              hint: "Raise the budget's timeout"
             })
         })
       : limited(task)

@@ -230,7 +230,7 @@ const exceeded = ({ maxReplans }: Settings, { rounds }: State) =>
     maxIterations: maxReplans + 1,
     currentIteration: rounds.length,
     message: `No answer after ${maxReplans + 1} plans: ${(rounds.at(-1)?.feedback ?? "").slice(0, 500)}`,
-    hint: 'Raise `maxReplans`, or take the best answer there is with `onLimit: "answer"`'
+    hint: 'Raise `maxReplans`, or return the best answer with `onLimit: "answer"`'
   })
 
 /** Plans the next round and carries it out. */

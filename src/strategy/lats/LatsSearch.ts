@@ -53,8 +53,8 @@ const refuseLasting = (
     return new StrategyConfigurationError({
       strategyName: settings.strategyName,
       option: "reset",
-      message: `A search would run these tools again and again, and they are neither read-only nor idempotent: ${names.join(", ")}`,
-      hint: "Say `readOnly: true` of a tool that changes nothing, or `idempotent: true` where calling it twice does no more than once; give the search tools that simulate the real ones; or give it `reset`, which undoes what they did"
+      message: `A search repeats tool calls, and these tools are neither read-only nor idempotent: ${names.join(", ")}`,
+      hint: "Set `readOnly: true` on a tool that changes nothing, or `idempotent: true` where a repeated call has no further effect; give the search tools that simulate the real ones; or give it `reset`, which undoes their effects"
     })
   })
 

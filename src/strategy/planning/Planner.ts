@@ -112,7 +112,7 @@ export const run = <E, R>(
     return new PlanError({
       strategyName,
       issues: [{ reason: given.length === 0 ? "empty" : "malformed", message }],
-      message: `The plan of the planner cannot be carried out: ${message}`,
-      hint: "Let the planner give at least one step, each with a description"
+      message: `The plan cannot be executed: ${message}`,
+      hint: "The planner must return at least one step, each with a description"
     })
   })

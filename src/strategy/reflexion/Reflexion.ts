@@ -168,7 +168,7 @@ const exceeded = (maxTrials: number, state: State) =>
     hint:
       state.last === undefined
         ? "No trial gave an answer: raise the limits of its strategy, or `maxTrials`"
-        : 'Raise `maxTrials`, or take the last answer with `onLimit: "answer"`'
+        : 'Raise `maxTrials`, or return the last answer with `onLimit: "answer"`'
   })
 
 /** Plans the next trial, unless a strategy runs it. */

@@ -95,7 +95,7 @@ export const reply: ReplyForm.ReplyForm<Review> = {
     Effect.filterOrFail(
       review.read(text),
       (read) => read.accepted || read.problems.some((problem) => problem.trim() !== ""),
-      () => "a text that is not accepted needs at least one problem to be named"
+      () => "a rejected text needs at least one named problem"
     )
 }
 
@@ -163,7 +163,7 @@ const keep = <A, E2 extends { readonly _tag: string }, R2>(what: string, effect:
             run.emit({
               _tag: "Critique",
               step: steps(),
-              text: `The ${what} failed, the text stays as it is: ${errorInfo(error).message}`
+              text: `The ${what} failed, and the text stays as it is: ${errorInfo(error).message}`
             }),
             undefined
           )
@@ -241,7 +241,7 @@ const finalOutput = (settings: Settings<any, any>) => (state: State) =>
         maxIterations: settings.maxIterations,
         currentIteration: state.iteration,
         message: `The critic still finds problems after ${settings.maxIterations} rounds`,
-        hint: 'Raise `maxIterations`, or take the last text with `onLimit: "answer"`'
+        hint: 'Raise `maxIterations`, or return the last text with `onLimit: "answer"`'
       })
     }
     const answer = yield* reasoning.answer(state.text, isLimit ? "limit" : state.reason)

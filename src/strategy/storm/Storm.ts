@@ -83,8 +83,8 @@ const chooseRetrieval = (config: Config) => () =>
       return yield* new StrategyConfigurationError({
         strategyName: NAME,
         option: "retrieval",
-        message: "There is no tool to look things up with",
-        hint: "Give the agent a tool that takes one text, name it in `retrieval`, or set `ungrounded: true` for an article without sources"
+        message: "There is no search tool",
+        hint: "Give the agent a tool with one text parameter, name it in `retrieval`, or set `ungrounded: true` for an article without sources"
       })
     }
     return { retrieval }

@@ -39,7 +39,7 @@ export const admit = (
           maxIterations: maxModelCalls,
           currentIteration: calls,
           message: `No article after ${calls} model calls`,
-          hint: 'Raise `maxModelCalls`, ask for less, or take what there is with `onLimit: "answer"`'
+          hint: 'Raise `maxModelCalls`, ask for less, or return a partial article with `onLimit: "answer"`'
         })
       })
     )

@@ -49,7 +49,7 @@ const exceeded = (what: string, limit: number, used: number, option: string) =>
     maxIterations: limit,
     currentIteration: used,
     message: `No answer after ${used} ${what}`,
-    hint: `Raise \`${option}\`, or take the answer from what stands with \`onLimit: "answer"\``
+    hint: `Raise \`${option}\`, or return a partial answer with \`onLimit: "answer"\``
   })
 
 const outOfDelegations = ({ maxDelegations }: Settings, { delegations }: State) =>

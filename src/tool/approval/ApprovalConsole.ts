@@ -167,7 +167,7 @@ const ask = (
     }
   })
 
-const ended = ApprovalGate.deny({ reason: "Nobody answered at the terminal: its input ended" })
+const ended = ApprovalGate.deny({ reason: "No answer at the terminal: its input ended" })
 const silent = ApprovalGate.deny({ reason: "The question could not be shown at the terminal" })
 
 /**
@@ -217,7 +217,7 @@ export const make = (options?: Options): Effect.Effect<ApprovalGate.Service, nev
         ),
         Effect.catchAll((error) =>
           Effect.as(
-            Effect.annotateLogs(Effect.logError("An approval was not asked for"), {
+            Effect.annotateLogs(Effect.logError("An approval could not be requested"), {
               module: "ApprovalConsole",
               error: error._tag
             }),

@@ -153,7 +153,7 @@ export const layer = (request: Service["request"]): Layer.Layer<ApprovalGate> =>
 export const layerDeny: Layer.Layer<ApprovalGate> = layer((request) =>
   Effect.succeed(
     deny({
-      reason: `The tool ${request.tool} requires approval and nobody can be asked: provide an ApprovalGate (ApprovalGate.layer) to decide`
+      reason: `The tool ${request.tool} requires approval, and there is no approver: provide an ApprovalGate (ApprovalGate.layer)`
     })
   )
 )

@@ -109,8 +109,8 @@ export const decode = (input: unknown): Either.Either<ReadonlyArray<ApprovalRule
       .map(({ message, path }) => `${path.join(".").slice(0, 200)}: ${message.slice(0, 300)}`)
     return new ApprovalError({
       reason: "policy",
-      message: `The rules for approvals are not valid: ${texts.join("; ")}`,
-      hint: `See ${NAME}/ApprovalRule for what a rule may say`
+      message: `The approval rules are invalid: ${texts.join("; ")}`,
+      hint: `See ${NAME}/ApprovalRule for the fields of a rule`
     })
   })
 
@@ -201,7 +201,7 @@ const gateOf = (
             return Effect.succeed(ApprovalGate.approve())
           case "deny":
             return Effect.succeed(
-              ApprovalGate.deny({ reason: rule?.reason ?? `The policy for approvals does not allow it` })
+              ApprovalGate.deny({ reason: rule?.reason ?? `The approval policy does not allow it` })
             )
           case "ask":
             return ask(rule?.reason === undefined ? request : { ...request, reason: rule.reason })
@@ -211,7 +211,7 @@ const gateOf = (
 }
 
 const nobody: ApprovalGate.Service["request"] = ({ reason }) =>
-  Effect.succeed(ApprovalGate.deny({ reason: reason ?? "It requires approval and nobody can be asked" }))
+  Effect.succeed(ApprovalGate.deny({ reason: reason ?? "It requires approval, and there is no approver" }))
 
 /**
  * Decides by rules alone; the first match wins. Without a match `otherwise` decides, by default `deny`. `ask` denies,

@@ -147,18 +147,18 @@ export interface Options {
 }
 
 const unknown = (id: string): ApprovalError =>
-  WaitingRoom.requestError(id, "unknown", "No request of this id waits: it may have been withdrawn")
+  WaitingRoom.requestError(id, "unknown", "No request with this id is waiting: it may have been withdrawn")
 
 const settledAlready = (id: string, settlement: ApprovalStore.Settlement): ApprovalError =>
   settlement.settledBy === "expiry"
-    ? WaitingRoom.requestError(id, "expired", "The request was not decided in time and is denied")
-    : WaitingRoom.requestError(id, "decided", "The request is decided already")
+    ? WaitingRoom.requestError(id, "expired", "The request expired undecided and is denied")
+    : WaitingRoom.requestError(id, "decided", "The request is already decided")
 
 const forEverybody = (id: string): ApprovalError =>
   new ApprovalError({
     reason: "scope",
     requestId: id.slice(0, 256),
-    message: "Only the system remembers a decision for everybody who calls the tool",
+    message: "Only the system can remember a decision for all callers of the tool",
     hint: 'Remember it for the "user", the "session" or the "run", or decide in SystemAccess.grant'
   })
 

@@ -78,14 +78,14 @@ export const requestError = (id: string, reason: ApprovalErrorReason, message: s
 
 /** How a request is settled that nobody decided in time. */
 export const expiry = (now: number): ApprovalStore.Settlement => ({
-  decision: ApprovalGate.deny({ reason: "Nobody decided in time: the request for approval expired" }),
+  decision: ApprovalGate.deny({ reason: "The approval request expired undecided" }),
   settledBy: "expiry",
   at: now
 })
 
-const unreachable = ApprovalGate.deny({ reason: "The approval could not be asked for: its storage failed" })
-const withdrawn = ApprovalGate.deny({ reason: "The request for approval was withdrawn" })
-const otherCall = ApprovalGate.deny({ reason: "An approval of this id was asked for another call" })
+const unreachable = ApprovalGate.deny({ reason: "The approval could not be requested: its storage failed" })
+const withdrawn = ApprovalGate.deny({ reason: "The approval request was withdrawn" })
+const otherCall = ApprovalGate.deny({ reason: "An approval with this id was requested for another call" })
 
 const logged = (what: string) => (error: ApprovalError) =>
   Effect.logError(what).pipe(
@@ -255,7 +255,7 @@ const decisionOf = (
   waiter: Waiter
 ): Effect.Effect<ApprovalGate.ApprovalDecision> =>
   Effect.matchEffect(Effect.ensuring(storeRequest(room, asked), Deferred.succeed(waiter.stored, undefined)), {
-    onFailure: (error) => Effect.as(logged("An approval was not asked for")(error), unreachable),
+    onFailure: (error) => Effect.as(logged("An approval could not be requested")(error), unreachable),
     onSuccess: ({ added, record }) => {
       if (!added && !RememberedApproval.isSameCall(record.request, asked)) return Effect.succeed(otherCall)
       return record.settlement === undefined
@@ -271,7 +271,7 @@ export const request = (
 ): Effect.Effect<ApprovalGate.ApprovalDecision> =>
   Effect.suspend(() =>
     room.waiters.size >= room.maxPending && !room.waiters.has(asked.id)
-      ? Effect.succeed(ApprovalGate.deny({ reason: `More than ${room.maxPending} requests for approval wait already` }))
+      ? Effect.succeed(ApprovalGate.deny({ reason: `More than ${room.maxPending} approval requests are waiting` }))
       : Effect.acquireUseRelease(
           enter(room, asked.id),
           (waiter) => decisionOf(room, asked, waiter),

@@ -338,7 +338,7 @@ const compileRead = (given: Either.Either<Read, string>): Either.Either<Validato
           errors = check(value)
         } catch (error) {
           if (!(error instanceof OverBudget || error instanceof RangeError)) throw error
-          return [{ path: "", message: "is too deep or too intricate to be checked" }]
+          return [{ path: "", message: "is too deep or too complex to be checked" }]
         }
         return errors === undefined
           ? []

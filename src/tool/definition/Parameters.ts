@@ -121,7 +121,7 @@ const fromSchema = (subject: string, schema: Schema.Schema<any, any, any>): Code
     if (parameters["type"] !== "object") {
       problem = {
         message: `The parameters of ${subject} are not an object`,
-        hint: "Models call by named parameters: put the value into a field"
+        hint: "Models pass parameters by name: put the value into a field"
       }
     }
   } catch (error) {

@@ -38,7 +38,7 @@ const problemOf = (toolName: string, description: string): ToolDefinitionError |
       ? new ToolDefinitionError({
           toolName,
           message: `Tool "${toolName}" has no description`,
-          hint: "Describe what the tool does: the model chooses by it"
+          hint: "Describe what the tool does: models choose tools by it"
         })
       : undefined
 

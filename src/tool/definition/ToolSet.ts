@@ -203,7 +203,7 @@ export const renamed: {
       new ToolDefinitionError({
         toolName,
         message: `There is no tool named "${toolName}" to rename`,
-        hint: `The set has: ${self.tools.map((tool) => tool.name).join(", ")}`
+        hint: `Tools of the set: ${self.tools.map((tool) => tool.name).join(", ")}`
       })
   )
   return fromArray(

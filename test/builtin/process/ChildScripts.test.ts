@@ -184,7 +184,7 @@ describe("ChildScripts", () => {
       const type = yield* Effect.flip(sh("echo", { options: { allowedTypes: ["js"] } }))
       assert.deepStrictEqual(
         [type.reason, type.message],
-        ["NotAllowed", "Script scripts/main.sh: only js scripts are run here"]
+        ["NotAllowed", "Script scripts/main.sh: only js scripts are allowed"]
       )
       const size = yield* Effect.flip(sh(`: ${"x".repeat(100)}`, { options: { maxScriptBytes: 50 } }))
       assert.strictEqual(size.reason, "TooLarge")

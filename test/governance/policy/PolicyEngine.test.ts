@@ -390,7 +390,7 @@ describe("PolicyEngine", () => {
       Effect.gen(function* () {
         const error = yield* Effect.flip(Policy.decode("{ sk-secret"))
         assert.instanceOf(error, GovernanceConfigurationError)
-        assert.strictEqual(error.message, "The policies are not valid: the text is not JSON")
+        assert.strictEqual(error.message, "The policies are invalid: the text is not JSON")
         assert.notInclude(JSON.stringify(error), "sk-secret")
       })
     )

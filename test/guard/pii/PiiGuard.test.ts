@@ -69,7 +69,7 @@ describe("PiiGuard", () => {
     Effect.gen(function* () {
       const error = yield* Effect.flip(PiiGuard.make({ name: "mine", entities: ["EMAIL", "E_MAIL", "__proto__"] }))
       assert.strictEqual(error._tag, "GuardConfigurationError")
-      assert.strictEqual(error.message, "The guard mine knows no E_MAIL, __proto__")
+      assert.strictEqual(error.message, "The guard mine does not recognize E_MAIL, __proto__")
       assert.strictEqual(error.guard, "mine")
     })
   )

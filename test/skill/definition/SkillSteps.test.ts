@@ -140,7 +140,7 @@ describe("permissions of skills", () => {
     Effect.gen(function* () {
       const { executor } = yield* make([traced([], guarded)], { missing: () => Effect.succeed(["write"]) })
       const error = yield* Effect.flip(executor.execute({ name: "traced", params: { n: 1 }, userId: ann }))
-      assert.strictEqual(error.message, `The user may not execute the skill "traced": not granted are write`)
+      assert.strictEqual(error.message, `The user may not execute the skill "traced": missing permissions: write`)
     })
   )
 
@@ -226,7 +226,7 @@ describe("confirmation of skills", () => {
       })
       const error = yield* Effect.flip(executor.execute({ name: "traced", params: { n: 1 } }))
       assert.strictEqual(error._tag, "SkillConfirmationDeniedError")
-      assert.strictEqual(error.message, `The skill "traced" was not allowed: too dear`)
+      assert.strictEqual(error.message, `The skill "traced" was not approved: too dear`)
       assert.deepStrictEqual(trace, ["decode"])
     })
   )

@@ -150,7 +150,7 @@ describe("SkillExecutor.execute", () => {
         assert.strictEqual((error.cause as Error).message, "bug")
       }
       const none = yield* Effect.flip(executor.execute({ name: "none", params: {} }))
-      assert.include(none.message, "something else than an Effect")
+      assert.include(none.message, "did not return an Effect")
       assert.strictEqual(
         yield* Effect.flip(executor.run(skills[1] as typeof double, { n: 1 } as never)).pipe(
           Effect.map((error) => error._tag)

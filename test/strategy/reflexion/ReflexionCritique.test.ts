@@ -122,7 +122,7 @@ describe("Reflexion as critique", () => {
     Effect.gen(function* () {
       const critic = yield* run(["draft", { fail }])
       assert.deepStrictEqual([(yield* critic.exit).text, (yield* critic.exit).reason], ["draft", "completed"])
-      assert.include(critic.of("Critique")[0]!.text, "The critique failed, the text stays as it is")
+      assert.include(critic.of("Critique")[0]!.text, "The critique failed, and the text stays as it is")
       assert.notInclude(JSON.stringify(critic.events), "sk-1234567890")
       const refiner = yield* run(["draft", reject("a"), "better", reject("b"), { fail }])
       assert.strictEqual((yield* refiner.exit).text, "better")

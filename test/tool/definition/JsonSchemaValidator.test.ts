@@ -177,7 +177,7 @@ describe("JsonSchemaValidator", () => {
       const next = { $ref: `#/$defs/r${i + 1}` }
       bomb[`r${i}`] = { allOf: [next, next] }
     }
-    const intricate = [{ path: "", message: "is too deep or too intricate to be checked" }]
+    const intricate = [{ path: "", message: "is too deep or too complex to be checked" }]
     assert.deepStrictEqual(
       compiled({ $defs: bomb, properties: { a: { $ref: "#/$defs/r0" } } }).validate({ a: 1 }),
       intricate
