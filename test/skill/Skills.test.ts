@@ -505,7 +505,7 @@ describe("skills of an application", () => {
     Effect.gen(function* () {
       const config = { skillPaths: [path("scripted")] }
       const failure = (options: Skills.Collaborators) => layered(Effect.flip(execute("runs")), { config, ...options })
-      assert.include((yield* failure({})).message, "not run here")
+      assert.include((yield* failure({})).message, "disabled")
       const asked: Array<ScriptRunner.ScriptRequest> = []
       const denied = yield* failure({ scripts: runner(asked), trust: SkillTrust.layer(() => Effect.succeed(false)) })
       assert.include(denied.message, "not trusted")

@@ -125,7 +125,7 @@ describe("TokenBudgetAllocator", () => {
     [{ recentTurnsFraction: 1.1 }, "recentTurnsFraction"],
     [{ episodicFraction: -0.1 }, "episodicFraction"],
     [{ semanticFraction: Number.NaN }, "semanticFraction"],
-    [{ toolDescriptionsFraction: 0.2 }, "more than 1"],
+    [{ toolDescriptionsFraction: 0.2 }, "exceed 1"],
     [{ systemPromptTokens: -1 }, "systemPromptTokens"],
     [{ systemPromptTokens: 1.5 }, "systemPromptTokens"]
   ])("rejects invalid shares: %o", (options, said) => {

@@ -230,7 +230,7 @@ describe("SkillExecutor.run", () => {
       const { executor } = yield* make([double, Skill.ref("loop")])
       assert.strictEqual((yield* executor.run(Skill.ref("double"), { n: "4" })).output, "8")
       assert.strictEqual((yield* Effect.flip(executor.run(Skill.ref("none"), {})))._tag, "SkillNotFoundError")
-      assert.include((yield* Effect.flip(executor.run(Skill.ref("loop"), {}))).message, "stands for")
+      assert.include((yield* Effect.flip(executor.run(Skill.ref("loop"), {}))).message, "is a reference")
     })
   )
 })

@@ -53,7 +53,7 @@ describe("sources of skills", () => {
       assert.deepStrictEqual(yield* namesOf({ category: "two" }), [])
       assert.lengthOf(lines, 3)
       assert.strictEqual(lines[0], "skills_unavailable_source: It is down")
-      assert.match(lines[1] ?? "", /^skills_not_registered: The skill "b" of two is left out/)
+      assert.match(lines[1] ?? "", /^skills_not_registered: The skill "b" of two is skipped/)
     }).pipe(Effect.scoped, Effect.provide([DefaultSkillRegistry.layerEmpty, layer]))
   })
 
