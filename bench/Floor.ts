@@ -51,7 +51,7 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
     return Effect.gen(function* () {
       yield* emit({ _tag: "Started", input })
       let used = 0
-      let messages: ReadonlyArray<LlmClient.Message> = [{ role: "user", content: input }]
+      const messages: Array<LlmClient.Message> = [{ role: "user", content: input }]
       for (let step = 1; ; step++) {
         yield* emit({ _tag: "StepStarted", step })
         const response = yield* Effect.useSpan(
@@ -116,8 +116,7 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
         yield* Metric.increment(success)
         yield* Metric.update(toolDuration, clock.unsafeCurrentTimeMillis() - began)
         yield* emit({ _tag: "ToolResult", step, id: call.id, name: call.name, result })
-        messages = [
-          ...messages,
+        messages.push(
           {
             role: "assistant",
             content: [{ type: "tool-call", id: call.id, name: call.name, params: call.params, providerExecuted: false }]
@@ -128,7 +127,7 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
               { type: "tool-result", id: call.id, name: call.name, isFailure: false, result, providerExecuted: false }
             ]
           }
-        ]
+        )
       }
     }).pipe(
       Effect.withSpan("agent.execute.bench", {

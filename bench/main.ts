@@ -47,11 +47,11 @@ const argument = (name: string): string | undefined =>
  * it.
  */
 const makeModel = (steps: number, counts: { model: number }, sleep?: number): LlmClient.Service => {
-  const call: LlmClient.LlmResponse = {
-    content: [{ type: "tool-call", id: "c", name: "add", params: { a: 1, b: 2 } }],
+  const call = (n: number): LlmClient.LlmResponse => ({
+    content: [{ type: "tool-call", id: "c", name: "add", params: { a: n, b: 2 } }],
     finishReason: "tool-calls",
     usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
-  }
+  })
   const answer: LlmClient.LlmResponse = {
     content: [{ type: "text", text: "done" }],
     finishReason: "stop",
@@ -60,7 +60,7 @@ const makeModel = (steps: number, counts: { model: number }, sleep?: number): Ll
   const reply = (request: LlmClient.LlmRequest): LlmClient.LlmResponse => {
     counts.model++
     const asked = request.messages.length - (request.messages[0]?.role === "system" ? 2 : 1)
-    return asked >= steps * 2 ? answer : call
+    return asked >= steps * 2 ? answer : call(asked)
   }
   return {
     provider: "bench",
@@ -94,13 +94,13 @@ const others = Array.from({ length: 19 }, (_, index) =>
   })
 )
 
-const stepsPerRun = 100
-const runsPerSample = quick ? 10 : 40
-const strategy = FunctionCalling.make({ maxIterations: stepsPerRun + 1, noProgressAfter: false })
+const stepsPerRun = 10
+const runsPerSample = quick ? 100 : 400
+const strategy = FunctionCalling.make({ maxIterations: stepsPerRun + 1 })
 const one = Agent.make("bench", { tools: [add], strategy })
 const react = Agent.make("bench", {
   tools: [add],
-  strategy: ReAct.make({ maxIterations: stepsPerRun + 1, noProgressAfter: false })
+  strategy: ReAct.make({ maxIterations: stepsPerRun + 1 })
 })
 const twenty = Agent.make("bench", { tools: [add, ...others], strategy })
 

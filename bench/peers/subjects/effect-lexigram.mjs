@@ -1,0 +1,98 @@
+/** The library as it is packed, with its defaults: events, metrics, spans, limits and checks. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Agent, AgentExecutor, Agents, ChatCompletions, LlmClient, Tool } from "effect-lexigram"
+import { countDeltas, move, others, deltas as parts, usage } from "../workload.mjs"
+
+const answer = (text) => ({ content: [{ type: "text", text }], finishReason: "stop", usage })
+
+const modelOf = ({ deltas, perChunk = 1, sleep, steps }) => ({
+  provider: "bench",
+  model: "bench",
+  complete: ({ messages }, { onParts } = {}) => {
+    if (deltas !== undefined) {
+      let text = ""
+      const pass = (chunk) => {
+        text += chunk.join("")
+        return onParts(chunk.map((delta) => ({ type: "text-delta", id: "t", delta })))
+      }
+      return Stream.fromAsyncIterable(parts(deltas, perChunk), (error) => error).pipe(
+        Stream.orDie,
+        Stream.runForEachChunk((chunk) => pass(Array.from(chunk))),
+        Effect.map(() => answer(text))
+      )
+    }
+    const reply = Effect.sync(() => {
+      const last = messages.at(-1)
+      const next = move(last.role === "tool" ? last.content[0].result : 0, steps)
+      if (next.text !== undefined) return answer(next.text)
+      const params = JSON.parse(next.arguments)
+      const content = [{ type: "tool-call", id: next.id, name: next.name, params }]
+      return { content, finishReason: "tool-calls", usage }
+    })
+    return sleep === undefined ? reply : Effect.delay(reply, sleep)
+  }
+})
+
+const guarded = async (config) => {
+  const { GuardPipeline, InjectionGuard, PiiGuard, SecretGuard } = await import("effect-lexigram/guard")
+  const pii = await Effect.runPromise(PiiGuard.make())
+  const guards = GuardPipeline.layerGuards([InjectionGuard.make(), pii, SecretGuard.make()])
+  return Agents.layerWith({ config, guards })
+}
+
+const kept = async (config, variant, file) => {
+  const { Lexigram } = await import("effect-lexigram/persistence")
+  return variant === "sqlite"
+    ? Lexigram.layerSqlite({ file, agents: config })
+    : Lexigram.layerMemory({ agents: config })
+}
+
+const traced = async (config, otlp) => {
+  const { OtlpTelemetry } = await import("effect-lexigram/telemetry")
+  return Layer.merge(Agents.layer(config), OtlpTelemetry.layerFetch({ baseUrl: otlp, serviceName: "bench" }))
+}
+
+const agentsOf = (config, { file, otlp, variant }) => {
+  if (variant === "guards") return guarded(config)
+  if (variant === "memory" || variant === "sqlite") return kept(config, variant, file)
+  return variant === "otlp" ? traced(config, otlp) : Agents.layer(config)
+}
+
+export const make = async (options) => {
+  const { steps, tools = 1, url, variant } = options
+  const add = Tool.make("add", {
+    description: "Adds two numbers",
+    parameters: { a: Schema.Number, b: Schema.Number },
+    success: Schema.Number,
+    handler: ({ a, b }) => Effect.succeed(a + b)
+  })
+  const parameters = { text: Schema.String, count: Schema.optional(Schema.Number) }
+  const rest = others(tools).map(({ description, name }) =>
+    Tool.make(name, { description, parameters, handler: () => Effect.succeed("unused") })
+  )
+  const agent = Agent.make("bench", { tools: [add, ...rest] })
+  const client =
+    url === undefined
+      ? LlmClient.layer(modelOf(options))
+      : Layer.provide(ChatCompletions.layer({ baseUrl: url, model: "m" }), FetchHttpClient.layer)
+  const agents = await agentsOf({ maxIterations: steps + 2 }, options)
+  const runtime = ManagedRuntime.make(Layer.provide(agents, client))
+  let n = 0
+  const hasSession = variant === "memory" || variant === "sqlite"
+  const request = () => (hasSession ? { input: "go", userId: "ada", sessionId: `s${n++ % 50}` } : "go")
+  return {
+    run: async () => (await runtime.runPromise(AgentExecutor.run(agent, request()))).message,
+    stream: () =>
+      runtime.runPromise(
+        Stream.runFold(AgentExecutor.stream(agent, "go"), 0, (seen, event) =>
+          event._tag === "TextDelta" ? seen + countDeltas(event.text) : seen
+        )
+      ),
+    dispose: () => runtime.dispose()
+  }
+}
