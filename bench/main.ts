@@ -2,7 +2,7 @@
  * `npm run bench`: cost of the library, compared with a bare Effect loop with the same telemetry in the same process.
  *
  * `--json` prints one array of rows, `--quick` does fewer runs,
- * `--only=step|delta|concurrent|held|fiber|skill|memory|working|recall|vectors|session|persistence` selects a group of rows;
+ * `--only=step|delta|concurrent|held|fiber|skill|memory|working|recall|vectors|session|http|persistence` selects a group of rows;
  * `--strict` makes the bench fail if a row of `persistence` exceeds its limit, and `--match=append` selects its
  * operations by name.
  */
@@ -25,6 +25,7 @@ import * as Fibers from "./Fibers.js"
 import * as Floor from "./Floor.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
+import * as Http from "./Http.js"
 import * as Memory from "./Memory.js"
 import * as Persistence from "./Persistence.js"
 import * as Recall from "./Recall.js"
@@ -437,6 +438,10 @@ const sessionRows = async () => {
   rows.push(...(await Sessions.rows({ warmup, runs, quick })))
 }
 
+const httpRows = async () => {
+  rows.push(...(await Http.rows({ warmup, runs, quick })))
+}
+
 const persistenceRows = async () => {
   rows.push(...(await Persistence.rows({ quick, strict: process.argv.includes("--strict"), match: argument("match") })))
 }
@@ -466,6 +471,7 @@ for (const [name, measureRow] of Object.entries({
   recall: recallRows,
   vectors: vectorRows,
   session: sessionRows,
+  http: httpRows,
   persistence: persistenceRows
 })) {
   if (only === undefined || only === name) await measureRow()

@@ -3,20 +3,19 @@
  * node --import tsx examples/real-model.ts`, or `LEX_AI_LLM__PROVIDER=ollama LEX_AI_LLM__MODEL=qwen3 node --import tsx
  * examples/real-model.ts`.
  */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Agent, AgentExecutor, Agents, type LlmClient, type LlmError, LlmRetry, LlmTimeout } from "effect-lexigram"
 import { OfflineModel } from "effect-lexigram/offline"
-import { Providers } from "effect-lexigram/provider"
+import { FetchTransport, Providers } from "effect-lexigram/provider"
 
 // Each attempt has its own timeout: the retry is the outer wrapper.
 const remote = LlmRetry.layer({ maxRetries: 3 }).pipe(
   Layer.provide(LlmTimeout.layer({ whole: "1 minute", first: "20 seconds", gap: "20 seconds" })),
   Layer.provide(Providers.layerConfig),
-  Layer.provide(FetchHttpClient.layer)
+  Layer.provide(FetchTransport.layer)
 )
 
 type ModelLayer = Layer.Layer<LlmClient.LlmClient, LlmError.LlmConfigurationError | ConfigError.ConfigError>

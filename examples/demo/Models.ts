@@ -1,14 +1,13 @@
 /**
  * Selects the model: the one named by the environment, else the embedded one.
  */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type LlmClient, type LlmError, LlmResilience } from "effect-lexigram"
 import { OfflineModel } from "effect-lexigram/offline"
-import { Providers } from "effect-lexigram/provider"
+import { FetchTransport, Providers } from "effect-lexigram/provider"
 
 export interface Chosen {
   readonly provider: string
@@ -33,7 +32,7 @@ export const choose = (options?: LlmResilience.Options): Effect.Effect<Chosen, C
         embedded: false,
         layer: LlmResilience.layer(options).pipe(
           Layer.provide(Providers.layerConfig),
-          Layer.provide(FetchHttpClient.layer)
+          Layer.provide(FetchTransport.layer)
         )
       })
     })

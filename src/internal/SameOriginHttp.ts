@@ -38,7 +38,13 @@ const hiddenStatus = 0
 
 const explanation = "The server redirects to"
 
-const refuse = (
+/**
+ * The failure of a request whose redirect is not followed. `target` says where it leads.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const refuse = (
   request: HttpClientRequest.HttpClientRequest,
   response: HttpClientResponse.HttpClientResponse,
   target: string
@@ -79,6 +85,24 @@ const follow = (
 }
 
 /**
+ * What follows an answer: nothing, the same request at the address of a redirect, or the reason why it is not sent
+ * there.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const next = (
+  request: HttpClientRequest.HttpClientRequest,
+  answer: { readonly status: number; readonly location: string | undefined; readonly url: string },
+  redirects: number
+): HttpClientRequest.HttpClientRequest | string | undefined => {
+  if (answer.status === hiddenStatus) return "an address that is hidden here"
+  if (!redirectStatus.has(answer.status) || answer.location === undefined) return undefined
+  if (redirects >= maxRedirects) return "yet another address"
+  return follow(request, answer.url, answer.status, answer.location)
+}
+
+/**
  * Makes a client that follows up to {@link maxRedirects} redirects within the origin, by the method of the request. Any
  * other redirect, and one whose target the platform hides, is a `ResponseError` that names only the origin. Options for
  * `fetch` come from the context of this constructor and of each call; options given only to the layer of
@@ -102,15 +126,11 @@ export const make: Effect.Effect<SameOriginHttp, never, HttpClient.HttpClient> =
       let request = first
       for (let redirects = 0; ; redirects++) {
         const response = yield* client.execute(request)
-        const { location } = response.headers
-        if (response.status === hiddenStatus) return yield* refuse(request, response, "an address that is hidden here")
-        if (!redirectStatus.has(response.status) || location === undefined) return response
-        const next =
-          redirects >= maxRedirects
-            ? "yet another address"
-            : follow(request, response.request.url, response.status, location)
-        if (typeof next === "string") return yield* refuse(request, response, next)
-        request = next
+        const answer = { status: response.status, location: response.headers.location, url: response.request.url }
+        const following = next(request, answer, redirects)
+        if (following === undefined) return response
+        if (typeof following === "string") return yield* refuse(request, response, following)
+        request = following
       }
     })
 

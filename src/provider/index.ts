@@ -21,6 +21,13 @@ export * as ChatCompletions from "./format/ChatCompletions.js"
 export * as ChatCompletionsDialect from "./format/ChatCompletionsDialect.js"
 
 /**
+ * Sends requests of providers by any `HttpClient`, whatever middleware it has.
+ *
+ * @since 0.1.0
+ */
+export * as ClientTransport from "./exchange/ClientTransport.js"
+
+/**
  * Adapts any `@effect/ai` embedding model to {@link Embedder.Embedder}.
  *
  * @since 0.1.0
@@ -42,6 +49,21 @@ export * as EmbeddingProviders from "./embedding/EmbeddingProviders.js"
  * @since 0.1.0
  */
 export * as Embeddings from "./embedding/Embeddings.js"
+
+/**
+ * Sends requests of providers straight by `fetch`, which costs less than half of a call over `FetchHttpClient`.
+ *
+ * @since 0.1.0
+ */
+export * as FetchTransport from "./exchange/FetchTransport.js"
+
+/**
+ * The port through which providers send requests and read answers. It needs neither a `Stream` nor a `Scope`: an answer
+ * is read whole with a bound, or piece by piece, and its connection is released when its use ends.
+ *
+ * @since 0.1.0
+ */
+export * as HttpTransport from "./exchange/HttpTransport.js"
 
 /**
  * Adapts any `@effect/ai` language model to {@link LlmClient}.

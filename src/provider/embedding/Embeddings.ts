@@ -8,10 +8,10 @@ import type * as HttpClient from "@effect/platform/HttpClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
-import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
 import * as Embedder from "../../llm/embedding/Embedder.js"
 import * as VectorCodec from "../../llm/embedding/VectorCodec.js"
 import { LlmConfigurationError } from "../../llm/model/LlmError.js"
+import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as ProviderEndpoint from "../exchange/ProviderEndpoint.js"
 import * as ProviderExchange from "../exchange/ProviderExchange.js"
 import * as Wire from "../exchange/WireDecoder.js"
@@ -104,7 +104,7 @@ const rowsOf = (body: unknown): ReadonlyArray<unknown> | string => {
  */
 export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfigurationError, HttpClient.HttpClient> =>
   Effect.gen(function* () {
-    const http = yield* SameOriginHttp.make
+    const http = yield* ClientTransport.fromContext
     const { dimensions, encoding, model } = options
     const provider = options.provider ?? "openai-compatible"
     const post = ProviderEndpoint.post(options, "/embeddings")

@@ -7,23 +7,16 @@
  */
 import type * as AiError from "@effect/ai/AiError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import type * as Chunk from "effect/Chunk"
-import * as Clock from "effect/Clock"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Stream from "effect/Stream"
 import * as Ambient from "../../internal/fiber/Ambient.js"
-import type { SameOriginHttp } from "../../internal/SameOriginHttp.js"
-import * as SecretText from "../../internal/text/SecretText.js"
 import type { CompleteOptions, LlmPart, LlmRequest, Service } from "../../llm/model/LlmClient.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
-import { LlmConfigurationError, LlmInvalidRequestError, LlmMalformedResponseError } from "../../llm/model/LlmError.js"
+import { LlmConfigurationError, LlmInvalidRequestError } from "../../llm/model/LlmError.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import * as PartAssembler from "../../llm/model/PartAssembler.js"
-import * as LlmErrorClassifier from "./LlmErrorClassifier.js"
+import type * as HttpTransport from "./HttpTransport.js"
+import * as ProviderAnswer from "./ProviderAnswer.js"
 import * as SseLines from "./SseLines.js"
 import * as ToolCallIds from "./ToolCallIds.js"
 import type { Decoded, WireDecoder } from "./WireDecoder.js"
@@ -37,7 +30,7 @@ export interface Options {
   readonly provider: string
   readonly model: string
   readonly settings?: ModelSettings.ModelSettings | undefined
-  readonly http: SameOriginHttp
+  readonly http: HttpTransport.Service
   readonly redact: ReadonlyArray<Redacted.Redacted<string>>
   /** The request to send. Its settings are complete, including the model. */
   readonly encode: (
@@ -55,103 +48,6 @@ export interface Options {
  */
 const maxResponseBytes = 32 * 1024 * 1024
 
-const maxErrorBytes = 262_144
-/** How long the connection may take to end after the answer, so that it can be reused, before it is closed. */
-const drainTimeout: Duration.DurationInput = "1 second"
-
-/** The next bytes, or undefined at the end. */
-type Pull<E> = Effect.Effect<Chunk.Chunk<Uint8Array> | undefined, E>
-
-/** Reads up to `max` bytes; undefined if there are more. */
-const readText = Effect.fnUntraced(function* <E>(pull: Pull<E>, max: number) {
-  const decoder = new TextDecoder()
-  const texts: Array<string> = []
-  let size = 0
-  for (;;) {
-    const chunk = yield* pull
-    if (chunk === undefined) return texts.join("") + decoder.decode()
-    for (const bytes of chunk) {
-      size += bytes.byteLength
-      if (size > max) return undefined
-      texts.push(decoder.decode(bytes, { stream: true }))
-    }
-  }
-})
-
-const drain = Effect.fnUntraced(function* <E>(pull: Pull<E>) {
-  for (let size = 0; size <= maxErrorBytes; ) {
-    const chunk = yield* pull
-    if (chunk === undefined) return
-    for (const bytes of chunk) size += bytes.byteLength
-  }
-})
-
-const isEventStream = (response: HttpClientResponse.HttpClientResponse, streamed: boolean): boolean => {
-  const type = response.headers["content-type"]?.toLowerCase() ?? ""
-  return type.includes("event-stream") || (streamed && !type.includes("json"))
-}
-
-/** The called server, for errors, and the secrets that no error may show. */
-interface Asked {
-  readonly provider: string
-  readonly model: string
-  readonly redact: ReadonlyArray<Redacted.Redacted<string>>
-}
-
-/** Sends the request, and fails when the provider rejects it. */
-const open = Effect.fnUntraced(function* (
-  http: SameOriginHttp,
-  outgoing: HttpClientRequest.HttpClientRequest,
-  asked: Asked
-) {
-  const { model, provider, redact } = asked
-  const response = yield* Effect.mapError(http(outgoing), (error) =>
-    LlmErrorClassifier.fromTransport({ provider, model, error, redact })
-  )
-  const { headers, status } = response
-  const requestId = LlmErrorClassifier.requestId(headers, redact)
-  const classify = (body: string) =>
-    Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-      Effect.fail(LlmErrorClassifier.classify({ provider, model, status, headers, body, nowMs, redact }))
-    )
-  const malformed = (message: string, text = "") => {
-    const shown = SecretText.excerpt(text, { maxLength: 200, redact })
-    return new LlmMalformedResponseError({
-      provider,
-      model,
-      status,
-      message: shown === "" ? message : `${message}: ${shown}`,
-      ...(requestId === undefined ? {} : { requestId })
-    })
-  }
-  const tooLong = () => malformed(`The answer is longer than ${maxResponseBytes} bytes`)
-  const pull: Pull<LlmError> = Effect.catchAll(
-    yield* Stream.toPull(response.stream),
-    (end): Effect.Effect<undefined, LlmError> => {
-      if (Option.isNone(end) || end.value.reason === "EmptyBody") return Effect.succeed(undefined)
-      const error = end.value
-      return Effect.fail(LlmErrorClassifier.fromTransport({ provider, model, error, status, requestId, redact }))
-    }
-  )
-  if (status < 200 || status >= 300) {
-    // When the body cannot be read to its end, the status is enough.
-    const body = yield* Effect.orElseSucceed(readText(pull, maxErrorBytes), () => "")
-    return yield* classify(body ?? "")
-  }
-  return { response, classify, malformed, tooLong, pull }
-})
-
-/** The complete answer as JSON. */
-const readJson = Effect.fnUntraced(function* (answer: Effect.Effect.Success<ReturnType<typeof open>>) {
-  const text = yield* readText(answer.pull, maxResponseBytes)
-  if (text === undefined) return yield* answer.tooLong()
-  const body = Wire.parse(text)
-  if (body === undefined) {
-    return yield* answer.malformed("The answer is not JSON", text.trim() === "" ? "(empty)" : text)
-  }
-  return { text, body }
-})
-
 /**
  * One request with a complete JSON answer. An answer that contains an error object fails.
  *
@@ -159,15 +55,17 @@ const readJson = Effect.fnUntraced(function* (answer: Effect.Effect.Success<Retu
  * @category constructors
  */
 export const json = (
-  options: Asked & { readonly http: SameOriginHttp; readonly request: HttpClientRequest.HttpClientRequest }
+  options: Omit<ProviderAnswer.Call, "maxResponseBytes"> & {
+    readonly http: HttpTransport.Service
+    readonly request: HttpClientRequest.HttpClientRequest
+  }
 ): Effect.Effect<unknown, LlmError> =>
-  Effect.gen(function* () {
-    const answer = yield* open(options.http, options.request, options)
-    const { body, text } = yield* readJson(answer)
-    const error = Wire.record(body)?.error
-    if (error !== undefined && error !== null) return yield* answer.classify(text)
-    return body
-  }).pipe(Effect.scoped)
+  ProviderAnswer.use(options.http, options.request, { ...options, maxResponseBytes }, (answer) =>
+    Effect.flatMap(ProviderAnswer.json(answer), ({ body, text }) => {
+      const error = Wire.record(body)?.error
+      return error === undefined || error === null ? Effect.succeed(body) : ProviderAnswer.refuse(answer, text)
+    })
+  )
 
 /**
  * Makes a client from an encoder and a decoder. The answer decides how it is read: a server may answer a stream request
@@ -179,74 +77,92 @@ export const json = (
 export const make = (options: Options): Service => {
   const { http, provider, redact } = options
 
-  const exchange = Effect.fnUntraced(function* (request: LlmRequest, completeOptions: CompleteOptions | undefined) {
-    const onParts = completeOptions?.onParts
-    const onUsage = completeOptions?.onUsage
+  const exchange = Effect.fnUntraced(function* (request: LlmRequest, handed: CompleteOptions) {
     const merged = ModelSettings.merge(options.settings ?? ModelSettings.empty, request.settings)
     const model = merged.model ?? options.model
-    const outgoing = yield* options.encode({ ...request, settings: { ...merged, model } }, onParts !== undefined)
-    const answer = yield* open(http, outgoing, { provider, model, redact })
-    const { classify, malformed, pull, response, tooLong } = answer
-
-    const decoder = options.decoder(request)
-    const assembler = PartAssembler.make({ provider, model })
-    const ids = ToolCallIds.make()
-    /** Runs the decoder; a body that it cannot process at all (nested beyond the stack) is malformed. */
-    const take = Effect.fnUntraced(function* (decode: () => ReadonlyArray<Decoded>) {
-      const decoded = yield* Effect.try({ try: decode, catch: () => malformed("The answer cannot be decoded") })
-      const parts = decoded.flatMap((piece) => piece.parts.map(ids))
-      for (const part of parts) assembler.push(part)
-      // Usage reported before any output refers to none of it.
-      const early = onUsage === undefined ? undefined : decoded.findIndex((piece) => piece.parts.some(isWritten))
-      const tell = (pieces: ReadonlyArray<Decoded>) => {
-        for (const { usage } of pieces) if (usage !== undefined) onUsage?.(usage)
-      }
-      if (early !== undefined) tell(decoded.slice(0, early < 0 ? 0 : early))
-      const handed = onParts !== undefined && parts.length > 0 ? onParts(parts) : undefined
-      // Before the wait for the reader, and after the parts it refers to.
-      if (early !== undefined) tell(decoded.slice(early < 0 ? 0 : early))
-      if (handed !== undefined) yield* handed
-      const failure = decoded.find((piece) => piece.failure !== undefined)?.failure
-      if (failure !== undefined) return yield* classify(failure)
+    const streamed = handed.onParts !== undefined
+    const outgoing = yield* options.encode({ ...request, settings: { ...merged, model } }, streamed)
+    const call = { provider, model, redact, maxResponseBytes }
+    return yield* ProviderAnswer.use(http, outgoing, call, (answer) => {
+      const sink = makeSink(answer, options.decoder(request), handed)
+      return ProviderAnswer.isEventStream(answer, streamed) ? readEvents(answer, sink) : readWhole(answer, sink)
     })
-
-    if (!isEventStream(response, onParts !== undefined)) {
-      const { body } = yield* readJson(answer)
-      yield* take(() => [decoder.body(body)])
-      if (!assembler.finished()) return yield* malformed("The answer has no readable content")
-      return assembler.response()
-    }
-
-    const lines = SseLines.make({ maxEventLength: maxResponseBytes })
-    let size = 0
-    let ended = false
-    while (!ended && !assembler.finished()) {
-      const chunk = yield* pull
-      const events: Array<SseLines.SseEvent> = []
-      let fits = true
-      if (chunk === undefined) {
-        ended = true
-        fits = lines.end(events)
-      } else {
-        for (const bytes of chunk) {
-          size += bytes.byteLength
-          fits = fits && lines.push(bytes, events)
-        }
-      }
-      yield* take(() => readEvents(events, decoder))
-      if (!assembler.finished() && (!fits || size > maxResponseBytes)) return yield* tooLong()
-    }
-    if (!assembler.finished()) return yield* malformed("The stream ended before the answer was complete")
-    if (!ended) yield* Effect.ignore(Effect.timeout(drain(pull), drainTimeout))
-    return assembler.response()
-  }, Effect.scoped)
+  })
 
   return {
     provider,
     model: options.settings?.model ?? options.model,
-    complete: (request, complete) => exchange(request, complete)
+    complete: (request, complete) => exchange(request, complete ?? {})
   }
 }
+
+/** Collects decoded parts, delivers them and assembles the answer. */
+const makeSink = (
+  answer: ProviderAnswer.ProviderAnswer,
+  decoder: WireDecoder,
+  { onParts, onUsage }: CompleteOptions
+) => {
+  const { model, provider } = answer.call
+  const assembler = PartAssembler.make({ provider, model })
+  const ids = ToolCallIds.make()
+  /** Runs the decoder; a body that it cannot process at all (nested beyond the stack) is malformed. */
+  const take = Effect.fnUntraced(function* (decode: (decoder: WireDecoder) => ReadonlyArray<Decoded>) {
+    const decoded = yield* Effect.try({
+      try: () => decode(decoder),
+      catch: () => ProviderAnswer.malformed(answer, "The answer cannot be decoded")
+    })
+    const parts = decoded.flatMap((piece) => piece.parts.map(ids))
+    for (const part of parts) assembler.push(part)
+    // Usage reported before any output refers to none of it.
+    const early = onUsage === undefined ? undefined : decoded.findIndex((piece) => piece.parts.some(isWritten))
+    const tell = (pieces: ReadonlyArray<Decoded>) => {
+      for (const { usage } of pieces) if (usage !== undefined) onUsage?.(usage)
+    }
+    if (early !== undefined) tell(decoded.slice(0, early < 0 ? 0 : early))
+    const handed = onParts !== undefined && parts.length > 0 ? onParts(parts) : undefined
+    // Before the wait for the reader, and after the parts it refers to.
+    if (early !== undefined) tell(decoded.slice(early < 0 ? 0 : early))
+    if (handed !== undefined) yield* handed
+    const failure = decoded.find((piece) => piece.failure !== undefined)?.failure
+    if (failure !== undefined) return yield* ProviderAnswer.refuse(answer, failure)
+  })
+  return { take, finished: () => assembler.finished(), response: () => assembler.response() }
+}
+
+type Sink = ReturnType<typeof makeSink>
+
+const readWhole = Effect.fnUntraced(function* (answer: ProviderAnswer.ProviderAnswer, sink: Sink) {
+  const { body } = yield* ProviderAnswer.json(answer)
+  yield* sink.take((decoder) => [decoder.body(body)])
+  if (!sink.finished()) return yield* ProviderAnswer.malformed(answer, "The answer has no readable content")
+  return sink.response()
+})
+
+const readEvents = Effect.fnUntraced(function* (answer: ProviderAnswer.ProviderAnswer, sink: Sink) {
+  const lines = SseLines.make({ maxEventLength: maxResponseBytes })
+  let size = 0
+  let ended = false
+  while (!ended && !sink.finished()) {
+    const pieces = yield* answer.next
+    const events: Array<SseLines.SseEvent> = []
+    let fits = true
+    if (pieces === undefined) {
+      ended = true
+      fits = lines.end(events)
+    } else {
+      for (const bytes of pieces) {
+        size += bytes.byteLength
+        fits = fits && lines.push(bytes, events)
+      }
+    }
+    yield* sink.take((decoder) => decodeEvents(events, decoder))
+    if (!sink.finished() && (!fits || size > maxResponseBytes)) return yield* ProviderAnswer.tooLong(answer)
+  }
+  if (!sink.finished())
+    return yield* ProviderAnswer.malformed(answer, "The stream ended before the answer was complete")
+  if (!ended) yield* ProviderAnswer.drain(answer)
+  return sink.response()
+})
 
 const isWritten = ({ type }: LlmPart): boolean => type !== "response-metadata" && type !== "finish"
 
@@ -254,7 +170,7 @@ const isWritten = ({ type }: LlmPart): boolean => type !== "response-metadata" &
  * Events up to the first failure. Data that is not JSON (`[DONE]`, heartbeats) is skipped: an answer that needs it has
  * no finish.
  */
-const readEvents = (events: ReadonlyArray<SseLines.SseEvent>, decoder: WireDecoder): ReadonlyArray<Decoded> => {
+const decodeEvents = (events: ReadonlyArray<SseLines.SseEvent>, decoder: WireDecoder): ReadonlyArray<Decoded> => {
   const decoded: Array<Decoded> = []
   for (const { data, event } of events) {
     const text = data.join("\n")

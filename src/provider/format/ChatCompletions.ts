@@ -10,13 +10,12 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
-import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { CompleteOptions, LlmRequest, Service } from "../../llm/model/LlmClient.js"
 import { LlmClient } from "../../llm/model/LlmClient.js"
 import { LlmInvalidRequestError } from "../../llm/model/LlmError.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
-import * as LlmErrorClassifier from "../exchange/LlmErrorClassifier.js"
+import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as ProviderEndpoint from "../exchange/ProviderEndpoint.js"
 import * as ChatCompletionsAnswer from "./ChatCompletionsAnswer.js"
 import * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
@@ -76,24 +75,13 @@ const invalid = (provider: string, message: string, hint: string): LlmInvalidReq
  * @category constructors
  */
 export const make = (options: Options): Effect.Effect<Service, never, HttpClient.HttpClient> =>
-  Effect.map(SameOriginHttp.make, (http): Service => {
+  Effect.map(ClientTransport.fromContext, (http): Service => {
     const provider = options.provider ?? "openai-compatible"
     const dialect = { ...ChatCompletionsDialect.standard, ...options.dialect }
     const defaults = options.settings ?? ModelSettings.empty
     const defaultModel = defaults.model ?? options.model
     const redact = ProviderEndpoint.secretsOf(options)
     const prepared = ProviderEndpoint.post(options, "/chat/completions")
-
-    const exchange = Effect.fnUntraced(function* (
-      request: HttpClientRequest.HttpClientRequest,
-      call: ChatCompletionsAnswer.Call,
-      handed: CompleteOptions
-    ) {
-      const response = yield* Effect.mapError(http(request), (error) =>
-        LlmErrorClassifier.fromTransport({ provider, model: call.model, error, redact })
-      )
-      return yield* ChatCompletionsAnswer.read({ response, call, handed })
-    }, Effect.scoped)
 
     const complete = Effect.fnUntraced(function* (request: LlmRequest, completeOptions?: CompleteOptions | undefined) {
       if (typeof prepared === "string") return yield* invalid(provider, prepared, "Check the options of the client.")
@@ -129,7 +117,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
         maxEventLength: options.maxEventLength ?? defaultMaxEventLength
       }
       const withBody = HttpClientRequest.setBody(prepared, HttpBody.text(body, "application/json"))
-      return yield* exchange(withBody, call, completeOptions ?? {})
+      return yield* ChatCompletionsAnswer.read({ http, request: withBody, call, handed: completeOptions ?? {} })
     })
 
     return { provider, ...(defaultModel === undefined ? {} : { model: defaultModel }), complete }

@@ -15,13 +15,13 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
-import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { LlmRequest, Message, ResponseFormat, Service, ToolChoice } from "../../llm/model/LlmClient.js"
 import { LlmClient } from "../../llm/model/LlmClient.js"
 import type { LlmConfigurationError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as AiErrorClassifier from "../exchange/AiErrorClassifier.js"
+import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
 import * as OptionalPackage from "../exchange/OptionalPackage.js"
 import * as ProviderExchange from "../exchange/ProviderExchange.js"
@@ -177,7 +177,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
         return { OpenAiClient: client.OpenAiClient, OpenAiLanguageModel: model }
       }
     })
-    const http = yield* SameOriginHttp.make
+    const http = yield* ClientTransport.fromContext
     const apiKey = yield* ProviderExchange.key(options.apiKey, provider)
     const redact = [apiKey]
     const recording = {
