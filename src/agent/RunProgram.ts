@@ -28,7 +28,7 @@ const taskOf = (state: State, tools: Task["tools"]): Task => {
     input: state.input,
     system: state.system,
     history: RecalledCalls.isIn(state.history)
-      ? RecalledCalls.named(state.history, (name) => {
+      ? RecalledCalls.renameCalls(state.history, (name) => {
           const tool = tools.get(name)
           return tool === undefined ? undefined : tools.names.toProvider(tool.name)
         })

@@ -148,7 +148,7 @@ const makeParts = (redactor: () => TextRedactor) => {
   >()
   const delta = (type: "text" | "reasoning", id: string, text: string): LlmClient.LlmPart =>
     type === "text" ? { type: "text-delta", id, delta: text } : { type: "reasoning-delta", id, delta: text }
-  const at = (type: "text" | "reasoning", id: string): TextRedactor => {
+  const redactorOf = (type: "text" | "reasoning", id: string): TextRedactor => {
     const key = `${type}:${id}`
     const known = open.get(key)
     if (known !== undefined) return known.text
@@ -170,7 +170,7 @@ const makeParts = (redactor: () => TextRedactor) => {
     switch (part.type) {
       case "text-delta":
       case "reasoning-delta": {
-        const safe = at(part.type === "text-delta" ? "text" : "reasoning", part.id).push(part.delta)
+        const safe = redactorOf(part.type === "text-delta" ? "text" : "reasoning", part.id).push(part.delta)
         if (safe !== "" || part.metadata !== undefined) out.push({ ...part, delta: safe })
         return
       }

@@ -122,8 +122,9 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
               if (watched.hasBegun() || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
               return Effect.flatMap(delay(error, attempt), (delayMs) => {
                 const retry: Retry = { attempt, delayMs, error }
-                const told = onRetry === undefined ? announce(retry) : Effect.zipRight(announce(retry), onRetry(retry))
-                return told.pipe(
+                const announced =
+                  onRetry === undefined ? announce(retry) : Effect.zipRight(announce(retry), onRetry(retry))
+                return announced.pipe(
                   Effect.zipRight(Effect.sleep(delayMs)),
                   Effect.zipRight(Effect.suspend(() => call(attempt + 1)))
                 )

@@ -85,10 +85,10 @@ const free: Tariff = always(() => 0)
 
 type Value = ModelPrice[string]
 
-const base = (value: Value): number | undefined => (typeof value === "object" ? value.base : value)
+const basePrice = (value: Value): number | undefined => (typeof value === "object" ? value.base : value)
 
-/** The price beyond a length: that of a tier, or of this price. */
-const beyond = (value: Value, above: number): number | undefined => {
+/** The price of the highest tier reached; none below all tiers. */
+const tierPrice = (value: Value, above: number): number | undefined => {
   if (typeof value !== "object") return undefined
   let last: (typeof value.tiers)[number] | undefined
   for (const tier of value.tiers) {
@@ -106,30 +106,30 @@ const cost = (id: string, prices: ModelPrice): Cost => {
     output_reasoning_mtok: reasoning,
     requests_kcount: requests
   } = prices
-  const inputRate = base(input)
+  const inputRate = basePrice(input)
   // Without any price, only a model whose name says so is free; the others are sold in units that a usage does not
   // count.
   if (inputRate === undefined) return Object.keys(prices).length === 0 && id.endsWith(":free") ? () => 0 : unknown
-  const outputRate = base(output)
+  const outputRate = basePrice(output)
   const starts = new Set<number>()
   for (const value of [input, output, cachedInput, cacheWrite, reasoning]) {
     if (typeof value === "object") for (const { start } of value.tiers) starts.add(start)
   }
-  const request = base(requests)
+  const request = basePrice(requests)
   const known = CostEstimator.costAt({
     input: inputRate,
     output: outputRate ?? 0,
-    cachedInput: base(cachedInput),
-    cacheWrite: base(cacheWrite),
-    reasoning: base(reasoning),
+    cachedInput: basePrice(cachedInput),
+    cacheWrite: basePrice(cacheWrite),
+    reasoning: basePrice(reasoning),
     request: request === undefined ? undefined : request / 1000,
     tiers: Array.from(starts, (above) => ({
       above,
-      input: beyond(input, above),
-      output: beyond(output, above),
-      cachedInput: beyond(cachedInput, above),
-      cacheWrite: beyond(cacheWrite, above),
-      reasoning: beyond(reasoning, above)
+      input: tierPrice(input, above),
+      output: tierPrice(output, above),
+      cachedInput: tierPrice(cachedInput, above),
+      cacheWrite: tierPrice(cacheWrite, above),
+      reasoning: tierPrice(reasoning, above)
     }))
   })
   // Embedding models have no output price and no output.

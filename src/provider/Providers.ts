@@ -113,11 +113,11 @@ export interface Options {
 const isKnown = (name: string): name is ProviderName => (names as ReadonlyArray<string>).includes(name)
 
 const unknown = (given: string): LlmConfigurationError => {
-  const shown = given.slice(0, 40)
-  const similar = nearest(shown, names)
+  const excerpt = given.slice(0, 40)
+  const similar = nearest(excerpt, names)
   return new LlmConfigurationError({
-    provider: shown,
-    message: `The provider ${JSON.stringify(shown)} is unknown. Known providers: ${names.join(", ")}.`,
+    provider: excerpt,
+    message: `The provider ${JSON.stringify(excerpt)} is unknown. Known providers: ${names.join(", ")}.`,
     ...(similar === undefined ? {} : { hint: `Did you mean ${similar}?` })
   })
 }

@@ -40,7 +40,7 @@ export interface Service {
  */
 export class Sessions extends Context.Tag("effect-lexigram/session/Sessions")<Sessions, Service>() {}
 
-type Of<Out> = Layer.Layer<Out, any, any>
+type AnyLayer<Out> = Layer.Layer<Out, any, any>
 
 /**
  * The layers that the configuration needs.
@@ -50,14 +50,14 @@ type Of<Out> = Layer.Layer<Out, any, any>
  */
 export interface Collaborators {
   /** The session store, in place of the one `backend` names; required for `database`. */
-  readonly store?: Of<SessionStore.SessionStore> | undefined
+  readonly store?: AnyLayer<SessionStore.SessionStore> | undefined
   /** The key-value store of `backend: "cache"`. */
-  readonly keyValue?: Of<KeyValueStore.KeyValueStore> | undefined
+  readonly keyValue?: AnyLayer<KeyValueStore.KeyValueStore> | undefined
   /**
    * Receives every turn and is consolidated when a session ends; `DefaultMemory.layer()` provides both services. Runs
    * of agents with the same memory do not need it; a turn that both pass on is remembered once. Default none.
    */
-  readonly memory?: Of<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> | undefined
+  readonly memory?: AnyLayer<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> | undefined
 }
 
 /**
@@ -77,7 +77,7 @@ export interface Settings {
   readonly environment?: "production" | "development" | "test" | undefined
 }
 
-type Given<L> = Extract<L[keyof L], Of<any>>
+type GivenLayers<L> = Extract<L[keyof L], AnyLayer<any>>
 
 /**
  * The failures of these layers.
@@ -85,7 +85,9 @@ type Given<L> = Extract<L[keyof L], Of<any>>
  * @since 0.1.0
  * @category models
  */
-export type ErrorOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Error<Given<L>>
+export type ErrorOf<L extends Collaborators> = [GivenLayers<L>] extends [never]
+  ? never
+  : Layer.Layer.Error<GivenLayers<L>>
 
 /**
  * The requirements of these layers.
@@ -93,10 +95,12 @@ export type ErrorOf<L extends Collaborators> = [Given<L>] extends [never] ? neve
  * @since 0.1.0
  * @category models
  */
-export type ContextOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Context<Given<L>>
+export type ContextOf<L extends Collaborators> = [GivenLayers<L>] extends [never]
+  ? never
+  : Layer.Layer.Context<GivenLayers<L>>
 
 /** A misspelled name would be ignored silently. */
-type NothingElse<L, Known extends string = never> = {
+type NoOtherKeys<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Collaborators | keyof Settings | Known>]: never
 }
 
@@ -121,24 +125,30 @@ const noop = (config: SessionConfig.SessionConfig): Layer.Layer<Out> =>
     SessionAnalytics.layer().pipe(Layer.provideMerge(SessionManager.layerNoop))
   )
 
-const missing = (message: string, hint: string): Of<SessionStore.SessionStore> =>
+const missingStore = (message: string, hint: string): AnyLayer<SessionStore.SessionStore> =>
   Layer.effect(
     SessionStore.SessionStore,
     new SessionConfigurationError({ message: `Sessions cannot be built: ${message}`, hint })
   )
 
 /** Never substitutes another backend for the named one. */
-const storeOf = ({ backend }: SessionConfig.SessionConfig, given: Collaborators): Of<SessionStore.SessionStore> => {
+const storeOf = (
+  { backend }: SessionConfig.SessionConfig,
+  given: Collaborators
+): AnyLayer<SessionStore.SessionStore> => {
   if (given.store !== undefined) return given.store
   switch (backend) {
     case "in_memory":
       return InMemorySessionStore.layer
     case "cache":
       return given.keyValue === undefined
-        ? missing('backend is "cache", but no cache is given', "Give `Sessions.layer` a `keyValue` store, or a `store`")
+        ? missingStore(
+            'backend is "cache", but no cache is given',
+            "Give `Sessions.layer` a `keyValue` store, or a `store`"
+          )
         : Layer.provide(KeyValueSessionStore.layer(), given.keyValue)
     case "database":
-      return missing(
+      return missingStore(
         'backend is "database", but no store is given',
         "Give `Sessions.layer` a `store`, such as `SqlSessionStore.layer` of effect-lexigram/persistence, or use `Lexigram.layerSqlite` of the same entry"
       )
@@ -154,7 +164,7 @@ const sessions = (config: SessionConfig.SessionConfig) =>
     }))
   )
 
-const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Settings): Of<Out> => {
+const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Settings): AnyLayer<Out> => {
   const interval = Duration.seconds(config.cleanupIntervalS)
   const shared = {
     maxTurnsPerSession: config.maxTurnsPerSession,
@@ -183,17 +193,20 @@ const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Set
   )
 }
 
-const refused = (config: SessionConfig.SessionConfig, { environment }: Settings) =>
+const backendIssue = (config: SessionConfig.SessionConfig, { environment }: Settings) =>
   environment === undefined
     ? undefined
     : SessionConfig.validateForEnvironment(config, environment).find(({ level }) => level === "error")
 
-const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given: Collaborators & Settings): Of<Out> =>
+const compose = (
+  config: Effect.Effect<SessionConfig.SessionConfig, any>,
+  given: Collaborators & Settings
+): AnyLayer<Out> =>
   Layer.unwrapEffect(
     Effect.flatMap(config, (config) => {
       if (!config.enabled) return Effect.succeed(noop(config))
       // A store that the caller provides needs no check of its backend.
-      const issue = given.store === undefined ? refused(config, given) : undefined
+      const issue = given.store === undefined ? backendIssue(config, given) : undefined
       return issue === undefined
         ? Effect.succeed(enabled(config, given))
         : new SessionConfigurationError({
@@ -222,7 +235,7 @@ const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given:
 export const layer = <
   const L extends Collaborators & Settings & { readonly config?: SessionConfig.Options | undefined } = {}
 >(
-  options?: (L & NothingElse<L, "config">) | undefined
+  options?: (L & NoOtherKeys<L, "config">) | undefined
 ): Layer.Layer<Out, SessionConfigurationError | ErrorOf<L>, ContextOf<L>> =>
   compose(
     Effect.suspend(() => SessionConfig.make(options?.config)),
@@ -236,7 +249,7 @@ export const layer = <
  * @category layers
  */
 export const layerConfig = <const L extends Collaborators & Settings = {}>(
-  options?: (L & NothingElse<L>) | undefined
+  options?: (L & NoOtherKeys<L>) | undefined
 ): Layer.Layer<Out, SessionConfigurationError | ConfigError.ConfigError | ErrorOf<L>, ContextOf<L>> =>
   compose(SessionConfig.config, options ?? {})
 

@@ -123,13 +123,13 @@ export const isHttps = (request: HttpServerRequest.HttpServerRequest, trustProxy
     : source.socket.encrypted === true
 }
 
-const hidden = "<redacted>"
+const redacted = "<redacted>"
 
 const withoutQuery = (text: string, name: string): string => {
   const begin = text.indexOf("?") + 1
   const parameters = new URLSearchParams(text.slice(begin))
   if (!parameters.has(name)) return text
-  parameters.set(name, hidden)
+  parameters.set(name, redacted)
   return text.slice(0, begin) + parameters.toString()
 }
 
@@ -146,7 +146,7 @@ export const hide = (names: Names): Effect.Effect<void> =>
         if (names.query !== null && typeof text === "string") span.attribute(key, withoutQuery(text, names.query))
       }
       const header = names.header === null ? undefined : `http.request.header.${names.header.toLowerCase()}`
-      if (header !== undefined && span.attributes.has(header)) span.attribute(header, hidden)
+      if (header !== undefined && span.attributes.has(header)) span.attribute(header, redacted)
       const parent: Option.Option<Tracer.AnySpan> = span.parent
       span = Option.isSome(parent) && parent.value._tag === "Span" ? parent.value : undefined
     }

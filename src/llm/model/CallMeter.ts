@@ -127,7 +127,7 @@ class Request implements LlmClient.SentRequest, LlmClient.Meter {
   private readonly parts: Array<LlmClient.LlmPart> = []
   private usage: Usage.Usage = Usage.empty
   /** How many parts had arrived when the provider last reported output tokens. */
-  private told = 0
+  private partsAtReport = 0
   private finished = false
   private exit: Exit.Exit<LlmClient.LlmResponse, LlmError> | undefined
   private known: ReadonlyArray<LlmClient.Spent> | undefined
@@ -153,7 +153,7 @@ class Request implements LlmClient.SentRequest, LlmClient.Meter {
 
   reported(usage: Usage.Usage): void {
     this.usage = { ...this.usage, ...usage }
-    if (usage.outputTokens !== undefined) this.told = this.parts.length
+    if (usage.outputTokens !== undefined) this.partsAtReport = this.parts.length
   }
 
   ended(exit: Exit.Exit<LlmClient.LlmResponse, LlmError>): void {
@@ -193,7 +193,7 @@ class Request implements LlmClient.SentRequest, LlmClient.Meter {
     const inputTokens = usage.inputTokens ?? counts.request(this.request)
     const { answer } = this
     const streamed = counts.text(
-      answer === undefined ? written(this.parts, this.told) : written(LlmClient.partsOf(answer))
+      answer === undefined ? written(this.parts, this.partsAtReport) : written(LlmClient.partsOf(answer))
     )
     const outputTokens = (usage.outputTokens ?? 0) + streamed
     const estimatedTokens = (usage.inputTokens === undefined ? inputTokens : 0) + streamed
@@ -269,7 +269,7 @@ export const metered = (client: LlmClient.Service): LlmClient.Service => {
       return Effect.suspend(() => {
         const sent = new Request(request, client)
         meter.sent(sent)
-        return Effect.onExit(client.complete(request, heard(options, sent)), (exit) =>
+        return Effect.onExit(client.complete(request, observeRequest(options, sent)), (exit) =>
           Effect.sync(() => sent.ended(exit))
         )
       })
@@ -279,7 +279,10 @@ export const metered = (client: LlmClient.Service): LlmClient.Service => {
   return service
 }
 
-const heard = (options: LlmClient.CompleteOptions | undefined, request: Request): LlmClient.CompleteOptions => {
+const observeRequest = (
+  options: LlmClient.CompleteOptions | undefined,
+  request: Request
+): LlmClient.CompleteOptions => {
   const onParts = options?.onParts
   return {
     ...options,

@@ -66,7 +66,7 @@ export const make = (init?: {
     }
     slot.metadata = merged
   }
-  const at = (type: Open["type"], partId: string): Open =>
+  const openPiece = (type: Open["type"], partId: string): Open =>
     open.get(`${type}:${partId}`) ?? start(type, partId, undefined)
   const end = (type: Open["type"], partId: string, metadata: Record<string, unknown> | undefined) => {
     const slot = open.get(`${type}:${partId}`)
@@ -91,12 +91,12 @@ export const make = (init?: {
         case "reasoning-start":
           return void start("reasoning", part.id, part.metadata)
         case "text-delta": {
-          const slot = at("text", part.id)
+          const slot = openPiece("text", part.id)
           slot.chunks.push(part.delta)
           return merge(slot, part.metadata)
         }
         case "reasoning-delta": {
-          const slot = at("reasoning", part.id)
+          const slot = openPiece("reasoning", part.id)
           slot.chunks.push(part.delta)
           return merge(slot, part.metadata)
         }

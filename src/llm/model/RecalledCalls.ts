@@ -94,11 +94,11 @@ const line = (call: Call, results: ReadonlyArray<Prompt.ToolResultPartEncoded>):
  * Follows the question that the calls were made for: their results are data, and calls in the model's own words would
  * teach it to write calls as text.
  */
-const append = (told: Array<Message>, text: string): void => {
-  const last = told.at(-1)
+const append = (messages: Array<Message>, text: string): void => {
+  const last = messages.at(-1)
   if (last?.role === "user" && typeof last.content === "string") {
-    told[told.length - 1] = { ...last, content: `${last.content}\n\n${text}` }
-  } else told.push({ role: "user", content: text })
+    messages[messages.length - 1] = { ...last, content: `${last.content}\n\n${text}` }
+  } else messages.push({ role: "user", content: text })
 }
 
 /**
@@ -106,11 +106,11 @@ const append = (told: Array<Message>, text: string): void => {
  *
  * @category conversions
  */
-export const named = (
+export const renameCalls = (
   given: ReadonlyArray<Message>,
   nameOf: (name: string) => string | undefined
 ): ReadonlyArray<Message> => {
-  const told: Array<Message> = []
+  const renamed: Array<Message> = []
   // The calls of the previous message, whose results come next.
   let names = new Map<string, string | undefined>()
   for (const [index, message] of given.entries()) {
@@ -121,27 +121,27 @@ export const named = (
         return name === undefined ? [] : [{ ...part, name }]
       })
       names = new Map()
-      if (content.length > 0) told.push({ ...message, content })
+      if (content.length > 0) renamed.push({ ...message, content })
       continue
     }
     const calls = callsOf(message)
     if (calls.length === 0 || message.role !== "assistant" || typeof message.content === "string") {
-      told.push(message)
+      renamed.push(message)
       continue
     }
     names = new Map(calls.map((call) => [call.id, nameOf(call.name)]))
     const next = given[index + 1]
     const results = next?.role === "tool" ? next.content : []
     const texts = calls.filter(({ id }) => names.get(id) === undefined).map((call) => line(call, results))
-    if (texts.length > 0) append(told, [HEADER, ...texts].join("\n"))
+    if (texts.length > 0) append(renamed, [HEADER, ...texts].join("\n"))
     const content = message.content.flatMap((part): ReadonlyArray<Prompt.AssistantMessagePartEncoded> => {
       if (!isRecalled(part)) return [part]
       const name = names.get(part.id)
       return name === undefined ? [] : [{ ...part, name }]
     })
-    if (content.length > 0) told.push({ ...message, content })
+    if (content.length > 0) renamed.push({ ...message, content })
   }
-  return told
+  return renamed
 }
 
 const none = (): undefined => undefined
@@ -151,7 +151,7 @@ const none = (): undefined => undefined
  *
  * @category conversions
  */
-export const asText = (given: ReadonlyArray<Message>): ReadonlyArray<Message> => named(given, none)
+export const asText = (given: ReadonlyArray<Message>): ReadonlyArray<Message> => renameCalls(given, none)
 
 /**
  * The messages to send, and whether they still contain calls of earlier turns.
@@ -177,7 +177,7 @@ export const within = (
   let known: (Conversion & { readonly key: string }) | undefined
   const convert = (given: ReadonlyArray<Message>, names: ReadonlyArray<string> | undefined): Conversion => {
     const offered = new Set(names)
-    const messages = named(given, (name) => (offered.has(name) ? name : undefined))
+    const messages = renameCalls(given, (name) => (offered.has(name) ? name : undefined))
     return { messages, hasCalls: isIn(messages) }
   }
   return (given, names) => {

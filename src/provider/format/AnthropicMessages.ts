@@ -45,7 +45,7 @@ class AnthropicDecoder implements WireDecoder {
   private calls = 0
   private sources = 0
   private finished = false
-  private told: Usage.Usage | undefined
+  private reportedUsage: Usage.Usage | undefined
 
   constructor(private readonly options: { readonly output?: string | undefined } | undefined) {}
 
@@ -75,7 +75,7 @@ class AnthropicDecoder implements WireDecoder {
     }
     if (this.raw.read !== undefined) this.usage.cachedInputTokens = this.raw.read
     if (this.raw.written !== undefined) this.usage.cacheWriteTokens = this.raw.written
-    this.told = { ...this.usage }
+    this.reportedUsage = { ...this.usage }
   }
 
   private cite(value: unknown) {
@@ -294,9 +294,11 @@ class AnthropicDecoder implements WireDecoder {
 
   private taken(failure?: string): Decoded {
     const result: Decoded =
-      this.told === undefined ? { parts: this.parts, failure } : { parts: this.parts, failure, usage: this.told }
+      this.reportedUsage === undefined
+        ? { parts: this.parts, failure }
+        : { parts: this.parts, failure, usage: this.reportedUsage }
     this.parts = []
-    this.told = undefined
+    this.reportedUsage = undefined
     return result
   }
 

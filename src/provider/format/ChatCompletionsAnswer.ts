@@ -38,7 +38,7 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Consumers) => {
   const assembler = PartAssembler.make({ provider: answer.call.provider, model: answer.call.model })
   let parts: Array<LlmPart> = []
   let seed: string | undefined
-  let told = decoder.usage()
+  let reportedUsage = decoder.usage()
   const flush = Effect.suspend(() => {
     const ready = parts
     parts = []
@@ -46,8 +46,8 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Consumers) => {
     const handed = onParts === undefined || ready.length === 0 ? Effect.void : onParts(ready)
     // After the parts it refers to, and before the wait for their reader.
     const usage = decoder.usage()
-    if (usage !== told) onUsage?.(usage)
-    told = usage
+    if (usage !== reportedUsage) onUsage?.(usage)
+    reportedUsage = usage
     return handed
   })
   const push = (value: unknown): Refusal | undefined => {

@@ -72,7 +72,7 @@ const walker = (store: SessionStore.Service, from: TurnRef) => {
   })
 }
 
-const meet = (
+const findMeeting = (
   store: SessionStore.Service,
   one: TurnRef,
   other: TurnRef,
@@ -116,7 +116,7 @@ export const common = (
       if (lower.depth < upper.depth && lower.cuts.length === 0 && upper.cuts.length === 0) {
         return Effect.succeed({ turn: { sessionId: lower.sessionId, turnId: lower.turnId }, depth: lower.depth })
       }
-      return Effect.map(meet(store, lower, upper, last?.depth ?? 0), (met) => met ?? last)
+      return Effect.map(findMeeting(store, lower, upper, last?.depth ?? 0), (met) => met ?? last)
     }
     last = { turn: { sessionId: a.sessionId, turnId: a.turnId }, depth: a.depth }
   }

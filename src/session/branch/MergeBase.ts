@@ -121,21 +121,21 @@ const baseOfMerge = (
 /** A session and its ancestors, each with the branch that leads from it. */
 class Descent {
   readonly branches = new Map<SessionId, Session | undefined>()
-  private top: Session | undefined
+  private ancestor: Session | undefined
   constructor(session: Session) {
-    this.top = session
+    this.ancestor = session
     this.branches.set(session.id, undefined)
   }
   get isOpen(): boolean {
-    return this.top?.parentSessionId !== undefined
+    return this.ancestor?.parentSessionId !== undefined
   }
   climb(store: SessionStore.Service): Read<SessionId | undefined> {
-    const branch = this.top
+    const branch = this.ancestor
     const parentId = branch?.parentSessionId
     if (branch === undefined || parentId === undefined) return Effect.succeed(undefined)
     this.branches.set(parentId, branch)
     return Effect.map(store.load(parentId), (found) => {
-      this.top = Option.getOrUndefined(found)
+      this.ancestor = Option.getOrUndefined(found)
       return parentId
     })
   }

@@ -145,7 +145,7 @@ export const make = (
     const origin = yield* originOf(store, source, fromCheckpoint, now)
     const lineage = yield* lineageOf(store, source, origin.state)
     // The source was deleted in the meantime: it counts as not found.
-    if (lineage === undefined) return yield* Effect.zipRight(find(sourceId, options), Effect.fail(gone))
+    if (lineage === undefined) return yield* Effect.zipRight(find(sourceId, options), Effect.fail(sourceDeleted))
     if (lineage.length > maxLineage) return yield* tooDeep
     const id = given ?? SessionId.make(yield* IdGenerator.generate)
     const checkpointId = CheckpointId.make(yield* IdGenerator.generate)
@@ -192,7 +192,7 @@ export const make = (
   })
 }
 
-const gone = new SessionStorageError({
+const sourceDeleted = new SessionStorageError({
   message: "The newest turn of the session is missing",
   hint: "The store has lost it; fork from an earlier checkpoint"
 })

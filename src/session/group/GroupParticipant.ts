@@ -168,10 +168,14 @@ const inRun = <E, R>(
         sessionId: invitation.sessionId,
         ...(invitation.userId === undefined ? {} : { userId: invitation.userId })
       })
-      const said = Effect.tap(respond, (reply) =>
+      const answered = Effect.tap(respond, (reply) =>
         reply._tag === "Answer" ? run.emit({ _tag: "Message", text: reply.text }) : Effect.void
       )
-      const inside = Effect.provideService(wait === undefined ? said : Effect.zipRight(wait, said), Run.Run, run)
+      const inside = Effect.provideService(
+        wait === undefined ? answered : Effect.zipRight(wait, answered),
+        Run.Run,
+        run
+      )
       const exit = yield* Effect.exit(restore(inside))
       const durationMs = (yield* Clock.currentTimeMillis) - startedAt
       if (!step.isSuspended()) {

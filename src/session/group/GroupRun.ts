@@ -73,7 +73,7 @@ const runInOwnFiber = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<E
 
 class GroupRun {
   private readonly total = GroupTally.makeMeter()
-  /** The emitter of the current speaker's events. */
+  /** The meters of the current speaker. */
   private current: { readonly entry: GroupTally.Entry; readonly meters: ReadonlyArray<GroupTally.Meter> } | undefined
   private readonly entries: ReadonlyArray<GroupTally.Entry>
   private readonly turns: GroupTurns.GroupTurns
@@ -180,7 +180,7 @@ class GroupRun {
     GroupTally.fail(entry, this.round, error)
     this.nothingSaid(name, true)
     if (entry.failedInARow >= this.group.maxFailures) entry.excluded = true
-    const told = this.degraded(`participant:${name}`, error)
+    const report = this.degraded(`participant:${name}`, error)
     const ended = this.finished(name, { reply: "failure", round: this.round })
     const excluded = entry.excluded
       ? this.degraded(`participant:${name}`, {
@@ -188,7 +188,7 @@ class GroupRun {
           message: `"${name}" failed ${entry.failedInARow} times in a row and is no longer asked`
         })
       : Effect.void
-    return Effect.zipRight(told, Effect.zipRight(excluded, ended))
+    return Effect.zipRight(report, Effect.zipRight(excluded, ended))
   }
 
   private silent(entry: GroupTally.Entry): Effect.Effect<void> {

@@ -56,12 +56,12 @@ const historyOf = (
   { kept, summary }: HistoryCompactor.Compacted<Item>,
   options: Pick<SessionHistory.ReadOptions, "tokenBudget" | "toolCalls">
 ): Effect.Effect<SessionHistory.History> => {
-  const told = summary === undefined ? [] : [HistoryCompactor.summaryMessage(summary)]
+  const summaryMessages = summary === undefined ? [] : [HistoryCompactor.summaryMessage(summary)]
   const turns = kept.filter(({ isTurn }) => isTurn).map(({ turn }) => turn)
-  const shown = [...told, ...kept.map(({ message }) => message)]
+  const shown = [...summaryMessages, ...kept.map(({ message }) => message)]
   return Effect.map(SessionToolCalls.fitting(turns, { ...options, shown }), (calls) => ({
     messages: [
-      ...told,
+      ...summaryMessages,
       ...kept.flatMap(({ isTurn, message, turn }) => [...((isTurn ? calls.get(turn) : undefined) ?? []), message])
     ],
     shown: new Set(turns.map(({ id }) => id)),

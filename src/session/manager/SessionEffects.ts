@@ -76,26 +76,29 @@ const errorOf = (
   { id: sessionId }: Session,
   cause: Cause.Cause<MemoryError | Cause.TimeoutException>
 ): SessionTaskError.SessionTaskError => {
-  const given = (reason: string) => ({ sessionId, task, message: `${failed[task]}: ${reason}` })
+  const errorFields = (reason: string) => ({ sessionId, task, message: `${failed[task]}: ${reason}` })
   const failure = Option.getOrUndefined(Cause.failureOption(cause))
   if (failure === undefined) {
     return Cause.isInterruptedOnly(cause)
       ? new SessionTaskError.TaskCancelledError({
-          ...given("interrupted"),
+          ...errorFields("interrupted"),
           hint: "Keep the session layer open until the work for memory has ended"
         })
-      : new SessionTaskError.TaskError(given("defect"))
+      : new SessionTaskError.TaskError(errorFields("defect"))
   }
   const reason = `${failure._tag}: ${SecretText.excerpt(failure.message, { maxLength: 200 })}`
   if (failure._tag === "TimeoutException")
     return new SessionTaskError.TaskTimeoutError({
-      ...given(reason),
+      ...errorFields(reason),
       timeoutMs: timeLimit,
       hint: "Use a faster memory"
     })
   return failure._tag === "MemoryCapacityError"
-    ? new SessionTaskError.TaskValidationError({ ...given(reason), hint: "Raise the limits of the memory" })
-    : new SessionTaskError.TaskError({ ...given(reason), hint: "Check whether the store of the memory is reachable" })
+    ? new SessionTaskError.TaskValidationError({ ...errorFields(reason), hint: "Raise the limits of the memory" })
+    : new SessionTaskError.TaskError({
+        ...errorFields(reason),
+        hint: "Check whether the store of the memory is reachable"
+      })
 }
 
 /** Work for memory: a failure is counted, logged and published, and never propagates. */

@@ -109,11 +109,11 @@ export const replaceByStored = (
   given: NewTurn,
   options?: SessionManager.AddTurnOptions | undefined
 ): Effect.Effect<SessionTurn, SessionConflictError | SessionStorageError> => {
-  const said = options?.ifKnown === "first" ? Effect.void : requireSameContent(session, kept, given)
-  if (kept.sessionId !== session.id || session.cuts.length === 0) return Effect.as(said, kept)
+  const contentCheck = options?.ifKnown === "first" ? Effect.void : requireSameContent(session, kept, given)
+  if (kept.sessionId !== session.id || session.cuts.length === 0) return Effect.as(contentCheck, kept)
   const { depth, head } = session
   const isThere = head === undefined ? Effect.succeed(false) : isOnPath(store, head, depth, kept)
-  return Effect.flatMap(Effect.zipRight(said, isThere), (isThere) =>
+  return Effect.flatMap(Effect.zipRight(contentCheck, isThere), (isThere) =>
     isThere
       ? Effect.succeed(kept)
       : conflict(

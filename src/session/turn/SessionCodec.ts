@@ -58,19 +58,22 @@ export const sessionFields = { ...Session.Session.fields, metadata: data, variab
 
 const State = Schema.Struct({ ...Session.SessionState.fields, metadata: data, variables: data })
 
-const said = { metadata: data, skillResults: Schema.optionalWith(Schema.Array(Data), { default: () => [] }) }
+const contentFields = { metadata: data, skillResults: Schema.optionalWith(Schema.Array(Data), { default: () => [] }) }
 
 /**
  * @category schemas
  */
-export const Turn: Schema.Schema<Session.SessionTurn, any> = Schema.Struct({ ...Session.SessionTurn.fields, ...said })
+export const Turn: Schema.Schema<Session.SessionTurn, any> = Schema.Struct({
+  ...Session.SessionTurn.fields,
+  ...contentFields
+})
 
 /**
  * @category schemas
  */
 export const Exchange: Schema.Schema<Session.Exchange, any> = Schema.Struct({
   ...Session.Exchange.fields,
-  turns: Schema.Array(Schema.Struct({ ...Session.NewTurn.fields, ...said }))
+  turns: Schema.Array(Schema.Struct({ ...Session.NewTurn.fields, ...contentFields }))
 })
 
 /**

@@ -86,7 +86,7 @@ export interface SessionTelemetry {
   readonly taskFailed: (error: SessionTaskError) => Effect.Effect<void>
 }
 
-const asItIs: Restore = (effect) => effect
+const noRestore: Restore = (effect) => effect
 
 /**
  * Within a run, hooks and bus are those of the run; otherwise those in context here.
@@ -96,7 +96,7 @@ const asItIs: Restore = (effect) => effect
 export const make: Effect.Effect<SessionTelemetry> = Effect.gen(function* () {
   const announcer = yield* Announcer.make
   return {
-    started: ({ id: sessionId, parentSessionId, userId }, restore = asItIs) =>
+    started: ({ id: sessionId, parentSessionId, userId }, restore = noRestore) =>
       announcer((hooks, announce) => {
         announce(() =>
           DomainEvent.make(SessionCreatedEvent, {
@@ -112,7 +112,7 @@ export const make: Effect.Effect<SessionTelemetry> = Effect.gen(function* () {
           ? restore(hooks.call(SessionStartedHook, { sessionId, userId, parentSessionId }))
           : Effect.void
       }),
-    checkpointed: ({ id: checkpointId, kind, sessionId }, restore = asItIs) =>
+    checkpointed: ({ id: checkpointId, kind, sessionId }, restore = noRestore) =>
       announcer((hooks) => {
         SessionMetrics.checkpointed(kind)
         return hooks.has(SessionCheckpointCreatedHook)
@@ -126,7 +126,7 @@ export const make: Effect.Effect<SessionTelemetry> = Effect.gen(function* () {
         )
         return Effect.void
       }),
-    ended: ({ createdAt, id: sessionId, status: ended, updatedAt, userId }, restore = asItIs) =>
+    ended: ({ createdAt, id: sessionId, status: ended, updatedAt, userId }, restore = noRestore) =>
       announcer((hooks, announce) => {
         const status: "closed" | "expired" = ended === "expired" ? ended : "closed"
         SessionMetrics.ended(status)

@@ -42,7 +42,7 @@ export const NamesChange = Schema.Struct({
  */
 export interface NamesChange extends Schema.Schema.Type<typeof NamesChange> {}
 
-const fromTo = <A, I>(value: Schema.Schema<A, I>) => Schema.Struct({ from: value, to: value })
+const fromToFields = <A, I>(value: Schema.Schema<A, I>) => Schema.Struct({ from: value, to: value })
 const maybe = <A, I>(value: Schema.Schema<A, I>) =>
   Schema.Struct({ from: Schema.optional(value), to: Schema.optional(value) })
 
@@ -57,7 +57,7 @@ export const StateDiff = Schema.Struct({
   turns: Schema.optional(Schema.Struct({ removed: Schema.Array(TurnRef), added: Schema.Array(SessionTurn) })),
   /** The newest turn; absent if there was none. */
   head: Schema.optional(maybe(TurnRef)),
-  status: Schema.optional(fromTo(SessionStatus)),
+  status: Schema.optional(fromToFields(SessionStatus)),
   systemPrompt: Schema.optional(maybe(Schema.String)),
   variables: Schema.optional(KeysChange),
   metadata: Schema.optional(KeysChange),
@@ -66,12 +66,12 @@ export const StateDiff = Schema.Struct({
   /** Of the turns on the path to the head. */
   metrics: Schema.optional(
     Schema.Struct({
-      depth: Schema.optional(fromTo(Schema.Number)),
-      totalTokens: Schema.optional(fromTo(Schema.Number)),
-      totalCost: Schema.optional(fromTo(Schema.Number))
+      depth: Schema.optional(fromToFields(Schema.Number)),
+      totalTokens: Schema.optional(fromToFields(Schema.Number)),
+      totalCost: Schema.optional(fromToFields(Schema.Number))
     })
   ),
-  cuts: Schema.optional(fromTo(Schema.Array(Cut)))
+  cuts: Schema.optional(fromToFields(Schema.Array(Cut)))
 }).annotations({ identifier: NAME })
 /**
  * @since 0.1.0
@@ -103,13 +103,13 @@ const namesChange = (from: ReadonlyArray<string>, to: ReadonlyArray<string>): Na
 const changed = <A>(from: A, to: A): { readonly from: A; readonly to: A } | undefined =>
   StateValues.equal(from, to) ? undefined : { from, to }
 
-const given = <A>(name: "from" | "to", value: A | undefined) => (value === undefined ? {} : { [name]: value })
+const optionalField = <A>(name: "from" | "to", value: A | undefined) => (value === undefined ? {} : { [name]: value })
 
 const maybeChanged = <A>(
   from: A | undefined,
   to: A | undefined
 ): { readonly from?: A | undefined; readonly to?: A | undefined } | undefined =>
-  StateValues.equal(from, to) ? undefined : { ...given("from", from), ...given("to", to) }
+  StateValues.equal(from, to) ? undefined : { ...optionalField("from", from), ...optionalField("to", to) }
 
 /** Drops fields that are `undefined`, and returns nothing when none is left. */
 const present = <A extends object>(fields: A): A | undefined => {

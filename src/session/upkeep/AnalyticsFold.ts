@@ -161,7 +161,7 @@ const union = (a: Named, b: Named): Named => {
   return into
 }
 
-const once: Uses = { calls: 1, failures: 0 }
+const singleUse: Uses = { calls: 1, failures: 0 }
 
 const nameOf = (name: unknown): string | undefined =>
   typeof name === "string" && name !== "" ? name.slice(0, maxNameLength) : undefined
@@ -176,7 +176,7 @@ const list = <A>(items: ReadonlyArray<A>, use: (item: A) => readonly [unknown, U
   return named
 }
 
-const used = (name: unknown): readonly [unknown, Uses] => [name, once]
+const used = (name: unknown): readonly [unknown, Uses] => [name, singleUse]
 
 const agentOf = (result: { readonly [key: string]: unknown }): unknown => {
   const { metadata } = result

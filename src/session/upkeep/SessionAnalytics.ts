@@ -169,7 +169,7 @@ interface Periods {
   readonly buckets: Map<number, AnalyticsFold.Fold>
 }
 
-const into = (periods: Map<number, AnalyticsFold.Fold>, start: number, fold: AnalyticsFold.Fold): void => {
+const addToPeriod = (periods: Map<number, AnalyticsFold.Fold>, start: number, fold: AnalyticsFold.Fold): void => {
   const before = periods.get(start)
   periods.set(start, before === undefined ? fold : AnalyticsFold.combine(fold, before))
 }
@@ -238,14 +238,14 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
             const turn = turns[i] as SessionTurn
             if (turn.sessionId !== session.id) return false
             if (turn.origin !== undefined && (yield* isKept(turn.origin.sessionId))) continue
-            const said = AnalyticsFold.of(turn)
-            const fold = AnalyticsFold.settle(said, answeredAt)
-            answeredAt = said.opening ?? (said.asked ? undefined : answeredAt)
+            const turnFold = AnalyticsFold.of(turn)
+            const fold = AnalyticsFold.settle(turnFold, answeredAt)
+            answeredAt = turnFold.opening ?? (turnFold.asked ? undefined : answeredAt)
             const at = AnalyticsFold.saidAt(turn)
             if (at < from || at >= to) continue
             own.whole = AnalyticsFold.combine(fold, own.whole)
             if (startOf !== undefined) {
-              into(own.buckets, startOf(at), fold)
+              addToPeriod(own.buckets, startOf(at), fold)
               more = newest(own.buckets, maxBuckets) || more
             }
           }
@@ -253,7 +253,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         })
         yield* Effect.catchTag(pages(session.id, accessOf(session), read), "SessionNotFoundError", () => Effect.void)
         all.whole = AnalyticsFold.combine(all.whole, AnalyticsFold.close(own.whole))
-        for (const [start, fold] of own.buckets) into(all.buckets, start, AnalyticsFold.close(fold))
+        for (const [start, fold] of own.buckets) addToPeriod(all.buckets, start, AnalyticsFold.close(fold))
         return newest(all.buckets, maxBuckets) || more
       })
 

@@ -50,7 +50,7 @@ describe("RecalledCalls.within", () => {
           [...before, ...added(1)]
         ]) {
           const { hasCalls, messages } = told(given, names)
-          const whole = RecalledCalls.named(given, (name) => (names?.includes(name) === true ? name : undefined))
+          const whole = RecalledCalls.renameCalls(given, (name) => (names?.includes(name) === true ? name : undefined))
           assert.deepStrictEqual(messages, whole)
           assert.strictEqual(hasCalls, RecalledCalls.isIn(whole))
         }
