@@ -109,7 +109,7 @@ const encodableTools = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
  * Calls that the provider ran itself, as our own decoders read them, have no place in the prompts of the packages,
  * which fail on them.
  */
-const dropForeignCalls = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+const encodable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
   const dropped = new Set<string>()
   const keeps = (part: Prompt.AssistantMessagePartEncoded): boolean => {
     if (part.type === "tool-result") return !dropped.has(part.id)
@@ -221,10 +221,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
     const model = settings.model ?? options.model
     const known = { provider, ...(model === undefined ? {} : { model }) }
     const setUp = options.configure ?? configureWith(isStrict(request))
-    const prepared = yield* LanguageModelRequest.make(
-      { ...request, messages: dropForeignCalls(request.messages) },
-      provider
-    )
+    const prepared = yield* LanguageModelRequest.make({ ...request, messages: encodable(request.messages) }, provider)
     const assembler = PartAssembler.make({ provider, model })
     const ids = ToolCallIds.make()
     const malformed = (message: string) => new LlmMalformedResponseError({ ...known, message })
