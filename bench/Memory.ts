@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../src/domain/Ids.js"
 import type { MemoryEntry } from "../src/memory/entry/MemoryEntry.js"
-import * as DefaultMemoryStore from "../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../src/memory/search/InMemoryMemoryStore.js"
 import type * as MemoryStore from "../src/memory/search/MemoryStore.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
@@ -69,7 +69,7 @@ const makeEntries = (count: number): ReadonlyArray<MemoryEntry> => {
 const filled = (entries: ReadonlyArray<MemoryEntry>): Promise<MemoryStore.Service> =>
   Effect.runPromise(
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory()
+      const store = yield* InMemoryMemoryStore.make()
       for (let at = 0; at < entries.length; at += 1_000) yield* store.storeMany(entries.slice(at, at + 1_000))
       return store
     })
@@ -105,9 +105,9 @@ export const rows = async (options: {
     globalThis.gc?.()
     // A collection drops compiled code; compiling it again is not part of storing.
     await Effect.runPromise(
-      Effect.flatMap(DefaultMemoryStore.makeMemory(), (store) => storeEach(store, many.slice(0, 5_000)))
+      Effect.flatMap(InMemoryMemoryStore.make(), (store) => storeEach(store, many.slice(0, 5_000)))
     )
-    const store = await Effect.runPromise(DefaultMemoryStore.makeMemory())
+    const store = await Effect.runPromise(InMemoryMemoryStore.make())
     const spent = async (from: number, to: number): Promise<Sample> => {
       const before = cpuMicros()
       await Effect.runPromise(storeEach(store, many.slice(from, to)))

@@ -1,6 +1,6 @@
 /** Recall of half a year of conversation, over five data sets, and the cost of a retrieval. */
 import * as Effect from "effect/Effect"
-import * as DefaultMemoryStore from "../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../src/memory/search/InMemoryMemoryStore.js"
 import * as Conversations from "../test/support/Conversations.js"
 import * as Measured from "../test/support/Recall.js"
 import { cpuMicros, makeRow, type Row, type Sample } from "./Harness.js"
@@ -29,7 +29,7 @@ const recallRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => {
 
 const costRow = async (entries: number, quick: boolean): Promise<Row> => {
   const conversations = Conversations.make({ users: 1, turnsPerUser: entries, days: 182, seed: 1 })
-  const store = Effect.runSync(DefaultMemoryStore.makeMemory({ ttl: 0, capacityPerOwner: entries * 2 }))
+  const store = Effect.runSync(InMemoryMemoryStore.make({ ttl: 0, capacityPerOwner: entries * 2 }))
   await Effect.runPromise(store.storeMany(conversations.turns))
   const samples: Array<Sample> = []
   for (let round = 0; round < (quick ? 3 : 9); round++) {

@@ -8,10 +8,10 @@ import * as MemoryEntry from "../src/memory/entry/MemoryEntry.js"
 import * as DefaultEpisodicMemory from "../src/memory/episodic/DefaultEpisodicMemory.js"
 import * as EpisodicCompressor from "../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../src/memory/episodic/EpisodicMemory.js"
-import * as DefaultFactStore from "../src/memory/facts/DefaultFactStore.js"
+import * as InMemoryFactStore from "../src/memory/facts/InMemoryFactStore.js"
 import * as DefaultProceduralMemory from "../src/memory/procedural/DefaultProceduralMemory.js"
 import * as ProceduralMemory from "../src/memory/procedural/ProceduralMemory.js"
-import * as DefaultMemoryStore from "../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../src/memory/search/InMemoryMemoryStore.js"
 import * as DefaultSemanticMemory from "../src/memory/semantic/DefaultSemanticMemory.js"
 import * as EntityExtractor from "../src/memory/semantic/EntityExtractor.js"
 import * as SemanticMemory from "../src/memory/semantic/SemanticMemory.js"
@@ -57,11 +57,11 @@ export const rows = async (options: {
           DefaultEpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
           DefaultProceduralMemory.layer(),
           DefaultSemanticMemory.layer().pipe(
-            Layer.provide(Layer.merge(DefaultFactStore.layerMemory(), EntityExtractor.layerHeuristic()))
+            Layer.provide(Layer.merge(InMemoryFactStore.layer(), EntityExtractor.layerHeuristic()))
           )
         )
       ),
-      Layer.provide(DefaultMemoryStore.layerMemory()),
+      Layer.provide(InMemoryMemoryStore.layer()),
       Layer.provide(TokenCounter.layer({ model: "gpt-4o" }))
     )
   )

@@ -17,7 +17,7 @@ import * as ResourceQuotas from "./ResourceQuotas.js"
 import * as AuditLog from "./store/AuditLog.js"
 import type * as CostLedger from "./store/CostLedger.js"
 import type { GovernanceConfigurationError } from "./store/GovernanceError.js"
-import * as MemoryCostLedger from "./store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "./store/InMemoryCostLedger.js"
 import * as RateLimitStore from "./store/RateLimitStore.js"
 
 /**
@@ -85,7 +85,7 @@ const compose = (
   GovernanceRules.layer(config, { hasQuotas: given.quotas !== undefined }).pipe(
     Layer.provide(
       Layer.mergeAll(
-        given.ledger ?? MemoryCostLedger.layer(),
+        given.ledger ?? InMemoryCostLedger.layer(),
         given.rates ?? RateLimitStore.layerMemory(),
         given.audit ?? AuditLog.layerNoop,
         given.policies ?? PolicyEngine.layerNoop,

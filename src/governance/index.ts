@@ -73,7 +73,7 @@ export * as GovernanceMetrics from "./store/GovernanceMetrics.js"
  *
  * @since 0.1.0
  */
-export * as MemoryCostLedger from "./store/MemoryCostLedger.js"
+export * as InMemoryCostLedger from "./store/InMemoryCostLedger.js"
 
 /**
  * Model access lists: decides which user may use which model.

@@ -22,13 +22,14 @@ import * as SummarizeStrategy from "./consolidation/SummarizeStrategy.js"
 import { MemorySystemError } from "./entry/MemoryError.js"
 import * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
 import * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
-import * as DefaultFactStore from "./facts/DefaultFactStore.js"
 import * as FactStore from "./facts/FactStore.js"
+import * as InMemoryFactStore from "./facts/InMemoryFactStore.js"
 import { layerDisabled, Memory, type Out } from "./Memory.js"
 import * as MemoryConfig from "./MemoryConfig.js"
 import * as DefaultProceduralMemory from "./procedural/DefaultProceduralMemory.js"
 import * as ProceduralMemory from "./procedural/ProceduralMemory.js"
-import * as DefaultMemoryStore from "./search/DefaultMemoryStore.js"
+import type * as DefaultMemoryStore from "./search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "./search/InMemoryMemoryStore.js"
 import * as MemoryStore from "./search/MemoryStore.js"
 import * as VectorIndex from "./search/VectorIndex.js"
 import * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
@@ -134,14 +135,14 @@ const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Me
   if (given.store !== undefined) return typeof given.store === "function" ? given.store(options) : given.store
   switch (config.defaultBackend) {
     case "in_memory":
-      return DefaultMemoryStore.layerMemory(options)
+      return InMemoryMemoryStore.layer(options)
     case "cache":
       return given.cache === undefined
         ? missing('defaultBackend is "cache", and there is none', "Give `DefaultMemory.layer` a `cache`")
         : Layer.provide(CacheMemoryStore.layer(options), given.cache)
     case "vector":
       return Layer.provide(
-        DefaultMemoryStore.layerMemoryVectors(options),
+        InMemoryMemoryStore.layerVectors(options),
         given.vectors ?? Layer.provideMerge(VectorIndex.layerMemory(), HashingEmbedder.layer())
       )
     case "database":
@@ -189,7 +190,7 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
   const { consolidation, episodic, semantic, working } = config
   const tokens = given.tokens ?? TokenCounter.layerApproximate()
   const compressor = given.compressor ?? EpisodicCompressor.layerExtractive
-  const stores = Layer.merge(storeOf(config, given), given.facts ?? DefaultFactStore.layerMemory())
+  const stores = Layer.merge(storeOf(config, given), given.facts ?? InMemoryFactStore.layer())
   const tiers = Layer.mergeAll(
     DefaultEpisodicMemory.layer({
       defaultTopK: episodic.defaultTopK,

@@ -105,7 +105,7 @@ export * as DefaultMemory from "./DefaultMemory.js"
 export * as DefaultMemoryConsolidator from "./consolidation/DefaultMemoryConsolidator.js"
 
 /**
- * The memory store over a backend: checks, lifetimes, pages, vectors and scores. Includes the in-process store.
+ * The memory store over a backend: checks, lifetimes, pages, vectors and scores.
  *
  * @since 0.1.0
  */
@@ -202,6 +202,20 @@ export * as FactStore from "./facts/FactStore.js"
  * @since 0.1.0
  */
 export * as HistoryCompactor from "./conversation/HistoryCompactor.js"
+
+/**
+ * A fact store in this process. Its facts end with the process.
+ *
+ * @since 0.1.0
+ */
+export * as InMemoryFactStore from "./facts/InMemoryFactStore.js"
+
+/**
+ * A memory store in this process. Its entries end with the process.
+ *
+ * @since 0.1.0
+ */
+export * as InMemoryMemoryStore from "./search/InMemoryMemoryStore.js"
 
 /**
  * Stores when memory was last consolidated, so that a run missed while no process was running is made up for at once.

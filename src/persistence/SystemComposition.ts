@@ -19,7 +19,7 @@ import type * as GovernanceControl from "../governance/GovernanceControl.js"
 import * as AuditLog from "../governance/store/AuditLog.js"
 import * as CostLedger from "../governance/store/CostLedger.js"
 import type { GovernanceConfigurationError } from "../governance/store/GovernanceError.js"
-import * as MemoryCostLedger from "../governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../governance/store/InMemoryCostLedger.js"
 import * as RateLimitStore from "../governance/store/RateLimitStore.js"
 import * as Checkpointer from "../graph/Checkpointer.js"
 import * as CacheBackend from "../llm/CacheBackend.js"
@@ -29,8 +29,8 @@ import * as LastConsolidation from "../memory/consolidation/LastConsolidation.js
 import * as MemoryConsolidator from "../memory/consolidation/MemoryConsolidator.js"
 import * as DefaultMemory from "../memory/DefaultMemory.js"
 import type { MemorySystemError } from "../memory/entry/MemoryError.js"
-import * as DefaultFactStore from "../memory/facts/DefaultFactStore.js"
 import * as FactStore from "../memory/facts/FactStore.js"
+import * as InMemoryFactStore from "../memory/facts/InMemoryFactStore.js"
 import type * as Memory from "../memory/Memory.js"
 import * as MemoryConfig from "../memory/MemoryConfig.js"
 import type * as DefaultMemoryStore from "../memory/search/DefaultMemoryStore.js"
@@ -154,7 +154,7 @@ const same = <I, S>(tag: Context.Tag<I, S>): Layer.Layer<I, never, I> => Layer.e
 export const portsInMemory: Layer.Layer<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>> =
   Layer.mergeAll(
     Checkpointer.layerMemory(),
-    MemoryCostLedger.layer(),
+    InMemoryCostLedger.layer(),
     RateLimitStore.layerMemory(),
     AuditLog.layerMemory(),
     ApprovalStore.layerMemory(),
@@ -203,7 +203,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     quotas: given.quotas
   }).pipe(Layer.provide(given.prices ?? (configured.agents === "environment" ? ModelPrices.layer : Layer.empty)))
   const stores = Layer.merge(
-    backend.facts(defaultBackend) ?? DefaultFactStore.layerMemory(),
+    backend.facts(defaultBackend) ?? InMemoryFactStore.layer(),
     backend.sessions(configured.sessions.backend) ?? InMemorySessionStore.layer
   )
   return agentsOf(configured.agents, given).pipe(

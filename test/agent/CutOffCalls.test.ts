@@ -15,7 +15,7 @@ import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
-import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../../src/governance/store/InMemoryCostLedger.js"
 import * as LlmLimits from "../../src/llm/LlmLimits.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
@@ -38,7 +38,7 @@ const tokens = Layer.succeed(TokenCounter.TokenCounter, {
 /** A dollar a token. */
 const prices = CostEstimator.layerPrices({ "test-model": { input: 1_000_000, output: 1_000_000 } })
 
-const ledger = () => Effect.runSync(MemoryCostLedger.make())
+const ledger = () => Effect.runSync(InMemoryCostLedger.make())
 
 const make = (
   script: Parameters<typeof TestModel.layer>[0],

@@ -8,7 +8,7 @@ import { RunId, UserId } from "../../src/domain/Ids.js"
 import * as DefaultGovernance from "../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
-import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../../src/governance/store/InMemoryCostLedger.js"
 import * as RateLimitStore from "../../src/governance/store/RateLimitStore.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as SetClock from "../support/SetClock.js"
@@ -26,7 +26,7 @@ const prices = CostEstimator.layerPrices({ m: { input: 1000, output: 1000 } })
 const watched = (ended: Map<string, number>, observe: (ledger: CostLedger.Service) => Effect.Effect<void>) =>
   Layer.effect(
     CostLedger.CostLedger,
-    Effect.map(MemoryCostLedger.make(), (ledger): CostLedger.Service => {
+    Effect.map(InMemoryCostLedger.make(), (ledger): CostLedger.Service => {
       const end = (id: string) => void ended.set(id, (ended.get(id) ?? 0) + 1)
       const after = <A, E>(effect: Effect.Effect<A, E>) => Effect.tap(effect, () => observe(ledger))
       return {

@@ -11,7 +11,7 @@ import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
 import { PolicyViolationError, ResourceExhaustedError } from "../../src/governance/store/GovernanceError.js"
-import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../../src/governance/store/InMemoryCostLedger.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as WatchedRun from "../support/WatchedRun.js"
 
@@ -157,7 +157,7 @@ describe("quotas", () => {
 describe("hooks and events", () => {
   const persistent = Layer.effect(
     CostLedger.CostLedger,
-    Effect.map(MemoryCostLedger.make(), (ledger) => ({ ...ledger, backend: "disk", isPersistent: true }))
+    Effect.map(InMemoryCostLedger.make(), (ledger) => ({ ...ledger, backend: "disk", isPersistent: true }))
   )
 
   it.effect("report writes to a persistent ledger and a reached soft limit", () =>

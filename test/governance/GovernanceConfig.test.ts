@@ -11,7 +11,7 @@ import * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
 import { GovernancePersistenceError } from "../../src/governance/store/GovernanceError.js"
-import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../../src/governance/store/InMemoryCostLedger.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 
 type Config = GovernanceConfig.GovernanceConfig
@@ -66,7 +66,7 @@ const checks = (config: Options, count: number) =>
 
 const broken = Layer.effect(
   CostLedger.CostLedger,
-  Effect.map(MemoryCostLedger.make(), (ledger) => ({
+  Effect.map(InMemoryCostLedger.make(), (ledger) => ({
     ...ledger,
     hold: () => Effect.fail(new GovernancePersistenceError({ message: "gone" }))
   }))

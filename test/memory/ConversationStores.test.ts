@@ -17,7 +17,7 @@ import { ConsolidationError } from "../../src/memory/entry/MemoryError.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemorySummary from "../../src/memory/episodic/MemorySummary.js"
 import * as DefaultProceduralMemory from "../../src/memory/procedural/DefaultProceduralMemory.js"
-import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 
 type Fields = Partial<MemoryEntry.MemoryEntry>
@@ -51,7 +51,7 @@ const places = (ownerId?: string, selection?: object) =>
   Effect.map(all(ownerId, selection), (entries) => entries.map(({ timestamp }) => timestamp))
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
 
-const below = DefaultMemoryStore.layerMemory()
+const below = InMemoryMemoryStore.layer()
 
 const forked = (n: number, write: (index: number) => Effect.Effect<unknown, unknown>) =>
   Effect.gen(function* () {

@@ -19,12 +19,13 @@ import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { StorageError } from "../../src/memory/entry/MemoryError.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
-import * as DefaultFactStore from "../../src/memory/facts/DefaultFactStore.js"
 import * as FactStore from "../../src/memory/facts/FactStore.js"
+import * as InMemoryFactStore from "../../src/memory/facts/InMemoryFactStore.js"
 import * as Memory from "../../src/memory/Memory.js"
 import type * as MemoryConfig from "../../src/memory/MemoryConfig.js"
 import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
-import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
+import type * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as VectorIndex from "../../src/memory/search/VectorIndex.js"
 import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
@@ -320,7 +321,7 @@ describe("Memory", () => {
         {
           store: (options) => {
             told = options
-            return DefaultMemoryStore.layerMemory(options)
+            return InMemoryMemoryStore.layer(options)
           }
         }
       )(
@@ -338,7 +339,7 @@ describe("Memory", () => {
         weights: { recency: 0.3, importance: 0.2, relevance: 0.5 },
         recencyHalfLife: Duration.hours(3)
       })
-      const own = DefaultMemoryStore.layerMemory({ ttl: 0 })
+      const own = InMemoryMemoryStore.layer({ ttl: 0 })
       const kept = yield* within(
         { ttlSeconds: 60 },
         { store: own }
@@ -349,7 +350,7 @@ describe("Memory", () => {
 
   it.effect("uses the given facts, extractor and token counter", () =>
     Effect.gen(function* () {
-      const facts = yield* DefaultFactStore.makeMemory()
+      const facts = yield* InMemoryFactStore.make()
       const reading = EntityExtractor.EntityExtractor.of({
         extract: () =>
           Effect.succeed({ facts: [{ subject: "Ada", predicate: "owns", object: "a kite" }], entities: ["Ada"] })

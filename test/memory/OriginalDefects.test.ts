@@ -19,8 +19,8 @@ import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook } from "
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
 import * as MemorySummary from "../../src/memory/episodic/MemorySummary.js"
-import * as DefaultFactStore from "../../src/memory/facts/DefaultFactStore.js"
-import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryFactStore from "../../src/memory/facts/InMemoryFactStore.js"
+import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as RelevanceRanker from "../../src/memory/search/RelevanceRanker.js"
 import * as DefaultSemanticMemory from "../../src/memory/semantic/DefaultSemanticMemory.js"
@@ -46,9 +46,9 @@ describe("consolidation has an effect", () => {
       })
     ),
     Layer.provideMerge(DefaultSemanticMemory.layer()),
-    Layer.provideMerge(DefaultMemoryStore.layerMemory({ ttl: 0 })),
+    Layer.provideMerge(InMemoryMemoryStore.layer({ ttl: 0 })),
     Layer.provide([
-      DefaultFactStore.layerMemory(),
+      InMemoryFactStore.layer(),
       EntityExtractor.layerHeuristic(),
       EpisodicCompressor.layerExtractive,
       LastConsolidation.layerMemory
@@ -133,7 +133,7 @@ describe("retrieval looks at the query", () => {
         assert.strictEqual(String(best?.entry.id), id)
         for (const other of others) assert.isBelow(other.relevance, best?.relevance ?? 0)
       }
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer({ ttl: 0 })))
   )
 
   it.effect("counts recency and importance once, even when results are ranked again", () =>
@@ -155,7 +155,7 @@ describe("retrieval looks at the query", () => {
         )
         assert.isAtMost(score, 1)
       }
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer({ ttl: 0 })))
   )
 
   it.effect("compares the minimum relevance with the relevance, not with the whole score", () =>
@@ -172,7 +172,7 @@ describe("retrieval looks at the query", () => {
         found.map(({ entry }) => entry.id),
         ids("kettle")
       )
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer({ ttl: 0 })))
   )
 
   it.effect("filters in a cache as in any other store", () =>

@@ -4,10 +4,10 @@ import * as BufferMemoryStore from "../../src/memory/conversation/BufferMemorySt
 import * as SummaryMemoryStore from "../../src/memory/conversation/SummaryMemoryStore.js"
 import { ConsolidationError } from "../../src/memory/entry/MemoryError.js"
 import { EpisodicCompressor } from "../../src/memory/episodic/EpisodicCompressor.js"
-import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStores from "../support/MemoryStores.js"
 
-const below = DefaultMemoryStore.layerMemory()
+const below = InMemoryMemoryStore.layer()
 
 // With a bound that no case reaches they are stores like any other.
 MemoryStores.suite("BufferMemoryStore", BufferMemoryStore.layer({ maxEntries: 1e9 }).pipe(Layer.provide(below)))

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import MiniSearch from "minisearch"
 import * as HashingEmbedder from "../../src/llm/embedding/HashingEmbedder.js"
 import type * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
-import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
 import type * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as VectorIndex from "../../src/memory/search/VectorIndex.js"
 import type { Conversations, Question } from "./Conversations.js"
@@ -57,7 +57,7 @@ const independent = (conversations: Conversations): Search => {
 const withVectors = Effect.gen(function* () {
   const embedder = HashingEmbedder.make()
   const index = yield* VectorIndex.makeMemory({ model: embedder.model, dimensions: embedder.dimensions })
-  return yield* DefaultMemoryStore.makeMemory({ ttl: 0, vectors: { embedder, index } })
+  return yield* InMemoryMemoryStore.make({ ttl: 0, vectors: { embedder, index } })
 })
 
 /** Ways to search; all except the last two by words. */
@@ -84,7 +84,7 @@ export const measure = (
   wanted: ReadonlyArray<Way> = ways
 ): Effect.Effect<{ readonly [W in Way]?: Figures }, unknown> =>
   Effect.gen(function* () {
-    const store = yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
+    const store = yield* InMemoryMemoryStore.make({ ttl: 0 })
     yield* store.storeMany(conversations.turns)
     const retrieved =
       (service: MemoryStore.Service, weights: Partial<MemoryEntry.MemoryQuery>): Search =>

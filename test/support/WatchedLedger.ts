@@ -1,7 +1,7 @@
 /** A memory ledger that is checked after every booking. */
 import * as Effect from "effect/Effect"
 import type * as CostLedger from "../../src/governance/store/CostLedger.js"
-import * as MemoryCostLedger from "../../src/governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../../src/governance/store/InMemoryCostLedger.js"
 
 export interface Watched {
   readonly service: CostLedger.Service
@@ -19,7 +19,7 @@ export interface Watched {
   readonly problems: Array<string>
 }
 
-export const make: Effect.Effect<Watched> = Effect.map(MemoryCostLedger.make(), (ledger) => {
+export const make: Effect.Effect<Watched> = Effect.map(InMemoryCostLedger.make(), (ledger) => {
   const accounts = new Map<string, string>()
   const closings = new Map<string, number>()
   const problems: Array<string> = []

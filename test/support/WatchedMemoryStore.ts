@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { MemoryEntry, MemoryQuery } from "../../src/memory/entry/MemoryEntry.js"
 import { MemoryStoreError, type RetrievalFailure } from "../../src/memory/entry/MemoryError.js"
-import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 
 type Method = "storeMany" | "retrieve" | "getMany" | "apply" | "stream" | "owners" | "recordAccess" | "health"
@@ -22,8 +22,8 @@ export interface Watched extends MemoryStore.Service {
 export const refusal = new MemoryStoreError({ message: "refused", store: "watched" })
 
 /** Entries do not expire by default. */
-export const make = (options?: DefaultMemoryStore.MemoryOptions): Effect.Effect<Watched> =>
-  Effect.map(DefaultMemoryStore.makeMemory({ ttl: 0, ...options }), (store) => {
+export const make = (options?: InMemoryMemoryStore.Options): Effect.Effect<Watched> =>
+  Effect.map(InMemoryMemoryStore.make({ ttl: 0, ...options }), (store) => {
     const queries: Array<MemoryQuery> = []
     const calls: Array<Method> = []
     const before = new Map<Method, Effect.Effect<unknown, any>>()

@@ -204,7 +204,7 @@ const lost = (store: Store, event: AuditEvent, error: unknown): Effect.Effect<fa
   )
 }
 
-const told = (store: Store, event: AuditEvent): Effect.Effect<void> =>
+const reportRecord = (store: Store, event: AuditEvent): Effect.Effect<void> =>
   Effect.flatMap(Run, ({ hooks }) => {
     const recorded = hooks.has(GovernanceAuditRecorded)
       ? hooks.call(GovernanceAuditRecorded, { eventType: event.eventType })
@@ -241,7 +241,7 @@ export const make = (
             Effect.as(true),
             Effect.catchAllDefect((defect) => Effect.fail(defect)),
             Effect.catchAll((error) => lost(store, event, error)),
-            Effect.flatMap((written) => (written ? told(store, event) : Effect.void))
+            Effect.flatMap((written) => (written ? reportRecord(store, event) : Effect.void))
           )
         })
       ),

@@ -50,7 +50,7 @@ export const make = (
  * import { BufferMemoryStore, DefaultMemoryStore } from "effect-lexigram/memory"
  * import * as Layer from "effect/Layer"
  *
- * const store = BufferMemoryStore.layer({ maxEntries: 100 }).pipe(Layer.provide(DefaultMemoryStore.layerMemory()))
+ * const store = BufferMemoryStore.layer({ maxEntries: 100 }).pipe(Layer.provide(InMemoryMemoryStore.layer()))
  * ```
  */
 export const layer = (

@@ -5,7 +5,6 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Count from "../../internal/Count.js"
 import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
@@ -16,8 +15,7 @@ import type * as FactBackend from "./FactBackend.js"
 import * as FactCardinality from "./FactCardinality.js"
 import * as FactLineage from "./FactLineage.js"
 import * as FactReading from "./FactReading.js"
-import { type AssertOptions, FactStore, type Service } from "./FactStore.js"
-import * as FactTable from "./FactTable.js"
+import type { AssertOptions, Service } from "./FactStore.js"
 import * as FactTimeline from "./FactTimeline.js"
 
 /**
@@ -185,27 +183,3 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
     clear: (ownerId) => rules.owned(ownerId, rules.lock.withLock(ownerId)(backend.clear(ownerId)))
   }
 }
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface MemoryOptions extends Options, FactTable.Options {}
-
-/**
- * A fact store in this process.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<Service> =>
-  Effect.sync(() => fromBackend(FactTable.make(options), options))
-
-/**
- * A fact store in this process. Its facts end with it.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<FactStore> =>
-  Layer.effect(FactStore, makeMemory(options))

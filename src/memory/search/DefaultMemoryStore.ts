@@ -1,5 +1,5 @@
 /**
- * The memory store over a backend: checks, lifetimes, pages, vectors and scores. Includes the in-process store.
+ * The memory store over a backend: checks, lifetimes, pages, vectors and scores.
  *
  * @since 0.1.0
  */
@@ -7,11 +7,10 @@ import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { EntryId } from "../../domain/Ids.js"
-import { Embedder, type Service as EmbedderService } from "../../llm/embedding/Embedder.js"
+import type { Service as EmbedderService } from "../../llm/embedding/Embedder.js"
 import * as EntryChecks from "../entry/EntryChecks.js"
 import * as EntryGroups from "../entry/EntryGroups.js"
 import type { Change, ConditionalChange, MemoryBackend, Position } from "../entry/MemoryBackend.js"
@@ -20,10 +19,9 @@ import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from
 import * as OwnerNamespace from "../entry/OwnerNamespace.js"
 import type { Selection } from "../entry/Selection.js"
 import * as EntryVectors from "./EntryVectors.js"
-import * as InMemoryBackend from "./InMemoryBackend.js"
-import { MemoryStore, type Service } from "./MemoryStore.js"
+import type { Service } from "./MemoryStore.js"
 import * as Retrieval from "./Retrieval.js"
-import { VectorIndex, type Service as VectorIndexService } from "./VectorIndex.js"
+import type { Service as VectorIndexService } from "./VectorIndex.js"
 
 /**
  * Settings of a store.
@@ -273,56 +271,3 @@ const pages = <E>(
     })
   )
 }
-
-/**
- * Settings of a store in this process: capacity, eviction, analysis of words.
- *
- * @since 0.1.0
- * @category models
- */
-export interface MemoryOptions extends Options, Omit<InMemoryBackend.Options, "evicted"> {}
-
-/**
- * A store in this process. Its entries end with the process.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const makeMemory = (
-  options: MemoryOptions & { readonly vectors?: VectorOptions | undefined } = {}
-): Effect.Effect<Service> => {
-  const index = options.vectors?.index
-  return Effect.map(
-    InMemoryBackend.make({
-      ...options,
-      // An evicted entry is gone, whether or not its vector could be removed.
-      evicted: index === undefined ? undefined : (ownerId, ids) => Effect.ignore(index.delete(ownerId, ids))
-    }),
-    (backend) => fromBackend(backend, options)
-  )
-}
-
-/**
- * A store in this process, searched by words.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerMemory = (options?: MemoryOptions): Layer.Layer<MemoryStore> =>
-  Layer.effect(MemoryStore, makeMemory(options))
-
-/**
- * A store in this process, searched by words and by vectors.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerMemoryVectors = (
-  options?: MemoryOptions & Pick<VectorOptions, "maxCharacters">
-): Layer.Layer<MemoryStore, never, Embedder | VectorIndex> =>
-  Layer.effect(
-    MemoryStore,
-    Effect.flatMap(Effect.all([Embedder, VectorIndex]), ([embedder, index]) =>
-      makeMemory({ ...options, vectors: { embedder, index, maxCharacters: options?.maxCharacters } })
-    )
-  )

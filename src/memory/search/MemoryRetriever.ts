@@ -208,7 +208,7 @@ class Merged {
  * import * as Effect from "effect/Effect"
  *
  * const program = Effect.gen(function* () {
- *   const own = yield* DefaultMemoryStore.makeMemory()
+ *   const own = yield* InMemoryMemoryStore.make()
  *   const sources = [{ name: "own", retrieve: own.retrieve }]
  *   const retriever = yield* MemoryRetriever.make({ sources, timeout: "2 seconds" })
  *   const { degraded, results } = yield* retriever.retrieve({ ownerId: "anna", query: "Where does Tom live?" })

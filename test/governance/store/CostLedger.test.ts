@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as CostLedger from "../../../src/governance/store/CostLedger.js"
 import type { GovernancePersistenceError } from "../../../src/governance/store/GovernanceError.js"
-import * as MemoryCostLedger from "../../../src/governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../../../src/governance/store/InMemoryCostLedger.js"
 import { suite } from "./CostLedgerSuite.js"
 
-suite("memory", MemoryCostLedger.layer())
+suite("memory", InMemoryCostLedger.layer())
 
 const of = (nanoUsd: number): CostLedger.Amount => ({ nanoUsd, tokens: 0 })
 
@@ -30,7 +30,7 @@ describe("CostLedger", () => {
 
   it.effect("refuses new accounts and holds when full, and evicts none", () =>
     Effect.gen(function* () {
-      const ledger = yield* MemoryCostLedger.make({ capacity: 2, spendTtl: "2 hours", holdTtl: "1 minute" })
+      const ledger = yield* InMemoryCostLedger.make({ capacity: 2, spendTtl: "2 hours", holdTtl: "1 minute" })
       yield* ledger.book(["a"], of(1))
       yield* ledger.hold({ id: "h", amount: of(1), accounts: [{ account: "b" }] })
       for (const refused of [
@@ -55,7 +55,7 @@ describe("CostLedger", () => {
 
   it.effect("keeps an account as long as its holds", () =>
     Effect.gen(function* () {
-      const ledger = yield* MemoryCostLedger.make({ spendTtl: 0 })
+      const ledger = yield* InMemoryCostLedger.make({ spendTtl: 0 })
       yield* ledger.hold({ id: "h", amount: of(1), accounts: [{ account: "a" }] })
       assert.deepStrictEqual((yield* ledger.read("a")).reserved, of(1))
     })

@@ -11,7 +11,7 @@ import * as DefaultGovernance from "../../../src/governance/DefaultGovernance.js
 import * as Governance from "../../../src/governance/Governance.js"
 import * as CostLedger from "../../../src/governance/store/CostLedger.js"
 import { GovernancePersistenceError } from "../../../src/governance/store/GovernanceError.js"
-import * as MemoryCostLedger from "../../../src/governance/store/MemoryCostLedger.js"
+import * as InMemoryCostLedger from "../../../src/governance/store/InMemoryCostLedger.js"
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
 import * as Programs from "../../support/Programs.js"
 import * as BudgetHolder from "../../support/programs/BudgetHolder.js"
@@ -38,7 +38,7 @@ const tagOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, 
 describe("the hold of a call", () => {
   it.scoped("remains while the call runs", () =>
     Effect.gen(function* () {
-      const ledger = yield* MemoryCostLedger.make()
+      const ledger = yield* InMemoryCostLedger.make()
       const one = yield* governed(ledger)
       const other = yield* governed(ledger)
       const reservation = yield* one.reserve(request)
@@ -55,7 +55,7 @@ describe("the hold of a call", () => {
   it.scoped("expires within seconds after its process died", () =>
     Effect.gen(function* () {
       assert.isAtMost(Duration.toSeconds(CostLedger.HOLD_TTL), 60)
-      const ledger = yield* MemoryCostLedger.make()
+      const ledger = yield* InMemoryCostLedger.make()
       const process = yield* Scope.make()
       const dead = yield* Scope.extend(governed(ledger), process)
       yield* dead.reserve(request)
@@ -70,7 +70,7 @@ describe("the hold of a call", () => {
 
   it.scoped("is settled in full, once, after it was lost", () =>
     Effect.gen(function* () {
-      const ledger = yield* MemoryCostLedger.make()
+      const ledger = yield* InMemoryCostLedger.make()
       const failing = { ...ledger, renew: () => Effect.fail(new GovernancePersistenceError({ message: "away" })) }
       const governance = yield* governed(failing)
       const reservation = yield* governance.reserve(request)
@@ -85,7 +85,7 @@ describe("the hold of a call", () => {
 
   it.scoped("survives a failed renewal", () =>
     Effect.gen(function* () {
-      const ledger = yield* MemoryCostLedger.make()
+      const ledger = yield* InMemoryCostLedger.make()
       let calls = 0
       const governance = yield* governed({
         ...ledger,
@@ -102,7 +102,7 @@ describe("the hold of a call", () => {
 
   it.scoped("is released after an hour if never ended", () =>
     Effect.gen(function* () {
-      const governance = yield* governed(yield* MemoryCostLedger.make())
+      const governance = yield* governed(yield* InMemoryCostLedger.make())
       const reservation = yield* governance.reserve(request)
       yield* TestClock.adjust("59 minutes")
       assert.strictEqual((yield* governance.getBudget(request.userId)).reserved, 1)
@@ -116,7 +116,7 @@ describe("the hold of a call", () => {
   it.scoped("uses a timer only while held", () =>
     Effect.gen(function* () {
       const timers = Effect.map(TestClock.sleeps(), Chunk.size)
-      const governance = yield* governed(yield* MemoryCostLedger.make())
+      const governance = yield* governed(yield* InMemoryCostLedger.make())
       yield* TestClock.adjust(0)
       assert.strictEqual(yield* timers, 0)
       for (const end of ["settle", "refund", "release"] as const) {

@@ -7,7 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as MemoryPruner from "../../../src/memory/consolidation/MemoryPruner.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 
 type Fields = Partial<MemoryEntry.MemoryEntry>
@@ -38,7 +38,7 @@ describe("MemoryPruner", () => {
       assert.isTrue(Schema.is(MemoryPruner.PruneResult)(result))
       assert.deepStrictEqual(yield* ids(), ["b"])
       assert.include(yield* MemoryPruner.prune({ ownerId: "ann" }), { prunedCount: 0, remainingCount: 1 })
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("uses the given threshold, and deletes none for 0", () =>
@@ -47,7 +47,7 @@ describe("MemoryPruner", () => {
       assert.strictEqual((yield* MemoryPruner.prune({ ownerId: "ann", importanceThreshold: 0 })).prunedCount, 0)
       assert.strictEqual((yield* MemoryPruner.prune({ ownerId: "ann", importanceThreshold: 0.6 })).prunedCount, 2)
       assert.deepStrictEqual(yield* ids(), ["c"])
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("considers age only when given; either condition suffices", () =>
@@ -69,7 +69,7 @@ describe("MemoryPruner", () => {
         aged: 2
       })
       assert.deepStrictEqual(yield* ids(), ["new"])
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("keeps an entry of exactly that age", () =>
@@ -80,7 +80,7 @@ describe("MemoryPruner", () => {
       assert.strictEqual((yield* prune).prunedCount, 0)
       yield* TestClock.adjust(1)
       assert.strictEqual((yield* prune).prunedCount, 1)
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("counts and deletes nothing in a dry run", () =>
@@ -90,7 +90,7 @@ describe("MemoryPruner", () => {
       assert.include(result, { prunedCount: 1, remainingCount: 1 })
       assert.isTrue(result.metadata.dryRun)
       assert.deepStrictEqual(yield* ids(), ["a", "b"])
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("processes all pages and no other owner", () =>
@@ -105,7 +105,7 @@ describe("MemoryPruner", () => {
       assert.lengthOf(yield* ids("bob"), 1_203)
       assert.include(yield* MemoryPruner.prune({ ownerId: "__proto__" }), { prunedCount: 401, remainingCount: 802 })
       assert.include(yield* MemoryPruner.prune({ ownerId: "nobody" }), { prunedCount: 0, remainingCount: 0 })
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("deletes a tool call and its results together or not at all", () =>
@@ -117,7 +117,7 @@ describe("MemoryPruner", () => {
       yield* filled([call("half", 0), result("half", 0.5), call("all", 0), result("all", 0)])
       yield* MemoryPruner.prune({ ownerId: "ann" })
       assert.deepStrictEqual(yield* ids(), ["half", "half-result"])
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("deletes everything once when two calls run concurrently", () =>
@@ -134,7 +134,7 @@ describe("MemoryPruner", () => {
         700
       )
       assert.isEmpty(yield* ids())
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect.prop(
@@ -160,6 +160,6 @@ describe("MemoryPruner", () => {
         assert.deepStrictEqual(new Set(yield* ids()), new Set(left.map(({ id }) => String(id))))
         assert.include(done, { prunedCount: entries.length - left.length, remainingCount: left.length })
         assert.include(planned, { prunedCount: done.prunedCount, remainingCount: done.remainingCount })
-      }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+      }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 })

@@ -8,7 +8,7 @@ import type { Message } from "../../../src/llm/model/LlmClient.js"
 import * as ConversationMemory from "../../../src/memory/conversation/ConversationMemory.js"
 import * as MessageWindow from "../../../src/memory/conversation/MessageWindow.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 
 const system = (content: string): Message => ({ role: "system", content })
@@ -304,7 +304,7 @@ describe("ConversationMemory.fromStore", () => {
       assert.deepStrictEqual(yield* memory.getMessages, all)
       // Another memory of the same session, as after a restart.
       assert.deepStrictEqual(yield* Effect.flatMap(stored(), (again) => again.getMessages), all)
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("keeps the order within a millisecond, across restarts and when the clock goes back", () =>
@@ -317,7 +317,7 @@ describe("ConversationMemory.fromStore", () => {
       const memory = yield* stored()
       yield* addAll(memory, all.slice(40))
       assert.deepStrictEqual(yield* memory.getMessages, all)
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("continues after entries that others stored in the session", () =>
@@ -329,7 +329,7 @@ describe("ConversationMemory.fromStore", () => {
       const memory = yield* stored()
       yield* addAll(memory, [user("after"), user("last")])
       assert.deepStrictEqual(yield* memory.getMessages, [user("before"), user("after"), user("last")])
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("separates owners and sessions", () =>
@@ -350,7 +350,7 @@ describe("ConversationMemory.fromStore", () => {
       for (const scope of scopes.slice(1)) {
         assert.lengthOf(yield* Effect.flatMap(stored(scope), (memory) => memory.getMessages), 1)
       }
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("reads the newest maxMessages and the opening, with pairs together", () =>
@@ -367,7 +367,7 @@ describe("ConversationMemory.fromStore", () => {
       assert.deepStrictEqual(yield* read(4), [system("s"), ...all.slice(-4)])
       assert.deepStrictEqual(yield* read(2), [system("s"), user("end")])
       assert.deepStrictEqual(yield* read(1_000), all)
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("clears more than a page, and continues", () =>
@@ -383,7 +383,7 @@ describe("ConversationMemory.fromStore", () => {
       assert.strictEqual(yield* store.count("ann"), 0)
       yield* memory.addMessage(user("again"))
       assert.deepStrictEqual(yield* memory.getMessages, [user("again")])
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("loses nothing when fibers add concurrently", () =>
@@ -397,7 +397,7 @@ describe("ConversationMemory.fromStore", () => {
         new Set((yield* memory.getMessages).map(({ content }) => content)),
         new Set(fibers.map((_, index) => `${index}`))
       )
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("reads a tampered message as its text", () =>
@@ -426,7 +426,7 @@ describe("ConversationMemory.fromStore", () => {
         yield* memory.getMessages,
         [0, 1, 2, 3, 4].map((index) => user(`text ${index}`))
       )
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("stores values that JSON cannot hold as text", () =>
@@ -444,6 +444,6 @@ describe("ConversationMemory.fromStore", () => {
         }
       ])
       assert.deepStrictEqual(yield* memory.getMessages, [assistant("look\nt()")])
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 })

@@ -12,6 +12,7 @@ import * as Fact from "../../../src/memory/facts/Fact.js"
 import type { FactBackend } from "../../../src/memory/facts/FactBackend.js"
 import * as FactCardinality from "../../../src/memory/facts/FactCardinality.js"
 import * as FactTable from "../../../src/memory/facts/FactTable.js"
+import * as InMemoryFactStore from "../../../src/memory/facts/InMemoryFactStore.js"
 import * as TextAnalyzer from "../../../src/memory/text/TextAnalyzer.js"
 
 const said = (object: string, validFrom: number, more?: Partial<NewFact>): NewFact => ({
@@ -39,9 +40,9 @@ const timeline = (facts: ReadonlyArray<Fact.Fact>) => {
     .sort((a, b) => a.from - b.from || (a.object < b.object ? -1 : 1))
 }
 
-const timelineOf = (batches: ReadonlyArray<ReadonlyArray<NewFact>>, options?: DefaultFactStore.MemoryOptions) =>
+const timelineOf = (batches: ReadonlyArray<ReadonlyArray<NewFact>>, options?: InMemoryFactStore.Options) =>
   Effect.gen(function* () {
-    const store = yield* DefaultFactStore.makeMemory(options)
+    const store = yield* InMemoryFactStore.make(options)
     for (const batch of batches) yield* store.assert("ann", batch)
     return timeline(yield* store.query("ann", everything))
   })
@@ -152,7 +153,7 @@ describe("FactStore: options", () => {
   it.effect("decides which predicates have one object at a time", () =>
     Effect.gen(function* () {
       const cardinality = (predicate: string) => (predicate === "likes most" ? "one" : "many")
-      const store = yield* DefaultFactStore.makeMemory({ cardinality })
+      const store = yield* InMemoryFactStore.make({ cardinality })
       yield* store.assert("ann", [
         said("Paris", 1),
         said("Rome", 2),
@@ -175,7 +176,7 @@ describe("FactStore: options", () => {
 
   it.effect("bounds the open facts of a subject, unless a call overrides it", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultFactStore.makeMemory({ maxFactsPerEntity: 2 })
+      const store = yield* InMemoryFactStore.make({ maxFactsPerEntity: 2 })
       const told = ["a", "b", "c"].map((object, index) => said(object, index, { predicate: "likes" }))
       const kept = yield* store.assert("ann", told)
       assert.deepStrictEqual(kept.map(Option.isSome), [false, true, true])
@@ -186,7 +187,7 @@ describe("FactStore: options", () => {
 
   it.effect("keeps 100 open facts of a subject and 1000 closed ones, those that ended last", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultFactStore.makeMemory()
+      const store = yield* InMemoryFactStore.make()
       yield* store.assert(
         "ann",
         Array.from({ length: 130 }, (_, index) => said(`thing ${index}`, index, { predicate: "likes" }))
@@ -201,7 +202,7 @@ describe("FactStore: options", () => {
       const all = yield* store.query("bob", { ...everything, limit: 2000 })
       assert.strictEqual(all.length, 1001)
       assert.strictEqual(Math.min(...all.map(({ validFrom }) => validFrom)), 9)
-      const few = yield* DefaultFactStore.makeMemory({ maxClosedPerEntity: 2 })
+      const few = yield* InMemoryFactStore.make({ maxClosedPerEntity: 2 })
       yield* few.assert("ann", [said("a", 1), said("b", 2), said("c", 3), said("d", 4)])
       assert.deepStrictEqual(
         timeline(yield* few.query("ann", everything)).map(({ object }) => object),
@@ -212,7 +213,7 @@ describe("FactStore: options", () => {
 
   it.effect("rejects new facts when full, and accepts changes that add none", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultFactStore.makeMemory({ capacity: 2 })
+      const store = yield* InMemoryFactStore.make({ capacity: 2 })
       yield* store.assert("ann", [said("Paris", 1)])
       yield* store.assert("bob", [said("Paris", 1)])
       const error = yield* Effect.flip(store.assert("ann", [said("Rome", 2)]))
@@ -228,10 +229,10 @@ describe("FactStore: options", () => {
   it.effect("analyzes texts with the given analyzer", () =>
     Effect.gen(function* () {
       const told = said("running shoes", 1, { predicate: "likes" })
-      const stemmed = yield* DefaultFactStore.makeMemory()
+      const stemmed = yield* InMemoryFactStore.make()
       yield* stemmed.assert("ann", [told])
       assert.strictEqual((yield* stemmed.search("ann", "runs", { at: 9 })).length, 1)
-      const plain = yield* DefaultFactStore.makeMemory({ analyzer: TextAnalyzer.plain })
+      const plain = yield* InMemoryFactStore.make({ analyzer: TextAnalyzer.plain })
       yield* plain.assert("ann", [told])
       assert.strictEqual((yield* plain.search("ann", "runs", { at: 9 })).length, 0)
       assert.strictEqual((yield* plain.search("ann", "running", { at: 9 })).length, 1)
@@ -350,7 +351,7 @@ describe("FactStore.fromBackend", () => {
 
   it.effect("returns facts that match their schema", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultFactStore.makeMemory()
+      const store = yield* InMemoryFactStore.make()
       yield* store.assert("ann", [said("Paris", 1, { sources: [source("e1")], metadata: { a: 1 } }), said("Rome", 2)])
       for (const fact of yield* store.query("ann", everything)) {
         assert.deepStrictEqual(yield* Schema.decodeUnknown(Fact.Fact)(fact), fact)

@@ -13,7 +13,7 @@ import * as OwnerNamespace from "../../../src/memory/entry/OwnerNamespace.js"
 import * as DefaultProceduralMemory from "../../../src/memory/procedural/DefaultProceduralMemory.js"
 import * as ProceduralMemory from "../../../src/memory/procedural/ProceduralMemory.js"
 import * as Procedure from "../../../src/memory/procedural/Procedure.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
 
@@ -42,10 +42,7 @@ const tested = <E>(
   options?: DefaultProceduralMemory.Options
 ) =>
   it.effect(name, () =>
-    Effect.provide(
-      program,
-      Layer.provideMerge(DefaultProceduralMemory.layer(options), DefaultMemoryStore.layerMemory())
-    )
+    Effect.provide(program, Layer.provideMerge(DefaultProceduralMemory.layer(options), InMemoryMemoryStore.layer()))
   )
 
 const learnAll = (outcomes: ReadonlyArray<ProceduralMemory.Outcome>) =>
@@ -508,7 +505,7 @@ describe("ProceduralMemory", () => {
           { tier: "procedural", backend: "in_memory", ownerId: "ann", ids: [procedure?.id] },
           { tier: "procedural", ownerId: "ann", resultCount: 1 }
         ])
-      }).pipe(Effect.provide(Layer.provideMerge(DefaultProceduralMemory.layer(), DefaultMemoryStore.layerMemory())))
+      }).pipe(Effect.provide(Layer.provideMerge(DefaultProceduralMemory.layer(), InMemoryMemoryStore.layer())))
     }).pipe(Effect.provide(Hooks.layer), Effect.scoped)
   )
 

@@ -17,6 +17,7 @@ import type * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryStoreError, StorageError } from "../../../src/memory/entry/MemoryError.js"
 import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as InMemoryBackend from "../../../src/memory/search/InMemoryBackend.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
 import * as TextAnalyzer from "../../../src/memory/text/TextAnalyzer.js"
@@ -43,10 +44,10 @@ const DAY = 24 * 60 * 60 * 1_000
 describe("MemoryStore", () => {
   it.effect("keeps an entry for 30 days, for the configured time, or forever", () =>
     Effect.gen(function* () {
-      const usual = yield* DefaultMemoryStore.makeMemory()
-      const short = yield* DefaultMemoryStore.makeMemory({ ttl: "1 hour" })
-      const endless = yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
-      const infinite = yield* DefaultMemoryStore.makeMemory({ ttl: Duration.infinity })
+      const usual = yield* InMemoryMemoryStore.make()
+      const short = yield* InMemoryMemoryStore.make({ ttl: "1 hour" })
+      const endless = yield* InMemoryMemoryStore.make({ ttl: 0 })
+      const infinite = yield* InMemoryMemoryStore.make({ ttl: Duration.infinity })
       const stores = [usual, short, endless, infinite]
       for (const store of stores) yield* store.store(entry("a"))
       assert.deepStrictEqual(yield* Effect.forEach(stores, count), [1, 1, 1, 1])
@@ -63,7 +64,7 @@ describe("MemoryStore", () => {
 
   it.effect("expires an entry at its own time if earlier, and restarts when it is stored again", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory({ ttl: 1_000 })
+      const store = yield* InMemoryMemoryStore.make({ ttl: 1_000 })
       yield* store.storeMany([entry("soon", { expiresAt: 10 }), entry("late", { expiresAt: 5_000 }), entry("again")])
       yield* TestClock.setTime(10)
       assert.isTrue(Option.isNone(yield* store.get("o", id("soon"))))
@@ -76,7 +77,7 @@ describe("MemoryStore", () => {
 
   it.effect("isolates stored entries from changes of inputs and outputs", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory()
+      const store = yield* InMemoryMemoryStore.make()
       const metadata = { tags: ["a"], nested: { deep: 1 } }
       const embedding = [1, 2]
       yield* store.store(entry("a", { metadata, embedding }))
@@ -94,7 +95,7 @@ describe("MemoryStore", () => {
 
   it.effect("stores metadata as plain data, with keys of any name", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory()
+      const store = yield* InMemoryMemoryStore.make()
       const metadata = JSON.parse('{"__proto__": {"admin": true}, "constructor": [1, null, "x", false]}')
       yield* store.store(entry("a", { metadata }))
       const kept = Option.getOrThrow(yield* store.get("o", id("a"))).metadata
@@ -130,7 +131,7 @@ describe("MemoryStore", () => {
 
   it.effect("names the field but not the value in a rejection", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory()
+      const store = yield* InMemoryMemoryStore.make()
       const secret = "hunter2"
       const bad: ReadonlyArray<readonly [string, Partial<Record<keyof MemoryEntry.MemoryEntry, unknown>>]> = [
         ["importance", { importance: 2 }],
@@ -158,7 +159,7 @@ describe("MemoryStore", () => {
 
   it.effect("rejects an invalid owner, query, selection or number in every call", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory()
+      const store = yield* InMemoryMemoryStore.make()
       const selection = { roles: ["nobody"] } as never
       const calls: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
         store.get("", id("a")),
@@ -187,7 +188,7 @@ describe("MemoryStore", () => {
 
   it.effect("stores none of several owners' entries if one is out of bounds", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory()
+      const store = yield* InMemoryMemoryStore.make()
       yield* Effect.flip(store.storeMany([entry("a"), entry("b", { ownerId: "p", importance: 3 })]))
       assert.strictEqual(yield* store.count("o"), 0)
     })
@@ -215,7 +216,7 @@ describe("MemoryStore", () => {
 
   it.effect("streams no entry twice, even if entries are added, removed and moved meanwhile", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory()
+      const store = yield* InMemoryMemoryStore.make()
       yield* store.storeMany(Array.from({ length: 700 }, (_, at) => entry(`e${at}`, { timestamp: at })))
       const seen = yield* store.stream("o").pipe(
         Stream.tap((one) =>
@@ -239,7 +240,7 @@ describe("MemoryStore", () => {
 
   it.effect("uses the store's defaults for fields that a query omits", () =>
     Effect.gen(function* () {
-      const store = yield* DefaultMemoryStore.makeMemory({
+      const store = yield* InMemoryMemoryStore.make({
         topK: 1,
         weights: { recency: 0, importance: 1, relevance: 0 },
         ttl: 0
@@ -256,7 +257,7 @@ describe("MemoryStore", () => {
       assert.deepStrictEqual(ids(found), ["recent", "important"])
       // Two half-lives of 30 days.
       assert.closeTo(found[1]?.score ?? 0, 0.25, 1e-9)
-      const quick = yield* DefaultMemoryStore.makeMemory({ recencyHalfLife: "60 days", ttl: 0 })
+      const quick = yield* InMemoryMemoryStore.make({ recencyHalfLife: "60 days", ttl: 0 })
       yield* quick.store(entry("a"))
       const [result] = yield* quick.retrieve({ ...other, relevanceWeight: 0 })
       assert.closeTo(result?.score ?? 0, 0.5, 1e-9)
@@ -265,7 +266,7 @@ describe("MemoryStore", () => {
 
   it.effect("uses the given analyzer", () =>
     Effect.gen(function* () {
-      const plain = yield* DefaultMemoryStore.makeMemory({ analyzer: TextAnalyzer.plain })
+      const plain = yield* InMemoryMemoryStore.make({ analyzer: TextAnalyzer.plain })
       yield* plain.store(entry("a", { content: "the running" }))
       const relevance = (query: string) =>
         Effect.map(plain.retrieve({ ownerId: "o", query }), (found) => found[0]?.relevance ?? 0)
@@ -419,7 +420,7 @@ describe("MemoryStore with vectors", () => {
   it.effect("removes the vectors of evicted entries", () =>
     Effect.gen(function* () {
       const { embedder, index } = yield* setting
-      const store = yield* DefaultMemoryStore.makeMemory({
+      const store = yield* InMemoryMemoryStore.make({
         capacityPerOwner: 2,
         onFull: "oldest",
         vectors: { embedder: embedder.service, index }

@@ -7,7 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryStoreError } from "../../../src/memory/entry/MemoryError.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryRetriever from "../../../src/memory/search/MemoryRetriever.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as RelevanceRanker from "../../../src/memory/search/RelevanceRanker.js"
@@ -335,10 +335,7 @@ describe("MemoryRetriever", () => {
   it.effect("returns each owner's entries from all real stores", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
-      const stores = [
-        yield* DefaultMemoryStore.makeMemory({ ttl: 0 }),
-        yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
-      ]
+      const stores = [yield* InMemoryMemoryStore.make({ ttl: 0 }), yield* InMemoryMemoryStore.make({ ttl: 0 })]
       const owners = ["ann", "bob", "__proto__"]
       for (const [at, store] of stores.entries()) {
         yield* store.storeMany(
@@ -359,10 +356,7 @@ describe("MemoryRetriever", () => {
   it.effect("joins pages over several stores to the whole, also diversified and without duplicates", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
-      const stores = [
-        yield* DefaultMemoryStore.makeMemory({ ttl: 0 }),
-        yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
-      ]
+      const stores = [yield* InMemoryMemoryStore.make({ ttl: 0 }), yield* InMemoryMemoryStore.make({ ttl: 0 })]
       for (const [at, store] of stores.entries()) {
         yield* store.storeMany(
           Array.from(
@@ -488,7 +482,7 @@ describe("MemoryRetriever", () => {
     }).pipe(
       Effect.provide(
         MemoryRetriever.layerStore({ sources: [source("more", result("more", { relevance: 0.1 }))] }).pipe(
-          Layer.provideMerge(DefaultMemoryStore.layerMemory({ ttl: 0 }))
+          Layer.provideMerge(InMemoryMemoryStore.layer({ ttl: 0 }))
         )
       )
     )

@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Embedder from "../../../src/llm/embedding/Embedder.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
 import * as MemoryStoreSuite from "../../../src/testing/memory/MemoryStoreSuite.js"
 
@@ -16,8 +16,8 @@ const mute = Embedder.layer(
 )
 
 const layers = {
-  layerMemory: DefaultMemoryStore.layerMemory(),
-  layerMemoryVectors: DefaultMemoryStore.layerMemoryVectors().pipe(
+  layerMemory: InMemoryMemoryStore.layer(),
+  layerMemoryVectors: InMemoryMemoryStore.layerVectors().pipe(
     Layer.provide(Layer.provideMerge(VectorIndex.layerMemory(), mute))
   )
 }

@@ -6,7 +6,7 @@ import * as TestContext from "effect/TestContext"
 import { EntryId, SessionId } from "../../../src/domain/Ids.js"
 import type * as Embedder from "../../../src/llm/embedding/Embedder.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as Retrieval from "../../../src/memory/search/Retrieval.js"
 import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
 
@@ -40,7 +40,7 @@ const ids = (results: ReadonlyArray<MemoryEntry.MemorySearchResult>) => results.
 const storeOf = (entries: ReadonlyArray<MemoryEntry.MemoryEntry>) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(now)
-    const store = yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
+    const store = yield* InMemoryMemoryStore.make({ ttl: 0 })
     yield* store.storeMany(entries)
     return store
   })
@@ -334,7 +334,7 @@ describe("Retrieval", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const index = yield* VectorIndex.makeMemory({ model: "table", dimensions: 3 })
-      const store = yield* DefaultMemoryStore.makeMemory({ ttl: 0, vectors: { embedder, index } })
+      const store = yield* InMemoryMemoryStore.make({ ttl: 0, vectors: { embedder, index } })
       yield* store.storeMany([
         entry("car", { content: "car repair" }),
         entry("auto", { content: "mending an automobile" }),
@@ -356,7 +356,7 @@ describe("Retrieval", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const index = yield* VectorIndex.makeMemory({ model: "table", dimensions: 3 })
-      const store = yield* DefaultMemoryStore.makeMemory({ ttl: 0, vectors: { embedder, index } })
+      const store = yield* InMemoryMemoryStore.make({ ttl: 0, vectors: { embedder, index } })
       yield* store.store(entry("car", { content: "car repair" }))
       yield* index.upsert("ann", [
         {

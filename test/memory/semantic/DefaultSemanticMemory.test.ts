@@ -10,9 +10,9 @@ import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { FactExtractionError } from "../../../src/memory/entry/MemoryError.js"
 import { MemoryRetrievedHook, MemoryWrittenHook } from "../../../src/memory/entry/MemoryHooks.js"
 import * as Selection from "../../../src/memory/entry/Selection.js"
-import * as DefaultFactStore from "../../../src/memory/facts/DefaultFactStore.js"
 import { type Fact, FactId, type NewFact } from "../../../src/memory/facts/Fact.js"
 import * as FactStore from "../../../src/memory/facts/FactStore.js"
+import * as InMemoryFactStore from "../../../src/memory/facts/InMemoryFactStore.js"
 import * as DefaultSemanticMemory from "../../../src/memory/semantic/DefaultSemanticMemory.js"
 import * as EntityExtractor from "../../../src/memory/semantic/EntityExtractor.js"
 import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
@@ -44,11 +44,7 @@ const run = <A, E>(
     Effect.provide(
       DefaultSemanticMemory.layer(options).pipe(
         Layer.provideMerge(
-          Layer.mergeAll(
-            DefaultFactStore.layerMemory(),
-            options?.extractor ?? EntityExtractor.layerHeuristic(),
-            Hooks.layer
-          )
+          Layer.mergeAll(InMemoryFactStore.layer(), options?.extractor ?? EntityExtractor.layerHeuristic(), Hooks.layer)
         )
       )
     )

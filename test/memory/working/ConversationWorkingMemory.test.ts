@@ -10,7 +10,7 @@ import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as ConversationMemory from "../../../src/memory/conversation/ConversationMemory.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { type MemoryError, StorageError } from "../../../src/memory/entry/MemoryError.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as ConversationWorkingMemory from "../../../src/memory/working/ConversationWorkingMemory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
@@ -354,7 +354,7 @@ describe("ConversationWorkingMemory", () => {
       yield* again.add(entries[5] as MemoryEntry.MemoryEntry)
       assert.lengthOf(yield* ids(again, { sessionId: session("s1") }), 6)
       yield* again.health
-    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
+    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
   )
 
   it.effect("uses the store it was built with, whatever the run's context", () =>
@@ -368,7 +368,7 @@ describe("ConversationWorkingMemory", () => {
       Effect.provide(
         ConversationWorkingMemory.layer(({ ownerId, sessionId = session("none") }) =>
           ConversationMemory.fromStore({ ownerId, sessionId })
-        ).pipe(Layer.provide([DefaultMemoryStore.layerMemory(), counter]))
+        ).pipe(Layer.provide([InMemoryMemoryStore.layer(), counter]))
       )
     )
   )

@@ -10,10 +10,10 @@ import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryCon
 import * as DefaultEpisodicMemory from "../../../src/memory/episodic/DefaultEpisodicMemory.js"
 import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
-import * as DefaultFactStore from "../../../src/memory/facts/DefaultFactStore.js"
+import * as InMemoryFactStore from "../../../src/memory/facts/InMemoryFactStore.js"
 import * as DefaultProceduralMemory from "../../../src/memory/procedural/DefaultProceduralMemory.js"
 import * as ProceduralMemory from "../../../src/memory/procedural/ProceduralMemory.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as DefaultSemanticMemory from "../../../src/memory/semantic/DefaultSemanticMemory.js"
 import * as EntityExtractor from "../../../src/memory/semantic/EntityExtractor.js"
@@ -21,15 +21,15 @@ import * as DefaultWorkingMemory from "../../../src/memory/working/DefaultWorkin
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as Tiers from "../../support/MemoryTiers.js"
 
-const memoryOf = (options?: DefaultMemoryStore.MemoryOptions) =>
+const memoryOf = (options?: InMemoryMemoryStore.Options) =>
   Layer.mergeAll(
     DefaultEpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
     DefaultProceduralMemory.layer(),
     DefaultSemanticMemory.layer().pipe(
-      Layer.provide(Layer.merge(DefaultFactStore.layerMemory(), EntityExtractor.layerHeuristic()))
+      Layer.provide(Layer.merge(InMemoryFactStore.layer(), EntityExtractor.layerHeuristic()))
     )
   ).pipe(
-    Layer.provideMerge(DefaultMemoryStore.layerMemory(options)),
+    Layer.provideMerge(InMemoryMemoryStore.layer(options)),
     (tiers) => DefaultWorkingMemory.layer().pipe(Layer.provideMerge(tiers)),
     Layer.provideMerge(TokenCounter.layer({ model: "gpt-4o" }))
   )

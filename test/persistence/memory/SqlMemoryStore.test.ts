@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { EntryId } from "../../../src/domain/Ids.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as TextAnalyzer from "../../../src/memory/text/TextAnalyzer.js"
 import { MigrationError } from "../../../src/persistence/engine/PersistenceError.js"
@@ -69,7 +69,7 @@ SqlDatabases.suite("SqlMemoryStore", ({ layer }) => {
     Effect.gen(function* () {
       const { questions, turns } = Conversations.make({ users: 2, turnsPerUser: 300, days: 60, seed: 5 })
       const store = yield* SqlMemoryStore.make({ ttl: 0 })
-      const model = yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
+      const model = yield* InMemoryMemoryStore.make({ ttl: 0 })
       yield* store.storeMany(turns)
       yield* model.storeMany(turns)
       assert.isAtLeast(questions.length, 20)

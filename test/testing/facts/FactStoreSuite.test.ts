@@ -6,11 +6,12 @@ import * as DefaultFactStore from "../../../src/memory/facts/DefaultFactStore.js
 import type { FactBackend } from "../../../src/memory/facts/FactBackend.js"
 import * as FactStore from "../../../src/memory/facts/FactStore.js"
 import * as FactTable from "../../../src/memory/facts/FactTable.js"
+import * as InMemoryFactStore from "../../../src/memory/facts/InMemoryFactStore.js"
 import * as FactStoreSuite from "../../../src/testing/facts/FactStoreSuite.js"
 
 describe("FactStoreSuite: layerMemory", () => {
   for (const one of FactStoreSuite.cases) {
-    it.effect(one.name, () => FactStoreSuite.check(one, DefaultFactStore.layerMemory()))
+    it.effect(one.name, () => FactStoreSuite.check(one, InMemoryFactStore.layer()))
   }
 })
 
@@ -35,7 +36,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   [
     "tells every branch everything",
     "a branch knows the facts of its lineage and those of no tree",
-    Layer.map(DefaultFactStore.layerMemory(), (context) => {
+    Layer.map(InMemoryFactStore.layer(), (context) => {
       const store = Context.get(context, FactStore.FactStore)
       return Context.make(FactStore.FactStore, { ...store, onLineage: (_, facts) => Effect.succeed(facts) })
     })
@@ -73,7 +74,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   [
     "passes over what is taken back",
     "a retracted fact ends, and nothing else changes",
-    Layer.map(DefaultFactStore.layerMemory(), (context) => {
+    Layer.map(InMemoryFactStore.layer(), (context) => {
       const store = Context.get(context, FactStore.FactStore)
       const assert: FactStore.Service["assert"] = (ownerId, facts, options) =>
         store.assert(

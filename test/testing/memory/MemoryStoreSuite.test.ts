@@ -9,7 +9,7 @@ import { EntryId, SessionId } from "../../../src/domain/Ids.js"
 import type { MemoryEntry, MemoryQuery, MemorySearchResult } from "../../../src/memory/entry/MemoryEntry.js"
 import { StorageError } from "../../../src/memory/entry/MemoryError.js"
 import type { Selection } from "../../../src/memory/entry/Selection.js"
-import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
+import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as MemoryStoreSuite from "../../../src/testing/memory/MemoryStoreSuite.js"
 
@@ -19,7 +19,7 @@ type Service = MemoryStore.Service
 const broken = (change: (store: Service) => Partial<Service>): Layer.Layer<MemoryStore.MemoryStore> =>
   Layer.effect(
     MemoryStore.MemoryStore,
-    Effect.map(DefaultMemoryStore.makeMemory(), (store) => ({ ...store, ...change(store) }))
+    Effect.map(InMemoryMemoryStore.make(), (store) => ({ ...store, ...change(store) }))
   )
 
 /** Every read of a selection reads another one. */
@@ -457,7 +457,7 @@ describe("MemoryStoreSuite", () => {
   it.effect(
     "passes every case for a correct store",
     () =>
-      Effect.map(MemoryStoreSuite.run(DefaultMemoryStore.layerMemory()), (outcomes) => {
+      Effect.map(MemoryStoreSuite.run(InMemoryMemoryStore.layer()), (outcomes) => {
         assert.lengthOf(outcomes, MemoryStoreSuite.cases.length)
         assert.deepStrictEqual(
           outcomes.flatMap((one) => (one.failure === undefined ? [] : [`${one.name}: ${Cause.pretty(one.failure)}`])),
