@@ -106,7 +106,7 @@ const newNotes = (): Notes => ({
   blocked: false,
   screened: undefined,
   guarded: new Map(),
-  handed: [],
+  handedCalls: [],
   steered: []
 })
 
@@ -219,7 +219,10 @@ class Executor {
       ? EventsStage.stage.wrap(state, () => Effect.fail<unknown>(prepared.left))
       : this.staged(prepared.right.strategy, agent.definition.stages as ReadonlyArray<Placed<unknown, unknown>>)(state)
     const whole = Effect.matchCauseEffect(
-      SystemGrant.dropIn(fiber.currentContext as Context.Context<never>, RunContext.within(state, this.own, program)),
+      SystemGrant.dropIn(
+        fiber.currentContext as Context.Context<never>,
+        RunContext.withRunContext(state, this.own, program)
+      ),
       {
         onFailure: (cause) => {
           const failure = Cause.failureOrCause(cause)

@@ -82,7 +82,7 @@ const requesterOf = ({ sessionId, userId }: State, outer: Requester | undefined)
 })
 
 /** Adds the span of a run and its context to an effect; `own` are the services of the executor. */
-export const within = (
+export const withRunContext = (
   state: State,
   own: Context.Context<never>,
   effect: Effect.Effect<Answer, unknown, unknown>

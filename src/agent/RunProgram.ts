@@ -55,7 +55,7 @@ const structuring = OnDemand.make(() =>
 )
 
 /** Asks the model for the output when a strategy ended without one, for example at a limit. */
-const answered = (
+const withOutput = (
   state: State,
   strategy: Strategy<unknown, unknown>,
   task: Task
@@ -92,7 +92,7 @@ const conversed = (
   put: Array<SteeredCalls.Put>,
   given: Turned = state
 ): Effect.Effect<Answer, unknown, any> =>
-  Effect.flatMap(HandoffStage.within(turned(state, given), answered(state, strategy, task)), (answer) =>
+  Effect.flatMap(HandoffStage.withHandoffs(turned(state, given), withOutput(state, strategy, task)), (answer) =>
     Effect.flatMap(SteeredCalls.late(state), (messages) => {
       const input = messages.at(-1)
       if (input === undefined) return Effect.succeed(answer)

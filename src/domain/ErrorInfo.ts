@@ -24,7 +24,7 @@ export const ErrorInfo = Schema.Struct({
  */
 export interface ErrorInfo extends Schema.Schema.Type<typeof ErrorInfo> {}
 
-const cut = (text: string, max: number): string =>
+const truncate = (text: string, max: number): string =>
   text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "")
 
 const textOf = (fields: Record<string, unknown>, name: string): string | undefined => {
@@ -41,15 +41,15 @@ const textOf = (fields: Record<string, unknown>, name: string): string | undefin
  */
 export const errorInfo = (error: unknown): ErrorInfo => {
   if (typeof error !== "object" || error === null)
-    return { tag: "UnknownError", message: SecretText.redact(cut(String(error), 2000)) }
+    return { tag: "UnknownError", message: SecretText.redact(truncate(String(error), 2000)) }
   const fields = error as Record<string, unknown>
-  const tag = cut(textOf(fields, "_tag") ?? textOf(fields, "name") ?? "UnknownError", 128)
+  const tag = truncate(textOf(fields, "_tag") ?? textOf(fields, "name") ?? "UnknownError", 128)
   const code = textOf(fields, "code")
   const hint = textOf(fields, "hint")
   return {
     tag,
-    ...(code === undefined ? {} : { code: cut(code, 128) }),
-    message: SecretText.redact(cut(textOf(fields, "message") ?? tag, 2000)),
-    ...(hint === undefined ? {} : { hint: SecretText.redact(cut(hint, 2000)) })
+    ...(code === undefined ? {} : { code: truncate(code, 128) }),
+    message: SecretText.redact(truncate(textOf(fields, "message") ?? tag, 2000)),
+    ...(hint === undefined ? {} : { hint: SecretText.redact(truncate(hint, 2000)) })
   }
 }

@@ -14,8 +14,8 @@ import {
   type Limit,
   limitOf,
   resetsAt,
-  shown,
-  stored,
+  toShown,
+  toStored,
   type Unit,
   unitsOf
 } from "./QuotaUnits.js"
@@ -36,7 +36,7 @@ const snapshotOf = (
 ): ResourceQuotas.Snapshot => ({
   tenantId,
   unit: unit.name,
-  current: shown(unit.kind, current),
+  current: toShown(unit.kind, current),
   limit: limit.limit,
   ...(current > 0 ? { windowResetsAt: resetsAt(unit, now) } : {})
 })
@@ -72,7 +72,7 @@ const adjust = ({ store }: Quotas, entry: Entry, unit: Unit, to: number) =>
 const wantsOf = ({ units }: Quotas, amounts: ResourceQuotas.Amounts): ReadonlyArray<Want> =>
   Array.from(units.values()).flatMap((unit) => {
     const amount = amounts[unit.kind]
-    return amount === undefined ? [] : [{ unit, amount: stored(unit.kind, amount) }]
+    return amount === undefined ? [] : [{ unit, amount: toStored(unit.kind, amount) }]
   })
 
 /** Failures are logged: use that is not given back counts against the tenant, never in its favor. */
@@ -99,7 +99,7 @@ const exhausted = (
   status: "exhausted",
   usage: [snapshot],
   error: new ResourceExhaustedError({
-    message: `The quota of ${unit.name} is exhausted: ${snapshot.current} of ${limit.limit} used, ${shown(unit.kind, amount)} requested`,
+    message: `The quota of ${unit.name} is exhausted: ${snapshot.current} of ${limit.limit} used, ${toShown(unit.kind, amount)} requested`,
     tenantId,
     unitName: unit.name,
     limit: limit.limit,
@@ -161,7 +161,7 @@ const correct = (
       const amount = unit === undefined ? undefined : amounts[unit.kind]
       return unit === undefined || amount === undefined || !isKeyOf(unit, entry.key)
         ? Effect.void
-        : adjust(quotas, entry, unit, stored(unit.kind, amount))
+        : adjust(quotas, entry, unit, toStored(unit.kind, amount))
     },
     { discard: true }
   )
@@ -186,7 +186,7 @@ const makeService = (store: RateLimitStore.Service, units: ReadonlyMap<string, U
     enabled: Array.from(units.values()).some(({ limits }) => limits.size > 0),
     consume: (request) =>
       Effect.flatMap(unitNamed(quotas, request.unit), (unit) =>
-        consume(quotas, [{ unit, amount: stored(unit.kind, request.amount) }], request)
+        consume(quotas, [{ unit, amount: toStored(unit.kind, request.amount) }], request)
       ),
     consumeKind: (kind, request) =>
       Effect.suspend(() => consume(quotas, wantsOf(quotas, { [kind]: request.amount }), request)),

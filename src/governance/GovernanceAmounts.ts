@@ -33,10 +33,10 @@ const nanoUsd = (usd: number | undefined): number | undefined =>
  * @since 0.1.0
  * @category conversions
  */
-export const counted = (tokens: number): number => (tokens > 0 ? tokens : 0)
+export const toTokenCount = (tokens: number): number => (tokens > 0 ? tokens : 0)
 
 /** A cost computed elsewhere; non-numeric values are unknown. */
-const known = (cost: number | undefined): number | undefined =>
+const knownCost = (cost: number | undefined): number | undefined =>
   cost === undefined || Number.isNaN(cost) ? undefined : Math.max(0, cost)
 
 /**
@@ -124,17 +124,17 @@ export const months = () => {
  * @category accessors
  */
 export const mostOf = (estimator: CostEstimator.Service, request: ReserveRequest): number | undefined =>
-  known(
+  knownCost(
     CostEstimator.maxCost(estimator, {
       provider: request.provider ?? "",
       model: request.model,
-      inputTokens: counted(request.inputTokens),
-      maxOutputTokens: counted(request.maxOutputTokens)
+      inputTokens: toTokenCount(request.inputTokens),
+      maxOutputTokens: toTokenCount(request.maxOutputTokens)
     })
   )
 
 const estimate = (estimator: CostEstimator.Service, about: About, usage: Usage.Usage): number | undefined =>
-  known(
+  knownCost(
     estimator.estimate({
       provider: about.provider ?? "",
       usage,
@@ -150,7 +150,8 @@ const estimate = (estimator: CostEstimator.Service, about: About, usage: Usage.U
  */
 export const tokensOf = (reservation: Reservation, usage: Usage.Usage): number =>
   usage.totalTokens ??
-  counted(usage.inputTokens ?? reservation.inputTokens) + counted(usage.outputTokens ?? reservation.maxOutputTokens)
+  toTokenCount(usage.inputTokens ?? reservation.inputTokens) +
+    toTokenCount(usage.outputTokens ?? reservation.maxOutputTokens)
 
 /**
  * @since 0.1.0
@@ -163,10 +164,10 @@ export const costOf = (
   usage: Usage.Usage,
   settlement: Settlement | undefined
 ): number | undefined =>
-  known(settlement?.cost) ??
+  knownCost(settlement?.cost) ??
   estimate(estimator, answered, {
     ...usage,
-    inputTokens: counted(usage.inputTokens ?? reservation.inputTokens),
-    outputTokens: counted(usage.outputTokens ?? reservation.maxOutputTokens)
+    inputTokens: toTokenCount(usage.inputTokens ?? reservation.inputTokens),
+    outputTokens: toTokenCount(usage.outputTokens ?? reservation.maxOutputTokens)
   }) ??
   reservation.cost

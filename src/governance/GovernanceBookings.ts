@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Usage from "../domain/Usage.js"
 import type { Reservation, Settlement, TrackCost } from "./Governance.js"
 import { costOf, limitsOf, names, tokensOf } from "./GovernanceAmounts.js"
-import { type About, aboutOf, estimatorOf, orElse, record, softLimit, written } from "./GovernanceParts.js"
+import { type About, aboutOf, estimatorOf, orElse, record, reportSoftLimit, reportWrite } from "./GovernanceParts.js"
 import { adjustTokens, type Books, correctQuotas, UNTRACKED } from "./GovernanceReservations.js"
 import * as CostLedger from "./store/CostLedger.js"
 import type { GovernancePersistenceError } from "./store/GovernanceError.js"
@@ -37,7 +37,7 @@ const crossings = (
     const shown = unit === "nanoUsd" ? CostLedger.toUsd : (tokens: number) => tokens
     warnings = Effect.zipRight(
       warnings,
-      softLimit(
+      reportSoftLimit(
         parts,
         { budget: names.month[unit], account: month.account, limit: shown(limit), used: shown(used) },
         about
@@ -68,7 +68,7 @@ const booked = (
     ...(call.latencyMs === undefined ? {} : { latencyMs: call.latencyMs }),
     ...(call.estimatedTokens === undefined ? {} : { metadata: { estimatedTokens: call.estimatedTokens } })
   }))
-  return Effect.zipRight(Effect.zipRight(written(parts), crossings(books, bookings, about)), audited)
+  return Effect.zipRight(Effect.zipRight(reportWrite(parts), crossings(books, bookings, about)), audited)
 }
 
 /** Subject of a settlement: the model that answered, else the reserved one. */
@@ -127,7 +127,7 @@ export const refund = (books: Books, reservation: Reservation): Effect.Effect<vo
       if (isOpen) GovernanceMetrics.reserved(-1)
       yield* adjustTokens(books, reservation, 0)
       yield* correctQuotas(books, reservation, { model_calls: 0, tokens: 0, cost: 0 })
-      yield* written(parts)
+      yield* reportWrite(parts)
     })
   )
 

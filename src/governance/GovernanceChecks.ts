@@ -14,9 +14,9 @@ import {
   aboutOf,
   orElse,
   type Parts,
-  quotaCrossed,
   type Refusal,
   refused,
+  reportCrossedQuota,
   subjectOf,
   tenantOf
 } from "./GovernanceParts.js"
@@ -90,7 +90,7 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
     })
     const decision = yield* orElse(parts, "check", consumed, undefined)
     if (decision?.status === "exhausted") return yield* Effect.fail(decision.error)
-    if (decision?.status === "soft_threshold_breach") yield* quotaCrossed(parts, decision, request)
+    if (decision?.status === "soft_threshold_breach") yield* reportCrossedQuota(parts, decision, request)
   })
 
   const evaluate = Effect.fnUntraced(function* (request: CheckRequest) {
@@ -123,10 +123,10 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
   ): Effect.Effect<Verdict, GovernancePersistenceError> =>
     Effect.catchAll(decided, (error): Effect.Effect<Verdict, GovernancePersistenceError> => {
       if (error._tag === "GovernancePersistenceError") return Effect.fail(error)
-      const told = Effect.as(refused(parts, error, about), { refusal: error })
+      const refusal = Effect.as(refused(parts, error, about), { refusal: error })
       return error._tag === "BudgetExceededError" && error.budgetType === "monthly"
-        ? Effect.map(told, (verdict) => ({ ...verdict, remaining: 0 }))
-        : told
+        ? Effect.map(refusal, (verdict) => ({ ...verdict, remaining: 0 }))
+        : refusal
     })
 
   return {

@@ -63,7 +63,7 @@ export interface About {
 }
 
 /** Names come from programs, but may contain text of a model or a user. */
-const cut = (text: string): string => text.slice(0, 256)
+const shorten = (text: string): string => text.slice(0, 256)
 
 /**
  * Returns the known subject fields of an audit event or a policy.
@@ -75,8 +75,8 @@ export const aboutOf = (about: About) => ({
   ...(about.runId === undefined ? {} : { runId: about.runId }),
   ...(about.agent === undefined ? {} : { agent: about.agent }),
   ...(about.userId === undefined ? {} : { userId: about.userId }),
-  ...(about.provider === undefined ? {} : { provider: cut(about.provider) }),
-  ...(about.model === undefined ? {} : { model: cut(about.model) })
+  ...(about.provider === undefined ? {} : { provider: shorten(about.provider) }),
+  ...(about.model === undefined ? {} : { model: shorten(about.model) })
 })
 
 /**
@@ -129,7 +129,7 @@ export const record = (parts: Parts, entry: () => AuditLog.AuditEntry): Effect.E
  * @since 0.1.0
  * @category observability
  */
-export const written = (parts: Parts): Effect.Effect<void> =>
+export const reportWrite = (parts: Parts): Effect.Effect<void> =>
   parts.ledger.isPersistent
     ? Effect.flatMap(Run, ({ hooks }) =>
         hooks.has(GovernancePersistenceWritten)
@@ -221,7 +221,7 @@ export const refused = (
       metadata:
         about.toolName === undefined
           ? { reason, code: error.code }
-          : { reason, code: error.code, tool: cut(about.toolName) }
+          : { reason, code: error.code, tool: shorten(about.toolName) }
     }))
   })
 
@@ -231,7 +231,7 @@ export const refused = (
  * @since 0.1.0
  * @category observability
  */
-export const softLimit = (
+export const reportSoftLimit = (
   parts: Parts,
   crossed: {
     readonly budget: GovernanceMetrics.SoftLimitBudget
@@ -259,7 +259,7 @@ export const softLimit = (
  * @since 0.1.0
  * @category observability
  */
-export const quotaCrossed = (
+export const reportCrossedQuota = (
   parts: Parts,
   decision: {
     readonly crossed: ReadonlyArray<string>
@@ -274,7 +274,7 @@ export const quotaCrossed = (
   Effect.forEach(
     decision.usage.filter(({ unit }) => decision.crossed.includes(unit)),
     ({ current, limit, unit }) =>
-      softLimit(
+      reportSoftLimit(
         parts,
         { budget: "quota", account: `${tenantOf(about)}:${unit}`, limit: limit ?? current, used: current },
         about

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { UserId } from "../domain/Ids.js"
 import type { Reservation, ReserveRequest } from "./Governance.js"
-import { counted, exceeded, limitsOf, mostOf, runAccount } from "./GovernanceAmounts.js"
+import { exceeded, limitsOf, mostOf, runAccount, toTokenCount } from "./GovernanceAmounts.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import {
   type About,
@@ -18,13 +18,13 @@ import {
   estimatorOf,
   orElse,
   type Parts,
-  quotaCrossed,
   refused,
+  reportCrossedQuota,
+  reportWrite,
   subjectOf,
   tenantOf,
   tolerate,
-  warn,
-  written
+  warn
 } from "./GovernanceParts.js"
 import type * as ResourceQuotas from "./ResourceQuotas.js"
 import * as CostLedger from "./store/CostLedger.js"
@@ -95,7 +95,7 @@ const takeTokens = ({ parts }: Books, about: About, tokens: number) =>
   })
 
 const amountOf = ({ cost, inputTokens, maxOutputTokens }: Reservation): CostLedger.Amount =>
-  CostLedger.amount({ usd: cost, tokens: counted(inputTokens) + counted(maxOutputTokens) })
+  CostLedger.amount({ usd: cost, tokens: toTokenCount(inputTokens) + toTokenCount(maxOutputTokens) })
 
 /** Corrects the tokens that a reservation counts against the minute. Failures are logged. */
 export const adjustTokens = ({ parts }: Books, reservation: Reservation, tokens: number): Effect.Effect<void> =>
@@ -133,7 +133,7 @@ const consumeQuotas = Effect.fnUntraced(function* ({ parts }: Books, made: Reser
   const decision = yield* orElse(parts, "reserve", consumed, undefined)
   if (decision === undefined) return made
   if (decision.status === "exhausted") return yield* Effect.fail(decision.error)
-  if (decision.status === "soft_threshold_breach") yield* quotaCrossed(parts, decision, made)
+  if (decision.status === "soft_threshold_breach") yield* reportCrossedQuota(parts, decision, made)
   return { receipt: decision.receipt, ...made }
 })
 
@@ -166,7 +166,7 @@ const hold = Effect.fnUntraced(function* (
   }
   leases.begin(reservation.id, [run, month], now)
   GovernanceMetrics.reserved(1)
-  yield* written(parts)
+  yield* reportWrite(parts)
 })
 
 /** Takes from quotas, the minute and the ledger, or from none. On refusal or failure it gives back what it took. */

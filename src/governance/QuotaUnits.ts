@@ -21,7 +21,7 @@ const NAME_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
  * @since 0.1.0
  * @category accessors
  */
-export const stored = (kind: UnitKind, amount: number): number => {
+export const toStored = (kind: UnitKind, amount: number): number => {
   if (!(amount > 0)) return 0
   return Math.min(kind === "cost" ? Math.round(amount * NANO) : Math.ceil(amount), MOST)
 }
@@ -32,7 +32,7 @@ export const stored = (kind: UnitKind, amount: number): number => {
  * @since 0.1.0
  * @category accessors
  */
-export const shown = (kind: UnitKind, amount: number): number => (kind === "cost" ? amount / NANO : amount)
+export const toShown = (kind: UnitKind, amount: number): number => (kind === "cost" ? amount / NANO : amount)
 
 /**
  * Limits of a quota; `most` and `soft` are stored amounts.
@@ -157,7 +157,7 @@ export const unitsOf = ({ quotas, units }: Options): ReadonlyMap<string, Unit> =
           {
             limit,
             most: kind === "cost" ? Math.round(limit * NANO) : Math.floor(limit),
-            soft: softThresholdPct === undefined ? Number.POSITIVE_INFINITY : stored(kind, limit * softThresholdPct)
+            soft: softThresholdPct === undefined ? Number.POSITIVE_INFINITY : toStored(kind, limit * softThresholdPct)
           }
         ])
       const isMonthly = windowKind === "calendar-month"

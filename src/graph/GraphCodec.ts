@@ -20,7 +20,8 @@ export interface Codec {
   readonly decodeUpdate: (writes: Writes) => Effect.Effect<State, string>
 }
 
-const at = (path: ReadonlyArray<PropertyKey>): string => (path.length === 0 ? "the whole" : path.map(String).join("."))
+const formatPath = (path: ReadonlyArray<PropertyKey>): string =>
+  path.length === 0 ? "the whole" : path.map(String).join(".")
 
 /** The path where a value is not JSON and would change or vanish. */
 const notJson = (value: unknown, path: Array<PropertyKey>): ReadonlyArray<PropertyKey> | undefined => {
@@ -46,7 +47,7 @@ export const json = (value: unknown): Effect.Effect<Json, string> =>
   Effect.suspend(() => {
     try {
       const found = notJson(value, [])
-      return found === undefined ? Effect.succeed(value as Json) : Effect.fail(`${at(found)} is not JSON`)
+      return found === undefined ? Effect.succeed(value as Json) : Effect.fail(`${formatPath(found)} is not JSON`)
     } catch {
       return Effect.fail("it is too deep or cyclic")
     }
@@ -56,7 +57,7 @@ export const json = (value: unknown): Effect.Effect<Json, string> =>
 export const issues = (error: ParseResult.ParseIssue): string =>
   ParseResult.ArrayFormatter.formatIssueSync(error)
     .slice(0, 5)
-    .map((issue) => `${at(issue.path)} does not fit`)
+    .map((issue) => `${formatPath(issue.path)} does not fit`)
     .join(", ")
 
 const decoding: SchemaAST.ParseOptions = { errors: "all" }

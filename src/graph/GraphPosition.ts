@@ -113,11 +113,18 @@ export const put = (
   )
 
 /** Before any node of the step has finished. */
-export const none: ReadonlyMap<Task, Finished> = new Map()
+export const noneFinished: ReadonlyMap<Task, Finished> = new Map()
 
 /** Begins a run with a checkpoint before its first node. */
 export const begin = (tables: Tables, thread: Thread, initial: any, parent: Checkpoint | undefined): Run<Position> =>
-  put(tables, thread, "input", parent, { state: initial, ...GraphTables.begin(tables), finished: none }, { step: 0 })
+  put(
+    tables,
+    thread,
+    "input",
+    parent,
+    { state: initial, ...GraphTables.begin(tables), finished: noneFinished },
+    { step: 0 }
+  )
 
 /** Decodes a checkpoint of this graph, or fails with the reason. */
 export const restore = (tables: Tables, saved: Saved): Effect.Effect<Position, GraphCheckpointError> => {
@@ -168,7 +175,7 @@ export const topOf = (one: { readonly path: ReadonlyArray<string>; readonly node
   one.path[0] ?? one.node
 
 /** True if an answer is for a wait. */
-export const same = (a: Waiting, b: Answer): boolean =>
+export const isAnswerTo = (a: Waiting, b: Answer): boolean =>
   a.name === b.name && a.node === b.node && a.path.length === b.path.length && a.path.every((n, i) => n === b.path[i])
 
 /** Gives values to waits, in a checkpoint of its own, so that an accepted value is never lost. */
@@ -179,21 +186,21 @@ export const answer = (
   answers: ReadonlyArray<Answer>
 ): Run<Position> => {
   const { checkpoint } = position
-  const taken = answers.filter((given) => checkpoint.waiting.some((waiting) => same(waiting, given)))
+  const taken = answers.filter((given) => checkpoint.waiting.some((waiting) => isAnswerTo(waiting, given)))
   if (taken.length === 0) return Effect.succeed(position)
   const due = new Set(taken.map(topOf))
   return put(tables, thread, "resume", checkpoint, position, {
-    ...kept(checkpoint),
+    ...waitFields(checkpoint),
     waiting: checkpoint.waiting.filter((waiting) => !due.has(topOf(waiting))),
     answers: [...checkpoint.answers, ...taken]
   })
 }
 
-const kept = ({ answers, pins, waiting }: Checkpoint) => ({ answers, pins, waiting })
+const waitFields = ({ answers, pins, waiting }: Checkpoint) => ({ answers, pins, waiting })
 
 /** Writes the same position as a new checkpoint, from which another line continues. */
 export const fork = (tables: Tables, thread: Thread, position: Position): Run<Position> =>
-  put(tables, thread, "fork", position.checkpoint, position, kept(position.checkpoint))
+  put(tables, thread, "fork", position.checkpoint, position, waitFields(position.checkpoint))
 
 /**
  * Writes the same position with another state; nodes that wait run again, their subgraphs from the start, unless they

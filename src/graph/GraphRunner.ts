@@ -31,7 +31,7 @@ export interface Frame {
 }
 
 export class CurrentFrame extends Ambient.Reference<CurrentFrame>()("effect-lexigram/graph/GraphRunner/Frame", {
-  defaultValue: (): Frame => outside
+  defaultValue: (): Frame => outsideFrame
 }) {}
 
 export const defaultMaxSteps = 100
@@ -52,7 +52,7 @@ export const limitError = (
   })
 
 /** Options of a subgraph in a node: its events carry the names of the surrounding nodes. */
-export const within = (task: Task, outer: Options, own: Options): Options => {
+export const nestedOptions = (task: Task, outer: Options, own: Options): Options => {
   const { onNode, onStart } = outer
   const below = (path: ReadonlyArray<string> | undefined) => (path === undefined ? [task.name] : [task.name, ...path])
   return {
@@ -64,16 +64,16 @@ export const within = (task: Task, outer: Options, own: Options): Options => {
 
 /** Runs a graph without saving anything, and without a surrounding graph. */
 export const run = (tables: Tables, initial: any, options: Options): Run => {
-  if (!tables.nested) return loop(tables, initial, options, outside)
+  if (!tables.nested) return loop(tables, initial, options, outsideFrame)
   const observed = options.onNode !== undefined || options.onStart !== undefined
   return Effect.flatMap(CurrentFrame, (frame) =>
-    observed || frame === outside
+    observed || frame === outsideFrame
       ? loop(tables, initial, options, frame)
       : Effect.provideService(loop(tables, initial, options, frame), CurrentFrame, { ...frame, run })
   )
 }
 
-const outside: Frame = { graph: "", node: "", answers: new Map(), run }
+const outsideFrame: Frame = { graph: "", node: "", answers: new Map(), run }
 
 const loop = (tables: Tables, initial: any, options: Options, frame: Frame): Run => {
   const limit = options.maxSteps ?? defaultMaxSteps
@@ -85,7 +85,7 @@ const loop = (tables: Tables, initial: any, options: Options, frame: Frame): Run
     const placed = task.nested
       ? Effect.provideService(ran, CurrentFrame, {
           ...frame,
-          run: (nested, input, own) => run(nested, input, within(task, options, own))
+          run: (nested, input, own) => run(nested, input, nestedOptions(task, options, own))
         })
       : ran
     const started =

@@ -104,7 +104,7 @@ const settle = (
       thread,
       "loop",
       checkpoint,
-      { state, ...route, finished: GraphPosition.none },
+      { state, ...route, finished: GraphPosition.noneFinished },
       { step: checkpoint.step + 1 }
     )
   })
@@ -122,7 +122,7 @@ const pause = (tables: Tables, thread: Thread, position: Position, outcomes: Rea
   const refused = waiting.filter((one) => one.problem !== undefined)
   const open = new Set(waiting.map(GraphPosition.topOf))
   const answers = checkpoint.answers.filter(
-    (given) => open.has(GraphPosition.topOf(given)) && !refused.some((one) => GraphPosition.same(one, given))
+    (given) => open.has(GraphPosition.topOf(given)) && !refused.some((one) => GraphPosition.isAnswerTo(one, given))
   )
   return Effect.flatMap(
     GraphPosition.put(tables, thread, "wait", checkpoint, position, { waiting, answers, pins }),
@@ -204,7 +204,7 @@ const nested = (thread: Thread, position: Position, task: Task, pins: Array<Pin>
       const { checkpoint } = position
       const call = calls++
       const namespace = `${thread.namespace}${JSON.stringify([checkpoint.id, task.name, call])}`
-      const below: Thread = { ...thread, namespace, options: GraphRunner.within(task, thread.options, own) }
+      const below: Thread = { ...thread, namespace, options: GraphRunner.nestedOptions(task, thread.options, own) }
       const pin = checkpoint.pins.find((one) => one.node === task.name && one.call === call)
       const answers = checkpoint.answers.flatMap((given) =>
         given.path[0] === task.name ? [{ ...given, path: given.path.slice(1) }] : []

@@ -58,7 +58,7 @@ const wordsOf = (text: string): ReadonlyArray<number> => {
 }
 
 /** Returns the same string for texts that differ only in case, width or composition. */
-const folded = (text: string): string =>
+const foldText = (text: string): string =>
   isAscii.test(text) ? text.toLowerCase() : text.normalize("NFKC").toUpperCase().toLowerCase()
 
 const isAscii = /^[0-9A-Za-z]*$/
@@ -86,7 +86,7 @@ const topicOf = (topic: string): Topic => {
   for (let index = 0; index < places.length; index += 2) {
     gap(places[index] as number)
     last = places[index + 1] as number
-    words.push(folded(text.slice(places[index], last)))
+    words.push(foldText(text.slice(places[index], last)))
   }
   gap(text.length)
   return { reason: `the topic "${text}" is restricted`, words, around }
@@ -174,7 +174,7 @@ export const make = (options: Options): Guard.Guard => {
       const start = places[2 * index] as number
       const end = places[2 * index + 1] as number
       if (end - start > longestWord) return ""
-      known[index] ??= folded(text.slice(start, end))
+      known[index] ??= foldText(text.slice(start, end))
       return known[index]
     }
     const firstOf = (topics: ReadonlyArray<Topic> | undefined, index: number): Guard.Finding | undefined => {
@@ -197,7 +197,7 @@ export const make = (options: Options): Guard.Guard => {
         findings.push(found({ start: at, end: at + symbol.length }, topic))
       }
     }
-    return apart(findings)
+    return mergeOverlaps(findings)
   }
   return WindowGuard.make({
     name: options.name ?? "topic",
@@ -207,7 +207,7 @@ export const make = (options: Options): Guard.Guard => {
 }
 
 /** Merges overlapping topics: the span covers all of them, and the first one names it. */
-const apart = (findings: Array<Guard.Finding>): ReadonlyArray<Guard.Finding> => {
+const mergeOverlaps = (findings: Array<Guard.Finding>): ReadonlyArray<Guard.Finding> => {
   const out: Array<Guard.Finding> = []
   for (const finding of findings.sort((a, b) => a.start - b.start || b.end - a.end)) {
     const before = out[out.length - 1]

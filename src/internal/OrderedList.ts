@@ -33,7 +33,7 @@ export class OrderedList<A> {
     const at = this.chunkOf((held) => this.compare(held, item) >= 0)
     const chunk = this.chunks[at] as Array<A>
     chunk.splice(
-      within(chunk, (held) => this.compare(held, item) >= 0),
+      indexIn(chunk, (held) => this.compare(held, item) >= 0),
       0,
       item
     )
@@ -45,7 +45,7 @@ export class OrderedList<A> {
     const at = this.chunkOf((held) => this.compare(held, item) >= 0)
     const chunk = this.chunks[at]
     if (chunk === undefined) return false
-    const index = within(chunk, (held) => this.compare(held, item) >= 0)
+    const index = indexIn(chunk, (held) => this.compare(held, item) >= 0)
     if (index === chunk.length || this.compare(chunk[index] as A, item) !== 0) return false
     this.held--
     if (chunk.length === 1) this.chunks.splice(at, 1)
@@ -60,7 +60,7 @@ export class OrderedList<A> {
    */
   *ascending(reached: (item: A) => boolean = () => true): Generator<A, void> {
     let at = this.chunkOf(reached)
-    let index = at < this.chunks.length ? within(this.chunks[at] as Array<A>, reached) : 0
+    let index = at < this.chunks.length ? indexIn(this.chunks[at] as Array<A>, reached) : 0
     for (; at < this.chunks.length; at++, index = 0) {
       const chunk = this.chunks[at] as Array<A>
       for (; index < chunk.length; index++) yield chunk[index] as A
@@ -73,7 +73,7 @@ export class OrderedList<A> {
    */
   *descending(passed: (item: A) => boolean = () => false): Generator<A, void> {
     let at = this.chunkOf(passed)
-    let index = at < this.chunks.length ? within(this.chunks[at] as Array<A>, passed) : 0
+    let index = at < this.chunks.length ? indexIn(this.chunks[at] as Array<A>, passed) : 0
     for (;;) {
       const chunk = this.chunks[at]
       for (index--; chunk !== undefined && index >= 0; index--) yield chunk[index] as A
@@ -107,7 +107,7 @@ export class OrderedList<A> {
   }
 }
 
-const within = <A>(chunk: ReadonlyArray<A>, test: (item: A) => boolean): number => {
+const indexIn = <A>(chunk: ReadonlyArray<A>, test: (item: A) => boolean): number => {
   let low = 0
   let high = chunk.length
   while (low < high) {

@@ -213,11 +213,11 @@ export const make = (options: Options, listener: Listener): Effect.Effect<Proces
     child.once("exit", (code, signal) => {
       done(exited)
       const finish = Effect.sync(() => end(endingOf(code, signal, tail.text(options.secrets))))
-      Runtime.runFork(runtime)(Effect.zipRight(within(Deferred.await(drained), DRAIN), finish))
+      Runtime.runFork(runtime)(Effect.zipRight(completesWithin(Deferred.await(drained), DRAIN), finish))
     })
     child.stdout.once("end", () => {
       // A process that ends also closes its output, and its exit says more.
-      const finish = Effect.map(within(Deferred.await(exited), DRAIN), (said) => {
+      const finish = Effect.map(completesWithin(Deferred.await(exited), DRAIN), (said) => {
         if (!said) end({ reason: "Closed", message: "it closed its output" })
       })
       Runtime.runFork(runtime)(finish)
@@ -234,7 +234,7 @@ export const make = (options: Options, listener: Listener): Effect.Effect<Proces
   })
 
 /** Waits up to a limit; true if the effect completed. */
-const within = (effect: Effect.Effect<unknown>, millis: number): Effect.Effect<boolean> =>
+const completesWithin = (effect: Effect.Effect<unknown>, millis: number): Effect.Effect<boolean> =>
   Deadline.run(() => Effect.as(effect, true), { whole: millis, onTimeout: () => "late" as const }).pipe(
     Effect.orElseSucceed(() => false)
   )
@@ -246,7 +246,7 @@ const terminate = (
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     const pid = child.pid as number
-    const gone = (millis: number) => within(Deferred.await(exited), millis)
+    const gone = (millis: number) => completesWithin(Deferred.await(exited), millis)
     child.stdin.end()
     if (!(yield* gone(grace))) {
       signalGroup(pid, "SIGTERM")
@@ -267,7 +267,7 @@ const terminate = (
           while: (there) => there
         }
       )
-      if (!(yield* within(empty, Math.min(grace, 500)))) signalGroup(pid, "SIGKILL")
+      if (!(yield* completesWithin(empty, Math.min(grace, 500)))) signalGroup(pid, "SIGKILL")
     }
     release(pid)
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy()

@@ -269,7 +269,7 @@ export const resolve = (
     (id): PlanIssue => ({
       reason: "missing-reference",
       task: task.id,
-      message: `${PlanCollector.shown(task.id)} refers to ${PlanCollector.shown(id)}, which has no result`
+      message: `${PlanCollector.referenceOf(task.id)} refers to ${PlanCollector.referenceOf(id)}, which has no result`
     })
   )
   const [first, ...others] = issues

@@ -40,7 +40,7 @@ export const quote = (text: string): string => JSON.stringify(text.length > 64 ?
 
 const isNumber = (id: string): boolean => /^\d+$/.test(id)
 
-export const shown = (id: string): string => (isNumber(id) ? `$${id}` : `#${id}`)
+export const referenceOf = (id: string): string => (isNumber(id) ? `$${id}` : `#${id}`)
 
 const maxShown = 20
 
@@ -175,7 +175,7 @@ export class Collector {
     if (this.#tasks.size === 0 && this.#earlier.has(id)) this.#restarts = true
     if (this.#tasks.has(id) || (!this.#restarts && this.#earlier.has(id))) {
       this.#thoughts = []
-      this.#issue("duplicate", id, `there are two tasks ${shown(id)}: give each a different number`)
+      this.#issue("duplicate", id, `there are two tasks ${referenceOf(id)}: give each a different number`)
       return
     }
     if (isNumber(id)) this.#highest = Math.max(this.#highest, Math.min(Number(id), Number.MAX_SAFE_INTEGER - 1))
@@ -187,13 +187,13 @@ export class Collector {
     const known = ReActAction.knownTool(tool, this.#names)
     if (known === undefined) {
       const names = (this.#names as ReadonlyArray<string>).slice(0, 20).map(quote).join(", ")
-      this.#issue("unknown-tool", id, `${shown(id)} calls ${quote(tool)}, but the tools are ${names || "none"}`)
+      this.#issue("unknown-tool", id, `${referenceOf(id)} calls ${quote(tool)}, but the tools are ${names || "none"}`)
       return tool
     }
     const schema = this.#tools.get(known)
     const count = schema === undefined ? 0 : PlanArguments.parameterNames(schema).length
     if (count > 0 && args.length > count) {
-      this.#issue("malformed", id, `${shown(id)}: ${quote(known)} takes ${count} arguments, not ${args.length}`)
+      this.#issue("malformed", id, `${referenceOf(id)}: ${quote(known)} takes ${count} arguments, not ${args.length}`)
     }
     return known
   }
@@ -206,7 +206,7 @@ export class Collector {
       if (other === id || this.#isKnown(other)) dependencies.add(other)
       else if (!sure.has(other)) open.push(other)
     }
-    if (dependencies.delete(id)) this.#issue("cycle", id, `${shown(id)} refers to itself`)
+    if (dependencies.delete(id)) this.#issue("cycle", id, `${referenceOf(id)} refers to itself`)
     const task: PlanTask = {
       id,
       tool,
@@ -299,7 +299,7 @@ export class Collector {
       this.#issue("empty", undefined, "there is no plan in the reply: no task, and no join")
     }
     const plan: LlmCompilerPlan = { tasks, join: this.#join }
-    const issues = [...this.issues, ...TaskGraph.check(tasks, { known, shown })]
+    const issues = [...this.issues, ...TaskGraph.check(tasks, { known, shown: referenceOf })]
     return { plan, issues, written: this.written, missing: sorted(missing) }
   }
 }

@@ -82,13 +82,13 @@ export interface Options {
   readonly maxEvidence?: number | undefined
 }
 
-const named = (name: string): string => (/^#?E\d+$/i.test(name) ? `#E${name.replace(/^#?E0*(?=\d)/i, "")}` : name)
+const nameOf = (name: string): string => (/^#?E\d+$/i.test(name) ? `#E${name.replace(/^#?E0*(?=\d)/i, "")}` : name)
 
 const grammars: { readonly [N in Evidence["notation"]]: PlanArguments.Grammar } = {
-  "#E": { pattern: /#E(\d+)/gi, idOf: ([whole]) => named(whole) },
+  "#E": { pattern: /#E(\d+)/gi, idOf: ([whole]) => nameOf(whole) },
   "{}": {
     pattern: /#E(\d+)|\{\s*(#?\w+)\s*\}/gi,
-    idOf: ([whole, , name]) => named(name ?? whole)
+    idOf: ([whole, , name]) => nameOf(name ?? whole)
   }
 }
 
@@ -103,9 +103,9 @@ export const readPlan = (text: string, options: Options = {}): Reading => {
   const written = ReWooText.read(text, maxEvidence)
   const issues: Array<PlanIssue> = []
   const evidence = new Map<string, Evidence>()
-  const names = new Set(written.steps.map(({ variable }) => named(variable)))
+  const names = new Set(written.steps.map(({ variable }) => nameOf(variable)))
   for (const step of written.steps) {
-    const variable = named(step.variable)
+    const variable = nameOf(step.variable)
     if (evidence.size >= maxEvidence) {
       issues.push({
         reason: "too-long",

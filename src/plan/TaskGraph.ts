@@ -18,7 +18,7 @@ export interface Node {
   readonly dependencies: ReadonlyArray<string>
 }
 
-const listed = (ids: ReadonlyArray<string>): string =>
+const listIds = (ids: ReadonlyArray<string>): string =>
   ids.length <= 10 ? ids.join(" -> ") : `${ids.slice(0, 10).join(" -> ")} -> …`
 
 /** Cycles among waiting tasks: each of them needs another one of them, and each is visited once. */
@@ -88,7 +88,7 @@ export const check = (
         message:
           cycle.length === 2
             ? `${shown(cycle[0] as string)} refers to itself`
-            : `tasks wait for each other in a circle: ${listed(cycle.map(shown))}`
+            : `tasks wait for each other in a circle: ${listIds(cycle.map(shown))}`
       })
     }
   }

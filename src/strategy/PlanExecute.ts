@@ -234,7 +234,7 @@ const plan =
         const { answer } = reply.value
         if (answer !== undefined) {
           const reason = ToolLoop.finishReason(reply.response.finishReason)
-          return { answer: yield* PlanState.shown(answer, reason) }
+          return { answer: yield* PlanState.emitAnswer(answer, reason) }
         }
         drafted = reply.value.steps
       } else {

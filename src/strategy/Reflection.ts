@@ -212,7 +212,7 @@ export const definition = (
       check_cycle_limit: (state) => Effect.succeed({ cycle: state.cycle + 1 }),
       final_output: (state): Effect.Effect<Partial<State>, Asked, Reasoning.Reasoning> =>
         state.answer === undefined
-          ? Effect.map(PlanState.shown(state.output, state.reason), (answer) => ({ answer }))
+          ? Effect.map(PlanState.emitAnswer(state.output, state.reason), (answer) => ({ answer }))
           : Effect.succeed({})
     },
     start: "generate_initial",

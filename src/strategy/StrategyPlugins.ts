@@ -95,7 +95,7 @@ const maxManifest = 1024 * 1024
 const packagePattern = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i
 const namePattern = /^[a-z0-9][\w.-]{0,63}$/i
 
-const shown = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+const quote = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
 /** Only own fields: a manifest does not declare what it inherits. */
 const own = (record: { readonly [key: string]: unknown }, key: string): unknown =>
@@ -153,20 +153,20 @@ const resolveFile = (root: string, file: string): Effect.Effect<string, Fault, F
     const path = yield* Path.Path
     const parts = file.split(/[\\/]/)
     if (!file.startsWith("./") || file.includes("\0") || file.includes("\\") || parts.includes("..")) {
-      return yield* fault("path", `${shown(file)} is not a file of the package: write it as "./file.js"`)
+      return yield* fault("path", `${quote(file)} is not a file of the package: write it as "./file.js"`)
     }
     const real = yield* Effect.mapError(
       fs.realPath(path.join(root, file)),
-      (): Fault => ({ reason: "import", message: `${shown(file)} does not exist` })
+      (): Fault => ({ reason: "import", message: `${quote(file)} does not exist` })
     )
     if (!real.startsWith(root.endsWith(path.sep) ? root : `${root}${path.sep}`)) {
-      return yield* fault("path", `${shown(file)} leads out of the package`)
+      return yield* fault("path", `${quote(file)} leads out of the package`)
     }
     const info = yield* Effect.mapError(
       fs.stat(real),
-      (error): Fault => ({ reason: "import", message: `${shown(file)} cannot be read: ${errorInfo(error).message}` })
+      (error): Fault => ({ reason: "import", message: `${quote(file)} cannot be read: ${errorInfo(error).message}` })
     )
-    return info.type === "File" ? real : yield* fault("import", `${shown(file)} is not a file`)
+    return info.type === "File" ? real : yield* fault("import", `${quote(file)} is not a file`)
   })
 
 const load = (
@@ -197,8 +197,8 @@ const load = (
     return yield* fault(
       "export",
       value === undefined
-        ? `it has no export ${shown(exportName)}`
-        : `its export ${shown(exportName)} is neither a strategy nor a function that makes one`
+        ? `it has no export ${quote(exportName)}`
+        : `its export ${quote(exportName)} is neither a strategy nor a function that makes one`
     )
   })
 
@@ -209,7 +209,7 @@ const warn = (problem: Problem): Effect.Effect<void> =>
     Effect.logWarning(
       problem.strategy === undefined
         ? `the plugins of "${problem.packageName}" are skipped: ${problem.message}`
-        : `the strategy ${shown(problem.strategy)} of "${problem.packageName}" is skipped: ${problem.message}`
+        : `the strategy ${quote(problem.strategy)} of "${problem.packageName}" is skipped: ${problem.message}`
     ),
     { module: "StrategyPlugins", reason: problem.reason }
   )

@@ -31,7 +31,7 @@ const hostOf = ({ url }: HttpClientRequest.HttpClientRequest): string =>
   URL.canParse(url) ? ` at ${new URL(url).host}` : ""
 
 /** Returns the response without request headers, read to its end: only then is the connection reusable. */
-const drained = (request: HttpClientRequest.HttpClientRequest, response: HttpClientResponse.HttpClientResponse) =>
+const drain = (request: HttpClientRequest.HttpClientRequest, response: HttpClientResponse.HttpClientResponse) =>
   Effect.as(
     Effect.ignore(Stream.runDrain(Stream.take(response.stream, 64))),
     HttpClientResponse.fromWeb(
@@ -83,7 +83,7 @@ export const make = (
         }
         return http(HttpClientRequest.setHeaders(request, headers))
       }).pipe(
-        Effect.flatMap((response) => drained(request, response)),
+        Effect.flatMap((response) => drain(request, response)),
         // The underlying error contains the headers, and a logger would print them.
         Effect.mapError((error) =>
           SameOriginHttp.isRefusedRedirect(error)

@@ -35,7 +35,7 @@ export const layer = (
   const protocol = options.protocol ?? "protobuf"
   const shutdownTimeout = Duration.decode(options.shutdownTimeout ?? Duration.seconds(3))
   const base = options.baseUrl.replace(/\/{1,8}$/, "")
-  const of = (signal: Signal) => ({
+  const optionsOf = (signal: Signal) => ({
     url: `${base}/v1/${signal}`,
     resource: {
       serviceName: options.serviceName,
@@ -67,9 +67,9 @@ export const layer = (
       signals.includes(signal)
         ? Effect.asSome(within(Effect.provideService(make, HttpClient.HttpClient, client)))
         : Effect.succeedNone
-    const tracer = yield* exporter("traces", OtlpTracer.make(of("traces")))
-    const logger = yield* exporter("logs", OtlpLogger.make(of("logs")))
-    yield* exporter("metrics", OtlpMetrics.make(of("metrics")))
+    const tracer = yield* exporter("traces", OtlpTracer.make(optionsOf("traces")))
+    const logger = yield* exporter("logs", OtlpLogger.make(optionsOf("logs")))
+    yield* exporter("metrics", OtlpMetrics.make(optionsOf("metrics")))
     return Layer.mergeAll(
       Option.match(tracer, { onNone: () => Layer.empty, onSome: Layer.setTracer }),
       Option.match(logger, { onNone: () => Layer.empty, onSome: Logger.add })

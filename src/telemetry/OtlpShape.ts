@@ -24,7 +24,7 @@ interface Span {
 const statusOk = 1
 const statusError = 2
 
-const without = (attributes: Array<Attribute>, isWrong: (attribute: Attribute) => boolean): void => {
+const removeAttributes = (attributes: Array<Attribute>, isWrong: (attribute: Attribute) => boolean): void => {
   for (let i = attributes.length - 1; i >= 0; i--) {
     if (isWrong(attributes[i] as Attribute)) attributes.splice(i, 1)
   }
@@ -39,7 +39,7 @@ const isUnit = ({ key, value }: Attribute): boolean =>
 const correct = (span: Span): void => {
   const isException = span.events.some((event) => event.name === "exception")
   if (span.status.message === undefined && !isException) return
-  without(span.attributes, isMarker)
+  removeAttributes(span.attributes, isMarker)
   if (isException) return
   if (span.status.code === statusOk || span.status.code === statusError) {
     span.attributes.push({ key: "status.interrupted", value: { boolValue: true } })
@@ -86,7 +86,8 @@ export const layer: Layer.Layer<OtlpSerialization.OtlpSerialization, never, Otlp
         for (const { scopeMetrics } of (data as MetricData).resourceMetrics) {
           for (const { metrics } of scopeMetrics) {
             for (const { gauge, histogram, sum } of metrics) {
-              for (const { attributes } of (gauge ?? sum ?? histogram)?.dataPoints ?? []) without(attributes, isUnit)
+              for (const { attributes } of (gauge ?? sum ?? histogram)?.dataPoints ?? [])
+                removeAttributes(attributes, isUnit)
             }
           }
         }

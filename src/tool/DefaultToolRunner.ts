@@ -115,7 +115,7 @@ const intercept = (
 
 const emitCall = ({ call, name, options, progress, run, tool }: Running): Effect.Effect<void> | undefined => {
   progress.isOpen = true
-  const secret = tool === undefined ? undefined : SecretParams.of(tool)
+  const secret = tool === undefined ? undefined : SecretParams.namesOf(tool)
   return run.unsafeEmit({
     _tag: "ToolCall",
     step: options.step,

@@ -77,7 +77,7 @@ const ask = (
       tool: tool.name,
       params
     })
-    const secret = SecretParams.of(tool)
+    const secret = SecretParams.namesOf(tool)
     const wait = run.unsafeEmit({
       _tag: "ApprovalRequested",
       id,

@@ -91,7 +91,7 @@ export interface Notes {
   /** Arguments of calls that guards changed or blocked, as they may be kept. */
   readonly guarded: Map<string, unknown>
   /** Calls of the runs that the conversation was handed to, as they may be kept, in order. */
-  readonly handed: Array<TurnToolCall>
+  readonly handedCalls: Array<TurnToolCall>
   /** Messages that were added to the run, as they may be kept. */
   readonly steered: Array<string>
 }

@@ -109,7 +109,7 @@ export interface Way {
 const mostAgents = 1000
 
 /** The shortest chain of handoffs to the agent with this name. All filters along it apply. */
-export const wayTo = (handoffs: Links["handoffs"], from: Station, name: string): Way | undefined => {
+export const routeTo = (handoffs: Links["handoffs"], from: Station, name: string): Way | undefined => {
   const known = new Set([from.name])
   let level: Array<Way> = []
   const reach = (handoffs: Links["handoffs"], before: Way | undefined, into: Array<Way>): Way | undefined => {

@@ -32,10 +32,10 @@ import {
   noLinks,
   noRoute,
   type Route,
+  routeTo,
   type Station,
   type Target,
-  type Way,
-  wayTo
+  type Way
 } from "./HandoffRoute.js"
 
 interface Handing {
@@ -236,7 +236,7 @@ const lastAgent = (state: State): Effect.Effect<string | null, unknown> => {
  * The reasoning of a run and of those that take over its conversation. A session continues with the agent that answered
  * last.
  */
-export const within = (
+export const withHandoffs = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>
 ): Effect.Effect<Answer, unknown, any> => {
@@ -253,7 +253,7 @@ export const within = (
     if (found.handoffs.size === 0) return Effect.provideService(program, Conversation.Conversation, conversation)
     const self: Station = { name: state.agent.name, agent: () => state.agent }
     const route = isHanded ? handedTo.route : [self]
-    const calls = isHanded ? handedTo.calls : state.notes.handed
+    const calls = isHanded ? handedTo.calls : state.notes.handedCalls
     const onward = (target: Target) => handOver(state, { target, route: along(route, target) }, handoffs + 1, calls)
     const pending = makePending(state, found.handoffs)
     const interceptor: ModelCall.ModelCallInterceptor = (request, next) =>
@@ -283,7 +283,7 @@ export const within = (
     })
     if (isHanded || state.notes.session === undefined) return reasoned
     return Effect.flatMap(lastAgent(state), (name) => {
-      const way = name === null ? undefined : wayTo(found.handoffs, self, name)
+      const way = name === null ? undefined : routeTo(found.handoffs, self, name)
       return way === undefined ? reasoned : handOver(state, way, 0, calls)
     })
   })

@@ -32,7 +32,7 @@ type BeginFailure = Effect.Effect.Error<ReturnType<SessionManager.Service["begin
 
 /** In the order of the conversation, with increasing timestamps: a memory orders entries of the same time by id. */
 const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> =>
-  said(state, text, exit).map((turn, index) => ({ ...turn, timestamp: now + index }))
+  turnsOf(state, text, exit).map((turn, index) => ({ ...turn, timestamp: now + index }))
 
 /** An invalid usage of a provider must not prevent saving a turn. */
 const amount = (value: number): number => (value > 0 && Number.isFinite(value) ? value : 0)
@@ -56,7 +56,10 @@ const paramsOf = (state: State, { id, name, params }: AgentResponse.ToolExecutio
   const tool = state.tools.get(name)
   const kept = guarded.has(id) ? guarded.get(id) : params
   if (tool === undefined) return kept
-  return SecretParams.hidden(tool, typeof kept === "string" ? ToolArguments.normalise(kept, tool.parameters) : kept)
+  return SecretParams.hideSecrets(
+    tool,
+    typeof kept === "string" ? ToolArguments.normalise(kept, tool.parameters) : kept
+  )
 }
 
 /** All calls of a run, ended or not, in the form of a turn. */
@@ -80,7 +83,7 @@ const withUniqueIds = (calls: ReadonlyArray<TurnToolCall>): ReadonlyArray<TurnTo
   })
 }
 
-const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): ReadonlyArray<Said> => {
+const turnsOf = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): ReadonlyArray<Said> => {
   const { run } = state
   const progress = state.progress()
   const used = {
@@ -118,7 +121,7 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
       id: TurnId.make(`${run.runId}:assistant`),
       role: "assistant",
       content: exit.value.text,
-      toolCalls: withUniqueIds([...callsOf(state), ...state.notes.handed]),
+      toolCalls: withUniqueIds([...callsOf(state), ...state.notes.handedCalls]),
       ...(model === undefined ? {} : { model }),
       provider: state.uses.client.provider
     }

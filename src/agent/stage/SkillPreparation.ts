@@ -87,7 +87,7 @@ const toTool = (
       onSome: (skill): Effect.Effect<Tool.Any, SkillValidationError> =>
         Effect.suspend(() => {
           if (skill.problem !== undefined) return Effect.fail(skill.problem)
-          const tool = SkillTool.registered(skill, skillExecutor)
+          const tool = SkillTool.fromRegistry(skill, skillExecutor)
           skillTools.set(definition, tool)
           return Effect.succeed(tool)
         })
@@ -96,7 +96,7 @@ const toTool = (
 }
 
 /** The skills of the registry as tools, without `hidden` ones that the listing has. */
-const registered = (
+const registryTools = (
   state: State,
   { only }: Chosen,
   hidden: ReadonlySet<string>
@@ -169,7 +169,7 @@ const disclosed = <E, R>(
     return Effect.zipRight(passed, plain(state, chosen, next))
   }
   return Effect.flatMap(inCatalog(state, [...listing.names, ...listing.omitted]), (hidden) =>
-    Effect.flatMap(registered(state, chosen, hidden), (added) =>
+    Effect.flatMap(registryTools(state, chosen, hidden), (added) =>
       Effect.flatMap(ActiveSkills.make, (active) => {
         const extended = withTools(state, [...all, ...added])
         const interceptor = ActiveSkills.interceptor(active, {
@@ -200,7 +200,7 @@ const plain = <E, R>(
   chosen: Chosen,
   next: (state: State) => Effect.Effect<Answer, E, R>
 ): Effect.Effect<Answer, E, R> =>
-  Effect.flatMap(registered(state, chosen, none), (added) => next(withTools(state, added)))
+  Effect.flatMap(registryTools(state, chosen, none), (added) => next(withTools(state, added)))
 
 /** Runs the inner stages with the skills that the agent sees. */
 export const prepare = <E, R>(

@@ -63,7 +63,7 @@ const isWithin = (paths: Path.Path, root: string, path: string): boolean => {
   return relative !== ".." && !relative.startsWith(`..${paths.sep}`) && !paths.isAbsolute(relative)
 }
 
-const within = (paths: Path.Path, root: string, path: string): Effect.Effect<void, Failure> =>
+const checkInside = (paths: Path.Path, root: string, path: string): Effect.Effect<void, Failure> =>
   isWithin(paths, root, path) ? Effect.void : Effect.fail(outside)
 
 interface Place {
@@ -87,7 +87,7 @@ const placeOf = (base: string, path: string): Confined<Place> =>
       failure("Configuration", "The base directory does not exist or cannot be read")
     )
     const target = paths.resolve(root, path)
-    yield* within(paths, root, target)
+    yield* checkInside(paths, root, target)
     if (target === root || path.endsWith("/") || path.endsWith(paths.sep)) return yield* Effect.fail(notAFile)
     return { root, target }
   })
@@ -101,9 +101,9 @@ const confirm = (root: string, path: string, file: FileSystem.File): Confined<vo
     const fs = yield* FileSystem.FileSystem
     const paths = yield* Path.Path
     const told = yield* Effect.option(fs.readLink(`/proc/self/fd/${file.fd}`))
-    if (Option.isSome(told)) return yield* within(paths, root, told.value)
+    if (Option.isSome(told)) return yield* checkInside(paths, root, told.value)
     const [opened, found] = [yield* system(file.stat), yield* system(fs.stat(path))]
-    yield* within(paths, root, yield* system(fs.realPath(path)))
+    yield* checkInside(paths, root, yield* system(fs.realPath(path)))
     if (opened.dev !== found.dev || Option.getOrNull(opened.ino) !== Option.getOrNull(found.ino)) {
       return yield* Effect.fail(outside)
     }
@@ -124,7 +124,7 @@ export const read = (base: string, path: string, maxBytes: number): Confined<Uin
       const paths = yield* Path.Path
       const { root, target } = yield* placeOf(base, path)
       const real = yield* system(fs.realPath(target))
-      yield* within(paths, root, real)
+      yield* checkInside(paths, root, real)
       // Checked before opening: opening a pipe would wait for its writer.
       if ((yield* system(fs.stat(real))).type !== "File") return yield* Effect.fail(notAFile)
       const file = yield* system(fs.open(real, { flag: "r" }))
@@ -168,12 +168,12 @@ const pinned = (root: string, directory: string) =>
     const own = `/proc/self/fd/${handle.value.fd}`
     const told = yield* Effect.option(fs.readLink(own))
     if (Option.isNone(told)) return directory
-    yield* within(paths, root, told.value)
+    yield* checkInside(paths, root, told.value)
     return own
   })
 
 /** Creates a directory inside another; returns its real path. */
-const made = (root: string, parent: string, name: string): Confined<string> =>
+const makeDirectory = (root: string, parent: string, name: string): Confined<string> =>
   Effect.scoped(
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
@@ -185,7 +185,7 @@ const made = (root: string, parent: string, name: string): Confined<string> =>
         () => Effect.void
       )
       const real = yield* system(fs.realPath(path))
-      yield* within(paths, root, real)
+      yield* checkInside(paths, root, real)
       return real
     })
   )
@@ -203,13 +203,15 @@ const directoryOf = ({ root, target }: Place, makeDirectories: boolean): Confine
         missing.unshift(paths.basename(above))
         existing = yield* optional(fs.realPath(paths.dirname(above)))
       }
-      yield* within(paths, root, existing.value)
-      existing = Option.some(yield* Effect.reduce(missing, existing.value, (parent, name) => made(root, parent, name)))
+      yield* checkInside(paths, root, existing.value)
+      existing = Option.some(
+        yield* Effect.reduce(missing, existing.value, (parent, name) => makeDirectory(root, parent, name))
+      )
     }
     if (Option.isNone(existing)) {
       return yield* Effect.fail(failure("NotFound", "The directory of the file does not exist"))
     }
-    yield* within(paths, root, existing.value)
+    yield* checkInside(paths, root, existing.value)
     return existing.value
   })
 
@@ -223,7 +225,7 @@ const replacedBy = (root: string, path: string, overwrite: boolean) =>
       // A dangling link: a file created through it would be where it points.
       return Option.isSome(yield* Effect.option(fs.readLink(path))) ? yield* Effect.fail(outside) : undefined
     }
-    yield* within(paths, root, real.value)
+    yield* checkInside(paths, root, real.value)
     const { mode, type } = yield* system(fs.stat(real.value))
     if (type !== "File") return yield* Effect.fail(notAFile)
     if (!overwrite) return yield* Effect.fail(failure("Exists", "The file already exists"))

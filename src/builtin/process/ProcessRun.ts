@@ -314,7 +314,7 @@ const settle = (run: Running): Effect.Effect<void> =>
     // A keeper exits in order only when its namespace is empty.
     const isEmpty = run.launch.isKept && (yield* hasExited) && (yield* Deferred.await(run.exited)).isOrderly
     const isGone = isEmpty || (yield* onMachine(run.tree.kill(hasExited)))
-    for (const reader of run.readers) yield* onMachine(within(drainMillis, reader))
+    for (const reader of run.readers) yield* onMachine(awaitFor(drainMillis, reader))
     const closing = Scope.close(run.scope, Exit.void)
     if (yield* hasExited) {
       // Before the exit the pipe could still fail without a listener, which would crash this process.
@@ -350,7 +350,7 @@ const background = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<Fiber.Runt
   Effect.forkDaemon(Effect.interruptible(effect))
 
 /** Waits for a fiber, and interrupts it at the limit. */
-const within = (millis: number, fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<void> =>
+const awaitFor = (millis: number, fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<void> =>
   Deadline.run(() => Fiber.await(fiber), { whole: millis, onTimeout: () => undefined }).pipe(
     Effect.catchAll(() => Fiber.interrupt(fiber)),
     Effect.asVoid

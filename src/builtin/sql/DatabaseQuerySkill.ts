@@ -194,9 +194,9 @@ const traits = (options: Options) => ({
 export const make = <const O extends Options>(
   options: O
 ): Skill.Skill<Params, Result, DatabaseQueryError, ServicesOf<O>> =>
-  named("database_query", options, runOf(options)) as Skill.Skill<any, Result, DatabaseQueryError, any>
+  makeNamed("database_query", options, runOf(options)) as Skill.Skill<any, Result, DatabaseQueryError, any>
 
-const named = (
+const makeNamed = (
   name: string,
   options: Options,
   run: Run
@@ -347,6 +347,6 @@ export const toolkit = <const O extends Options>(
     { description: "Explores a database without changing it." },
     listing(options, run),
     describing(options, run),
-    named("sql_execute", options, run)
+    makeNamed("sql_execute", options, run)
   ) as SkillToolkit.SkillToolkit<any>
 }

@@ -163,7 +163,7 @@ const ended = (signal: string | null): Failure =>
 const maxBytesOf = ({ maxCellChars, maxChars }: ReadOnlyRows.Limits): number =>
   6 * (maxChars + 100 * maxCellChars) + 2 ** 20
 
-const answered = (child: Child, maxBytes: number): Effect.Effect<Answer, Failure> =>
+const readAnswer = (child: Child, maxBytes: number): Effect.Effect<Answer, Failure> =>
   Effect.async((resume) => {
     const parts: Array<Buffer> = []
     let bytes = 0
@@ -238,7 +238,7 @@ export const make = (options: Options): ReadOnlyQuery.Reader<never> => {
           ...limits
         }
         child.stdin.write(`${JSON.stringify(request)}\n`)
-        return yield* rowsOf(yield* answered(child, maxBytesOf(limits)))
+        return yield* rowsOf(yield* readAnswer(child, maxBytesOf(limits)))
       }).pipe(Effect.scoped)
   }
 }

@@ -128,7 +128,7 @@ const choose = (sentences: ReadonlyArray<Sentence>, maxWords: number): ReadonlyA
 }
 
 /** The first words of a text, as they stand. */
-const cut = (text: string, maxWords: number): string => {
+const truncate = (text: string, maxWords: number): string => {
   let left = maxWords
   let end = 0
   for (const word of words(text)) {
@@ -154,5 +154,5 @@ export const make = (text: string, maxWords: number): { readonly summary: string
     }
   }
   const first = sentences.find(({ length }) => length > 0)
-  return { summary: cut(first?.text ?? "", maxWords), word_count: maxWords }
+  return { summary: truncate(first?.text ?? "", maxWords), word_count: maxWords }
 }

@@ -59,7 +59,7 @@ const paramsOf = (maxResults: number): Schema.Schema<Params, any> =>
 const isWeb = ({ url }: SearchResult): boolean =>
   url.length <= maxUrlChars && /^https?:\/\//i.test(url) && URL.canParse(url)
 
-const cut = (text: string, maxChars: number): string =>
+const truncate = (text: string, maxChars: number): string =>
   text.length > maxChars ? `${text.slice(0, maxChars).trimEnd()}…` : text
 
 /**
@@ -91,9 +91,9 @@ export const make = (options: Options = {}): Skill.Skill<Params, Result, SearchE
         const results = found.filter(isWeb).slice(0, max_results)
         return {
           results: results.map(({ snippet, title, url }) => ({
-            title: cut(title, maxTitleChars),
+            title: truncate(title, maxTitleChars),
             url,
-            snippet: cut(snippet, maxSnippetChars)
+            snippet: truncate(snippet, maxSnippetChars)
           }))
         }
       })

@@ -80,7 +80,7 @@ const compile = (policy: Policy.Policy, holds: Policy.CodePolicy["holds"] | unde
 
 const NORMAL = 100
 
-const ordered = (policies: ReadonlyArray<Policy.Policy>): ReadonlyArray<number> =>
+const evaluationOrder = (policies: ReadonlyArray<Policy.Policy>): ReadonlyArray<number> =>
   policies
     .map((policy, index) => ({ index, priority: policy.priority ?? NORMAL, rank: policy.effect === "deny" ? 0 : 1 }))
     .sort((a, b) => a.priority - b.priority || a.rank - b.rank || a.index - b.index)
@@ -192,7 +192,7 @@ export const make = <R = never>(
         return data
       })
     )
-    const compiled = ordered(checked).map((index) => compile(checked[index] as Policy.Policy, programs[index]))
+    const compiled = evaluationOrder(checked).map((index) => compile(checked[index] as Policy.Policy, programs[index]))
     const evaluate = evaluator(compiled)
     // Each evaluation has its own state, even if one effect runs twice.
     return { enabled: compiled.length > 0, evaluate: (request) => Effect.suspend(() => evaluate(request)) }

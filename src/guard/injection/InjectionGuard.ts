@@ -30,7 +30,7 @@ export interface Options extends InjectionDetector.Options {
 }
 
 /** Sorts matches by start and merges those that overlap. */
-const merged = (matches: ReadonlyArray<InjectionDetector.Match>): ReadonlyArray<InjectionDetector.Match> => {
+const mergeOverlaps = (matches: ReadonlyArray<InjectionDetector.Match>): ReadonlyArray<InjectionDetector.Match> => {
   const result: Array<InjectionDetector.Match> = []
   for (const match of matches) {
     const last = result.at(-1)
@@ -90,11 +90,11 @@ export const make = (options?: Options | undefined): Guard.Guard => {
             categories,
             rules: Array.from(new Set(strongest.map((match) => match.rule)))
           },
-          spans: merged(matches).map(({ category, end, start }) => ({ start, end, label: category }))
+          spans: mergeOverlaps(matches).map(({ category, end, start }) => ({ start, end, label: category }))
         }
         if (action === "block") return Guard.block(name, found)
         if (action === "warn") return Guard.warn(name, found)
-        const findings = merged(matches).map(
+        const findings = mergeOverlaps(matches).map(
           ({ category, end, start }): Guard.Finding => ({ start, end, label: category, action: "redact" })
         )
         return Guard.redact(name, WindowGuard.redactFindings(content, findings), found)

@@ -70,7 +70,7 @@ const rotate = (text: string): string =>
   text.replace(/[a-z]/g, (char) => String.fromCharCode(((char.charCodeAt(0) - 97 + 13) % 26) + 97))
 
 /** Spans the first to the last word of this meaning, with some surroundings; `undefined` for fewer than two. */
-const around = (words: ReadonlyArray<Word>, text: string, mask: number) => {
+const spanAround = (words: ReadonlyArray<Word>, text: string, mask: number) => {
   const found = words.filter((word) => (word.mask & mask) !== 0)
   if (found.length < 2) return undefined
   const start = Math.max(0, (found[0] as Word).start - 200)
@@ -117,11 +117,11 @@ export const inSource = (source: string): ReadonlyArray<Payload> => {
 /** Finds text hidden in the words. Places refer to the folded text. */
 export const inWords = ({ text }: Folded, words: ReadonlyArray<Word>): ReadonlyArray<Payload> => {
   const payloads: Array<Payload> = []
-  const rotated = around(words, text, bits.rotated)
+  const rotated = spanAround(words, text, bits.rotated)
   if (rotated !== undefined) {
     payloads.push({ ...rotated, text: rotate(text.slice(rotated.start, rotated.end)), kind: "rot13" })
   }
-  const mirrored = around(words, text, bits.mirrored)
+  const mirrored = spanAround(words, text, bits.mirrored)
   if (mirrored !== undefined) {
     const backwards = Array.from(text.slice(mirrored.start, mirrored.end)).reverse().join("")
     payloads.push({ ...mirrored, text: backwards, kind: "reversed" })

@@ -17,7 +17,7 @@ export interface RecordText {
   readonly map: ReadonlyArray<number> | undefined
 }
 
-function* applied(given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): Steps.Steps<RecordText> {
+function* applyEdits(given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): Steps.Steps<RecordText> {
   if (edits.length === 0) return given
   const { text: source } = given
   const origin = (at: number): number => given.map?.[at] ?? at
@@ -54,10 +54,10 @@ export function* makeInSteps(source: string): Steps.Steps<RecordText> {
   let read: RecordText = { text: source, map: undefined }
   for (let depth = 0; depth < nestings; depth++) {
     const { edits, isNested } = yield* RecordContainers.find(read.text)
-    read = yield* applied(read, edits)
+    read = yield* applyEdits(read, edits)
     if (!isNested) break
   }
-  return yield* applied(read, yield* RecordLines.find(read.text))
+  return yield* applyEdits(read, yield* RecordLines.find(read.text))
 }
 
 /** Maps a place of the derived text to its source. */

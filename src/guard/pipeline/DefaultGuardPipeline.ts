@@ -44,7 +44,7 @@ const opener = (guards: ReadonlyArray<Guard.Any>, parallel: boolean): Pick<Guard
   const all = windowed(guards)
   if (all === undefined) return {}
   const open = () =>
-    parallel && all.length > 1 ? GuardWindow.beside(all) : chain(all.map((one) => GuardWindow.beside([one])))
+    parallel && all.length > 1 ? GuardWindow.make(all) : chain(all.map((one) => GuardWindow.make([one])))
   const names = all.map(({ name }) => name)
   return {
     openOutput: (_context, run) =>

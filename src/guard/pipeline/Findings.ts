@@ -10,7 +10,7 @@ import type { Finding } from "./Guard.js"
  * Enforces the contract of findings: within the text, ordered by start, without overlaps. Of two that overlap, the
  * first stays and the other keeps the rest, so nothing found escapes when a window breaks its contract.
  */
-export const ordered = (findings: ReadonlyArray<Finding>, length: number): ReadonlyArray<Finding> => {
+export const order = (findings: ReadonlyArray<Finding>, length: number): ReadonlyArray<Finding> => {
   let last = 0
   for (const finding of findings) {
     if (finding.start < last || finding.end <= finding.start || finding.end > length) return repaired(findings, length)
@@ -40,7 +40,7 @@ export interface Edit {
 }
 
 /** Orders edits by start and merges those that overlap, with the replacement of the first. */
-export const merged = (edits: ReadonlyArray<Edit>): ReadonlyArray<Edit> => {
+export const mergeEdits = (edits: ReadonlyArray<Edit>): ReadonlyArray<Edit> => {
   const out: Array<Edit> = []
   for (const edit of [...edits].sort((a, b) => a.start - b.start)) {
     const before = out[out.length - 1]
@@ -51,7 +51,7 @@ export const merged = (edits: ReadonlyArray<Edit>): ReadonlyArray<Edit> => {
 }
 
 /** Applies edits that are ordered by start and do not overlap. */
-export const applied = (text: string, edits: ReadonlyArray<Edit>): string => {
+export const applyEdits = (text: string, edits: ReadonlyArray<Edit>): string => {
   let out = ""
   let at = 0
   for (const edit of edits) {

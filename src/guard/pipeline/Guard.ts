@@ -297,7 +297,7 @@ export interface ResultOptions {
   readonly spans?: ReadonlyArray<GuardSpan> | undefined
 }
 
-const found = (guardName: string, options: ResultOptions | undefined) => ({
+const commonFields = (guardName: string, options: ResultOptions | undefined) => ({
   guardName,
   details: options?.reason === undefined ? { ...options?.details } : { ...options.details, reason: options.reason },
   ...(options?.spans === undefined ? {} : { spans: options.spans })
@@ -312,7 +312,7 @@ const found = (guardName: string, options: ResultOptions | undefined) => ({
 export const pass = (guardName: string, options?: ResultOptions): GuardResult => ({
   action: "pass",
   passed: true,
-  ...found(guardName, options)
+  ...commonFields(guardName, options)
 })
 
 /**
@@ -324,7 +324,7 @@ export const pass = (guardName: string, options?: ResultOptions): GuardResult =>
 export const warn = (guardName: string, options?: ResultOptions): GuardResult => ({
   action: "warn",
   passed: true,
-  ...found(guardName, options)
+  ...commonFields(guardName, options)
 })
 
 /**
@@ -337,7 +337,7 @@ export const redact = (guardName: string, redactedContent: string, options?: Res
   action: "redact",
   passed: true,
   redactedContent,
-  ...found(guardName, options)
+  ...commonFields(guardName, options)
 })
 
 /**
@@ -349,7 +349,7 @@ export const redact = (guardName: string, redactedContent: string, options?: Res
 export const block = (guardName: string, options?: ResultOptions): GuardResult => ({
   action: "block",
   passed: false,
-  ...found(guardName, options)
+  ...commonFields(guardName, options)
 })
 
 /**

@@ -84,7 +84,7 @@ const editsOf = (result: Redaction, content: string): ReadonlyArray<Findings.Edi
   for (const { end, replacement, start } of result.spans ?? []) {
     if (replacement !== undefined) edits.push({ start, end, replacement })
   }
-  return Findings.applied(content, Findings.merged(edits)) === result.redactedContent ? edits : undefined
+  return Findings.applyEdits(content, Findings.mergeEdits(edits)) === result.redactedContent ? edits : undefined
 }
 
 const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: string, asking: Asking) {
@@ -113,7 +113,7 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
     if (own === undefined) opaque ??= result
     else for (const edit of own) edits.push(edit)
   })
-  if (opaque === undefined) return { ...total, finalContent: Findings.applied(content, Findings.merged(edits)) }
+  if (opaque === undefined) return { ...total, finalContent: Findings.applyEdits(content, Findings.mergeEdits(edits)) }
   // Where a guard does not say what it changed, the others must check its text again to add their redactions.
   const [first, ...more] = redacting.sort((a, b) => Number(b.result === opaque) - Number(a.result === opaque))
   let current = first?.result.redactedContent ?? content
@@ -131,7 +131,7 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
 })
 
 /** Calls the completion hook if one is registered. */
-const completed = <R>(run: Run.Service, stage: Guard.GuardStage, asked: Asked<R>): Asked<R> =>
+const reportCompletion = <R>(run: Run.Service, stage: Guard.GuardStage, asked: Asked<R>): Asked<R> =>
   run.hooks.has(GuardEvents.GuardPipelineCompleted)
     ? Effect.tapBoth(asked, {
         onFailure: (error) => GuardReport.completed(run, stage, true, error.guard),
@@ -153,7 +153,7 @@ export const make = <R>(
     Effect.withFiberRuntime((fiber) => {
       const run = Context.get(fiber.currentContext, Run.Run)
       const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
-      const asked = completed(run, stage, all(guards, content, { context, run, clock }))
+      const asked = reportCompletion(run, stage, all(guards, content, { context, run, clock }))
       const whole = isEmpty
         ? (asked as Asked<never>)
         : Effect.mapInputContext(asked, (current: Context.Context<never>) => Context.merge(captured, current))

@@ -90,7 +90,7 @@ class Core implements OutputWindow {
     const { base, done, text } = this
     this.scanned = text.length
     const found = this.guards.map(({ window }) =>
-      Findings.ordered(window.find(text, base), text.length).filter(({ end }) => end > done)
+      Findings.order(window.find(text, base), text.length).filter(({ end }) => end > done)
     )
     const cut = this.ended ? limit : this.cutAt(found, limit)
     const block = this.firstBlock(found, cut)
@@ -186,9 +186,9 @@ class Core implements OutputWindow {
       this.isOpen = false
       return chunk
     }
-    const merged = Findings.merged(edits)
+    const merged = Findings.mergeEdits(edits)
     this.isOpen = merged.some((edit) => isWithin(edit, cut))
-    return Findings.applied(
+    return Findings.applyEdits(
       chunk,
       merged.map((edit) => ({
         start: Math.max(edit.start, done) - done,
@@ -209,7 +209,7 @@ class Core implements OutputWindow {
 }
 
 /** Makes one window over guards that all see the same text. */
-export const beside = (guards: ReadonlyArray<Windowed>): OutputWindow => new Core(guards)
+export const make = (guards: ReadonlyArray<Windowed>): OutputWindow => new Core(guards)
 
 /** Chains windows: each judges what the previous one released. */
 export const chain = (windows: ReadonlyArray<OutputWindow>): OutputWindow => {

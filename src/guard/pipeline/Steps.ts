@@ -39,7 +39,7 @@ export function* find(window: Guard.Window, text: string): Stepwise.Steps<Readon
     const isLast = end === text.length
     const limit = isLast ? end : whole(text, end - reach)
     const slice = text.slice(from, end)
-    const findings = Findings.ordered(window.find(slice, from), slice.length)
+    const findings = Findings.order(window.find(slice, from), slice.length)
     const over = isLast
       ? undefined
       : findings.find((finding) => from + finding.start < limit && from + finding.end >= limit)

@@ -60,7 +60,7 @@ export interface Options extends DefaultMemoryStore.Options, BackendOptions {}
 
 const pageSize = 64
 
-const written = (entry: MemoryEntry): Written => ({ entry, characters: JSON.stringify(entry).length })
+const measure = (entry: MemoryEntry): Written => ({ entry, characters: JSON.stringify(entry).length })
 
 const higher = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : b === undefined ? a : Math.max(a, b)
@@ -88,7 +88,7 @@ const changesOf = ({ decoded, segments }: CacheState.State, change: Change, now:
     if (entry.expiresAt === undefined || entry.expiresAt > now) {
       const accessCount = higher(entry.accessCount, before?.accessCount)
       const lastAccessedAt = higher(entry.lastAccessedAt, before?.lastAccessedAt)
-      changes.set(entry.id, written(withFigures(entry, accessCount, lastAccessedAt)))
+      changes.set(entry.id, measure(withFigures(entry, accessCount, lastAccessedAt)))
     } else if (segments.has(entry.id)) changes.set(entry.id, undefined)
     else changes.delete(entry.id)
   }
@@ -102,7 +102,7 @@ const accessesOf = ({ decoded }: CacheState.State, ids: ReadonlyArray<EntryId>, 
     const entry = changes.get(id)?.entry ?? decoded.get(id)
     if (entry === undefined) continue
     const count = (entry.accessCount ?? 0) + 1
-    changes.set(id, written(withFigures(entry, count, Math.max(at, entry.lastAccessedAt ?? at))))
+    changes.set(id, measure(withFigures(entry, count, Math.max(at, entry.lastAccessedAt ?? at))))
   }
   return changes
 }

@@ -66,7 +66,7 @@ const maxName = 256
 const keyOf = (name: string): string =>
   name.slice(0, maxName).normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim()
 
-const told = (entry: MemoryEntry): ReadonlyArray<string> | undefined => {
+const namesIn = (entry: MemoryEntry): ReadonlyArray<string> | undefined => {
   const names = Object.hasOwn(entry.metadata, ENTITIES) ? entry.metadata[ENTITIES] : undefined
   return Array.isArray(names) ? names.filter((name): name is string => typeof name === "string") : undefined
 }
@@ -84,7 +84,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const named = (entry: MemoryEntry, entities: ReadonlyArray<string> | undefined): Effect.Effect<MemoryEntry> =>
       Effect.sync(() => {
         const names = new Map<string, string>()
-        for (const name of entities ?? told(entry) ?? namesOf(entry.content)) {
+        for (const name of entities ?? namesIn(entry) ?? namesOf(entry.content)) {
           const key = keyOf(name)
           if (names.size < maxNames && key !== "" && !names.has(key)) names.set(key, name.slice(0, maxName))
         }

@@ -111,7 +111,7 @@ const documentOf = (
   )
   const turns = newer.map(({ content, role }) => ({
     role,
-    text: SummaryText.cut(content, Math.max(1, each - perTurn), count)
+    text: SummaryText.truncate(content, Math.max(1, each - perTurn), count)
   }))
   return { ...(summary === undefined ? {} : { summary }), turns }
 }

@@ -50,7 +50,7 @@ const parted = (results: ReadonlyArray<MemorySearchResult>) => ({
 })
 
 /** Summaries first. A result that a page leaves out takes its neighbors along. */
-const merged = (
+const mergeSummaries = (
   summaries: ReadonlyArray<MemorySearchResult>,
   all: ReadonlyArray<MemorySearchResult>,
   page: { readonly offset: number; readonly topK: number }
@@ -158,7 +158,7 @@ export const make = (
         (summaries) =>
           // At most this many of the results are summaries.
           Effect.map(store.retrieve({ ...wanted, topK: wanted.topK + summaries.length }), (all) =>
-            merged(summaries, all, page)
+            mergeSummaries(summaries, all, page)
           )
       )
     }

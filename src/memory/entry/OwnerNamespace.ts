@@ -13,7 +13,7 @@ const SIGN = "\u001f"
 /** Maximum length of an owner name. */
 const maxOwner = 256
 
-const named = (kind: string, ownerId: string): string => {
+const nameOf = (kind: string, ownerId: string): string => {
   const plain = `${SIGN}${kind}=${ownerId}`
   // The sign after the kind distinguishes a hash from an owner with the same name.
   return plain.length <= maxOwner ? plain : `${SIGN}${kind}#${Sha256.hex(Sha256.utf16(ownerId))}`
@@ -25,7 +25,7 @@ const named = (kind: string, ownerId: string): string => {
  * @since 0.1.0
  * @category conversions
  */
-export const procedures = (ownerId: string): string => named("procedures", ownerId)
+export const procedures = (ownerId: string): string => nameOf("procedures", ownerId)
 
 /**
  * Returns whether this is not a real owner but a space that memory reserves. Code that iterates over all owners of a

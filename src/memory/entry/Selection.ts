@@ -201,7 +201,7 @@ type Test = (value: unknown) => boolean
 const equal = (wanted: Scalar): Test =>
   wanted === null ? (value) => value === null || value === undefined : (value) => value === wanted
 
-const within = (range: Range): Test => {
+const inRange = (range: Range): Test => {
   const bounds = [
     [range.gt, (value: string | number, bound: string | number) => value > bound],
     [range.gte, (value: string | number, bound: string | number) => value >= bound],
@@ -219,7 +219,7 @@ const within = (range: Range): Test => {
 
 const one = (condition: Condition): Test => {
   if (condition === null || typeof condition !== "object") return equal(condition)
-  if (!("in" in condition)) return within(condition)
+  if (!("in" in condition)) return inRange(condition)
   const tests = condition.in.map(equal)
   return tests.length === 1 ? (tests[0] as Test) : (value) => tests.some((test) => test(value))
 }

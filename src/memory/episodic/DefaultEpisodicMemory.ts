@@ -114,7 +114,7 @@ export const make = (
           })
           .pipe(
             Effect.tap((results) =>
-              options?.counted === false ? Effect.void : counted(store, query.ownerId, results)
+              options?.counted === false ? Effect.void : countRecalls(store, query.ownerId, results)
             ),
             MemoryTelemetry.observed("episodic", "recall"),
             Effect.tap((results) =>
@@ -140,7 +140,7 @@ export const make = (
   })
 
 /** A failure to count the recalls does not fail the recall. */
-const counted = (
+const countRecalls = (
   store: MemoryStore.Service,
   ownerId: string,
   results: ReadonlyArray<MemorySearchResult>

@@ -245,7 +245,7 @@ const byModel = (
           hint: "Summarize fewer at once, or raise `maxCalls` or `maxInputTokens`"
         })
       }
-      return reduce(entries.map((entry) => documentOf(entry, SummaryText.cut(entry.content, each, sizeOf))))
+      return reduce(entries.map((entry) => documentOf(entry, SummaryText.truncate(entry.content, each, sizeOf))))
     })
   }
 }

@@ -77,7 +77,7 @@ const beginning = (
  * Cuts the text to what fits: whole words followed by an ellipsis, or characters if there is no word boundary. Empty if
  * nothing fits. Reads no more of a huge text than could fit.
  */
-export const cut = (text: string, maxTokens: number, count: Counter): string => {
+export const truncate = (text: string, maxTokens: number, count: Counter): string => {
   const most = maxTokens * perToken
   if (text.length <= most && count(text) <= maxTokens) return text
   const start = head(text, most)
@@ -87,7 +87,7 @@ export const cut = (text: string, maxTokens: number, count: Counter): string => 
 
 /** Like `cut`, but at the end of a sentence if that keeps half of what fits. */
 export const cutSentences = (text: string, maxTokens: number, count: Counter): string => {
-  const words = cut(text, maxTokens, count)
+  const words = truncate(text, maxTokens, count)
   if (words === text) return text
   const sentences = beginning(head(text, maxTokens * perToken), "sentence", "", maxTokens, count)
   return 2 * sentences.length >= words.length ? sentences : words
@@ -135,11 +135,11 @@ export const extract = (entries: ReadonlyArray<MemoryEntry>, maxTokens: number, 
   const needs = lines.map((line) => count(line) + 1)
   while (available > 0) {
     const each = share(needs, available) - 1
-    const parts = each < 1 ? [] : lines.map((line) => cut(line, each, count)).filter((line) => line !== "")
+    const parts = each < 1 ? [] : lines.map((line) => truncate(line, each, count)).filter((line) => line !== "")
     const text = [title, ...parts].join("\n")
     if (parts.length > 0 && count(text) <= maxTokens) return text
     // Lines together may have more tokens than the sum of each.
     available -= Math.max(1, Math.floor(available / 16))
   }
-  return cut(title, maxTokens, count)
+  return truncate(title, maxTokens, count)
 }

@@ -97,7 +97,7 @@ const isSure = (fact: Fact, { minConfidence = 0 }: Lineage): boolean => fact.con
  *
  * @category accessors
  */
-export const known = Effect.fnUntraced(function* (
+export const knownFacts = Effect.fnUntraced(function* (
   backend: FactBackend,
   ownerId: string,
   facts: ReadonlyArray<Fact>,

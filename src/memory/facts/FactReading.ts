@@ -109,7 +109,7 @@ export const make = (backend: FactBackend.FactBackend, owned: FactAssertion.Owne
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           facts.length === 0
             ? Effect.succeed(none)
-            : FactLineage.known(backend, ownerId, facts, { ...way, at: way.at ?? now })
+            : FactLineage.knownFacts(backend, ownerId, facts, { ...way, at: way.at ?? now })
         )
       ),
     count: (ownerId, selection) => selected(ownerId, selection, 0, (rows) => backend.count(ownerId, rows)),

@@ -322,7 +322,7 @@ export const retract = (near: ReadonlyArray<FactRecord>, told: FactRecord, id: F
 }
 
 /** The later statement wins. Known metadata is dropped if both together are too large. */
-const merged = (known: FactRecord["metadata"], told: FactRecord["metadata"]): FactRecord["metadata"] => {
+const mergeMetadata = (known: FactRecord["metadata"], told: FactRecord["metadata"]): FactRecord["metadata"] => {
   if (Object.keys(told).length === 0) return known
   const both = { ...known, ...told }
   return JSON.stringify(both).length > maxMetadata ? told : both
@@ -331,7 +331,7 @@ const merged = (known: FactRecord["metadata"], told: FactRecord["metadata"]): Fa
 const grown = (record: FactRecord, told: FactRecord): FactRecord => ({
   ...record,
   mentions: withMention(record.mentions, told.mentions[0]),
-  metadata: merged(record.metadata, told.metadata)
+  metadata: mergeMetadata(record.metadata, told.metadata)
 })
 
 const placed = (own: ReadonlyArray<FactRecord>, others: ReadonlyArray<FactRecord>, told: FactRecord): FactRecord => {

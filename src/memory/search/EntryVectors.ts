@@ -40,7 +40,7 @@ export const defaultMaxCharacters = 8_000
  *
  * @category conversions
  */
-export const cut = (text: string, limit: number): string => {
+export const truncate = (text: string, limit: number): string => {
   if (text.length <= limit) return text
   const last = text.charCodeAt(limit - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
@@ -89,7 +89,7 @@ export const make = (
       const items = () => entries.map((entry) => itemOf(entry, given.get(entry.id) as Vector))
       if (missing.length === 0) return Effect.sync(items)
       return Effect.flatMap(
-        embedder.embedMany(missing.map((entry) => cut(entry.content, limit))),
+        embedder.embedMany(missing.map((entry) => truncate(entry.content, limit))),
         (vectors): Effect.Effect<ReadonlyArray<VectorItem>, MemoryStoreError> => {
           if (vectors.length !== missing.length) {
             return new MemoryStoreError({

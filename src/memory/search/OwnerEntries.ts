@@ -165,9 +165,9 @@ export class OwnerEntries {
       }
       return found
     }
-    return take(beside(session, -1, item.entry), options.before)
+    return take(startAfter(session, -1, item.entry), options.before)
       .reverse()
-      .concat(take(beside(session, 1, item.entry), options.after))
+      .concat(take(startAfter(session, 1, item.entry), options.after))
   }
 
   search(terms: ReadonlyArray<string>, limit: number, selection: Selection): Matches<Held> {
@@ -179,8 +179,8 @@ export class OwnerEntries {
   private *walk(selection: Selection, direction: Direction, from: Position | undefined): Generator<Held, void> {
     const lists = this.lists(selection)
     const range = selection.timeRange
-    const walks = lists.map((list) => within(list, direction, from, range))
-    const walk = walks.length === 1 ? (walks[0] as Iterable<Held>) : merged(walks, direction)
+    const walks = lists.map((list) => walkRange(list, direction, from, range))
+    const walk = walks.length === 1 ? (walks[0] as Iterable<Held>) : mergeWalks(walks, direction)
     for (const item of walk) {
       const { timestamp } = item.entry
       if (range !== undefined && (direction === 1 ? timestamp > range.end : timestamp < range.start)) return
@@ -217,13 +217,13 @@ const sessionsOf = ({ lineage, sessionIds, tree }: Selection): ReadonlySet<Sessi
   return new Set([undefined, ...lineage.map((ancestor) => ancestor.sessionId)])
 }
 
-const beside = (list: OrderedList<Held>, direction: Direction, from: Position): Iterable<Held> =>
+const startAfter = (list: OrderedList<Held>, direction: Direction, from: Position): Iterable<Held> =>
   direction === 1
     ? list.ascending((item) => byPosition(item.entry, from) > 0)
     : list.descending((item) => byPosition(item.entry, from) >= 0)
 
 /** Starts at the position or at the end of the range, whichever is reached later. */
-const within = (
+const walkRange = (
   list: OrderedList<Held>,
   direction: Direction,
   from: Position | undefined,
@@ -247,7 +247,7 @@ interface Cursor {
   at: number
 }
 
-function* merged(walks: ReadonlyArray<Iterable<Held>>, direction: Direction): Generator<Held, void> {
+function* mergeWalks(walks: ReadonlyArray<Iterable<Held>>, direction: Direction): Generator<Held, void> {
   const heap = new IndexedHeap<"at", Cursor>("at", (a, b) => direction * heldByPosition(a.item, b.item))
   for (const walk of walks) {
     const rest = walk[Symbol.iterator]()

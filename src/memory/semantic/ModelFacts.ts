@@ -127,7 +127,7 @@ const callsOf = (entries: ReadonlyArray<MemoryEntry>, limits: Limits): ReadonlyA
   return calls
 }
 
-const within = (text: string, most: number): string | undefined => {
+const boundedText = (text: string, most: number): string | undefined => {
   const plain = FactText.plain(text)
   return plain === "" || plain.length > most ? undefined : plain
 }
@@ -141,9 +141,9 @@ const factsOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): Reado
   const decoded = decodeFact(given)
   if (decoded._tag === "None") return []
   const { confidence } = decoded.value
-  const subject = within(decoded.value.subject, maxName)
-  const predicate = within(decoded.value.predicate, maxName)
-  const object = within(decoded.value.object, maxObject)
+  const subject = boundedText(decoded.value.subject, maxName)
+  const predicate = boundedText(decoded.value.predicate, maxName)
+  const object = boundedText(decoded.value.object, maxObject)
   const sources = new Set<EntryId>()
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
@@ -176,7 +176,7 @@ const namesOf = (given: ReadonlyArray<unknown>, entries: Iterable<MemoryEntry>):
   const texts = Array.from(entries, ({ content }) => FactText.words(content))
   return given.flatMap((name) => {
     if (typeof name !== "string") return []
-    const plain = within(name, maxName)
+    const plain = boundedText(name, maxName)
     const words = plain === undefined ? "" : FactText.words(plain)
     return plain !== undefined && words !== "" && texts.some((text) => text.includes(words)) ? [plain] : []
   })

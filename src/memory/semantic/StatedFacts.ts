@@ -23,52 +23,52 @@ const maxSubject = 60
 const maxObject = 120
 const maxSubjectWords = 8
 
-const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "))
+const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "))
 
 /** A sentence with one of these words may be about something untrue, or something that another person said. */
-const doubtful = listed(
+const doubtful = wordSet(
   "if unless whether would could should might may maybe perhaps possibly probably supposedly allegedly reportedly apparently suppose " +
     "supposing imagine pretend assume assuming hypothetically wish wished hope hoped hopefully guess guessed think thinks thought believe " +
     "believes believed doubt doubts seem seems seemed say says said saying tell tells told heard hear claim claims claimed mention " +
     "mentioned rumor rumour according dream dreamed dreamt story novel example instance e.g otherwise will shall won't shan't ought " +
     "ignore disregard forget"
 )
-const denying = listed(
+const denying = wordSet(
   "not no never none nobody nothing neither nor cannot without hardly barely nowhere almost nearly"
 )
-const asking = listed(
+const asking = wordSet(
   "who whom whose what which when where why how is are was were am do does did can could will would shall should may might has have had " +
     "isn't aren't wasn't weren't don't doesn't didn't can't won't let let's"
 )
 /** Nobody can tell later whom these refer to. */
-const vague = listed(
+const vague = wordSet(
   "i me you he him she it we us they them this that these those there here who what which someone somebody anyone anybody everyone " +
     "everybody something anything everything one ones both all some any such his hers their theirs your yours its mine ours myself " +
     "yourself her and or so then now also as to in on at for with from of-course when while after before since because although though " +
     "once until whenever whatever today tomorrow yesterday please thanks"
 )
-const opening = listed(
+const opening = wordSet(
   "and but so also well actually anyway ok okay yes hi hello hey btw fyi please remember note that by the way too"
 )
-const cutting = listed("because although though but which who where when while whereas since until unless except so")
-const closing = listed("now too currently today already please thanks though anyway actually again nowadays right")
-const speakers = listed("i my our we")
-const hollow = listed(
+const cutting = wordSet("because although though but which who where when while whereas since until unless except so")
+const closing = wordSet("now too currently today already please thanks though anyway actually again nowadays right")
+const speakers = wordSet("i my our we")
+const hollow = wordSet(
   "it that this you me them him her us so what there here one sure sorry ok okay fine right true false done ready back gone about glad"
 )
 /** Words that an object must not begin with, because it would not say what it is. */
-const pointing = listed(
+const pointing = wordSet(
   "it this that these those you me him her them us he she they we my your his their its our here there what who which"
 )
-const titles = listed("dr mr mrs ms prof st")
-const participles = listed(
+const titles = wordSet("dr mr mrs ms prof st")
+const participles = wordSet(
   "been being done gone seen made taken got gotten had become come given shown known written heard found left lost told said to just " +
     "already always ever recently"
 )
-const articles = listed("a an the")
+const articles = wordSet("a an the")
 
-const being = listed("is are was were")
-const having = listed("has have")
+const being = wordSet("is are was were")
+const having = wordSet("has have")
 
 const edges = /^[("'“”‘’«»[*_~-]+|(?<![)"'“”‘’«»\]*_~,:!.?-])[)"'“”‘’«»\]*_~,:!.?-]+$/g
 
@@ -88,7 +88,7 @@ const wordsOf = (sentence: string): ReadonlyArray<Word> => {
   return words
 }
 
-const abbreviations = listed("mr mrs ms dr prof st sr jr vs etc approx inc ltd co no")
+const abbreviations = wordSet("mr mrs ms dr prof st sr jr vs etc approx inc ltd co no")
 
 /** Whether the period at this place ends a sentence. */
 const ends = (text: string, at: number): boolean => {

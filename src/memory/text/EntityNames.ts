@@ -26,9 +26,9 @@ export interface Options {
  */
 export const maxChars = 50_000
 
-const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "))
+const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "))
 
-const grammar = listed(
+const grammar = wordSet(
   "a an the this that these those i me my mine myself we us our ours you your yours he him his she her hers it its they them their theirs " +
     "who whom whose what which when where why how and or but nor so yet if then else because although though while until unless since " +
     "as at by for from in into of off on onto out over per to under up upon with without within about above across after against along " +
@@ -41,12 +41,12 @@ const grammar = listed(
     "it's that's he's she's we're they're you're what's who's where's there's here's don't doesn't didn't isn't aren't wasn't can't " +
     "won't let's"
 )
-const calendar = listed(
+const calendar = wordSet(
   "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october " +
     "november december"
 )
-const titles = listed("mr mrs ms mx dr prof st sir")
-const particles = listed(
+const titles = wordSet("mr mrs ms mx dr prof st sir")
+const particles = wordSet(
   "of the de del della der den di da do dos du la le van von und y e bin ibn al el ter ten zu zum"
 )
 

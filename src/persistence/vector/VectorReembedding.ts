@@ -155,7 +155,9 @@ const make = Effect.fnUntraced(function* (
       entries.map((entry) => entry.id)
     )
     const missing = entries.filter((entry) => !known.has(entry.id))
-    const vectors = yield* embedder.embedMany(missing.map(({ content }) => EntryVectors.cut(content, maxCharacters)))
+    const vectors = yield* embedder.embedMany(
+      missing.map(({ content }) => EntryVectors.truncate(content, maxCharacters))
+    )
     if (vectors.length !== missing.length) {
       return yield* new MemoryStoreError({
         store: index.name,

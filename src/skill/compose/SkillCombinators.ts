@@ -188,7 +188,7 @@ export const mapParams: {
   derive(self, "params", (run, params) => Effect.suspend(() => run(self, f(params))), { parameters })
 )
 
-const over = (
+const combine = (
   skills: CompositeSchema.Some,
   word: string,
   all: (execute: (skill: Skill.Any) => Effect.Effect<unknown, unknown>) => Effect.Effect<unknown, unknown>
@@ -222,7 +222,7 @@ export const fallback = <const S extends CompositeSchema.Some>(
   CompositeSchema.LastErrorOf<S> | SkillError,
   Skill.ServicesOf<S[number]>
 > =>
-  over(skills, "or", (execute) => {
+  combine(skills, "or", (execute) => {
     const [first, ...more] = skills
     return more.reduce((before, skill) => Effect.catchAll(before, () => execute(skill)), execute(first))
   })
@@ -242,7 +242,7 @@ export const race = <const S extends CompositeSchema.Some>(
   Skill.ErrorOf<S[number]> | SkillError,
   Skill.ServicesOf<S[number]>
 > =>
-  over(skills, "race", (execute) =>
+  combine(skills, "race", (execute) =>
     Effect.map(Quorum.forEach(skills, 1, execute, "unbounded"), (results) => results[0]?.[1])
   )
 

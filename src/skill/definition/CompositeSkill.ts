@@ -48,7 +48,7 @@ export const make = <P, A, F, R>(
     given === undefined
       ? ParameterCodec.make(`the skill "${name}"`, parameters as Schema.Schema<P, any, never>)
       : ParameterCodec.none,
-    wanted === undefined ? SkillCodec.of(returns as Schema.Schema<A, any, never> | undefined) : SkillCodec.any,
+    wanted === undefined ? SkillCodec.forSchema(returns as Schema.Schema<A, any, never> | undefined) : SkillCodec.any,
     options.uses
   )
   return build({

@@ -224,7 +224,7 @@ export const make = <const P extends Tool.Parameters = {}, A = unknown, F = neve
     name,
     options,
     ParameterCodec.make(`the skill "${name}"`, options.parameters),
-    SkillCodec.of(options.returns)
+    SkillCodec.forSchema(options.returns)
   )
 
 /**

@@ -73,7 +73,7 @@ const schemaOf = (schema: Schema.Schema<any, any, never>): Pick<ResultCodec, "sc
 /**
  * @category constructors
  */
-export const of = (schema: Schema.Schema<any, any, never> | undefined): ResultCodec => {
+export const forSchema = (schema: Schema.Schema<any, any, never> | undefined): ResultCodec => {
   if (schema === undefined) return any
   return { ...schemaOf(schema), encode: ParameterCodec.encoder(schema), decodeResult: ParameterCodec.decoder(schema) }
 }

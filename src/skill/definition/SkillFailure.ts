@@ -110,14 +110,14 @@ export const invalidResult = (skillName: string, issue: string): SkillValidation
   })
 }
 
-const shown = (name: string): string => name.slice(0, 128)
+const shorten = (name: string): string => name.slice(0, 128)
 
 /**
  * @category errors
  */
 export const notFound = (name: string, known: ReadonlyArray<SkillDefinition>): SkillNotFoundError => {
   const names = known.slice(0, 1000).map((definition) => definition.name)
-  const skillName = shown(name)
+  const skillName = shorten(name)
   const similar = nearest(skillName, names)
   return new SkillNotFoundError({
     skillName,
@@ -136,8 +136,8 @@ export const notFound = (name: string, known: ReadonlyArray<SkillDefinition>): S
  */
 export const dangling = (name: string): SkillNotFoundError =>
   new SkillNotFoundError({
-    skillName: shown(name),
-    message: `The skill "${shown(name)}" is a reference to a skill that is not registered`,
+    skillName: shorten(name),
+    message: `The skill "${shorten(name)}" is a reference to a skill that is not registered`,
     hint: "Register the skill itself, not a reference to it"
   })
 

@@ -28,7 +28,7 @@ const MAX_ISSUES = 64
 /** Maximum characters of a nested metadata value. */
 const MAX_NESTED = 16_384
 
-const told = (text: string): string => `"${visible(text.length > 80 ? `${text.slice(0, 80)}…` : text)}"`
+const quote = (text: string): string => `"${visible(text.length > 80 ? `${text.slice(0, 80)}…` : text)}"`
 
 const issuesOf = () => {
   const issues: Array<Issue> = []
@@ -52,13 +52,13 @@ const checkName = (name: string, line: number, folderName: string | undefined, {
   const at = { field: "name", line }
   const length = lengthOf(name)
   if (length > 64) add("length", `The name has ${length} characters; it may have 64`, at)
-  if (name !== name.toLowerCase()) add("lower-case", `The name ${told(name)} is not all in lower case`, at)
+  if (name !== name.toLowerCase()) add("lower-case", `The name ${quote(name)} is not all in lower case`, at)
   if (name.startsWith("-") || name.endsWith("-")) add("hyphens", "The name begins or ends with a hyphen", at)
   if (name.includes("--")) add("hyphens", "The name has two hyphens in a row", at)
   if (!/^[\p{L}\p{N}-]*$/u.test(name))
-    add("characters", `The name ${told(name)} has characters other than letters, digits and hyphens`, at)
+    add("characters", `The name ${quote(name)} has characters other than letters, digits and hyphens`, at)
   if (folderName !== undefined && folderName.normalize("NFKC") !== name)
-    add("folder-name", `The name ${told(name)} is not that of its folder, ${told(folderName)}`, at)
+    add("folder-name", `The name ${quote(name)} is not that of its folder, ${quote(folderName)}`, at)
 }
 
 /**
@@ -89,8 +89,8 @@ const toolsOf = (text: string, problem: (message: string) => void): ReadonlyArra
       }
     }
     const source = text.slice(start, at)
-    if (depth > 0) problem(`The parenthesis of ${told(source)} is not closed`)
-    else if (isBroken || open === start) problem(`${told(source)} is no tool, like Read or Bash(git:*)`)
+    if (depth > 0) problem(`The parenthesis of ${quote(source)} is not closed`)
+    else if (isBroken || open === start) problem(`${quote(source)} is no tool, like Read or Bash(git:*)`)
     else if (open === -1) tools.push({ name: source })
     else tools.push({ name: text.slice(start, open), pattern: text.slice(open + 1, close) })
   }
@@ -119,13 +119,14 @@ const checkMetadata = (value: FrontMatter.Value, line: number, { add }: Issues):
   const texts = new Map<string, string>()
   for (const entry of value.entries) {
     const here = { field: "metadata", line: entry.line }
-    if (texts.has(entry.key)) add("duplicate-key", `${told(entry.key)} stands in metadata twice; the first holds`, here)
+    if (texts.has(entry.key))
+      add("duplicate-key", `${quote(entry.key)} stands in metadata twice; the first holds`, here)
     else if (entry.value._tag === "Text") texts.set(entry.key, entry.value.text)
     else {
       const json = JSON.stringify(FrontMatter.toJson(entry.value))
       if (json.length <= MAX_NESTED) texts.set(entry.key, json)
       const kept = json.length <= MAX_NESTED ? "it is kept as JSON" : "it is too long and left out"
-      add("map", `${told(entry.key)} in metadata is no text; ${kept}`, here)
+      add("map", `${quote(entry.key)} in metadata is no text; ${kept}`, here)
     }
   }
   return Object.fromEntries(texts)
@@ -133,7 +134,7 @@ const checkMetadata = (value: FrontMatter.Value, line: number, { add }: Issues):
 
 const unknownField = (key: string): string => {
   const meant = nearest(key, fields)
-  return `${told(key)} is no field of a skill file${meant === undefined ? "" : ` (did you mean ${meant}?)`}; there are ${fields.join(", ")}`
+  return `${quote(key)} is no field of a skill file${meant === undefined ? "" : ` (did you mean ${meant}?)`}; there are ${fields.join(", ")}`
 }
 
 /**
@@ -175,7 +176,8 @@ export const examine = (text: string, options: ParseOptions | undefined): Outcom
   const entries = new Map<string, FrontMatter.Entry>()
   for (const entry of content.entries) {
     const { key, line } = entry
-    if (entries.has(key)) add("duplicate-key", `${told(key)} stands there twice; the first holds`, { field: key, line })
+    if (entries.has(key))
+      add("duplicate-key", `${quote(key)} stands there twice; the first holds`, { field: key, line })
     else entries.set(key, entry)
     if (!fields.some((field) => field === key)) add("unknown-field", unknownField(key), { field: key, line })
   }

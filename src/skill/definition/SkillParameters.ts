@@ -55,7 +55,7 @@ export const toJsonSchema = (parameters: ReadonlyArray<Given>): JsonSchema => ({
 
 const MAX_ISSUES = 20
 
-const shown = (name: string): string => JSON.stringify(name.slice(0, 64))
+const quoteName = (name: string): string => JSON.stringify(name.slice(0, 64))
 
 /** Keywords that do not restrict values. */
 const remarks = new Set(["$schema", "$id", "$comment", "title", "description", "examples", "example"])
@@ -65,14 +65,14 @@ const propertyWords = new Set([...remarks, "type", "enum", "minimum", "maximum",
 const unknownWords = (schema: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, where: string) =>
   Object.keys(schema)
     .filter((word) => !known.has(word))
-    .map((word) => `${where}: ${shown(word)} cannot be said of a parameter in a list`)
+    .map((word) => `${where}: ${quoteName(word)} cannot be said of a parameter in a list`)
 
 const readProperty = (
   name: string,
   schema: unknown,
   required: boolean
 ): Either.Either<SkillParameter, ReadonlyArray<string>> => {
-  const where = shown(name)
+  const where = quoteName(name)
   if (!Predicate.isReadonlyRecord(schema)) return Either.left([`${where}: it has no schema of its own`])
   const issues = unknownWords(schema, propertyWords, where)
   const { description, maximum, maxLength, minimum, type } = schema
@@ -121,7 +121,7 @@ export const fromJsonSchema = (
     if (Either.isRight(parameter)) parameters.push(parameter.right)
     else issues.push(...parameter.left)
   }
-  for (const name of names) issues.push(`${shown(name)}: it is required, and has no schema`)
+  for (const name of names) issues.push(`${quoteName(name)}: it is required, and has no schema`)
   return issues.length === 0 ? Either.right(parameters) : Either.left(issues.slice(0, MAX_ISSUES))
 }
 
@@ -174,7 +174,7 @@ export const issues = (parameters: ReadonlyArray<Given>): ReadonlyArray<string> 
   const names = new Set<string>()
   const found: Array<string> = []
   for (const parameter of parameters) {
-    const where = `The parameter ${shown(parameter.name)}`
+    const where = `The parameter ${quoteName(parameter.name)}`
     if (names.has(parameter.name)) found.push(`${where}: there are two of this name`)
     names.add(parameter.name)
     for (const issue of issuesOf(parameter)) found.push(`${where}: ${issue}`)
@@ -247,7 +247,7 @@ export const toSkill = <A = unknown, F = never, R = never>(
   const problem = new SkillValidationError({
     skillName: name,
     errors,
-    message: `The definition of the skill ${shown(name)} is invalid: ${errors.join("; ")}`,
+    message: `The definition of the skill ${quoteName(name)} is invalid: ${errors.join("; ")}`,
     hint: "Correct the list of parameters"
   })
   return Object.assign(Object.create(Object.getPrototypeOf(skill)), skill, { problem })

@@ -114,13 +114,13 @@ const inPlace = (one: One): Effect.Effect<unknown, unknown, any> =>
     const { frame, skill } = executing
     const { limits } = policy
     const place = limits.enter(skill.definition, frame.needs(limits, skill.erased.uses === undefined))
-    if (place.state === "held") return within(one, place, restore)
+    if (place.state === "held") return runInPlace(one, place, restore)
     if (place.state === "refused") {
       const { name } = skill.definition
       return Effect.fail(new SkillFailure.Failed(SkillFailure.entangled(name), name, number))
     }
     return Effect.matchCauseEffect(restore(limits.granted(place)), {
-      onSuccess: () => within(one, place, restore),
+      onSuccess: () => runInPlace(one, place, restore),
       onFailure: (cause) => {
         limits.leave(place)
         return Effect.failCause(cause)
@@ -128,7 +128,7 @@ const inPlace = (one: One): Effect.Effect<unknown, unknown, any> =>
     })
   })
 
-const within = (one: One, place: Place, restore: Restore): Effect.Effect<unknown, unknown, any> => {
+const runInPlace = (one: One, place: Place, restore: Restore): Effect.Effect<unknown, unknown, any> => {
   const { frame } = one.executing
   const leave = (): void => {
     frame.place = undefined

@@ -186,7 +186,7 @@ const ask = (engine: Engine, execution: Execution, params: unknown): Effect.Effe
         execution.waited += clock.unsafeCurrentTimeMillis() - from
       })
   )
-  return Effect.flatMap(waiting, (asked) => Effect.as(told(run, asked), asked.decision))
+  return Effect.flatMap(waiting, (asked) => Effect.as(emitResolution(run, asked), asked.decision))
 }
 
 interface Asked {
@@ -219,7 +219,7 @@ const requested = (engine: Engine, execution: Execution, params: unknown): Effec
         params
       })
     )
-    const secret = SecretParams.ofSchema(execution.skill.definition.parametersSchema)
+    const secret = SecretParams.namesOfSchema(execution.skill.definition.parametersSchema)
     const wait = run.unsafeEmit({
       _tag: "ApprovalRequested",
       id,
@@ -239,7 +239,7 @@ const requested = (engine: Engine, execution: Execution, params: unknown): Effec
     return { id, toolCallId, decision }
   })
 
-const told = (run: Run.Service, { decision, id, toolCallId }: Asked): Effect.Effect<void> =>
+const emitResolution = (run: Run.Service, { decision, id, toolCallId }: Asked): Effect.Effect<void> =>
   run.emit({
     _tag: "ApprovalResolved",
     id,
@@ -280,7 +280,7 @@ const reusedFor = (
       if (!execution.isTyped) return Effect.succeed({ value: encoded, encoded, cached: true })
       return Effect.catchAll(reading(execution, encoded), () => otherwise(found))
     })
-  const execute = (found: SkillResultCache.Found): Steps => kept(engine, execution, params, slot, found)
+  const execute = (found: SkillResultCache.Found): Steps => executeAndCache(engine, execution, params, slot, found)
   const again = Effect.suspend(() => lookUp(execute))
   const share = (effect: Steps): Steps =>
     flights.share(slot.key, frame, {
@@ -314,7 +314,7 @@ const reading = (execution: Execution, encoded: unknown): Effect.Effect<Done, st
   )
 }
 
-const kept = (
+const executeAndCache = (
   engine: Engine,
   execution: Execution,
   params: unknown,

@@ -106,7 +106,7 @@ export const toTool = <P, A, E, R>(
  * @since 0.1.0
  * @category conversions
  */
-export const registered = (
+export const fromRegistry = (
   skill: Skill.Bound,
   executor: SkillExecutor.Service
 ): Tool.Tool<never, unknown, never, never, unknown> => {

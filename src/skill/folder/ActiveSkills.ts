@@ -82,7 +82,7 @@ export const make: Effect.Effect<Service> = Effect.gen(function* () {
   }
 })
 
-const shown = (names: ReadonlyArray<string>): string => {
+const listNames = (names: ReadonlyArray<string>): string => {
   const texts = names.slice(0, 20).map((name) => VisibleText.visible(name.slice(0, 128)))
   return names.length > texts.length ? `${texts.join(", ")} and ${names.length - texts.length} more` : texts.join(", ")
 }
@@ -95,11 +95,11 @@ const denial = (
   const name = call.name.slice(0, 128)
   const error = new ToolAccessDeniedError({
     toolName: name,
-    message: `This call of "${name}" is not allowed while these skills are active: ${shown(restricting.map((one) => one.name))}`,
+    message: `This call of "${name}" is not allowed while these skills are active: ${listNames(restricting.map((one) => one.name))}`,
     hint:
       allowed.length === 0
         ? "They allow no tools: continue with the skill tools, or answer"
-        : `They allow ${shown(allowed)}. Use one of these, or answer`
+        : `They allow ${listNames(allowed)}. Use one of these, or answer`
   })
   const text = `Error: ${error.message}. ${error.hint}`
   return {

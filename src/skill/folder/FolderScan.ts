@@ -41,7 +41,7 @@ const ofSkill: ReadonlySet<string> = new Set(["scripts", "references", "assets"]
 
 const isSkipped = (name: string): boolean => name.startsWith(".") || name === "node_modules"
 
-const told = (text: string): string => `"${VisibleText.visible(text.slice(0, 200))}"`
+const quote = (text: string): string => `"${VisibleText.visible(text.slice(0, 200))}"`
 
 /** Evaluated only when a path begins with `~`. */
 const homeOf = (options: ScanOptions): Effect.Effect<string | undefined> =>
@@ -100,7 +100,7 @@ interface Listed {
 }
 
 /** Lists folders, each once, up to the entry limit. */
-const listed = Effect.fnUntraced(function* (scanner: Below, visits: ReadonlyArray<Visit>) {
+const listFolders = Effect.fnUntraced(function* (scanner: Below, visits: ReadonlyArray<Visit>) {
   const { found, look, maxEntries } = scanner
   const lists = yield* each(visits, (visit) => Effect.either(look.list(visit.at)))
   const all: Array<Listed> = []
@@ -133,7 +133,7 @@ const below = Effect.fnUntraced(function* (scanner: Below, root: string, lists: 
     const place = path.join(visit.at, name)
     const kind = yield* Effect.either(look.kind(root, visit.at, name))
     if (Either.isLeft(kind)) {
-      found.problems.push({ reason: "Unreadable", path: place, message: `${told(name)} cannot be read` })
+      found.problems.push({ reason: "Unreadable", path: place, message: `${quote(name)} cannot be read` })
       continue
     }
     const { _tag, path: at } = kind.right
@@ -146,7 +146,7 @@ const below = Effect.fnUntraced(function* (scanner: Below, root: string, lists: 
         found.problems.push({
           reason: "Link",
           path: place,
-          message: `${told(name)} is a link that leaves the path or is broken; it is not followed`
+          message: `${quote(name)} is a link that leaves the path or is broken; it is not followed`
         })
     } else if (next.depth <= maxDepth) {
       if (_tag === "Folder") visits.push({ ...next, at })
@@ -171,7 +171,7 @@ const candidates = Effect.fnUntraced(function* (scanner: Below, root: string, gi
   }
   let visits: ReadonlyArray<Visit> = [{ at: root, place: given, name: "", depth: 0 }]
   while (visits.length > 0) {
-    const lists = yield* listed(scanner, visits.filter(isNew))
+    const lists = yield* listFolders(scanner, visits.filter(isNew))
     for (const { isSkill, visit } of lists) if (isSkill) skills.push(visit)
     if (scanner.found.entries > scanner.maxEntries) break
     const next = yield* below(scanner, root, lists)
@@ -236,7 +236,7 @@ const refusal = (options: ScanOptions, skill: LoadedSkill, given: string): Effec
   return Effect.match(options.admit(skill, given), {
     onFailure: ({ hint, message }) => (hint === undefined ? message : `${message}. ${hint}`),
     onSuccess: (isAdmitted) =>
-      isAdmitted ? undefined : `The skill ${told(name)} is not trusted and left out; look at its folder, and accept it`
+      isAdmitted ? undefined : `The skill ${quote(name)} is not trusted and left out; look at its folder, and accept it`
   })
 }
 
@@ -266,7 +266,7 @@ const collector = (scanner: Scanner, options: ScanOptions) => {
       found.problems.push({ reason, path: visit.place, skillName: name, message })
     if (holder !== undefined) {
       directories.add(skill.directory)
-      problem("Duplicate", `The skill ${told(name)} is hidden by the one in ${holder}, which comes first`)
+      problem("Duplicate", `The skill ${quote(name)} is hidden by the one in ${holder}, which comes first`)
       return
     }
     // An excluded skill hides no other, nor itself below another path.

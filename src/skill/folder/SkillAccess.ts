@@ -48,7 +48,7 @@ export const MAX_BYTES = 1_048_576
 
 const MAX_PATH = 1024
 
-const shown = (text: string): string => VisibleText.visible(text.slice(0, 200))
+const safeText = (text: string): string => VisibleText.visible(text.slice(0, 200))
 
 const failure = (
   skill: LoadedSkill,
@@ -59,9 +59,9 @@ const failure = (
 ): SkillAccessError =>
   new SkillAccessError({
     skillName: skill.file.name,
-    path: shown(path),
+    path: safeText(path),
     reason,
-    message: `"${shown(path)}" of the skill "${shown(skill.file.name)}" ${message}`,
+    message: `"${safeText(path)}" of the skill "${safeText(skill.file.name)}" ${message}`,
     ...(more?.hint === undefined ? {} : { hint: more.hint }),
     ...(more?.cause === undefined ? {} : { cause: more.cause })
   })
@@ -80,9 +80,9 @@ const absent = (skill: LoadedSkill, path: string): SkillAccessError => {
   const hint =
     skill.files.length === 0
       ? "The skill has no files"
-      : `${similar === undefined ? "" : `Did you mean "${shown(similar)}"? `}It has ${skill.files
+      : `${similar === undefined ? "" : `Did you mean "${safeText(similar)}"? `}It has ${skill.files
           .slice(0, 20)
-          .map(shown)
+          .map(safeText)
           .join(", ")}${skill.files.length > 20 ? ` and ${skill.files.length - 20} more` : ""}`
   return failure(skill, path, "NotFound", "does not exist", { hint })
 }

@@ -67,7 +67,7 @@ export const defaults = {
   patience: Duration.seconds(5)
 } as const
 
-const listed = (word: string, items: ReadonlyArray<string>): ReadonlyArray<string> =>
+const listLine = (word: string, items: ReadonlyArray<string>): ReadonlyArray<string> =>
   items.length === 0
     ? []
     : [
@@ -85,11 +85,11 @@ const changesOf = (skill: LoadedSkill, pin: SkillLockFile.Pin): ReadonlyArray<st
   const now = new Set(skill.files)
   const tools = toolsOf(skill)
   return [
-    ...listed(
+    ...listLine(
       "new files",
       skill.files.filter((file) => !before.has(file))
     ),
-    ...listed(
+    ...listLine(
       "files that are gone",
       pin.files.filter((file) => !now.has(file))
     ),

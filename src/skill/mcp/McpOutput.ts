@@ -61,7 +61,7 @@ export const bound = (
     }
     switch (block.type) {
       case "text": {
-        const text = McpText.cut(McpText.visible(block.text), left)
+        const text = McpText.truncate(McpText.visible(block.text), left)
         take({ type: "text", text }, text.length + 16)
         break
       }
@@ -79,10 +79,10 @@ export const bound = (
           break
         }
         const resource = {
-          uri: McpText.cut(McpText.visible(uri), 4096),
+          uri: McpText.truncate(McpText.visible(uri), 4096),
           ...(mimeType === undefined ? {} : { mimeType: excerpt(mimeType, 64) }),
           ...(blob === undefined ? {} : { blob }),
-          ...(text === undefined ? {} : { text: McpText.cut(McpText.visible(text), left) })
+          ...(text === undefined ? {} : { text: McpText.truncate(McpText.visible(text), left) })
         }
         take({ type: "resource", resource }, (blob?.length ?? 0) + (resource.text?.length ?? 0) + resource.uri.length)
         break
@@ -93,7 +93,7 @@ export const bound = (
         let used = 0
         for (const [key, value] of Object.entries(texts)) {
           if (typeof value !== "string") continue
-          const text = McpText.cut(McpText.visible(value), 4096)
+          const text = McpText.truncate(McpText.visible(value), 4096)
           shown[key] = text
           used += text.length
         }

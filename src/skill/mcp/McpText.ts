@@ -28,7 +28,7 @@ export const visible = (text: string): string => text.replace(hidden, escaped)
  * @since 0.1.0
  * @category conversions
  */
-export const cut = (text: string, max: number): string => {
+export const truncate = (text: string, max: number): string => {
   if (text.length <= max) return text
   const last = text.charCodeAt(max - 1)
   const end = last >= 0xd800 && last <= 0xdbff ? max - 1 : max
@@ -98,6 +98,6 @@ export const visibleData = <A>(value: A): A =>
 export const visibleSchema = <A>(schema: A, maxDescription: number): A =>
   mapped(schema, (item, key) =>
     typeof item === "string" && (key === "description" || key === "title" || key === "$comment")
-      ? cut(visible(item), maxDescription)
+      ? truncate(visible(item), maxDescription)
       : item
   ) as A

@@ -138,7 +138,7 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
   const tell = options?.onProgress
   return Either.right({
     name,
-    description: said === undefined ? name : McpText.cut(McpText.visible(said), maxDescription),
+    description: said === undefined ? name : McpText.truncate(McpText.visible(said), maxDescription),
     parameters: McpText.visibleSchema(inputSchema, maxDescription),
     confirm: needsConfirmation(tool, options?.confirm),
     idempotent,

@@ -226,7 +226,7 @@ class Round {
 
   private execute(node: Node, failed: ReadonlyArray<string>): Effect.Effect<boolean, PlanError | Fatality> {
     if (failed.length > 0) {
-      const observation = PlanResults.skippedText(failed.map(PlanCollector.shown))
+      const observation = PlanResults.skippedText(failed.map(PlanCollector.referenceOf))
       return this.settle(node, { status: "skipped", observation })
     }
     return Effect.flatMap(this.callTool(node), (outcome) => {

@@ -66,7 +66,8 @@ type AskError = LlmError | Fatality | StrategyReplyError
 const list = (lines: ReadonlyArray<string>): string => lines.map((line) => `- ${line}`).join("\n")
 
 // The task precedes it in the same prompt.
-const applied = (module: ReasoningModules.ReasoningModule): string => module.template.replaceAll("{task}", "the task")
+const applyToTask = (module: ReasoningModules.ReasoningModule): string =>
+  module.template.replaceAll("{task}", "the task")
 
 /**
  * The modules to choose from, or the problem with them.
@@ -154,7 +155,7 @@ export const adapt = (
           task: reasoning.task.input,
           module_name: some.map((one) => one.name).join(", "),
           module_description: each((one) => one.description),
-          module_template: each(applied)
+          module_template: each(applyToTask)
         },
         Reply.adaptation(some)
       ),

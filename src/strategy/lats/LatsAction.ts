@@ -36,7 +36,7 @@ export interface Action extends Schema.Schema.Type<typeof Action> {}
 export const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
 
 /** Writes arguments. Arguments nested too deeply for the writer get a placeholder. */
-const written = (params: unknown, write: (params: unknown) => string): string => {
+const writeParams = (params: unknown, write: (params: unknown) => string): string => {
   if (typeof params === "string") return params
   try {
     return write(params)
@@ -52,7 +52,7 @@ const written = (params: unknown, write: (params: unknown) => string): string =>
  * @category conversions
  */
 const keyOf = ({ kind, params, text, tool }: Action): string =>
-  kind === "call" ? `call ${tool} ${written(params, CanonicalJson.stringify)}` : `${kind} ${plain(text)}`
+  kind === "call" ? `call ${tool} ${writeParams(params, CanonicalJson.stringify)}` : `${kind} ${plain(text)}`
 
 /**
  * An action with the share of the samples that proposed it.
@@ -94,7 +94,7 @@ export const distinct = (
 export const describe = (action: Action): string => {
   switch (action.kind) {
     case "call":
-      return `${action.tool} ${written(action.params, JSON.stringify)}`
+      return `${action.tool} ${writeParams(action.params, JSON.stringify)}`
     case "answer":
       return `final answer: ${action.text}`
     case "step":

@@ -25,7 +25,7 @@ const NATIVE_FORMAT = `Call the tool that is to be tried next, and say in the te
 Asked for several actions, make as many calls in one turn: each is another way to go on, and none sees the result of another.`
 
 /** Uses the tool's own name: the call is the same, however the model spells it. */
-const known = (task: Task, action: LatsAction.Action): LatsAction.Action => {
+const withToolName = (task: Task, action: LatsAction.Action): LatsAction.Action => {
   const name = action.tool === undefined ? undefined : task.tools.get(action.tool)?.name
   return name === undefined || name === action.tool ? action : { ...action, tool: name }
 }
@@ -73,7 +73,7 @@ const sample = (settings: Settings<any, any>, state: State, count: number, admit
         const isCut = reply.response.finishReason === "length"
         return proposed.slice(0, wanted).map((action, at) => ({
           action: {
-            ...known(task, action),
+            ...withToolName(task, action),
             ...(isCut && action.kind === "answer" && at === proposed.length - 1 ? { isCut } : {})
           },
           step: reply.step

@@ -27,15 +27,19 @@ const Expansion = Schema.Struct({
 
 type Expansion = typeof Expansion.Type
 
-const said = (text: string | null | undefined): string => (text ?? "").trim()
+const trimmedText = (text: string | null | undefined): string => (text ?? "").trim()
 
 const Expansions = Schema.Struct({
   expansions: Schema.NonEmptyArray(
     Expansion.pipe(
-      Schema.filter(({ answer, thought, tool }) => said(thought) !== "" || said(tool) !== "" || said(answer) !== "", {
-        message: () => "give a thought, a tool or an answer",
-        jsonSchema: {}
-      })
+      Schema.filter(
+        ({ answer, thought, tool }) =>
+          trimmedText(thought) !== "" || trimmedText(tool) !== "" || trimmedText(answer) !== "",
+        {
+          message: () => "give a thought, a tool or an answer",
+          jsonSchema: {}
+        }
+      )
     )
   ).annotations({ description: "As many as were asked for, each another action" })
 })
@@ -50,11 +54,11 @@ export type Expansions = typeof Expansions.Type
 
 /** An answer next to a call is a guess at the result of the call. */
 const toAction = ({ answer, arguments: params, thought, tool }: Expansion): Action =>
-  said(tool) !== ""
-    ? { kind: "call", thought: said(thought), text: "", tool: said(tool), params: params ?? {} }
-    : said(answer) !== ""
-      ? { kind: "answer", thought: said(thought), text: said(answer) }
-      : { kind: "step", thought: "", text: said(thought) }
+  trimmedText(tool) !== ""
+    ? { kind: "call", thought: trimmedText(thought), text: "", tool: trimmedText(tool), params: params ?? {} }
+    : trimmedText(answer) !== ""
+      ? { kind: "answer", thought: trimmedText(thought), text: trimmedText(answer) }
+      : { kind: "step", thought: "", text: trimmedText(thought) }
 
 /**
  * @since 0.1.0

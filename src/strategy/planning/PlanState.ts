@@ -80,7 +80,7 @@ export const takesNothing = (parameters: { readonly [key: string]: unknown }): b
 }
 
 /** An answer whose text is already known. It is emitted at once for readers. */
-export const shown = (
+export const emitAnswer = (
   text: string,
   reason: FinishReason
 ): Effect.Effect<Answer, LlmError | Fatality, Reasoning.Reasoning> =>

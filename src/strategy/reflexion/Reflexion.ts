@@ -78,7 +78,7 @@ const nothing = "(nothing)"
 const memoryText = (memory: ReadonlyArray<string>): string =>
   memory.length === 0 ? "None yet." : memory.map((reflection) => `- ${reflection.replace(/\r?\n/g, "\n  ")}`).join("\n")
 
-const cut = (text: string, max: number): string =>
+const truncate = (text: string, max: number): string =>
   text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "")
 
 /** The options with their defaults. */
@@ -229,7 +229,7 @@ const reflectOnTrial = (settings: Settings<any, any, any, any>) => (state: State
       evaluation: state.verdict?.reason ?? ""
     })
     yield* run.emit({ _tag: "Thought", step, text })
-    return { reflection: cut(text, settings.reflectionMaxChars) }
+    return { reflection: truncate(text, settings.reflectionMaxChars) }
   })
 
 /** Remembers the lesson. */
@@ -245,7 +245,7 @@ const finalOutput = (settings: Settings<any, any, any, any>) => (state: State) =
     const isSuccess = verdict?.success === true
     if (last === undefined || (!isSuccess && settings.onLimit === "fail"))
       return yield* exceeded(settings.maxTrials, state)
-    return { answer: yield* ReflexionActor.hand(last, isSuccess ? last.reason : "limit") }
+    return { answer: yield* ReflexionActor.toRunAnswer(last, isSuccess ? last.reason : "limit") }
   })
 
 /**

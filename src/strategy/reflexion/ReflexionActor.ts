@@ -27,7 +27,7 @@ export interface Answered extends Schema.Schema.Type<typeof Answered> {}
 
 const maxLineChars = 600
 
-const cut = (text: string, max: number): string =>
+const truncate = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max).replace(/[\ud800-\udbff]$/, "")}…`
 
 const lineOf = (event: Body): string | undefined => {
@@ -55,7 +55,7 @@ export const trajectory = (maxChars: number) => {
     note: (event: Body): void => {
       const text = lineOf(event)
       if (text === undefined) return
-      const line = cut(text.slice(0, 8 * maxLineChars).replace(/\s+/g, " "), maxLineChars)
+      const line = truncate(text.slice(0, 8 * maxLineChars).replace(/\s+/g, " "), maxLineChars)
       if (leftOut === 0 && tail.length === 0 && headChars + line.length <= half) {
         head.push(line)
         headChars += line.length
@@ -101,7 +101,7 @@ export const act = <E, R, Variable extends string>(
   })
 
 /** Emits the text of an answer that was not streamed as an answer while it was written. */
-export const show = (answer: Answer): Effect.Effect<Answer, never, Reasoning.Reasoning> =>
+export const emitText = (answer: Answer): Effect.Effect<Answer, never, Reasoning.Reasoning> =>
   Effect.flatMap(Reasoning.Reasoning, ({ run }) =>
     run.live && answer.text !== ""
       ? Effect.as(run.emit({ _tag: "TextDelta", text: answer.text }), answer)
@@ -109,7 +109,7 @@ export const show = (answer: Answer): Effect.Effect<Answer, never, Reasoning.Rea
   )
 
 /** Turns an actor's answer into that of the run: an answer to the user's own words, in the output shape of the task. */
-export const hand = (
+export const toRunAnswer = (
   answer: Answer,
   reason: FinishReason
 ): Effect.Effect<Answer, LlmError | Fatality, Reasoning.Reasoning> =>
@@ -117,8 +117,8 @@ export const hand = (
     const reasoning = yield* Reasoning.Reasoning
     const { input, output } = reasoning.task
     if (output !== undefined && answer.output === undefined) {
-      return yield* Effect.flatMap(reasoning.answer(answer.text, reason), show)
+      return yield* Effect.flatMap(reasoning.answer(answer.text, reason), emitText)
     }
     const messages: ReadonlyArray<Message> = [{ role: "user", content: input }, ...answer.messages.slice(1)]
-    return yield* show({ ...answer, reason, messages })
+    return yield* emitText({ ...answer, reason, messages })
   })

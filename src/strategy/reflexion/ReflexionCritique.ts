@@ -245,7 +245,7 @@ const finalOutput = (settings: Settings<any, any>) => (state: State) =>
       })
     }
     const answer = yield* reasoning.answer(state.text, isLimit ? "limit" : state.reason)
-    return { answer: yield* ReflexionActor.show(answer) }
+    return { answer: yield* ReflexionActor.emitText(answer) }
   })
 
 /**

@@ -52,7 +52,7 @@ const limitOf = (error: unknown): MaxIterationsExceededError | undefined =>
     : undefined
 
 /** Turns the limit into a typed failure, or into `none` if the run answers at the limit. */
-export const within = <A, E, R>(
+export const withLimit = <A, E, R>(
   limit: Limit,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<Option.Option<A>, E | MaxIterationsExceededError, R> =>

@@ -31,7 +31,7 @@ const marked = (text: string, marker: RegExp): ReadonlyArray<string> =>
 const item = /^[ \t]{0,16}(?:[-*+•–]|\d{1,3}[.)])[ \t]{1,8}(?=\S)/
 
 /** The texts after a marker; without any, the items of a numbered or bulleted list. */
-const listed = (text: string, marker: RegExp): ReadonlyArray<string> => {
+const itemsOf = (text: string, marker: RegExp): ReadonlyArray<string> => {
   const found = marked(text, marker)
   return found.length > 0 ? found : marked(text, item)
 }
@@ -74,7 +74,7 @@ const list = (options: {
     name: options.name,
     schema: Schema.Struct({ [options.field]: Schema.Array(Schema.String) }),
     text: (text) => {
-      const lines = listed(text, options.marker)
+      const lines = itemsOf(text, options.marker)
       return lines.length === 0
         ? Either.left(`there is no line that begins with ${options.line}`)
         : Either.right({ [options.field]: lines })
@@ -109,7 +109,7 @@ const perspectiveList = ReplyForm.make({
     perspectives: Schema.Array(Schema.Struct({ name: Schema.String, description: Schema.String }))
   }),
   text: (text) => {
-    const perspectives = listed(text, perspectiveMarker).map((line) => {
+    const perspectives = itemsOf(text, perspectiveMarker).map((line) => {
       const at = line.search(/[|–]|: | - /)
       return at < 0
         ? { name: line, description: "" }

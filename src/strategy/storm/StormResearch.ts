@@ -42,7 +42,7 @@ const EXCERPT_MAX = 600
 
 const bullets = (lines: ReadonlyArray<string>): string => lines.map((line) => `- ${line}`).join("\n")
 
-const cut = (text: string, max: number): string =>
+const truncate = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`
 
 /** The minimum number of calls needed after the research. */
@@ -87,7 +87,7 @@ export const generatePerspectives = (config: Config) => (state: State) =>
     const admit = StormCalls.admit(reasoning, config, reserveOf(config, reasoning, 1))
     const { topic } = state
     const count = String(config.maxPerspectives)
-    const found = yield* StormCalls.within(
+    const found = yield* StormCalls.withLimit(
       config,
       Effect.gen(function* () {
         const related =
@@ -108,7 +108,7 @@ export const generatePerspectives = (config: Config) => (state: State) =>
           lookups.map((one, i) => ({ ...one, id: `storm_survey_${i + 1}`, step: related?.step ?? 0 }))
         )
         const material = results.flatMap(({ found, query }) =>
-          found.map(({ text, title }) => `${query}${title === "" ? "" : ` / ${title}`}: ${cut(text, EXCERPT_MAX)}`)
+          found.map(({ text, title }) => `${query}${title === "" ? "" : ` / ${title}`}: ${truncate(text, EXCERPT_MAX)}`)
         )
         const { value } = yield* reasoning.askFor(
           StormPrompts.GeneratePerspectives,
@@ -116,7 +116,7 @@ export const generatePerspectives = (config: Config) => (state: State) =>
             topic,
             count,
             perspectives: bullets(PERSPECTIVES.map(({ description, name }) => `${name}: ${description}`)),
-            related: material.length === 0 ? "nothing" : cut(StormSources.inert(bullets(material)), RELATED_MAX)
+            related: material.length === 0 ? "nothing" : truncate(StormSources.inert(bullets(material)), RELATED_MAX)
           },
           StormReplies.perspectives([BASIC_FACT_WRITER], config.maxPerspectives),
           { admit }
@@ -129,12 +129,12 @@ export const generatePerspectives = (config: Config) => (state: State) =>
   })
 
 /** The conversation so far. The prompt provides the block around it. */
-export const said = (turns: ReadonlyArray<Turn>): string =>
+export const transcriptOf = (turns: ReadonlyArray<Turn>): string =>
   turns
     .map(({ answer, grounded, question }) =>
       [
         `Question: ${StormSources.inert(question)}`,
-        `Answer${grounded ? "" : " (backed by no source)"}: ${cut(StormSources.sealed(answer), ANSWER_MAX)}`
+        `Answer${grounded ? "" : " (backed by no source)"}: ${truncate(StormSources.sealed(answer), ANSWER_MAX)}`
       ].join("\n")
     )
     .join("\n\n")
@@ -162,7 +162,7 @@ export const generateQuestions = (config: Config) => (state: State) =>
       active,
       (index) => {
         const { perspective, turns } = state.conversations[index]!
-        return StormCalls.within(
+        return StormCalls.withLimit(
           config,
           reasoning.askFor(
             StormPrompts.GenerateQuestions,
@@ -172,7 +172,7 @@ export const generateQuestions = (config: Config) => (state: State) =>
               subsections: outline,
               perspective_name: perspective.name,
               perspective_description: perspective.description,
-              conversation: turns.length === 0 ? "Nothing was said yet." : said(turns),
+              conversation: turns.length === 0 ? "Nothing was said yet." : transcriptOf(turns),
               turns_left: String(config.maxTurns - turns.length)
             },
             StormReplies.question,
@@ -217,7 +217,7 @@ export const dispatchQueries = (config: Config) => (state: State) =>
     const split = yield* Step.forEach(
       state.pending,
       ({ question }) =>
-        StormCalls.within(
+        StormCalls.withLimit(
           config,
           reasoning.askFor(
             StormPrompts.GenerateQueries,
@@ -296,7 +296,7 @@ export const collectResults = (config: Config) => (state: State) =>
             step: 0
           })
         }
-        return StormCalls.within(
+        return StormCalls.withLimit(
           config,
           Effect.map(
             reasoning.ask(
@@ -354,7 +354,7 @@ export const critique = (
   return reasoning.run.emit({
     _tag: "Critique",
     step,
-    text: `${cut(what, 200)} cites ${numbers.join(", ")}, which it was not given: taken out`,
+    text: `${truncate(what, 200)} cites ${numbers.join(", ")}, which it was not given: taken out`,
     accepted: false
   })
 }

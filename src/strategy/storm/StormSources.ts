@@ -86,7 +86,7 @@ type Item = { readonly [key: string]: unknown }
 
 const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, " ").trim()
 
-const cut = (text: string, max: number): string =>
+const truncate = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, Math.max(0, max - 1)).replace(/[\ud800-\udbff]$/, "")}…`
 
 /** The normalized form of a web address; `undefined` for other text. */
@@ -193,8 +193,8 @@ const truncated = /\n\[TRUNCATED: [^\n]{1,80}\]$/
 export const read = (result: unknown, maxChars: number): ReadonlyArray<Found> => {
   const bounded = (found: Found): Found => ({
     ...found,
-    title: cut(found.title, TITLE_MAX),
-    text: cut(found.text, maxChars)
+    title: truncate(found.title, TITLE_MAX),
+    text: truncate(found.text, maxChars)
   })
   if (typeof result !== "string") {
     const found = fromValue(result, 0)
@@ -258,7 +258,7 @@ export const collect = (
     const more = source.text.includes(text) || source.text.length >= maxChars ? source.text : `${source.text}\n${text}`
     if (more !== source.text || !source.found.includes(query)) {
       const found = source.found.includes(query) ? source.found : [...source.found, query]
-      sources.set(id, { ...source, text: cut(more, maxChars), found })
+      sources.set(id, { ...source, text: truncate(more, maxChars), found })
       changed.add(id)
     }
     byText.set(key, id)

@@ -57,7 +57,7 @@ export const refineOutline = (config: Config) => (state: State) =>
       told.length === 0
         ? Option.some(draft)
         : Option.map(
-            yield* StormCalls.within(
+            yield* StormCalls.withLimit(
               config,
               reasoning.askFor(
                 StormPrompts.RefineOutline,
@@ -67,7 +67,7 @@ export const refineOutline = (config: Config) => (state: State) =>
                   conversations: told
                     .map(
                       ({ perspective, turns }) =>
-                        `<conversation>\n${StormSources.inert(perspective.name)}\n\n${StormResearch.said(turns)}\n</conversation>`
+                        `<conversation>\n${StormSources.inert(perspective.name)}\n\n${StormResearch.transcriptOf(turns)}\n</conversation>`
                     )
                     .join("\n\n"),
                   count: String(config.maxSections)
@@ -174,7 +174,7 @@ export const synthesizeSections = (config: Config) => (state: State) =>
     const written = yield* Step.forEach(
       sections,
       (section, i) =>
-        Effect.tap(StormCalls.within(config, writeSection(writing, section)), (one) => {
+        Effect.tap(StormCalls.withLimit(config, writeSection(writing, section)), (one) => {
           statuses[i] = Option.isNone(one) ? "skipped" : one.value._tag === "Written" ? "completed" : "failed"
           return reasoning.run.emit({ _tag: "Plan", steps: planOf(sections, (index) => statuses[index]!) })
         }),
@@ -207,7 +207,7 @@ export const writeLead = (config: Config) => (state: State) =>
   Effect.gen(function* () {
     if (!state.sections.some(isWritten)) return {}
     const reasoning = yield* Reasoning.Reasoning
-    const reply = yield* StormCalls.within(
+    const reply = yield* StormCalls.withLimit(
       config,
       reasoning.ask(
         StormPrompts.WriteLead,
@@ -241,7 +241,7 @@ const polish = (config: Config, state: State) =>
       { topic: state.topic, sections: StormSources.sealed(`# ${title}\n\n${StormArticle.render(lead, sections)}`) },
       { admit: StormCalls.admit(reasoning, config, shaping(config, reasoning)) }
     )
-    const reply = yield* StormCalls.within(
+    const reply = yield* StormCalls.withLimit(
       config,
       // The unpolished text is readable.
       Effect.catchTag(Effect.asSome(asked), "StrategyReplyError", () => Effect.succeedNone)

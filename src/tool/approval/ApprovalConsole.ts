@@ -42,7 +42,7 @@ const keep = <A>(map: Map<string, A>, key: string, value: A): void => {
   }
 }
 
-const shown = (text: string): string => VisibleText.visible(SecretText.excerpt(text, { maxLength: 200 }))
+const safeText = (text: string): string => VisibleText.visible(SecretText.excerpt(text, { maxLength: 200 }))
 
 /** The arguments as JSON without credentials. None of its lines can pass for a line of the prompt. */
 const argumentLines = (params: unknown, width: number, maxChars: number): ReadonlyArray<string> => {
@@ -67,8 +67,8 @@ const prompt = (request: ApprovalGate.ApprovalRequest, columns: number, maxChars
   const width = Math.max(20, (columns > 0 ? columns : 80) - MARGIN.length - 1)
   return [
     "",
-    `"${shown(request.agent)}" wants to call "${shown(request.tool)}"`,
-    ...(request.reason === undefined ? [] : [`Reason: ${shown(request.reason)}`]),
+    `"${safeText(request.agent)}" wants to call "${safeText(request.tool)}"`,
+    ...(request.reason === undefined ? [] : [`Reason: ${safeText(request.reason)}`]),
     ...argumentLines(request.params, width, maxChars),
     ""
   ].join("\n")

@@ -31,14 +31,14 @@ const collect = (schema: unknown, names: Set<string>, depth: number): void => {
 }
 
 /** Removes members of these names at any depth. */
-const without = (value: unknown, names: ReadonlySet<string>, depth: number): unknown => {
+const removeMembers = (value: unknown, names: ReadonlySet<string>, depth: number): unknown => {
   if (typeof value !== "object" || value === null) return value
   if (depth > maxDepth) return SecretText.replacement
-  if (Array.isArray(value)) return value.map((item) => without(item, names, depth + 1))
+  if (Array.isArray(value)) return value.map((item) => removeMembers(item, names, depth + 1))
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      names.has(name) ? SecretText.replacement : without(member, names, depth + 1)
+      names.has(name) ? SecretText.replacement : removeMembers(member, names, depth + 1)
     ])
   )
 }
@@ -47,10 +47,12 @@ const without = (value: unknown, names: ReadonlySet<string>, depth: number): unk
  * Removes the secret arguments of a call. Arguments that are not a record are not parsed yet: all of them may be
  * secret.
  */
-export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown => {
-  const secret = of(tool)
+export const hideSecrets = (tool: Parameters<typeof namesOf>[0], params: unknown): unknown => {
+  const secret = namesOf(tool)
   if (secret === undefined || params === undefined) return params
-  return typeof params === "object" && params !== null ? without(params, new Set(secret), 0) : SecretText.replacement
+  return typeof params === "object" && params !== null
+    ? removeMembers(params, new Set(secret), 0)
+    : SecretText.replacement
 }
 
 const known = new WeakMap<JsonSchema, ReadonlyArray<string> | undefined>()
@@ -59,7 +61,7 @@ const known = new WeakMap<JsonSchema, ReadonlyArray<string> | undefined>()
  * Names of the members that a schema marks as secret (`writeOnly`, `format: "password"`), at any depth; `undefined` if
  * there are none.
  */
-export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined => {
+export const namesOfSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined => {
   if (known.has(schema)) return known.get(schema)
   const names = new Set<string>()
   collect(schema, names, 0)
@@ -69,11 +71,11 @@ export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined 
 }
 
 /** Names of the secret members, marked by the schema or named by the tool. */
-export const of = (tool: {
+export const namesOf = (tool: {
   readonly parameters: JsonSchema
   readonly annotations: { readonly secretParams?: ReadonlyArray<string> | undefined }
 }): ReadonlyArray<string> | undefined => {
-  const found = ofSchema(tool.parameters)
+  const found = namesOfSchema(tool.parameters)
   const named = tool.annotations.secretParams
   if (named === undefined || named.length === 0) return found
   return found === undefined ? named : Array.from(new Set([...found, ...named]))

@@ -106,7 +106,7 @@ describe("a skill as a tool", () => {
       const skill = yield* BoundSkill.make(pay)
       yield* (yield* SkillRegistry.SkillRegistry).register(skill)
       const executor = yield* SkillExecutor.SkillExecutor
-      for (const tool of [SkillTool.toTool(pay), SkillTool.registered(skill, executor)]) {
+      for (const tool of [SkillTool.toTool(pay), SkillTool.fromRegistry(skill, executor)]) {
         const tools = ToolSet.make(tool)
         assert.strictEqual((yield* run(tools, "pay", { amount: "50" })).isFailure, false)
         assert.strictEqual(asked.length, 0)
@@ -126,7 +126,7 @@ describe("a skill as a tool", () => {
       const version = (number: number) =>
         Skill.make("v", { description: "Its version", handler: (_, { id }) => Effect.succeed({ number, id }) })
       yield* registry.register(version(1))
-      const tools = ToolSet.make(SkillTool.registered(version(1), executor))
+      const tools = ToolSet.make(SkillTool.fromRegistry(version(1), executor))
       assert.deepStrictEqual((yield* run(tools, "v", {})).result, { number: 1, id: "call-7" })
       yield* registry.replace(version(2))
       assert.deepStrictEqual((yield* run(tools, "v", {})).result, { number: 2, id: "call-7" })
@@ -212,7 +212,7 @@ describe("a tool as a skill", () => {
   it.effect("returns to a tool of the same module, hidden from other modules as before", () =>
     Effect.gen(function* () {
       const executor = yield* SkillExecutor.SkillExecutor
-      const tools = ToolSet.make(SkillTool.registered(SkillTool.fromTool(weather), executor))
+      const tools = ToolSet.make(SkillTool.fromRegistry(SkillTool.fromTool(weather), executor))
       const bound = yield* ToolSet.bind(tools)
       const runner = yield* ToolRunner.ToolRunner
       const listed = (module: string) =>

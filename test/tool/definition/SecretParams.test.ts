@@ -26,10 +26,10 @@ const pay = Tool.make("pay", {
 
 describe("secret arguments", () => {
   it("are those named by the tool and those marked by its schema", () => {
-    assert.sameMembers([...(SecretParams.of(pay) ?? [])], ["pin", "code"])
+    assert.sameMembers([...(SecretParams.namesOf(pay) ?? [])], ["pin", "code"])
     const plain = Tool.make("plain", { description: "Plain", parameters: { pin: Schema.String }, handler })
-    assert.isUndefined(SecretParams.of(plain))
-    assert.deepStrictEqual(SecretParams.of(Tool.annotate(plain, { secretParams: ["pin"] })), ["pin"])
+    assert.isUndefined(SecretParams.namesOf(plain))
+    assert.deepStrictEqual(SecretParams.namesOf(Tool.annotate(plain, { secretParams: ["pin"] })), ["pin"])
     const raw = Either.getOrThrow(
       Tool.fromJsonSchema("raw", {
         description: "Raw",
@@ -43,7 +43,7 @@ describe("secret arguments", () => {
         handler
       })
     )
-    assert.sameMembers([...(SecretParams.of(raw) ?? [])], ["login", "key"])
+    assert.sameMembers([...(SecretParams.namesOf(raw) ?? [])], ["login", "key"])
   })
 
   it.effect("are named by the events of a call and its approval, which hold the sent values", () =>
