@@ -1,8 +1,8 @@
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent, AgentExecutor, Agents, ChatCompletions, Tool } from "effect-lexigram"
+import { FetchTransport } from "effect-lexigram/provider"
 
 const add = Tool.make("add", {
   description: "Adds two numbers",
@@ -11,6 +11,6 @@ const add = Tool.make("add", {
   handler: ({ a, b }) => Effect.succeed(a + b)
 })
 const model = ChatCompletions.layer({ baseUrl: process.env.URL, model: "m" })
-const layer = Agents.layer().pipe(Layer.provide(model), Layer.provide(FetchHttpClient.layer))
+const layer = Agents.layer().pipe(Layer.provide(model), Layer.provide(FetchTransport.layer))
 const run = AgentExecutor.run(Agent.make("bench", { tools: [add] }), "go")
 Effect.runPromise(Effect.provide(run, layer)).then(({ message }) => console.log(message))

@@ -1,11 +1,12 @@
 /** The library as it is packed, with its defaults: events, metrics, spans, limits and checks. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Agent, AgentExecutor, Agents, ChatCompletions, LlmClient, Tool } from "effect-lexigram"
+import { FetchTransport } from "effect-lexigram/provider"
 import { countDeltas, move, others, deltas as parts, usage } from "../workload.mjs"
 
 const answer = (text) => ({ content: [{ type: "text", text }], finishReason: "stop", usage })
@@ -79,7 +80,7 @@ export const make = async (options) => {
   const client =
     url === undefined
       ? LlmClient.layer(modelOf(options))
-      : Layer.provide(ChatCompletions.layer({ baseUrl: url, model: "m" }), FetchHttpClient.layer)
+      : Layer.provide(ChatCompletions.layer({ baseUrl: url, model: "m" }), FetchTransport.layer)
   const agents = await agentsOf({ maxIterations: steps + 2 }, options)
   const runtime = ManagedRuntime.make(Layer.provide(agents, client))
   let n = 0
