@@ -145,7 +145,7 @@ export const layer = (request: Service["request"]): Layer.Layer<ApprovalGate> =>
   Layer.succeed(ApprovalGate, { request })
 
 /**
- * Denies every call that requires approval. The default when nobody can be asked.
+ * Denies every call that requires approval. The default without an approver.
  *
  * @since 0.1.0
  * @category layers
