@@ -5,6 +5,7 @@
  * @private
  */
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Ambient from "../internal/fiber/Ambient.js"
 import * as Step from "../observability/Step.js"
 import type { Json } from "./Checkpointer.js"
@@ -73,6 +74,10 @@ export const run = (tables: Tables, initial: any, options: Options): Run => {
   )
 }
 
+/** The value after an effect. One that has already succeeded costs no further operation. */
+const after = <A>(effect: Effect.Effect<void>, value: A): Effect.Effect<A> =>
+  Exit.isExit(effect) && Exit.isSuccess(effect) ? Exit.succeed(value) : Effect.as(effect, value)
+
 const outsideFrame: Frame = { graph: "", node: "", answers: new Map(), run }
 
 const loop = (tables: Tables, initial: any, options: Options, frame: Frame): Run => {
@@ -81,18 +86,18 @@ const loop = (tables: Tables, initial: any, options: Options, frame: Frame): Run
   const runTask = (task: Task, state: any, step: number): Run => {
     const context = { graph: tables.name, node: task.name, step }
     if (onNode === undefined && onStart === undefined) return task.run(state, context)
-    const ran = Effect.suspend(() => task.run(state, context))
-    const placed = task.nested
-      ? Effect.provideService(ran, CurrentFrame, {
-          ...frame,
-          run: (nested, input, own) => run(nested, input, nestedOptions(task, options, own))
-        })
-      : ran
-    const started =
-      onStart === undefined ? placed : Effect.zipRight(onStart({ _tag: "NodeStarted", ...context }), placed)
+    const ran = (): Run =>
+      task.nested
+        ? Effect.provideService(
+            Effect.suspend(() => task.run(state, context)),
+            CurrentFrame,
+            { ...frame, run: (nested, input, own) => run(nested, input, nestedOptions(task, options, own)) }
+          )
+        : task.run(state, context)
+    const started = onStart === undefined ? ran() : Effect.flatMap(onStart({ _tag: "NodeStarted", ...context }), ran)
     return onNode === undefined
       ? started
-      : Effect.tap(started, (update) => onNode({ _tag: "NodeFinished", ...context, update }))
+      : Effect.flatMap(started, (update) => after(onNode({ _tag: "NodeFinished", ...context, update }), update))
   }
   const advance = (state: any, next: ReadonlyArray<Task>, reached: GraphTables.Reached, step: number): Run => {
     if (next.length === 0) return Effect.succeed(state)

@@ -95,12 +95,11 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
     const finished = yield* ToolAttempts.run({ tools, tool, params, callId: call.id, options, onAttempt })
     return asked ? { ...finished, approved: true as const } : finished
   })
-  return finished.pipe(
-    Effect.catchAll((error) =>
-      error._tag === "Fatality" ? Effect.fail(error) : Effect.succeed(ToolOutcome.stopped(error))
-    ),
-    Effect.flatMap((finished) => ToolOutcome.make(tools, call, finished, options.maxResultChars))
-  )
+  const outcome = (end: ToolOutcome.Finished) => ToolOutcome.make(tools, call, end, options.maxResultChars)
+  return Effect.matchEffect(finished, {
+    onFailure: (error) => (error._tag === "Fatality" ? Effect.fail(error) : outcome(ToolOutcome.stopped(error))),
+    onSuccess: outcome
+  })
 }
 
 type Next = (call: ToolCall) => Effect.Effect<Outcome, Fatality>

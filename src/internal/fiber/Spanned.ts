@@ -128,6 +128,19 @@ const work = <A, E, R>(
   return Deadline.runMasked(begin, limits, fiber, flags, restore)
 }
 
+/** The result of a call; an exception is a defect. */
+const settled = <A, E, B, E2, R>(
+  { settle }: Call<A, E, B, E2, R>,
+  exit: Exit.Exit<A, E>,
+  isInterrupted: () => boolean
+): Effect.Effect<B, E2, R> => {
+  try {
+    return settle(exit, isInterrupted)
+  } catch (defect) {
+    return Exit.die(defect)
+  }
+}
+
 /** Runs a call in its span and under its deadline. */
 export const call = <A, E, B, E2, R>(
   make: (fiber: Fiber.RuntimeFiber<any, any>) => Call<A, E, B, E2, R>
@@ -138,14 +151,14 @@ export const call = <A, E, B, E2, R>(
       RuntimeFlags.interruptible(flags) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
     return Effect.uninterruptibleMask((restore) => {
       const inside = (span: Tracer.Span | undefined): Effect.Effect<B, E2, R> => {
-        const settled = match(work(fiber, flags, one, span, restore), (exit) => {
-          const result = one.settle(exit, isInterrupted)
-          return Exit.isExit(result) ? result : restore(result)
-        })
-        return match(settled, (exit) => {
+        const end = (exit: Exit.Exit<B, E2>): Exit.Exit<B, E2> => {
           one.onExit(exit, span)
           if (span !== undefined) endSpan(fiber, span, exit)
           return exit
+        }
+        return match(work(fiber, flags, one, span, restore), (exit) => {
+          const result = settled(one, exit, isInterrupted)
+          return Exit.isExit(result) ? end(result) : match(restore(result), end)
         })
       }
       return one.span === undefined ? inside(undefined) : Effect.flatMap(makeSpan(one.span.name, one.span), inside)
