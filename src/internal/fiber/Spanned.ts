@@ -128,6 +128,9 @@ const work = <A, E, R>(
   return Deadline.runMasked(begin, limits, fiber, flags, restore)
 }
 
+const isEnded = <A, E, R>(effect: Effect.Effect<A, E, R> | Exit.Exit<A, E>): effect is Exit.Exit<A, E> =>
+  Exit.isExit(effect)
+
 /** The result of a call; an exception is a defect. */
 const settled = <A, E, B, E2, R>(
   { settle }: Call<A, E, B, E2, R>,
@@ -151,14 +154,14 @@ export const call = <A, E, B, E2, R>(
       RuntimeFlags.interruptible(flags) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
     return Effect.uninterruptibleMask((restore) => {
       const inside = (span: Tracer.Span | undefined): Effect.Effect<B, E2, R> => {
-        const end = (exit: Exit.Exit<B, E2>): Exit.Exit<B, E2> => {
+        const end = (exit: Exit.Exit<B, E2>): Effect.Effect<B, E2> => {
           one.onExit(exit, span)
           if (span !== undefined) endSpan(fiber, span, exit)
           return exit
         }
         return match(work(fiber, flags, one, span, restore), (exit) => {
           const result = settled(one, exit, isInterrupted)
-          return Exit.isExit(result) ? end(result) : match(restore(result), end)
+          return isEnded(result) ? end(result) : match(restore(result), end)
         })
       }
       return one.span === undefined ? inside(undefined) : Effect.flatMap(makeSpan(one.span.name, one.span), inside)
