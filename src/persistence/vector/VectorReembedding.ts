@@ -240,8 +240,6 @@ const make = Effect.fnUntraced(function* (
     )
   })
 
-  const release = Effect.ignore(rows.guarded(database.run(sql.release, [id, me])))
-
   const turn: Effect.Effect<Progress, ReembeddingFailure> = Effect.flatMap(claim, (claimed) => {
     switch (claimed._tag) {
       case "Done":
@@ -250,7 +248,7 @@ const make = Effect.fnUntraced(function* (
         return Effect.zipRight(Effect.sleep(PATIENCE), turn)
       case "Mine":
         return work(claimed.place).pipe(
-          Effect.onError(() => release),
+          Effect.onError(() => Effect.ignore(rows.guarded(database.run(sql.release, [id, me])))),
           Effect.as(progress),
           Effect.catchTag("Lost", () => turn)
         )

@@ -187,8 +187,8 @@ const makeDeadline = (
 const withoutCalls = new WeakSet<LlmClient.Service>()
 
 /**
- * Sends a request, under the deadline that provides its gate. If the client rejects the tool calls of earlier turns, sends
- * it again with those calls as text.
+ * Sends a request, under the deadline that provides its gate. If the client rejects the tool calls of earlier turns,
+ * sends it again with those calls as text.
  */
 const complete = (
   binding: Binding,
