@@ -5,7 +5,7 @@
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { entryOf, filesBelow, folderOf, root, rootModules } from "./layout.js"
+import { entryOf, filesBelow, folderOf, programs, root, rootModules, smallEntries } from "./layout.js"
 import { withMap } from "./pages.js"
 
 interface Module {
@@ -119,8 +119,9 @@ const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dis
 const exports = {
   ".": entry("index"),
   ...Object.fromEntries(entries.map((name) => [`./${name}`, entry(`${name}/index`)])),
-  // A separate program, which a bundle finds by this name.
-  "./builtin/SqliteProcess.mjs": "./dist/builtin/sql/SqliteProcess.mjs",
+  ...Object.fromEntries(Object.keys(smallEntries).map((name) => [`./${name}`, entry(`${name}/index`)])),
+  // Separate programs, which a bundle finds by these names.
+  ...Object.fromEntries(Object.values(programs).map((file) => [`./${file}`, `./dist/${file}`])),
   "./internal/*": null,
   "./package.json": "./package.json"
 }
@@ -132,6 +133,16 @@ if (problems.length === 0) {
       index(
         published.filter((module) => module.entry === name),
         (module) => `./${module.path}.js`
+      )
+    )
+  }
+  for (const [name, names] of Object.entries(smallEntries)) {
+    const depth = name.split("/").length - 1
+    emit(
+      `src/${name}/index.ts`,
+      index(
+        published.filter((module) => module.entry === entryOf(name) && names.includes(module.name)),
+        (module) => `${"../".repeat(depth)}${module.path}.js`
       )
     )
   }

@@ -6,7 +6,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { pathToFileURL } from "node:url"
 import ts from "typescript"
-import { entryOf, filesBelow, floorOf, floors, folderOf, root } from "./layout.js"
+import { entryOf, filesBelow, floorOf, floors, folderOf, isIndex, programs, root } from "./layout.js"
 
 /** Paths relative to `src`, with `/`, and their text. */
 export type Sources = ReadonlyMap<string, string>
@@ -27,9 +27,6 @@ const timersAllowedIn: ReadonlySet<string> = new Set([
   "internal/fiber/NextTurn.ts",
   "persistence/sqlite/SqliteLeftovers.ts"
 ])
-
-/** Programs of child processes. They are not modules and import only Node. */
-const programs: ReadonlySet<string> = new Set(["builtin/sql/SqliteProcess.mjs"])
 
 const specifierOf = (node: ts.Node): ts.Node | undefined => {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier
@@ -102,8 +99,6 @@ const placeProblem = (file: string): string | undefined => {
     ? undefined
     : "a module name is PascalCase, its file ends in .ts"
 }
-
-const isIndex = (file: string): boolean => /^([a-z]+\/)?index\.ts$/.test(file)
 
 const lineOf = (source: ts.SourceFile, position: number): number =>
   source.getLineAndCharacterOfPosition(position).line + 1
@@ -216,7 +211,7 @@ export const sizesOf = (sources: Sources): Sizes => {
   const modules = new Map<string, Measured>()
   const folders = new Map<string, number>()
   for (const [file, text] of sources) {
-    if (isIndex(file) || programs.has(file)) continue
+    if (isIndex(file) || Object.hasOwn(programs, file)) continue
     modules.set(file, measure(sources, file, ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)))
     folders.set(folderOf(file), (folders.get(folderOf(file)) ?? 0) + 1)
   }
@@ -265,10 +260,10 @@ export const problems = (sources: Sources): ReadonlyArray<string> => {
   for (const [file, text] of sources) {
     if (isIndex(file)) {
       const folder = folderOf(file)
-      if (folder !== "" && !entries.has(folder)) found.push(`${file}: the folder ${folder} has no floor`)
+      if (folder !== "" && !entries.has(entryOf(folder))) found.push(`${file}: the folder ${folder} has no floor`)
       continue
     }
-    const isProgram = programs.has(file)
+    const isProgram = Object.hasOwn(programs, file)
     const place = isProgram ? undefined : placeProblem(file)
     if (place !== undefined) found.push(`${file}: ${place}`)
     const name = Path.posix.basename(file)

@@ -150,6 +150,36 @@ export const floorOf: ReadonlyMap<string, number> = new Map(
   floors.flatMap((floor, i) => Object.keys(floor).map((folder): [string, number] => [folder, i]))
 )
 
+/** The bands of floors that the built package keeps in one file each, as far as the root entry loads them: the first floor of each. */
+const bands: Readonly<Record<string, number>> = { ground: 0, model: 4, strategy: 7, agent: 13 }
+
+/** The band of a folder. */
+export const bandOf = (folder: string): string | undefined => {
+  const floor = floorOf.get(folder)
+  return floor === undefined
+    ? undefined
+    : Object.keys(bands).findLast((name) => (bands[name] ?? Number.POSITIVE_INFINITY) <= floor)
+}
+
+/**
+ * Entries below those of the folders, with the modules that they export. A bundler looks for every package that a file imports, so what
+ * imports an optional package, and what does not, have entries of their own.
+ */
+export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "provider/anthropic": ["Anthropic"],
+  "provider/chat": ["ChatCompletions", "ChatCompletionsDialect"],
+  "provider/openai": ["OpenAi"]
+}
+
+/** Whether a file below `src` is the index of an entry. */
+export const isIndex = (file: string): boolean =>
+  /^([a-z]+\/)?index\.ts$/.test(file) || Object.hasOwn(smallEntries, file.replace(/\/index\.ts$/, ""))
+
+/** Programs of child processes below `src`, by their place in `dist`. They are no modules and import Node alone. */
+export const programs: Readonly<Record<string, string>> = {
+  "builtin/sql/SqliteProcess.mjs": "builtin/SqliteProcess.mjs"
+}
+
 /**
  * Modules that the root entry exports, by the entry that also has them. Every user composes them, and they load no
  * implementation of a collaborator. Other modules are exported only by their own entry.

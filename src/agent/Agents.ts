@@ -228,7 +228,7 @@ export const layerWith = <const L extends Replaceable>(
 
 /**
  * Configured from the environment (`LEX_AI_AGENTS__*`), with collaborators as in `layerWith`. Model calls are priced by
- * the published prices of their providers (`ModelPrices.layer`) unless other prices are given.
+ * the published prices of their providers (`ModelPrices.layerInstalled`) unless other prices are given.
  *
  * @since 0.1.0
  * @category layers
@@ -239,4 +239,4 @@ export const layerConfig = <const L extends Replaceable = {}>(
   AgentExecutor.AgentExecutor | CostEstimator,
   ErrorOf<L> | ConfigError.ConfigError,
   LlmClient.LlmClient | Exclude<ContextOf<L>, CostEstimator>
-> => compose(AgentConfig.layerConfig, { prices: ModelPrices.layer, ...options })
+> => compose(AgentConfig.layerConfig, { prices: ModelPrices.layerInstalled, ...options })

@@ -21,10 +21,10 @@ import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Governance from "../governance/Governance.js"
 import * as Attribution from "../governance/store/Attribution.js"
-import * as DefaultGuardPipeline from "../guard/pipeline/DefaultGuardPipeline.js"
 import * as GuardPipeline from "../guard/pipeline/GuardPipeline.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as EventSink from "../internal/fiber/EventSink.js"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as SystemGrant from "../internal/fiber/SystemGrant.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
 import * as CallGate from "../llm/model/CallGate.js"
@@ -93,6 +93,9 @@ const parts = ({ governance, memory, sessions }: Collaborators, log: RunLog.Serv
 const unlogged = RunId.make("health")
 
 const capacity = 64
+
+/** Only agents with guards of their own need it. */
+const guardPipelines = OnDemand.make(() => import("../guard/pipeline/DefaultGuardPipeline.js"))
 
 /** Ids that are valid without a check by their schema. */
 const plainId = /^[0-9A-Za-z_-]{1,256}$/
@@ -195,8 +198,9 @@ class Executor {
       Effect.flatMap(RunPreparation.strategyOf(agent.definition, this.collaborators.strategies), (strategy) =>
         guards.length === 0
           ? this.begin(invocation, runId, undefined, strategy, finish)
-          : Effect.flatMap(DefaultGuardPipeline.fromGuards(guards), (agentGuards) =>
-              this.begin(invocation, runId, agentGuards, strategy, finish)
+          : Effect.flatMap(
+              Effect.flatMap(guardPipelines, ({ fromGuards }) => fromGuards(guards)),
+              (agentGuards) => this.begin(invocation, runId, agentGuards, strategy, finish)
             )
       )
     const runId = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as KeyValueStore from "@effect/platform/KeyValueStore"
+import type * as KeyValueStore from "@effect/platform/KeyValueStore"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 
 /**
  * The backend was unreachable or rejected the operation.
@@ -115,6 +116,9 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
 export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<CacheBackend> =>
   Layer.effect(CacheBackend, makeMemory(options))
 
+const keyValueStores = OnDemand.make(() => import("@effect/platform/KeyValueStore"))
+const keyValueStore = Effect.flatMap(keyValueStores, ({ KeyValueStore }) => KeyValueStore)
+
 const encodeEntry = (value: string, expiresAt: number): string => `${expiresAt === forever ? "-" : expiresAt}\n${value}`
 
 /** `undefined` for a value that this module did not write. */
@@ -135,7 +139,7 @@ export const makeKeyValueStore = (options?: {
   /** The prefix of every key; default `""`. */
   readonly prefix?: string | undefined
 }): Effect.Effect<Service, never, KeyValueStore.KeyValueStore> =>
-  Effect.map(KeyValueStore.KeyValueStore, (store) => {
+  Effect.map(keyValueStore, (store) => {
     const prefix = options?.prefix ?? ""
     const failure = (operation: CacheBackendError["operation"]) => (cause: unknown) =>
       new CacheBackendError({ message: `The key-value store failed to ${operation} an entry`, operation, cause })

@@ -201,7 +201,9 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     audit: same(AuditLog.AuditLog),
     policies: given.policies,
     quotas: given.quotas
-  }).pipe(Layer.provide(given.prices ?? (configured.agents === "environment" ? ModelPrices.layer : Layer.empty)))
+  }).pipe(
+    Layer.provide(given.prices ?? (configured.agents === "environment" ? ModelPrices.layerInstalled : Layer.empty))
+  )
   const stores = Layer.merge(
     backend.facts(defaultBackend) ?? InMemoryFactStore.layer(),
     backend.sessions(configured.sessions.backend) ?? InMemorySessionStore.layer

@@ -359,3 +359,22 @@ describe("ModelPrices", () => {
     })
   )
 })
+
+describe("ModelPrices without its package", () => {
+  const load = () => Promise.reject(new Error("Cannot find package"))
+
+  it.effect("fails with what to install", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(ModelPrices.make({ load }))
+      assert.instanceOf(error, LlmConfigurationError)
+      assert.include(error.hint, "npm install @pydantic/genai-prices")
+    })
+  )
+
+  it.effect("takes the package that it is given", () =>
+    Effect.gen(function* () {
+      const estimate = yield* estimating({ load: () => import("@pydantic/genai-prices") })
+      assert.isDefined(estimate("openai", "gpt-4o"))
+    })
+  )
+})

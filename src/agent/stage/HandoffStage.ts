@@ -57,12 +57,12 @@ class HandedTo extends Ambient.Reference<HandedTo>()("effect-lexigram/agent/Hand
 export const handing = <E, R>(
   state: State,
   program: Effect.Effect<Answer, E, R>,
-  callsOf: (state: State) => ReadonlyArray<TurnToolCall>
+  made: Effect.Effect<ReadonlyArray<TurnToolCall>>
 ): Effect.Effect<Answer, E, R> =>
   Effect.withFiberRuntime((fiber) => {
     const { calls, runId } = Context.get(fiber.currentContext as Context.Context<any>, HandedTo)
     if (runId !== state.run.runId) return program
-    return Effect.tap(program, () => Effect.sync(() => calls.unshift(...callsOf(state))))
+    return Effect.tap(program, () => Effect.map(made, (own) => calls.unshift(...own)))
   })
 
 /** Ends the reasoning: another agent continues. */

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import type { UserId } from "../../domain/Ids.js"
 import { Requester } from "../../domain/Requester.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as SessionContext from "../../session/manager/SessionContext.js"
 import type {
   SessionCapacityError,
@@ -20,7 +21,8 @@ import type {
   SessionTransitionError
 } from "../../session/turn/SessionError.js"
 import type { Stage } from "../definition/Stage.js"
-import * as MemorySaveStage from "./MemorySaveStage.js"
+
+const turns = OnDemand.make(() => import("./RunTurns.js"))
 
 /** A session bound for another user is hidden from the run. */
 const forUser =
@@ -65,7 +67,8 @@ export const stage: Stage<
             ? yield* sessions.resume(sessionId, access)
             : yield* sessions.create({ id: sessionId, ...access })
           state.notes.session = session
-          yield* MemorySaveStage.begin(state, session)
+          const { begin } = yield* turns
+          yield* begin(state, session)
           const { messages, shown } = yield* history.read({
             session,
             access,

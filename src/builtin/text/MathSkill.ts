@@ -21,7 +21,17 @@ export class MathError extends ErrorCode.TaggedError<MathError>("effect-lexigram
 ) {}
 
 /** Loads the decimal arithmetic on the first call. */
-const calculator = Effect.promise(() => import("./Calculator.js"))
+const calculator = (expression: string) =>
+  Effect.tryPromise({
+    try: () => import("./Calculator.js"),
+    catch: () =>
+      new MathError({
+        expression: expression.slice(0, 200),
+        position: 0,
+        message: "The package decimal.js, which calculates, is not installed",
+        hint: "npm install decimal.js"
+      })
+  })
 
 const invalid = (expression: string, message: string, position: number): MathError =>
   new MathError({
@@ -75,7 +85,7 @@ export const skill: Skill.Skill<{ readonly expression: string }, Calculated, Mat
   idempotent: true,
   maxRetries: 0,
   handler: ({ expression }) =>
-    Effect.flatMap(calculator, ({ evaluate }) =>
+    Effect.flatMap(calculator(expression), ({ evaluate }) =>
       Either.flatMap(
         Either.mapLeft(evaluate(expression), ({ message, position }) => invalid(expression, message, position)),
         ({ number, text }) =>

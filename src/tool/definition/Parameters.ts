@@ -11,10 +11,12 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import type { Simplify } from "effect/Types"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as AllIssues from "../../internal/text/AllIssues.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
-import type { Issue } from "./JsonSchemaValidator.js"
-import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
+import * as JsonSchemaCheck from "./JsonSchemaCheck.js"
+import type { Issue } from "./JsonSchemaText.js"
+import type { compile as Compile, Validator } from "./JsonSchemaValidator.js"
 
 /**
  * Parameters as a definition gives them: an object schema, or its fields.
@@ -141,22 +143,41 @@ const fromSchema = (subject: string, schema: Schema.Schema<any, any, any>): Code
   }
 }
 
+const validators = OnDemand.make(() => import("./JsonSchemaValidator.js"))
+
+/** A schema that does not compile accepts nothing. */
+const compiled = (schema: unknown, { compile }: { readonly compile: typeof Compile }): Validator["validate"] =>
+  Either.match(compile(schema), {
+    onLeft: (reason) => () => [{ path: "", message: `cannot be checked: the schema does not compile: ${reason}` }],
+    onRight: ({ validate }) => validate
+  })
+
 /**
- * From a raw JSON Schema; `Left` says why it cannot be used.
+ * From a raw JSON Schema; `Left` says why it cannot be used. The validator is loaded and compiled for the first value.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const fromJsonSchema = (schema: unknown): Either.Either<Codec, string> =>
-  Either.map(JsonSchemaValidator.compile(schema), (validator) => ({
-    parameters: validator.schema,
-    problem: undefined,
-    decode: (args) => {
-      const issues = validator.validate(args)
+  Either.map(JsonSchemaCheck.parameters(schema), (parameters) => {
+    let validate: Validator["validate"] | undefined
+    const check = (validate: Validator["validate"], args: unknown): Either.Either<unknown, ReadonlyArray<Issue>> => {
+      const issues = validate(args)
       return issues.length === 0 ? Either.right(args) : Either.left(issues)
-    },
-    encode: (params) => params
-  }))
+    }
+    return {
+      parameters,
+      problem: undefined,
+      decode: (args) =>
+        validate === undefined
+          ? Effect.flatMap(validators, (module) => {
+              validate ??= compiled(schema, module)
+              return check(validate, args)
+            })
+          : check(validate, args),
+      encode: (params) => params
+    }
+  })
 
 /**
  * Encodes results through their schema; `Left` says what does not fit. Without a schema they stay unchanged.

@@ -8,7 +8,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
-import type { Issue } from "./JsonSchemaValidator.js"
+import type { Issue } from "./JsonSchemaText.js"
 import type { ToolDefinitionError } from "./ToolError.js"
 
 /**

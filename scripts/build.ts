@@ -1,0 +1,99 @@
+/**
+ * `npm run build`: writes `dist` as it is published. Declarations are one file a module. The code of an entry is a few files: what the
+ * root entry loads is one file a band of floors (`bands` in `scripts/layout.ts`), everything else is bundled by the entries that share it,
+ * and what is loaded on demand stays apart. Packages and Node's own modules are left to the program that installs this one.
+ */
+import { execFileSync } from "node:child_process"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as Esbuild from "esbuild"
+import { type GetModuleInfo, type Plugin, rollup } from "rollup"
+import { withPureCalls } from "./build/PureCalls.js"
+import { bandOf, filesBelow, folderOf, isIndex, programs, root } from "./layout.js"
+
+const src = Path.join(root, "src")
+const dist = Path.join(root, "dist")
+
+/** Chunks below this size are merged with another one where that adds nothing to what an entry executes. */
+const MIN_CHUNK = 3_000
+
+/** Compiles a module to JavaScript without comments, and marks the calls at its top level as free of side effects. */
+const compiler: Plugin = {
+  name: "compiler",
+  resolveId: (specifier, importer) =>
+    importer === undefined
+      ? specifier
+      : specifier.startsWith(".")
+        ? Path.resolve(Path.dirname(importer), specifier.replace(/\.js$/, ".ts"))
+        : { id: specifier, external: true },
+  load: async (file) => {
+    const { code, map } = await Esbuild.transform(withPureCalls(Fs.readFileSync(file, "utf8")), {
+      loader: "ts",
+      format: "esm",
+      target: "es2022",
+      sourcemap: "external",
+      sourcefile: file,
+      sourcesContent: false,
+      tsconfigRaw: { compilerOptions: { useDefineForClassFields: true, verbatimModuleSyntax: true } }
+    })
+    return { code, map, moduleSideEffects: false }
+  }
+}
+
+const closureOf = (file: string, infoOf: GetModuleInfo, seen = new Set<string>()): ReadonlySet<string> => {
+  if (seen.has(file)) return seen
+  seen.add(file)
+  for (const id of infoOf(file)?.importedIds ?? []) if (Path.isAbsolute(id)) closureOf(id, infoOf, seen)
+  return seen
+}
+
+const makeBands = () => {
+  let loaded: ReadonlySet<string> | undefined
+  return (file: string, { getModuleInfo }: { readonly getModuleInfo: GetModuleInfo }): string | undefined => {
+    loaded ??= closureOf(Path.join(src, "index.ts"), getModuleInfo)
+    const folder = folderOf(Path.relative(src, file).split(Path.sep).join("/"))
+    return loaded.has(file) && folder !== "" && !file.endsWith(`${Path.sep}index.ts`) ? bandOf(folder) : undefined
+  }
+}
+
+const entries = filesBelow(src).filter(isIndex)
+
+const bundle = async (): Promise<void> => {
+  const build = await rollup({
+    input: Object.fromEntries(entries.map((file) => [file.slice(0, -3), Path.join(src, file)])),
+    plugins: [compiler],
+    preserveEntrySignatures: "strict",
+    treeshake: { moduleSideEffects: false },
+    onwarn: (warning) => {
+      throw new Error(warning.message)
+    }
+  })
+  await build.write({
+    dir: dist,
+    format: "es",
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    manualChunks: makeBands(),
+    experimentalMinChunkSize: MIN_CHUNK,
+    hoistTransitiveImports: false,
+    generatedCode: { preset: "es2015" },
+    chunkFileNames: "chunks/[name]-[hash].js"
+  })
+  await build.close()
+}
+
+const declare = (): void => {
+  execFileSync(process.execPath, [Path.join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json"], {
+    cwd: root,
+    stdio: "inherit"
+  })
+}
+
+if (!process.argv.includes("--code")) {
+  Fs.rmSync(dist, { recursive: true, force: true })
+  declare()
+}
+await bundle()
+for (const [file, target] of Object.entries(programs)) {
+  Fs.copyFileSync(Path.join(src, file), Path.join(dist, target))
+}
