@@ -45,7 +45,7 @@ const ofBoth = [
   ...keysOf(boolean, "readOnly writeOnly uniqueItems"),
   ["examples", list],
   ["enum", must("a list with at least one value", (value) => Array.isArray(value) && value.length > 0)],
-  ...keysOf(schema, "additionalProperties contains propertyNames not if then else"),
+  ...keysOf(schema, "additionalProperties contains propertyNames not if then else additionalItems"),
   ...keysOf(schemas, "allOf anyOf oneOf"),
   ...keysOf(named, "properties patternProperties definitions"),
   ["required", must("a list of names", isTexts)],
@@ -54,11 +54,7 @@ const ofBoth = [
 ] as const
 
 const rulesOf: Readonly<Record<Draft, ReadonlyMap<string, Rule>>> = {
-  "draft-07": new Map<string, Rule>([
-    ...ofBoth,
-    ["additionalItems", schema],
-    ["items", (value) => (isSchema(value) ? undefined : schemas(value))]
-  ]),
+  "draft-07": new Map<string, Rule>([...ofBoth, ["items", (value) => (isSchema(value) ? undefined : schemas(value))]]),
   "2020-12": new Map<string, Rule>([
     ...ofBoth,
     ...keysOf(text, "$anchor $dynamicRef $dynamicAnchor"),
@@ -116,9 +112,8 @@ const decoded = (segment: string): string => {
   }
 }
 
-/** The value that a reference within the schema points at, if there is one. */
+/** The value that a reference within the schema points at. The compiler follows no reference to the whole schema. */
 const targetOf = (root: JsonSchema, reference: string): unknown => {
-  if (reference === "#" || reference === "") return root
   if (!reference.startsWith("#/")) return undefined
   let target: unknown = root
   for (const segment of reference.slice(2).split("/").map(decoded)) {

@@ -50,6 +50,7 @@ const unusable: ReadonlyArray<unknown> = [
   field({ $ref: "#/definitions/none" }),
   field({ $ref: "#/$defs/a" }, { $defs: { a: { $ref: "#/$defs/b" } } }),
   field({ $ref: "#name" }),
+  field({ $ref: "#" }),
   field({ anyOf: [{ items: { $ref: "#/x" } }] })
 ]
 
@@ -60,7 +61,7 @@ const usable: ReadonlyArray<unknown> = [
   field({ type: "any", minimum: 1, multipleOf: 0.5, maxLength: 3, enum: [1], examples: [1], default: { $ref: "no" } }),
   field({ prefixItems: 5 }),
   { $schema: old, ...field({ prefixItems: 5, $defs: 1, items: [{}, true], additionalItems: false }) },
-  { $schema: modern, ...field({ additionalItems: 1, items: { $ref: "#" }, deprecated: true }) },
+  { $schema: modern, ...field({ items: {}, deprecated: true }) },
   field({ $ref: "#/$defs/a~1b%20c" }, { $defs: { "a/b c": { type: "integer" } } }),
   field({ $ref: "#/properties/b/items/0" }, { properties: { a: { $ref: "#/properties/b" }, b: { items: [{}] } } }),
   { $defs: { unused: { $ref: "#/none" } } },
