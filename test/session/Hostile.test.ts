@@ -111,7 +111,7 @@ describe("interruption at every point", () => {
     let main: Fiber.RuntimeFiber<unknown, unknown> | undefined
     const scheduler = YieldingScheduler.make((count) => {
       if (count === at && main !== undefined) main.unsafeInterruptAsFork(main.id())
-    })
+    }, at)
     const exit = await new Promise<Exit.Exit<unknown, unknown>>((resolve) => {
       main = runtime.runFork(Effect.withScheduler(operation, scheduler), { immediate: false })
       main.addObserver(resolve)
