@@ -22,14 +22,20 @@ const Report = Schema.parseJson(
   })
 )
 
+/** Results of the tests of one saver. */
+export interface Verdict {
+  readonly passed: ReadonlyArray<string>
+  /** Tests that did not pass: skipped, failed or otherwise. */
+  readonly others: ReadonlyArray<{ readonly fullName: string; readonly status: string }>
+}
+
 export interface Outcome {
   /** Exit code of the process. */
   readonly code: number | null
   /** End of its output. */
   readonly printed: string
-  readonly passed: ReadonlyArray<string>
-  /** Tests that did not pass: skipped, failed or otherwise. */
-  readonly others: ReadonlyArray<{ readonly fullName: string; readonly status: string }>
+  /** One per initializer, in the given order. */
+  readonly verdicts: ReadonlyArray<Verdict>
 }
 
 const folder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
@@ -98,9 +104,24 @@ const node = (
     })
   })
 
-/** Result for one of the initializers, by name; `variables` are added to the environment of its process. */
+/**
+ * Entry of the validation. The command runs its suites for the default export alone, and no suite for the history of
+ * channels. The report names the other savers by their initializers. The first saver keeps its own name, by which the
+ * suites know which case LangGraph's saver skips.
+ */
+const entryOf = (home: string, savers: string, names: ReadonlyArray<keyof typeof LangGraphInitializers>): string => `
+import { deltaChannelHistoryTests, specTest } from ${JSON.stringify(Path.join(home, "dist", "index.js"))}
+import * as initializers from ${JSON.stringify(savers)}
+const [first, ...names] = ${JSON.stringify(names)}
+const others = names.map((checkpointerName) => ({ ...initializers[checkpointerName], checkpointerName }))
+for (const each of [initializers[first], ...others]) deltaChannelHistoryTests(each)
+for (const each of others) specTest(each)
+export default initializers[first]
+`
+
+/** Results for initializers, by name, in one process; `variables` are added to its environment. */
 export const validate = (
-  initializer: keyof typeof LangGraphInitializers,
+  initializers: ReadonlyArray<keyof typeof LangGraphInitializers>,
   variables: { readonly [name: string]: string } = {}
 ): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
@@ -110,23 +131,20 @@ export const validate = (
     const savers = fileURLToPath(new URL("./LangGraphInitializers.ts", import.meta.url))
     Fs.writeFileSync(Path.join(cwd, "vitest.config.mjs"), config(report))
     const home = Path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-    // The command runs no suite for the history of channels.
-    Fs.writeFileSync(
-      entry,
-      `import { deltaChannelHistoryTests } from ${JSON.stringify(Path.join(home, "dist", "index.js"))}
-      import { ${initializer} as initializer } from ${JSON.stringify(savers)}
-      deltaChannelHistoryTests(initializer)
-      export default initializer`
-    )
+    Fs.writeFileSync(entry, entryOf(home, savers, initializers))
     const cli = Path.join(home, "bin", "cli.js")
     const { code, printed } = yield* node(["--experimental-vm-modules", cli, entry], cwd, variables)
     if (!Fs.existsSync(report)) return yield* Effect.dieMessage(`The validation made no report: ${printed}`)
     const { testResults } = yield* Effect.orDie(Schema.decode(Report)(Fs.readFileSync(report, "utf8")))
     const results = testResults.flatMap(({ assertionResults }) => assertionResults)
-    return {
-      code,
-      printed,
-      passed: results.flatMap(({ fullName, status }) => (status === "passed" ? [fullName] : [])),
-      others: results.filter(({ status }) => status !== "passed")
-    }
+    const [first, ...others] = initializers
+    const nameOf = (fullName: string) => others.find((other) => fullName.includes(other)) ?? first
+    const verdicts = initializers.map((initializer): Verdict => {
+      const own = results.filter(({ fullName }) => nameOf(fullName) === initializer)
+      return {
+        passed: own.flatMap(({ fullName, status }) => (status === "passed" ? [fullName] : [])),
+        others: own.filter(({ status }) => status !== "passed")
+      }
+    })
+    return { code, printed, verdicts }
   }).pipe(Effect.scoped)
