@@ -5,6 +5,9 @@
 import * as Effect from "effect/Effect"
 import { afterEach, beforeAll } from "vitest"
 import * as OnDemand from "../../src/internal/fiber/OnDemand.js"
+import * as Turns from "./Turns.js"
+
+Turns.shorten()
 
 afterEach(() => new Promise<void>((resolve) => void setImmediate(resolve)))
 

@@ -1,0 +1,22 @@
+/**
+ * Timers of no time that end with the turn of the event loop.
+ *
+ * `TestClock` lets the loop turn three times, by timers of 0 ms, before it moves time, for each sleep that it ends. Node makes 1 ms of 0: most
+ * of what a test of virtual time lasted was that.
+ */
+const shortened = Symbol.for("effect-lexigram/test/Turns")
+
+const isImmediate = (timer: unknown): timer is NodeJS.Immediate =>
+  typeof timer === "object" && timer !== null && "_onImmediate" in timer
+
+/** Makes `setTimeout` of no time a `setImmediate`, once for the process. Others are as they were. */
+export const shorten = (): void => {
+  const { clearTimeout, setTimeout } = globalThis
+  if (shortened in setTimeout) return
+  const set = (run: (...args: ReadonlyArray<unknown>) => void, millis?: number, ...args: ReadonlyArray<unknown>) =>
+    millis === 0 ? setImmediate(run, ...args) : setTimeout(run, millis, ...args)
+  const clear = (timer: unknown): void =>
+    isImmediate(timer) ? clearImmediate(timer) : clearTimeout(timer as NodeJS.Timeout | undefined)
+  globalThis.setTimeout = Object.assign(set, setTimeout, { [shortened]: true }) as unknown as typeof setTimeout
+  globalThis.clearTimeout = clear as typeof clearTimeout
+}
