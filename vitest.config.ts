@@ -7,25 +7,26 @@ const src = fileURLToPath(new URL("./src", import.meta.url))
 
 /** Slowest files first: a slow file that starts last would keep one worker busy while the others are idle. */
 const slow = [
-  "SqlSessionStore",
   "SqlMemoryStore",
-  "KeyValueSessionStore",
-  "RedisMemoryStore",
-  "Interruption",
-  "RedisSessionStore",
-  "EveryStrategyLimits",
-  "ProcessRun",
-  "McpStdio",
-  "LangGraphValidation",
+  "SqlSessionStore",
   "ManyProcesses",
-  "CacheMemoryStore",
+  "KeyValueSessionStore",
+  "ProcessRun",
+  "Interruption",
+  "RedisMemoryStore",
+  "McpStdio",
+  "EveryStrategyLimits",
+  "InterruptionEverything",
+  "LangGraphValidation",
   "EveryStrategyInterruption",
-  "MemoryStoreSuite",
-  "Crash",
-  "SqlSessionStoreLangGraph",
-  "SessionStoreSuite",
+  "SqlLangGraph",
+  "RedisSessionStore",
+  "SqlMemoryBackend",
   "demo",
-  "SqlSessionStoreRaces",
+  "CacheMemoryStore",
+  "PgVectorIndex",
+  "Hostile",
+  "PostgresFaults",
   "EveryStrategyAnswers"
 ]
 
@@ -61,6 +62,8 @@ export default defineConfig({
     // For tests of the environment that programs see: none of them changes that of a shared process.
     env: { LEXIGRAM_TEST_SECRET: "c0ffee-not-for-children" },
     pool: "forks",
+    // Most garbage of tests dies young: with more room for it, it is collected less often and less of it is copied.
+    poolOptions: { forks: { execArgv: ["--max-semi-space-size=64"] } },
     // Loading Effect and the library for each file would take longer than most tests. So the files of a worker share
     // them: each file closes what it opens, and none changes the process for the others.
     isolate: false,

@@ -5,6 +5,7 @@ import type * as Layer from "effect/Layer"
 import * as SqlCostLedger from "../../src/persistence/governance/SqlCostLedger.js"
 import * as SqlFactStore from "../../src/persistence/memory/SqlFactStore.js"
 import * as Migrations from "../../src/persistence/schema/Migrations.js"
+import * as Bundle from "../support/Bundle.js"
 import * as PostgresServer from "../support/PostgresServer.js"
 import * as Programs from "../support/Programs.js"
 import type { Done, Input, Round } from "../support/programs/SqlWriter.js"
@@ -14,7 +15,7 @@ import * as TestServers from "../support/TestServers.js"
 const sqlite = await SqliteFile.database({ setup: Migrations.run })
 const postgres = await PostgresServer.database({ setup: Migrations.run })
 
-/** Processes that compile what they are made of take their time on a machine that is busy. */
+/** Processes take their time to start on a machine that is busy. */
 const timeout = 300_000
 
 const limit = 100
@@ -22,7 +23,8 @@ const limit = 100
 const started = (postgresUrl: string | undefined) =>
   Effect.gen(function* () {
     const input = (name: string): Input => ({ name, sqlite: sqlite.file, postgres: postgresUrl })
-    const programs = yield* Effect.forEach(["1", "2", "3", "4"], (name) => Programs.start("SqlWriter", input(name)), {
+    const bundle = yield* Bundle.make("SqlWriter")
+    const programs = yield* Effect.forEach(["1", "2", "3", "4"], (name) => Programs.start(bundle, input(name)), {
       concurrency: "unbounded"
     })
     for (const program of programs) assert.strictEqual(yield* program.hear, "ready")
@@ -104,7 +106,7 @@ TestServers.suite("postgres", postgres, () => {
 
 const failing = Effect.gen(function* () {
   const input: Input = { name: "x", sqlite: "/nowhere/at/all.db", postgres: undefined }
-  const program = yield* Programs.start("SqlWriter", input)
+  const program = yield* Programs.start(yield* Bundle.make("SqlWriter"), input)
   yield* program.hear
   yield* program.say({ store: "facts", database: "sqlite", count: 1 } satisfies Round)
   const exit = yield* Effect.exit(program.hear)

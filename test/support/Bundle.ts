@@ -3,7 +3,6 @@
  * started and killed many times.
  */
 import * as Fs from "node:fs"
-import { createRequire } from "node:module"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -11,7 +10,6 @@ import * as Effect from "effect/Effect"
 import * as Esbuild from "esbuild"
 
 const folder = fileURLToPath(new URL("./programs", import.meta.url))
-const { resolve } = createRequire(import.meta.url)
 
 /** Packages with native code, or that read files beside their own. */
 const outside = /^(?:libsql|better-sqlite3|pg|pg-.*|ioredis|sqlite-vec)$/
@@ -55,11 +53,13 @@ export const make = (
           {
             name: "outside",
             setup: (build) =>
-              build.onResolve({ filter: outside }, ({ path }) => {
-                try {
-                  return { path: pathToFileURL(resolve(path)).href, external: true }
-                } catch {
-                  return { path, external: true }
+              build.onResolve({ filter: outside }, async ({ kind, path, pluginData, resolveDir }) => {
+                // Its own question, by which it learns the file that an import means: that may be another one than `require` means.
+                if (pluginData === outside) return undefined
+                const found = await build.resolve(path, { kind, resolveDir, pluginData: outside })
+                return {
+                  path: found.errors.length > 0 ? path : pathToFileURL(found.path).href,
+                  external: true
                 }
               })
           }

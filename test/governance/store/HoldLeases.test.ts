@@ -13,6 +13,7 @@ import * as CostLedger from "../../../src/governance/store/CostLedger.js"
 import { GovernancePersistenceError } from "../../../src/governance/store/GovernanceError.js"
 import * as InMemoryCostLedger from "../../../src/governance/store/InMemoryCostLedger.js"
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
+import * as Bundle from "../../support/Bundle.js"
 import * as Programs from "../../support/Programs.js"
 import * as BudgetHolder from "../../support/programs/BudgetHolder.js"
 import * as SqliteDrivers from "../../support/SqliteDrivers.js"
@@ -135,7 +136,7 @@ describe("the hold of a call", () => {
   it.scoped("expires within seconds when its process is killed", () =>
     Effect.gen(function* () {
       const file = yield* SqliteDrivers.file
-      const program = yield* Programs.start("BudgetHolder", { file } satisfies BudgetHolder.Input)
+      const program = yield* Programs.start(yield* Bundle.make("BudgetHolder"), { file } satisfies BudgetHolder.Input)
       yield* TestClock.setTime(yield* program.hear)
       yield* program.kill()
       const governance = Context.get(yield* Layer.build(BudgetHolder.layer(file)), Governance.Governance)

@@ -9,27 +9,17 @@ import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as TextAnalyzer from "../../../src/memory/text/TextAnalyzer.js"
 import { MigrationError } from "../../../src/persistence/engine/PersistenceError.js"
 import * as SqlMemoryStore from "../../../src/persistence/memory/SqlMemoryStore.js"
-import * as Migrations from "../../../src/persistence/schema/Migrations.js"
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as Conversations from "../../support/Conversations.js"
 import * as MemoryStores from "../../support/MemoryStores.js"
-import * as PostgresServer from "../../support/PostgresServer.js"
+import * as SqlBackends from "../../support/SqlBackends.js"
 import * as SqlDatabases from "../../support/SqlDatabases.js"
-import * as SqliteDrivers from "../../support/SqliteDrivers.js"
-import * as TestServers from "../../support/TestServers.js"
 
-SqliteDrivers.suite("SqlMemoryStore", (driver) => {
-  const client = Layer.unwrapScoped(Effect.map(SqliteDrivers.file, (file) => SqliteClient.layer({ file, driver })))
-  MemoryStores.suite("SqlMemoryStore", Layer.provide(SqlMemoryStore.layerMigrated(), client))
+SqlBackends.suite("SqlMemoryStore", ({ layer }) => {
+  MemoryStores.suite("SqlMemoryStore", Layer.provide(SqlMemoryStore.layer(), layer))
 })
 
-const postgres = await PostgresServer.database({ setup: Migrations.run })
-
 describe("SqlMemoryStore", () => {
-  TestServers.suite("postgres", postgres, ({ layer }) => {
-    MemoryStores.suite("SqlMemoryStore", Layer.provide(SqlMemoryStore.layer(), layer))
-  })
-
   it.effect("rejects a database without tables, or migrates it on request", () =>
     Effect.gen(function* () {
       const client = yield* Layer.build(SqliteClient.layer({ file: ":memory:" }))

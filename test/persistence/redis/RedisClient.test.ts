@@ -15,6 +15,7 @@ import { DatabaseError } from "../../../src/persistence/engine/PersistenceError.
 import * as RedisClient from "../../../src/persistence/redis/RedisClient.js"
 import * as RedisConnection from "../../../src/persistence/redis/RedisConnection.js"
 import * as RedisScript from "../../../src/persistence/redis/RedisScript.js"
+import * as Bundle from "../../support/Bundle.js"
 import * as LoopbackServer from "../../support/LoopbackServer.js"
 import * as Programs from "../../support/Programs.js"
 import * as RedisTests from "../../support/RedisTests.js"
@@ -152,7 +153,9 @@ TestServers.suite("redis", available, (server) => {
             for (const secret of ["hidden-password", "somebody"]) assert.notInclude(rendered(error), secret)
           }
         }
-        const program = yield* Programs.start("RedisClientRefused", { ports: [silent.port, absent] })
+        const program = yield* Programs.start(yield* Bundle.make("RedisClientRefused"), {
+          ports: [silent.port, absent]
+        })
         assert.deepStrictEqual(yield* program.hear, new Array(4).fill({ tag: "DatabaseError", sockets: 0 }))
       })
     )
@@ -327,7 +330,10 @@ TestServers.suite("redis", available, (server) => {
     live("leaves no socket and no timer after the client closes, even while disconnected", () =>
       Effect.gen(function* () {
         const going = yield* TestServers.ownRedis({ durable: false })
-        const program = yield* Programs.start("RedisClientHandles", { url: going.url, port: going.port })
+        const program = yield* Programs.start(yield* Bundle.make("RedisClientHandles"), {
+          url: going.url,
+          port: going.port
+        })
         assert.deepStrictEqual(yield* program.hear, { sockets: 1 })
         assert.deepStrictEqual(yield* program.hear, { sockets: 0, reason: "unreachable" })
         assert.strictEqual(yield* program.hear, "stop the server")

@@ -12,6 +12,7 @@ import type { DatabaseError } from "../../../src/persistence/engine/PersistenceE
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as SqliteDriverLoader from "../../../src/persistence/sqlite/SqliteDriverLoader.js"
 import * as SqliteFailure from "../../../src/persistence/sqlite/SqliteFailure.js"
+import * as Bundle from "../../support/Bundle.js"
 import * as Programs from "../../support/Programs.js"
 import type * as SqliteStatements from "../../support/programs/SqliteStatements.js"
 import * as SqliteDrivers from "../../support/SqliteDrivers.js"
@@ -297,7 +298,8 @@ SqliteDrivers.suite("SqliteClient", (driver) => {
   it.scopedLive("caches no more statements than configured", () =>
     Effect.gen(function* () {
       const input: SqliteStatements.Input = { statements: 10_000, statementCache: 16 }
-      const said: SqliteStatements.Said = yield* (yield* Programs.start("SqliteStatements", input)).hear
+      const said: SqliteStatements.Said = yield* (yield* Programs.start(yield* Bundle.make("SqliteStatements"), input))
+        .hear
       assert.isAtLeast(said.prepared, 10_000)
       assert.isAtMost(said.alive, 32)
     })

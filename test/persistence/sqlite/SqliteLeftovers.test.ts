@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as SqliteLeftovers from "../../../src/persistence/sqlite/SqliteLeftovers.js"
+import * as Bundle from "../../support/Bundle.js"
 import * as Programs from "../../support/Programs.js"
 import * as SqliteDrivers from "../../support/SqliteDrivers.js"
 
@@ -70,7 +71,7 @@ describe("SqliteLeftovers", () => {
   it.scopedLive.skipIf(process.platform !== "linux")("closes the files of closed libsql connections", () =>
     Effect.gen(function* () {
       const folder = yield* SqliteDrivers.folder
-      const program = yield* Programs.start("LibsqlFiles", { folder, databases: 150 })
+      const program = yield* Programs.start(yield* Bundle.make("LibsqlFiles"), { folder, databases: 150 })
       const { left, most } = yield* program.hear
       assert.strictEqual(left, 0)
       assert.isAtMost(most, 500)

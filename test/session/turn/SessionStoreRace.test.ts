@@ -11,7 +11,7 @@ import { behind, session, turnsOf } from "../../../src/testing/session/SessionFi
 import { created, some } from "../../../src/testing/session/SessionStoreCase.js"
 
 const writers = 64
-const each = 50
+const each = 20
 
 /** Fibers that read, let others go first, and write; again after a while when another was faster. */
 const race = Effect.gen(function* () {
@@ -70,7 +70,7 @@ const layers = [
   ["in a key-value store", Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory)]
 ] as const
 
-describe("64 writers of 50 turns each to one session", () => {
+describe("64 writers of 20 turns each to one session", () => {
   for (const [where, layer] of layers) {
     it.effect(
       `lose none and duplicate none ${where} when they race`,
