@@ -134,7 +134,7 @@ describe("parallel calls", () => {
           assert.strictEqual(event.isFailure, !(plan?.kind === "succeeds" && plan.after < 40), JSON.stringify(plan))
         }
       }),
-      { numRuns: 60 }
+      { numRuns: 30 }
     ))
 
   it("leave no call without a result when the run is interrupted", () =>
@@ -147,6 +147,6 @@ describe("parallel calls", () => {
         const last = kept[kept.length - 1]
         assert.strictEqual(last?._tag, Exit.isSuccess(exit) ? "Finished" : "Error")
       }),
-      { numRuns: 60 }
+      { numRuns: 30 }
     ))
 })
