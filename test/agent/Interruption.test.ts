@@ -186,7 +186,7 @@ const everywhere = async (program: Parameters<typeof attempt>[2], stride: number
     const whole = await attempt(setting, runtime, program, undefined)
     assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
     assert.deepStrictEqual(whole.problems, [])
-    // How many operations it has when fibers run as usual up to the point.
+    // The number of operations when fibers run as usual up to the point.
     const { yields } = await attempt(setting, runtime, program, Number.POSITIVE_INFINITY)
     let interrupted = 0
     for (let k = 1; ; k += stride) {

@@ -218,7 +218,7 @@ const everywhere = async (program: Program, stride: number): Promise<void> => {
   assert.deepStrictEqual(whole.problems, [])
   assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
   assert.deepStrictEqual(whole.roles, ["user", "assistant"])
-  // How many operations it has when fibers run as usual up to the point.
+  // The number of operations when fibers run as usual up to the point.
   const { yields } = await attempt(program, Number.POSITIVE_INFINITY)
   let interrupted = 0
   for (let k = 1; ; k += stride) {

@@ -89,7 +89,7 @@ const everywhere = async (program: Program, after?: (memory: Service, at: number
   assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
   assert.deepStrictEqual(whole.problems, [])
   assert.isAtLeast(whole.traces.acquired, 3)
-  // How many operations it has when fibers run as usual up to the point.
+  // The number of operations when fibers run as usual up to the point.
   const { yields } = await attempt(program, makeMemory(), Number.POSITIVE_INFINITY)
   let interrupted = 0
   for (let k = 1; ; k++) {

@@ -32,9 +32,12 @@ describe("LangGraph's validation of checkpoint savers", () => {
           "sessionsByKey",
           "graphsInMemory"
         ])
-        const [own, ...others] = verdicts
+        const [own, ...others] = verdicts as readonly [
+          LangGraphValidation.Verdict,
+          ...ReadonlyArray<LangGraphValidation.Verdict>
+        ]
         assert.deepStrictEqual(
-          own?.others.map(({ fullName, status }) => [caseOf(fullName), status]),
+          own.others.map(({ fullName, status }) => [caseOf(fullName), status]),
           [[skipped, "skipped"]]
         )
         assert.isAtLeast(own.passed.length, 700)

@@ -119,7 +119,7 @@ const everywhere = async (given: EveryStrategy.Case, mode: Mode): Promise<void> 
     const whole = await attempt(setting, runtime, undefined)
     assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
     assert.deepStrictEqual(whole.problems, [])
-    // How many operations it has when fibers run as usual up to the point.
+    // The number of operations when fibers run as usual up to the point.
     const { yields } = await attempt(setting, runtime, Number.POSITIVE_INFINITY)
     const stride = yields / Math.min(POINTS, yields)
     let interrupted = 0

@@ -54,7 +54,7 @@ export const make = (
             name: "outside",
             setup: (build) =>
               build.onResolve({ filter: outside }, async ({ kind, path, pluginData, resolveDir }) => {
-                // Its own question, by which it learns the file that an import means: that may be another one than `require` means.
+                // The nested resolution finds the file of an import, which may differ from that of a `require`.
                 if (pluginData === outside) return undefined
                 const found = await build.resolve(path, { kind, resolveDir, pluginData: outside })
                 return {

@@ -52,7 +52,7 @@ function* rounds(limit: number): Generator<Step, number, number> {
   // Warms up compiler and caches for both sides before the first round.
   const first = yield { which: "other", repeat: 1 }
   const cold = yield { which: "one", repeat: 1 }
-  // So long, that what the compiler does is a small part of it.
+  // Long enough that compilation is a small part of it.
   if (first >= 4 * enoughMicros && cold / first <= limit) return cold / first
   const again = yield { which: "other", repeat: 1 }
   // Uncompiled work takes longer, never shorter.

@@ -1,15 +1,15 @@
 /**
- * Timers of no time that end with the turn of the event loop.
+ * Timers of 0 ms that end with the turn of the event loop.
  *
- * `TestClock` lets the loop turn three times, by timers of 0 ms, before it moves time, for each sleep that it ends. Node makes 1 ms of 0: most
- * of what a test of virtual time lasted was that.
+ * `TestClock` lets the loop turn three times, by timers of 0 ms, before it moves time, for each sleep that it ends.
+ * Node turns 0 into 1 ms, which is most of the duration of many tests of virtual time.
  */
 const shortened = Symbol.for("effect-lexigram/test/Turns")
 
 const isImmediate = (timer: unknown): timer is NodeJS.Immediate =>
   typeof timer === "object" && timer !== null && "_onImmediate" in timer
 
-/** Makes `setTimeout` of no time a `setImmediate`, once for the process. Others are as they were. */
+/** Makes `setTimeout` of 0 ms a `setImmediate`, once per process. Other timers stay as they are. */
 export const shorten = (): void => {
   const { clearTimeout, setTimeout } = globalThis
   if (shortened in setTimeout) return

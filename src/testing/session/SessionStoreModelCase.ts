@@ -260,8 +260,8 @@ const sessionNames = ["a", "A", "b", "c", "__proto__"]
 const turnIds = ["t1", "t2", "t3", "t4", "T1"]
 
 /**
- * The sessions to read after an operation: all after one that may change several, none after one that reads, else its own
- * and one more, in rotation. What is wrong in another one is found when its turn comes.
+ * The sessions to read after an operation: all after one that may change several, none after one that reads. After any
+ * other, its own and one more in rotation: damage to the remaining ones is found in their turn or at the end.
  */
 const namesToCheck = (one: Operation, at: number): ReadonlyArray<string> => {
   if (one.do === "list" || one.do === "window") return []
