@@ -8,6 +8,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Esbuild from "esbuild"
 import { type GetModuleInfo, type Plugin, rollup } from "rollup"
+import { perLine } from "./build/LineMaps.js"
 import { withPureCalls } from "./build/PureCalls.js"
 import { bandOf, filesBelow, folderOf, isIndex, programs, root } from "./layout.js"
 
@@ -89,11 +90,22 @@ const declare = (): void => {
   })
 }
 
+const shortenMaps = (): void => {
+  for (const file of filesBelow(dist).filter((file) => file.endsWith(".js.map"))) {
+    const path = Path.join(dist, file)
+    const map = JSON.parse(Fs.readFileSync(path, "utf8")) as { readonly mappings: string }
+    Fs.writeFileSync(path, JSON.stringify({ ...map, names: [], mappings: perLine(map.mappings) }))
+  }
+}
+
+// With `--code`, the declarations of the last build are kept.
 if (!process.argv.includes("--code")) {
   Fs.rmSync(dist, { recursive: true, force: true })
   declare()
 }
+Fs.rmSync(Path.join(dist, "chunks"), { recursive: true, force: true })
 await bundle()
+shortenMaps()
 for (const [file, target] of Object.entries(programs)) {
   Fs.copyFileSync(Path.join(src, file), Path.join(dist, target))
 }
