@@ -20,6 +20,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     telemetry: "sends spans, metrics and logs to OTLP and Prometheus"
   },
   { domain: "ids, usage, events, answers and error codes that everything shares" },
+  { "observability/log": "events of running runs, and texts of logs for readers of deltas" },
   {
     observability: "runs, steps, hooks, the event bus and the run log",
     "persistence/engine": "access to SQL: dialects, transactions, payloads, keys, failures",

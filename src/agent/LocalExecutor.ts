@@ -235,7 +235,7 @@ class Executor {
         onSuccess: finish
       }
     )
-    return sink.flush === undefined ? whole : Effect.onExit(whole, () => sink.flush ?? Effect.void)
+    return sink.logged(whole)
   }
 
   private stateOf(

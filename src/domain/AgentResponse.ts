@@ -246,6 +246,8 @@ class RunFold implements Fold {
       case "Error":
         this.error = event.error
         this.interrupted = event.interrupted
+        // The events of a log have no deltas.
+        if (event.text !== undefined && this.text.length === 0) this.text = [event.text]
         return
       case "Finished":
         this.finishReason = event.reason

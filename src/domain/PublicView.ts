@@ -176,7 +176,7 @@ const rules: Rules = {
   MemoryRecalled: { source: "shown", count: "shown", tokens: "hidden" },
   Degraded: "dropped",
   Message: { text: "shown", output: "shown" },
-  Error: { error: fromError, interrupted: "shown" },
+  Error: { error: fromError, interrupted: "shown", text: "shown" },
   Finished: { reason: "shown", sessionId: "shown", durationMs: "shown" }
 }
 

@@ -170,12 +170,17 @@ export const Message = event("Message", { text: Schema.String, output: Schema.op
 export interface Message extends Schema.Schema.Type<typeof Message> {}
 
 /**
- * The run failed or was interrupted. The last event of its run.
+ * The run failed or was interrupted. The last event of its run. `text` is what it had shown of an answer that it did
+ * not finish: the text of its deltas since the last `TextRetracted`.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const Error = event("Error", { error: ErrorInfo, interrupted: Schema.Boolean })
+export const Error = event("Error", {
+  error: ErrorInfo,
+  interrupted: Schema.Boolean,
+  text: Schema.optional(Schema.String)
+})
 /**
  * @since 0.1.0
  * @category models

@@ -84,6 +84,14 @@ const answeredBy = (reservation: Reservation, settlement: Settlement | undefined
   }
 }
 
+/** Books a call that had no hold in its month; again if that fails and is tried again. */
+const bookUnheld = ({ monthAccount, parts, unheld }: Books, reservation: Reservation, amount: CostLedger.Amount) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    unheld.delete(reservation.id)
+    const month = monthAccount(reservation.userId, reservation.at ?? now)
+    return Effect.tapError(parts.ledger.book([month], amount), () => Effect.sync(() => void unheld.add(reservation.id)))
+  })
+
 export const settle = (
   books: Books,
   reservation: Reservation,
@@ -99,14 +107,19 @@ export const settle = (
       const answered = answeredBy(reservation, settlement)
       const cost = costOf(estimator, answered, reservation, usage, settlement)
       const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
+      const isHeld = !books.unheld.has(reservation.id)
       const ended = leases.end(reservation.id)
       // A hold not renewed in time, or whose run ended first, no longer exists. The call still used the amount.
-      const settled = Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
-        bookings === undefined && ended !== undefined ? ledger.book(ended.accounts, amount) : Effect.succeed(bookings)
-      )
+      const settled = isHeld
+        ? Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
+            bookings === undefined && ended !== undefined
+              ? ledger.book(ended.accounts, amount)
+              : Effect.succeed(bookings)
+          )
+        : bookUnheld(books, reservation, amount)
       const bookings = yield* orElse(parts, "settle", settled, undefined)
       if (bookings === undefined) return
-      if (ended?.isReleased !== true) GovernanceMetrics.reserved(-1)
+      if (isHeld && ended?.isReleased !== true) GovernanceMetrics.reserved(-1)
       yield* adjustTokens(books, reservation, amount.tokens)
       yield* correctQuotas(books, reservation, { tokens: amount.tokens, ...(cost === undefined ? {} : { cost }) })
       const now = audit.enabled === false ? 0 : yield* Clock.currentTimeMillis
@@ -121,6 +134,10 @@ export const refund = (books: Books, reservation: Reservation): Effect.Effect<vo
     Effect.gen(function* () {
       if (reservation.id === UNTRACKED) return
       const { leases, parts } = books
+      if (books.unheld.delete(reservation.id)) {
+        yield* adjustTokens(books, reservation, 0)
+        return yield* correctQuotas(books, reservation, { model_calls: 0, tokens: 0, cost: 0 })
+      }
       const isReleased = leases.end(reservation.id)?.isReleased === true
       const isOpen = yield* orElse(parts, "refund", parts.ledger.release(reservation.id), false)
       if (!isOpen && !isReleased) return

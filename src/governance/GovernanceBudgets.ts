@@ -93,9 +93,11 @@ const remaining = Effect.fnUntraced(function* (books: Books, userId: UserId | un
     : CostLedger.toUsd(Math.max(0, limits.nanoUsd - used(balance, "nanoUsd")))
 })
 
-const release = ({ leases, parts }: Books, rootRunId: RunId): Effect.Effect<void> =>
+const release = ({ heldRuns, leases, parts }: Books, rootRunId: RunId): Effect.Effect<void> =>
   Effect.suspend(() => {
     const account = runAccount(rootRunId)
+    const isHeld = heldRuns.delete(account)
+    if (!isHeld && GovernanceReservations.enforced(parts.rules().config) === undefined) return Effect.void
     leases.endAll(account)
     return tolerate(
       "releasing a run",
@@ -108,7 +110,14 @@ const release = ({ leases, parts }: Books, rootRunId: RunId): Effect.Effect<void
  * @category constructors
  */
 export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
-  const books: Books = { parts, leases, monthAccount: months(), warned: new Set() }
+  const books: Books = {
+    parts,
+    leases,
+    monthAccount: months(),
+    warned: new Set(),
+    unheld: new Set(),
+    heldRuns: new Set()
+  }
   return {
     reserve: (request) => GovernanceReservations.reserve(books, request),
     settle: (reservation, usage, settlement) => GovernanceBookings.settle(books, reservation, usage, settlement),

@@ -39,6 +39,28 @@ export interface Books {
   readonly monthAccount: (userId: UserId | undefined, now: number) => string
   /** Models without a price that a warning named. */
   readonly warned: Set<string>
+  /** Reservations without a hold, because nothing limited money or tokens. */
+  readonly unheld: Set<string>
+  /** Accounts of runs with holds. */
+  readonly heldRuns: Set<string>
+}
+
+/** The most reservations and runs that are remembered; the oldest are forgotten first. */
+const mostRemembered = 65_536
+
+const remember = (names: Set<string>, name: string): void => {
+  names.add(name)
+  if (names.size > mostRemembered) names.delete(names.values().next().value as string)
+}
+
+/** The limits of money and tokens that holds are checked against; `undefined` where nothing is limited. */
+export const enforced = (config: GovernanceConfig.GovernanceConfig): ReturnType<typeof limitsOf> | undefined => {
+  if (!config.enforceBudget) return undefined
+  const limits = limitsOf(config)
+  const isLimited = [limits.month, limits.run].some(
+    (limit) => limit.nanoUsd !== undefined || limit.tokens !== undefined
+  )
+  return isLimited ? limits : undefined
 }
 
 /** The id of reservations made while governance is off. */
@@ -138,13 +160,13 @@ const consumeQuotas = Effect.fnUntraced(function* ({ parts }: Books, made: Reser
 })
 
 const hold = Effect.fnUntraced(function* (
-  { leases, monthAccount, parts }: Books,
+  { heldRuns, leases, monthAccount, parts, unheld }: Books,
   reservation: Reservation,
   amount: CostLedger.Amount,
   now: number
 ) {
-  const { config } = parts.rules()
-  const limits = config.enforceBudget ? limitsOf(config) : undefined
+  const limits = enforced(parts.rules().config)
+  if (limits === undefined) return remember(unheld, reservation.id)
   const run = runAccount(reservation.rootRunId ?? reservation.runId)
   const month = monthAccount(reservation.userId, now)
   const held = yield* orElse(
@@ -154,8 +176,8 @@ const hold = Effect.fnUntraced(function* (
       id: reservation.id,
       amount,
       accounts: [
-        { account: run, limit: limits?.run },
-        { account: month, limit: limits?.month }
+        { account: run, limit: limits.run },
+        { account: month, limit: limits.month }
       ]
     }),
     undefined
@@ -164,6 +186,7 @@ const hold = Effect.fnUntraced(function* (
   if (held._tag === "Refused") {
     return yield* Effect.fail(exceeded(held.account === run ? "run" : "month", held.unit, held.limit, held.used))
   }
+  remember(heldRuns, run)
   leases.begin(reservation.id, [run, month], now)
   GovernanceMetrics.reserved(1)
   yield* reportWrite(parts)

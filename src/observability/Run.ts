@@ -144,16 +144,17 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
   let seq = 0
   let ended = false
   const streamed = new StreamedText()
-  const push = (body: Body, at: number) => {
+  const push = (given: Body, at: number, shown = "") => {
+    const original = EventScreen.originalOf(given)
+    const body = shown === "" ? given : ({ ...given, text: shown } as Body)
     if (body._tag === "Message") for (const missing of streamed.completion(body.text)) push(missing, at)
     streamed.push(body)
-    const original = EventScreen.originalOf(body)
     // Spreading the body last takes 0.05 µs; first, 3 µs.
     const event =
       parentRunId === undefined
         ? ({ runId, agent, seq: seq++, at, ...body } as AgentEvent)
         : ({ runId, parentRunId, agent, seq: seq++, at, ...body } as AgentEvent)
-    sink.push(event, original === body ? event : ({ ...event, ...original } as AgentEvent))
+    sink.push(event, original === given ? event : ({ ...event, ...original } as AgentEvent))
   }
   const self: Service = {
     runId,
@@ -181,7 +182,7 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
     terminal: (body) => {
       if (ended) return
       ended = true
-      push(body, clock.unsafeCurrentTimeMillis())
+      push(body, clock.unsafeCurrentTimeMillis(), body._tag === "Error" ? streamed.unanswered() : "")
     },
     isOver: () => ended,
     child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self }),

@@ -15,6 +15,8 @@ import * as ErrorCode from "../domain/ErrorCode.js"
 import type { RunId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
+import * as LiveRuns from "./log/LiveRuns.js"
+import { WholeTexts } from "./log/WholeTexts.js"
 
 /**
  * The log could not be written or read.
@@ -52,13 +54,22 @@ export interface ReadOptions {
 export interface Service {
   /** False: nothing is kept, and events need not be collected. */
   readonly enabled: boolean
-  /** Appends events to those of their runs. An event that a run already has (by `seq`) is kept once. */
+  /**
+   * Appends events to those of their runs. An event that a run already has (by `seq`) is kept once. Runs append in
+   * batches, and append no deltas: the text of an answer is in its `Message`, and what a run showed of an answer that
+   * it did not finish is in its `Error`.
+   */
   readonly append: (events: ReadonlyArray<AgentEvent>) => Effect.Effect<void, RunLogError>
-  /** Events of one run from a `seq` on, in order; empty for an unknown run or one that the reader may not see. */
+  /**
+   * Events of one run from a `seq` on, in order; empty for an unknown run or one that the reader may not see. `seq` has
+   * gaps where deltas were.
+   */
   readonly read: (
     runId: RunId,
     options?: ReadOptions | undefined
   ) => Effect.Effect<ReadonlyArray<AgentEvent>, RunLogError>
+  /** The runs that are going on in this process. `read` shows what they have emitted, deltas included (`withLive`). */
+  readonly live?: LiveRuns.LiveRuns | undefined
 }
 
 /**
@@ -67,11 +78,45 @@ export interface Service {
  */
 export class RunLog extends Context.Tag("effect-lexigram/observability/RunLog")<RunLog, Service>() {}
 
+/**
+ * A log whose `read` also shows what runs of this process have emitted and not written yet: for readers who come back
+ * to a run while it goes on. The deltas of its current text are among it, the newest 1,024 at least.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withLive = (log: Service): Service => {
+  const live = LiveRuns.make()
+  return {
+    ...log,
+    live,
+    read: (runId, options) =>
+      Effect.suspend(() => {
+        const emitted = live.read(runId, options?.from ?? 0)
+        const written = log.read(runId, options)
+        if (emitted === undefined) return written
+        const limit = count(options?.limit, Number.POSITIVE_INFINITY, 0)
+        return Effect.flatMap(written, (events) => {
+          const isKnown =
+            events.length > 0
+              ? Effect.succeed(true)
+              : // Only the log knows who may read the run.
+                Effect.map(log.read(runId, { limit: 1, userId: options?.userId }), ({ length }) => length > 0)
+          return Effect.map(isKnown, (isKnown) => (isKnown ? LiveRuns.merge(events, emitted, limit) : events))
+        })
+      })
+  }
+}
+
 /** Events per page of a stream. */
 const PAGE = 1000
 
 /**
  * Events of one run from a `seq` on (default 0), in order, read page by page as the stream is consumed.
+ *
+ * A reader of deltas sees each text once, wherever it begins: where the log has none, the text comes whole, as one
+ * `TextDelta` with the number of the last one, after a `TextRetracted` if the reader may have seen a part of it. Of a
+ * run that goes on in another process, a text comes with its `Message`.
  *
  * @since 0.1.0
  * @category combinators
@@ -81,17 +126,18 @@ export const stream = (
   options?: Omit<ReadOptions, "limit"> | undefined
 ): Stream.Stream<AgentEvent, RunLogError, RunLog> =>
   Stream.unwrap(
-    Effect.map(RunLog, (log) =>
-      Stream.paginateChunkEffect(options?.from, (from) =>
+    Effect.map(RunLog, (log) => {
+      const texts = new WholeTexts(options?.from ?? 0)
+      return Stream.paginateChunkEffect(options?.from, (from) =>
         Effect.map(log.read(runId, { from, limit: PAGE, userId: options?.userId }), (events) => {
           const last = events.at(-1)
           return [
-            Chunk.unsafeFromArray(events),
+            Chunk.unsafeFromArray(texts.page(events)),
             last === undefined || events.length < PAGE ? Option.none() : Option.some<number | undefined>(last.seq + 1)
           ]
         })
       )
-    )
+    })
   )
 
 /**
@@ -137,7 +183,7 @@ export const makeMemory = (options?: {
 }): Service => {
   const maxRuns = Math.max(1, options?.maxRuns ?? 1000)
   const runs = new Map<RunId, Kept>()
-  return {
+  return withLive({
     enabled: true,
     append: (events) =>
       Effect.sync(() => {
@@ -166,7 +212,7 @@ export const makeMemory = (options?: {
         const begin = firstFrom(kept.events, readOptions?.from ?? 0)
         return kept.events.slice(begin, begin + count(readOptions?.limit, Number.POSITIVE_INFINITY, 0))
       })
-  }
+  })
 }
 
 /**

@@ -11,6 +11,7 @@ export class StreamedText {
   /** The pieces since the last retraction. */
   private pieces: Array<string> = []
   private hasStreamed = false
+  private hasAnswered = false
   private step = 0
 
   /** Takes the next event of the run. */
@@ -22,11 +23,17 @@ export class StreamedText {
     else if (body._tag === "StepStarted") this.step = body.step
   }
 
+  /** The text that was streamed and not retracted, if the run has not answered. */
+  unanswered(): string {
+    return this.hasAnswered ? "" : this.pieces.join("")
+  }
+
   /**
    * The events that complete the streamed text to the answer: the rest of it, or, if another text was streamed, a
    * retraction and the whole answer. Empty if no text was streamed at all.
    */
   completion(answer: string): ReadonlyArray<Body> {
+    this.hasAnswered = true
     if (!this.hasStreamed) return []
     let length = 0
     for (const piece of this.pieces) {

@@ -94,6 +94,11 @@ export interface Given
   readonly compressor?: DefaultMemory.Collaborators["compressor"]
   readonly policies?: DefaultGovernance.Replaceable["policies"]
   readonly quotas?: DefaultGovernance.Replaceable["quotas"]
+  /**
+   * Keeps an audit log on the backend: what governance decided, every model call, every tool call and every run, a row
+   * each. Default: nothing is audited.
+   */
+  readonly audit?: boolean | undefined
 }
 
 /** The configuration of the parts. `agents` may be read from the environment. */
@@ -198,7 +203,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     config: configured.governance,
     ledger: same(CostLedger.CostLedger),
     rates: same(RateLimitStore.RateLimitStore),
-    audit: same(AuditLog.AuditLog),
+    audit: given.audit === true ? same(AuditLog.AuditLog) : undefined,
     policies: given.policies,
     quotas: given.quotas
   }).pipe(

@@ -46,12 +46,16 @@ export const tags = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<Tag> => e
 
 /**
  * Describes what is wrong with a complete sequence of events; empty if it is well formed: per run consecutive numbers
- * from 0, a start, exactly one terminal event at the end, and for each tool call exactly one later result.
+ * from 0, a start, exactly one terminal event at the end, and for each tool call exactly one later result. `log` says
+ * that the events were read from a log, which has no deltas: numbers only ascend.
  *
  * @since 0.1.0
  * @category guards
  */
-export const violations = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<string> => {
+export const violations = (
+  events: ReadonlyArray<AgentEvent>,
+  options: { readonly log?: boolean | undefined } = {}
+): ReadonlyArray<string> => {
   const problems: Array<string> = []
   const runs = new Map<RunId, Array<AgentEvent>>()
   for (const event of events) {
@@ -62,7 +66,9 @@ export const violations = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<str
   for (const [runId, run] of runs) {
     const say = (text: string) => problems.push(`run ${runId}: ${text}`)
     run.forEach((event, index) => {
-      if (event.seq !== index) say(`event ${index} (${event._tag}) has seq ${event.seq}`)
+      const before = index === 0 ? -1 : (run[index - 1] as AgentEvent).seq
+      if (options.log === true ? event.seq <= before : event.seq !== index)
+        say(`event ${index} (${event._tag}) has seq ${event.seq}`)
     })
     if (run[0]?._tag !== "Started") say(`begins with ${run[0]?._tag}`)
     const terminals = run.filter(isTerminal)

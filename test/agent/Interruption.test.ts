@@ -163,7 +163,7 @@ const attempt = async (
   if (traces.acquired !== traces.released) problems.push(`${traces.acquired} acquired, ${traces.released} released`)
   const active = await Effect.runPromise(model.active)
   if (active !== 0) problems.push(`${active} model calls are open`)
-  problems.push(...EventRecorder.violations(traces.events))
+  problems.push(...EventRecorder.violations(traces.events, { log: true }))
   const last = traces.events.findLast((event) => event.agent === "main")
   if (Exit.isFailure(exit)) {
     if (!Cause.isInterrupted(exit.cause)) problems.push(`ended with ${Cause.pretty(exit.cause)}`)

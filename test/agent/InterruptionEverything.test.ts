@@ -191,7 +191,7 @@ const attempt = async (program: Program, at: number | undefined) => {
   if (budget.spent !== CostLedger.toUsd(all.ledger.settled().nanoUsd))
     problems.push(`${budget.spent} dollars are spent`)
 
-  problems.push(...EventRecorder.violations(all.logged))
+  problems.push(...EventRecorder.violations(all.logged, { log: true }))
   if (JSON.stringify(all.logged).includes("zq12")) problems.push("what guards took out is told")
   const started = all.logged.flatMap((event) => (event._tag === "Started" ? [event.runId] : []))
   const ended = all.told.filter((event) => AgentDomainEvents.AgentRunCompletedEvent.is(event as never)).length

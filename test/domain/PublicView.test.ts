@@ -91,7 +91,7 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
   MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 1, tokens: 2 },
   Degraded: { _tag: "Degraded", stage: "stage", error },
   Message: { _tag: "Message", text: "text", output: { answer: "answer" } },
-  Error: { _tag: "Error", error, interrupted: false },
+  Error: { _tag: "Error", error, interrupted: false, text: "text" },
   Finished: { _tag: "Finished", reason: "completed", sessionId: "sessionId", durationMs: 5 }
 }
 
@@ -148,7 +148,7 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   MemoryRecalled: { source: "session", count: 1 },
   Degraded: undefined,
   Message: { text: "text", output: { answer: "answer" } },
-  Error: { error: seen, interrupted: false },
+  Error: { error: seen, interrupted: false, text: "text" },
   Finished: { reason: "completed", sessionId: "sessionId", durationMs: 5 }
 }
 
@@ -185,6 +185,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   GuardTriggered: ["stage", "action"],
   MemoryRecalled: ["source"],
   Message: ["text", "output.answer"],
+  Error: ["text"],
   Finished: ["reason", "sessionId"]
 }
 const ofEvery = ["runId", "parentRunId", "agent"]

@@ -89,7 +89,12 @@ describe("policies", () => {
         ]
       )
     }).pipe(
-      Effect.provide(governed({ policies: policies(asked, ({ guard, model }) => model === "bad" || guard === "g") }))
+      Effect.provide(
+        governed({
+          config: { monthlyBudget: 100 },
+          policies: policies(asked, ({ guard, model }) => model === "bad" || guard === "g")
+        })
+      )
     )
   })
 })

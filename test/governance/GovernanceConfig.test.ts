@@ -161,7 +161,10 @@ const rows: Row = {
     [[{ ...calls, quotas: { bob: { limit: 2 } } }], ["ok", "ok", "ok"]]
   ],
   failOpenOnPersistenceError: [
-    (config) => inside(config, (governance) => outcome(governance.reserve(call(0))), { ledger: broken }),
+    (config) =>
+      inside({ ...config, monthlyBudget: 100 }, (governance) => outcome(governance.reserve(call(0))), {
+        ledger: broken
+      }),
     [true, "ok"],
     [false, "GovernancePersistenceError"]
   ]

@@ -508,7 +508,7 @@ describe("unavailable storage", () => {
 
   test(
     "gives back what was taken before the failure",
-    { tpmLimit: 1000 },
+    { tpmLimit: 1000, monthlyBudget: 100 },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
       for (let n = 0; n < 3; n++) {

@@ -175,7 +175,9 @@ describe("a system in memory", () => {
   takes((options) => Effect.succeed(closed(Lexigram.layerMemory(options))))
 
   it.effect("keeps memory, session, run and audit log", () =>
-    Effect.flatMap(lived, remembered).pipe(Effect.provide(Lexigram.layerMemory().pipe(Layer.provideMerge(model))))
+    Effect.flatMap(lived, remembered).pipe(
+      Effect.provide(Lexigram.layerMemory({ audit: true }).pipe(Layer.provideMerge(model)))
+    )
   )
 })
 
@@ -248,7 +250,7 @@ const suite = (name: string, system: Open) =>
   })
 
 suite("sqlite", (settings) =>
-  Effect.map(SqliteDrivers.file, (file) => closed(Lexigram.layerSqlite({ file, ...settings }))))
+  Effect.map(SqliteDrivers.file, (file) => closed(Lexigram.layerSqlite({ file, audit: true, ...settings }))))
 
 const postgres = await PostgresServer.database()
 
@@ -256,7 +258,7 @@ TestServers.suite("postgres", postgres, ({ empty, url }) => {
   suite("postgres", (settings) =>
     Effect.as(
       Effect.ignore(empty),
-      closed(Lexigram.layerPostgres({ url: Redacted.make(url), vectors: "scan", ...settings }))
+      closed(Lexigram.layerPostgres({ url: Redacted.make(url), vectors: "scan", audit: true, ...settings }))
     ))
 })
 
@@ -279,6 +281,7 @@ TestServers.suite("redis", redis, (server) => {
       const file = yield* SqliteDrivers.file
       const one = Lexigram.layerSqlite({
         file,
+        audit: true,
         redis: { url: Redacted.make(server.url) },
         memory: { defaultBackend: "cache" },
         sessions: { backend: "cache" }
@@ -299,7 +302,7 @@ TestServers.suite("redis", redis, (server) => {
 
 describe("a system from the environment", () => {
   const over = (variables: Record<string, string>) =>
-    Lexigram.layerConfig().pipe(
+    Lexigram.layerConfig({ audit: true }).pipe(
       Layer.provide(model),
       Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))))
     )

@@ -157,7 +157,9 @@ const bodyOf = (lines: ReadonlyArray<string>) => lines.slice(1)
 
 type Open = Effect.Effect<Layer.Layer<Services, unknown>, unknown, Scope.Scope>
 
-const sqlite: Open = Effect.map(SqliteDrivers.file, (file) => Layer.provide(Lexigram.layerSqlite({ file }), model))
+const sqlite: Open = Effect.map(SqliteDrivers.file, (file) =>
+  Layer.provide(Lexigram.layerSqlite({ file, audit: true }), model)
+)
 
 const suite = (name: string, open: Open, other: Open) =>
   describe(name, () => {
@@ -373,7 +375,7 @@ const postgres = await PostgresServer.database()
 TestServers.suite("postgres", postgres, ({ empty, url }) => {
   const open: Open = Effect.as(
     Effect.ignore(empty),
-    Layer.provide(Lexigram.layerPostgres({ url: Redacted.make(url) }), model)
+    Layer.provide(Lexigram.layerPostgres({ url: Redacted.make(url), audit: true }), model)
   )
   suite("the data of users in Postgres", open, sqlite)
 })

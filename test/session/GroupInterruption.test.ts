@@ -95,7 +95,7 @@ const attempt = async (program: Program, at: number | undefined) => {
   if (running.length > 0) problems.push(`${running.length} fibers run on`)
   if (all.held() !== 0) problems.push(`${all.held()} are held`)
   if (Effect.runSync(SystemAccess.grant(all.inbox.waiting())).length > 0) problems.push("a question waits")
-  problems.push(...EventRecorder.violations(logged))
+  problems.push(...EventRecorder.violations(logged, { log: true }))
   if (Exit.isFailure(exit) && !Cause.isInterrupted(exit.cause)) problems.push(`ended with ${Cause.pretty(exit.cause)}`)
   const turns = lines(await managed.runPromise(kept()))
   if (turns.join() !== said.slice(0, turns.length).join()) problems.push(`kept ${turns.join()}`)

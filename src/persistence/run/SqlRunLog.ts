@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type * as SqlClient from "@effect/sql/SqlClient"
+import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -17,7 +17,7 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import { count } from "../../internal/Count.js"
 import * as RunLog from "../../observability/RunLog.js"
 import * as Database from "../engine/Database.js"
-import type { Param } from "../engine/Dialect.js"
+import * as Dialect from "../engine/Dialect.js"
 import * as ExactJson from "../engine/ExactJson.js"
 import * as IndexKey from "../engine/IndexKey.js"
 import * as Payloads from "../engine/Payloads.js"
@@ -48,6 +48,8 @@ export const defaults = { retain: Duration.days(90) } as const
 const page = 500
 /** Minimum time in milliseconds between two updates of a run's last event time. */
 const seenEvery = 3_600_000
+/** The most running runs whose row a log remembers. One that it forgets is written again. */
+const mostRuns = 4096
 /** One of this many writes deletes old runs. */
 const dropEvery = 16
 const droppedRuns = 16
@@ -77,6 +79,7 @@ const statements = ({ dialect }: Database.Database) => {
     owner: dialect.sql("SELECT user_id FROM lex_runs WHERE run_id = ?"),
     from: dialect.sql(`${select} seq >= ? ORDER BY seq LIMIT ?`),
     after: dialect.sql(`${select} seq > ? ORDER BY seq LIMIT ?`),
+    hasOld: dialect.sql("SELECT 1 AS old FROM lex_runs WHERE last_at < ? LIMIT 1"),
     old: dialect.sql(
       `SELECT run_id FROM lex_runs WHERE last_at < ? ORDER BY last_at LIMIT ${droppedRuns}${dialect.forUpdateSkipLocked}`
     ),
@@ -103,6 +106,8 @@ interface Told {
   userId?: string | undefined
   system?: boolean | undefined
   lastAt: number
+  hasStarted: boolean
+  hasEnded: boolean
 }
 
 /** Parent runs come before their children. */
@@ -111,20 +116,46 @@ const runsOf = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyMap<RunId
   for (const event of events) {
     let told = runs.get(event.runId)
     if (told === undefined) {
-      told = { parentRunId: event.parentRunId, agent: event.agent, lastAt: event.at }
+      told = {
+        parentRunId: event.parentRunId,
+        agent: event.agent,
+        lastAt: event.at,
+        hasStarted: false,
+        hasEnded: false
+      }
       runs.set(event.runId, told)
     }
     if (event.at > told.lastAt) told.lastAt = event.at
     if (event._tag === "Started") {
+      told.hasStarted = true
       told.userId = event.userId
       told.system = event.system
     }
     if (event._tag === "Started" || event._tag === "Finished") told.sessionId ??= event.sessionId
+    if (AgentEvent.isTerminal(event)) told.hasEnded = true
   }
   return runs
 }
 
-const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Param> => {
+/** The runs whose rows are written, with the times of their last events there. */
+const makeWritten = () => {
+  const times = new Map<RunId, number>()
+  return {
+    /** Whether events of a run change its row: the first ones, the last ones, and those of an hour later. */
+    isDue: ([runId, told]: readonly [RunId, Told]): boolean => {
+      const at = times.get(runId)
+      return at === undefined || told.hasStarted || told.hasEnded || told.lastAt >= at + seenEvery
+    },
+    add: ([runId, told]: readonly [RunId, Told]): void => {
+      times.delete(runId)
+      if (told.hasEnded) return
+      times.set(runId, told.lastAt)
+      if (times.size > mostRuns) times.delete(times.keys().next().value as RunId)
+    }
+  }
+}
+
+const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Dialect.Param> => {
   const parent = IndexKey.orNull(told.parentRunId)
   const { agent, lastAt, sessionId, system, userId } = told
   // A run that the system began without a user belongs neither to a user nor to nobody.
@@ -133,7 +164,7 @@ const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Param>
   return [IndexKey.of(runId), parent, IndexKey.of(agent), ...owners, lastAt]
 }
 
-const rowOf = (event: AgentEvent.AgentEvent): Effect.Effect<ReadonlyArray<Param>> =>
+const rowOf = (event: AgentEvent.AgentEvent): Effect.Effect<ReadonlyArray<Dialect.Param>> =>
   Effect.map(Payloads.pack(ExactJson.encode(event)), ({ body, data }) => [
     IndexKey.of(event.runId),
     event.seq,
@@ -142,7 +173,7 @@ const rowOf = (event: AgentEvent.AgentEvent): Effect.Effect<ReadonlyArray<Param>
   ])
 
 const rowsOf = Effect.fnUntraced(function* (events: ReadonlyArray<AgentEvent.AgentEvent>) {
-  const rows: Array<ReadonlyArray<Param>> = []
+  const rows: Array<ReadonlyArray<Dialect.Param>> = []
   for (const event of events) rows.push(yield* rowOf(event))
   return rows
 })
@@ -191,26 +222,41 @@ const makeService = (database: Database.Database, options: Options | undefined):
   const sweep = Number.isFinite(retain)
     ? Sweeps.oneIn(
         dropEvery,
-        Effect.flatMap(Clock.currentTimeMillis, (now) => drop(now - retain))
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.flatMap(database.first(sql.hasOld, [now - retain]), (old) =>
+            old === undefined ? Effect.void : drop(now - retain)
+          )
+        )
       )
     : Effect.void
 
-  return {
+  const written = makeWritten()
+  const write = (appended: ReadonlyArray<AgentEvent.AgentEvent>, rows: ReadonlyArray<ReadonlyArray<Dialect.Param>>) => {
+    const due = Array.from(runsOf(appended)).filter(written.isDue)
+    if (due.length === 0 && rows.length <= Dialect.maxRows) return database.insert(events, rows)
+    return Effect.tap(
+      database.transaction(
+        Effect.fnUntraced(function* (tx) {
+          for (const run of due) yield* tx.run(sql.run, runParams(run))
+          return yield* tx.insert(events, rows)
+        })
+      ),
+      // The transaction of a caller may still be rolled back.
+      () =>
+        Effect.map(Effect.serviceOption(SqlClient.TransactionConnection), (caller) => {
+          if (Option.isNone(caller)) due.forEach(written.add)
+        })
+    )
+  }
+
+  return RunLog.withLive({
     enabled: true,
-    append: (appended) => {
-      if (appended.length === 0) return Effect.void
-      return Effect.flatMap(rowsOf(appended), (rows) =>
-        Effect.zipRight(
-          database.transaction(
-            Effect.fnUntraced(function* (tx) {
-              for (const run of runsOf(appended)) yield* tx.run(sql.run, runParams(run))
-              yield* tx.insert(events, rows)
-            })
+    append: (appended) =>
+      appended.length === 0
+        ? Effect.void
+        : Effect.flatMap(rowsOf(appended), (rows) => Effect.zipRight(write(appended, rows), sweep)).pipe(
+            Effect.mapError(failure("append"))
           ),
-          sweep
-        )
-      ).pipe(Effect.mapError(failure("append")))
-    },
     read: Effect.fnUntraced(function* (runId, readOptions) {
       const key = IndexKey.of(runId)
       const run = yield* Effect.mapError(database.first<OwnerRow>(sql.owner, [key]), failure("read"))
@@ -236,7 +282,7 @@ const makeService = (database: Database.Database, options: Options | undefined):
       yield* passedOver(unknown)
       return found
     })
-  }
+  })
 }
 
 const build = (migrate: boolean, options: Options | undefined) =>

@@ -267,11 +267,7 @@ const execute = <E, R>(
         Effect.sync(() => end(exit))
       )
     })
-    return yield* Effect.provideService(
-      outlet.flush === undefined ? conversation : Effect.ensuring(conversation, outlet.flush),
-      Attribution.Attribution,
-      attribution
-    )
+    return yield* Effect.provideService(outlet.logged(conversation), Attribution.Attribution, attribution)
   }).pipe(
     Effect.withSpan("GroupSession.run", {
       attributes: { "group.name": group.name, "group.participants": group.members.length, "session.id": sessionId },

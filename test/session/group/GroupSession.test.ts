@@ -710,7 +710,7 @@ describe("interruption", () => {
       assert.isTrue(last?._tag === "Error" && last.interrupted)
       const delegated = events.find((event) => event._tag === "Delegated")
       const child = yield* log.read(delegated?._tag === "Delegated" ? delegated.childRunId : RunId.make("none"))
-      assert.deepStrictEqual(EventRecorder.violations([...events, ...child]), [])
+      assert.deepStrictEqual(EventRecorder.violations([...events, ...child], { log: true }), [])
       assert.deepStrictEqual(lines(yield* kept()), ["user: hello"])
     }).pipe(Effect.provide(sessions))
   )
