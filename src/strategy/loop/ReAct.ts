@@ -361,7 +361,8 @@ export const definition = ({
   answer: ({ answer }) =>
     answer === null ? Effect.dieMessage("react ended without an answer") : Effect.succeed(answer),
   options,
-  updates: { hidden: ["messages", "first", "circles"] }
+  // Texts and calls are in events of their own.
+  updates: { hidden: ["messages", "first", "circles", "turn", "lastText", "answer"] }
 })
 
 /**
