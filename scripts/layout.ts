@@ -168,7 +168,7 @@ export const bandOf = (folder: string): string | undefined => {
  */
 export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
   "provider/anthropic": ["Anthropic"],
-  "provider/chat": ["ChatCompletions", "ChatCompletionsDialect"],
+  "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],
   "provider/openai": ["OpenAi"]
 }
 

@@ -40,7 +40,16 @@ const install = () => {
   const file = Path.join(Os.tmpdir(), Path.basename(filename))
   must(
     "npm",
-    ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--legacy-peer-deps", file],
+    [
+      "install",
+      "--no-save",
+      "--no-package-lock",
+      "--no-audit",
+      "--no-fund",
+      "--legacy-peer-deps",
+      "--loglevel=error",
+      file
+    ],
     here
   )
   Fs.rmSync(file)
@@ -142,6 +151,8 @@ const bundle = async (subject) => {
     format: "esm",
     platform: "node",
     write: false,
+    // The packed library, not its sources.
+    tsconfigRaw: {},
     metafile: true,
     logLevel: "error",
     banner: { js: "import{createRequire as $r}from'node:module';const require=$r(import.meta.url);" }

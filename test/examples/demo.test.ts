@@ -271,7 +271,7 @@ describe("the demo over a server of chat completions", () => {
       yield* server.script(fails(429, { "retry-after-ms": "60" }), says("Here."))
       yield* ask()
       assert.strictEqual(server.requests.length, 2)
-      assert.match(out.text, /try 2 in 60 ms: LlmRateLimitError/)
+      assert.match(out.text, /attempt 2 in 60 ms: LlmRateLimitError/)
     })
   )
 

@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Agent, AgentExecutor, Agents, ChatCompletions, Tool } from "effect-lexigram"
-import { FetchTransport } from "effect-lexigram/provider"
+import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
+import { ChatCompletions, FetchTransport } from "effect-lexigram/provider/chat"
 
 const add = Tool.make("add", {
   description: "Adds two numbers",

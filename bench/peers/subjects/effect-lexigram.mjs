@@ -1,12 +1,10 @@
 /** The library as it is packed, with its defaults: events, metrics, spans, limits and checks. */
-
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, AgentExecutor, Agents, ChatCompletions, LlmClient, Tool } from "effect-lexigram"
-import { FetchTransport } from "effect-lexigram/provider"
+import { Agent, AgentExecutor, Agents, LlmGateway, Tool } from "effect-lexigram"
 import { countDeltas, move, others, deltas as parts, usage } from "../workload.mjs"
 
 const answer = (text) => ({ content: [{ type: "text", text }], finishReason: "stop", usage })
@@ -38,6 +36,11 @@ const modelOf = ({ deltas, perChunk = 1, sleep, steps }) => ({
     return sleep === undefined ? reply : Effect.delay(reply, sleep)
   }
 })
+
+const overHttp = async (url) => {
+  const { ChatCompletions, FetchTransport } = await import("effect-lexigram/provider/chat")
+  return Layer.provide(ChatCompletions.layer({ baseUrl: url, model: "m" }), FetchTransport.layer)
+}
 
 const guarded = async (config) => {
   const { GuardPipeline, InjectionGuard, PiiGuard, SecretGuard } = await import("effect-lexigram/guard")
@@ -77,10 +80,7 @@ export const make = async (options) => {
     Tool.make(name, { description, parameters, handler: () => Effect.succeed("unused") })
   )
   const agent = Agent.make("bench", { tools: [add, ...rest] })
-  const client =
-    url === undefined
-      ? LlmClient.layer(modelOf(options))
-      : Layer.provide(ChatCompletions.layer({ baseUrl: url, model: "m" }), FetchTransport.layer)
+  const client = url === undefined ? LlmGateway.layer(modelOf(options)) : await overHttp(url)
   const agents = await agentsOf({ maxIterations: steps + 2 }, options)
   const runtime = ManagedRuntime.make(Layer.provide(agents, client))
   let n = 0

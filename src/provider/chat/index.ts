@@ -12,3 +12,10 @@ export * as ChatCompletions from "../format/ChatCompletions.js"
  * @since 0.1.0
  */
 export * as ChatCompletionsDialect from "../format/ChatCompletionsDialect.js"
+
+/**
+ * Sends requests of providers straight by `fetch`, which costs less than half of a call over `FetchHttpClient`.
+ *
+ * @since 0.1.0
+ */
+export * as FetchTransport from "../exchange/FetchTransport.js"
