@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import type * as ConfigError from "effect/ConfigError"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Governance from "../governance/Governance.js"
@@ -142,30 +143,65 @@ const windowHistory = Layer.unwrapEffect(
   )
 )
 
-const collaborators = (given: Replaceable) => {
+/** Layers of plain values, built once for the process: merging layers takes a fiber and a lock for each of them. */
+const constant = <A>(values: Layer.Layer<A>): Layer.Layer<A> => {
+  let built: Context.Context<A> | undefined
+  const context = Effect.map(Layer.build(values), (context) => {
+    built = context
+    return context
+  })
+  return Layer.scopedContext(Effect.suspend(() => (built === undefined ? context : Effect.succeed(built))))
+}
+
+const noops = constant(
+  Layer.mergeAll(
+    EventBus.layerNoop,
+    Governance.layerNoop,
+    GuardPipeline.layerNoop,
+    Hooks.layerNoop,
+    RunLog.layerNoop,
+    SessionHistory.layerNoop,
+    SessionManager.layerNoop,
+    SkillCatalog.layerNoop,
+    SkillExecutor.layerNoop,
+    SkillRegistry.layerNoop,
+    Steering.layerNoop,
+    WorkingMemory.layerNoop
+  )
+)
+
+const toolNoops = constant(Layer.merge(ApprovalGate.layerDeny, ModuleGraph.layerNoop))
+
+/** The layers that are given, over another one. */
+const over = <A>(
+  base: Layer.Layer<A, any, any>,
+  ...given: ReadonlyArray<Layer.Layer<any, any, any> | undefined>
+): Layer.Layer<any, any, any> => Layer.mergeAll(base, ...given.filter((layer) => layer !== undefined))
+
+const collaborators = (given: Replaceable): Layer.Layer<any, any, any> => {
+  const { governance, guards, prices, sessions, tokens, tools } = given
   const router = given.router ?? DefaultModelRouter.layerDefault
-  const read = Layer.mergeAll(router, given.sessions ?? SessionManager.layerNoop, given.tokens ?? Layer.empty)
-  return Layer.mergeAll(
-    (given.history ?? (given.sessions === undefined ? SessionHistory.layerNoop : windowHistory)).pipe(
-      Layer.provideMerge(read)
-    ),
+  const runner = Layer.provide(DefaultToolRunner.layer(), over(toolNoops, given.approvals, given.modules))
+  const history = given.history ?? (sessions === undefined ? undefined : windowHistory)
+  return over(
+    noops,
+    router,
+    sessions,
+    tokens,
+    history && Layer.provide(history, over(SessionManager.layerNoop, router, sessions, tokens)),
     given.strategies ?? BuiltInStrategies.layer(),
-    (given.governance ?? Governance.layerNoop).pipe(Layer.provide(given.prices ?? Layer.empty)),
-    (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),
-    given.memory ?? WorkingMemory.layerNoop,
-    given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
-    given.catalog ?? SkillCatalog.layerNoop,
-    given.log ?? RunLog.layerNoop,
-    given.prompts ?? Layer.empty,
-    given.steering ?? Steering.layerNoop,
-    given.hooks ?? Hooks.layerNoop,
-    given.events ?? EventBus.layerNoop,
-    given.prices ?? Layer.empty,
-    (given.tools ?? Layer.empty).pipe(
-      Layer.provideMerge(DefaultToolRunner.layer()),
-      Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
-      Layer.provide(given.modules ?? ModuleGraph.layerNoop)
-    )
+    governance && (prices === undefined ? governance : Layer.provide(governance, prices)),
+    guards && Layer.provide(guards, router),
+    given.memory,
+    given.skills,
+    given.catalog,
+    given.log,
+    given.prompts,
+    given.steering,
+    given.hooks,
+    given.events,
+    prices,
+    tools === undefined ? runner : Layer.provideMerge(tools, runner)
   )
 }
 
@@ -187,8 +223,9 @@ const compose = (
   LocalExecutor.layer.pipe(
     Layer.provide(collaborators(given)),
     Layer.provide(settings),
-    Layer.provide(given.stages === undefined ? Layer.empty : Layer.succeed(RunStages.Stages, given.stages)),
-    Layer.merge(given.prices ?? Layer.empty)
+    (executor) =>
+      given.stages === undefined ? executor : Layer.provide(executor, Layer.succeed(RunStages.Stages, given.stages)),
+    (executor) => (given.prices === undefined ? executor : Layer.merge(executor, given.prices))
   )
 
 /**
