@@ -98,7 +98,7 @@ const attempt = async (
   if (tools.open() !== 0) problems.push(`${tools.open()} tools run on`)
   const active = await Effect.runPromise(setting.model.active)
   if (active !== 0) problems.push(`${active} model calls are open`)
-  problems.push(...EventRecorder.violations(events))
+  problems.push(...EventRecorder.violations(events, { log: true }))
   if (Exit.isFailure(exit)) {
     if (!Cause.isInterruptedOnly(exit.cause)) problems.push(`ended with ${Cause.pretty(exit.cause)}`)
     const last = events.findLast((event) => event.agent === "sample")
