@@ -36,6 +36,7 @@ export type {
   Definition,
   ErrorOf,
   Memory,
+  MemoryConversations,
   Output,
   OutputOf,
   RunLimits,

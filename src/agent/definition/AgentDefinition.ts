@@ -55,7 +55,16 @@ export interface RunLimits {
  * @since 0.1.0
  * @category models
  */
-export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversations<MemoryError>
+export type Memory = WorkingMemory.Service | MemoryConversations
+
+/**
+ * A function that creates a plain conversation for each owner and session. As an interface it is resolved only where it
+ * is used: `Agent.make` would otherwise make the compiler expand every memory error.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface MemoryConversations extends ConversationWorkingMemory.Conversations<MemoryError> {}
 
 /**
  * Which of the executor's skills an agent sees, registered ones and folders alike: all, those with these names, or
