@@ -68,6 +68,11 @@ export interface Service {
     runId: RunId,
     options?: ReadOptions | undefined
   ) => Effect.Effect<ReadonlyArray<AgentEvent>, RunLogError>
+  /**
+   * Whether what the current fiber appends is part of a transaction of its caller. Nothing is then written beside the
+   * run, because two fibers cannot share the savepoints of one transaction. Absent: never.
+   */
+  readonly inTransaction?: Effect.Effect<boolean> | undefined
   /** The runs that are going on in this process. `read` shows what they have emitted, deltas included (`withLive`). */
   readonly live?: LiveRuns.LiveRuns | undefined
 }

@@ -141,11 +141,12 @@ export const make = (log: RunLog.Service): Writer => {
     Effect.flatMap(() => (pending.length === 0 || hasEnded ? Effect.void : Effect.uninterruptible(write))),
     Effect.flatMap(() => (hasFailed || hasEnded ? Effect.void : behind))
   )
-  const end = (fiber: Fiber.RuntimeFiber<void>): Effect.Effect<void> =>
+  const end = (fiber: Fiber.RuntimeFiber<void> | undefined): Effect.Effect<void> =>
     Effect.withFiberRuntime((self) => {
       hasEnded = true
-      fiber.unsafeInterruptAsFork(self.id())
-      return Effect.map(within(Effect.zipRight(Fiber.await(fiber), append)), () => {
+      fiber?.unsafeInterruptAsFork(self.id())
+      const stopped = fiber === undefined ? Effect.void : Fiber.await(fiber)
+      return Effect.map(within(Effect.zipRight(stopped, append)), () => {
         for (const { leave } of runs.values()) leave()
         runs.clear()
       })
@@ -174,8 +175,11 @@ export const make = (log: RunLog.Service): Writer => {
     },
     around: (effect) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(Effect.forkDaemon(Effect.interruptible(behind)), (fiber) =>
-          Effect.onExit(restore(effect), () => end(fiber))
+        Effect.flatMap(log.inTransaction ?? Effect.succeed(false), (inTransaction) =>
+          Effect.flatMap(
+            inTransaction ? Effect.succeed(undefined) : Effect.forkDaemon(Effect.interruptible(behind)),
+            (fiber) => Effect.onExit(restore(effect), () => end(fiber))
+          )
         )
       )
   }

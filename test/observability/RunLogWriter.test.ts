@@ -78,6 +78,20 @@ describe("RunLogWriter", () => {
     )
   })
 
+  it.effect("writes nothing beside a run whose log is part of a transaction of the caller", () => {
+    const { batches, log } = watched()
+    const writer = RunLogWriter.make({ ...log, inTransaction: Effect.succeed(true) })
+    return Effect.gen(function* () {
+      const waits = push({ writer }, eventsOf(started, used))
+      assert.isTrue(waits.every((wait) => wait === undefined))
+      yield* TestClock.adjust(10_000)
+      assert.lengthOf(batches, 0)
+    }).pipe(
+      writer.around,
+      Effect.zipRight(Effect.sync(() => assert.deepStrictEqual(batches, [["Started", "UsageReported"]])))
+    )
+  })
+
   it.effect("lets a run wait for its tool call, and for nothing else while the log keeps up", () =>
     Effect.gen(function* () {
       const given = watched()

@@ -201,6 +201,11 @@ const passedOver = (events: number): Effect.Effect<void> =>
         { module: "SqlRunLog" }
       )
 
+const inTransaction: Effect.Effect<boolean> = Effect.map(
+  Effect.serviceOption(SqlClient.TransactionConnection),
+  Option.isSome
+)
+
 const makeService = (database: Database.Database, options: Options | undefined): RunLog.Service => {
   const sql = statements(database)
   const retain = Duration.toMillis(options?.retain ?? defaults.retain)
@@ -243,14 +248,15 @@ const makeService = (database: Database.Database, options: Options | undefined):
       ),
       // The transaction of a caller may still be rolled back.
       () =>
-        Effect.map(Effect.serviceOption(SqlClient.TransactionConnection), (caller) => {
-          if (Option.isNone(caller)) due.forEach(written.add)
+        Effect.map(inTransaction, (isOfCaller) => {
+          if (!isOfCaller) due.forEach(written.add)
         })
     )
   }
 
   return RunLog.withLive({
     enabled: true,
+    inTransaction,
     append: (appended) =>
       appended.length === 0
         ? Effect.void
