@@ -32,9 +32,6 @@ const allSignals: ReadonlyArray<Signal> = ["traces", "metrics", "logs"]
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Layer from "effect/Layer"
  * import * as Redacted from "effect/Redacted"
- * import type { Options, Signal } from "./OtlpOptions.js"
- *
- * export type { Options, Signal } from "./OtlpOptions.js"
  * import { OtlpTelemetry } from "effect-lexigram/telemetry"
  *
  * const telemetry = OtlpTelemetry.layer({

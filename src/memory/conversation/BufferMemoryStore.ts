@@ -47,7 +47,7 @@ export const make = (
  * @category layers
  * @example
  * ```ts
- * import { BufferMemoryStore, DefaultMemoryStore } from "effect-lexigram/memory"
+ * import { BufferMemoryStore, InMemoryMemoryStore } from "effect-lexigram/memory"
  * import * as Layer from "effect/Layer"
  *
  * const store = BufferMemoryStore.layer({ maxEntries: 100 }).pipe(Layer.provide(InMemoryMemoryStore.layer()))

@@ -204,7 +204,7 @@ class Merged {
  * @category constructors
  * @example
  * ```ts
- * import { DefaultMemoryStore, MemoryRetriever } from "effect-lexigram/memory"
+ * import { InMemoryMemoryStore, MemoryRetriever } from "effect-lexigram/memory"
  * import * as Effect from "effect/Effect"
  *
  * const program = Effect.gen(function* () {
