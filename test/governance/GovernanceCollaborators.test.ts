@@ -17,7 +17,7 @@ import * as WatchedRun from "../support/WatchedRun.js"
 
 const runId = RunId.make("run-1")
 const userId = UserId.make("ada")
-const prices = CostEstimator.layerPrices({ m: { input: 1000, output: 1000 } })
+const prices = CostEstimator.layerPrices({ m: { input: 1000, output: 1000 }, bad: { input: 1000, output: 1000 } })
 const call = { runId, agent: "a", provider: "p", model: "m", userId, inputTokens: 400, maxOutputTokens: 600 } as const
 const usage = { inputTokens: 400, outputTokens: 100 }
 
@@ -84,7 +84,7 @@ describe("policies", () => {
           ["model,data_classification", "user:ada", "m", undefined, "pii", undefined],
           ["data_classification", "t", undefined, undefined, undefined, undefined],
           ["model,cost", "user:ada", "m", 1, undefined, undefined],
-          ["model,cost", "user:ada", "bad", undefined, undefined, undefined],
+          ["model,cost", "user:ada", "bad", 1, undefined, undefined],
           ["guardrail", "shared", undefined, undefined, undefined, "g"]
         ]
       )

@@ -155,11 +155,19 @@ describe("RunSink", () => {
           })
       })
       const running = yield* Effect.fork(
-        Effect.provide(AgentExecutor.run(agent, "hi"), Runs.layer(["1"], { log: log.layer }))
+        Effect.provide(AgentExecutor.run(rolls(Effect.succeed(4)), "hi"), Runs.layer(rolled, { log: log.layer }))
       )
       yield* Deferred.await(begun)
       yield* Fiber.interrupt(running)
-      assert.deepStrictEqual(EventRecorder.tags(written), ["Started", "Error"])
+      assert.deepStrictEqual(EventRecorder.tags(written), [
+        "Started",
+        "StepStarted",
+        "UsageReported",
+        "NodeFinished",
+        "ToolCall",
+        "ToolResult",
+        "Error"
+      ])
     })
   })
 

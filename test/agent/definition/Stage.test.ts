@@ -93,11 +93,10 @@ describe("Stage", () => {
         AgentExecutor.run(Agent.make("clerk", { strategy }), { input: "hi", userId: "ada", sessionId: "s" }),
         layer
       )
+      // The log is written behind the run, here at its end.
       assert.deepStrictEqual(trace, [
-        "Started",
         "governance",
         "input guard",
-        "InputChecked",
         "session get",
         "session create",
         "session begin",
@@ -105,11 +104,13 @@ describe("Stage", () => {
         "memory assembly",
         "skill merge",
         "strategy",
-        "UsageReported",
         "output guard",
         "session save",
         "memory save",
         "cost",
+        "Started",
+        "InputChecked",
+        "UsageReported",
         "Message",
         "Finished"
       ])
