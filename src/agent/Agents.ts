@@ -183,12 +183,10 @@ const collaborators = (given: Replaceable): Layer.Layer<any, any, any> => {
   const router = given.router ?? DefaultModelRouter.layerDefault
   const runner = Layer.provide(DefaultToolRunner.layer(), over(toolNoops, given.approvals, given.modules))
   const history = given.history ?? (sessions === undefined ? undefined : windowHistory)
+  // The history reads the sessions of the executor: both are built from one layer, even a fresh one.
+  const read = over(noops, router, sessions, tokens)
   return over(
-    noops,
-    router,
-    sessions,
-    tokens,
-    history && Layer.provide(history, over(SessionManager.layerNoop, router, sessions, tokens)),
+    history === undefined ? read : Layer.provideMerge(history, read),
     given.strategies ?? BuiltInStrategies.layer(),
     governance && (prices === undefined ? governance : Layer.provide(governance, prices)),
     guards && Layer.provide(guards, router),
