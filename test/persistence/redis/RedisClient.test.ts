@@ -220,7 +220,9 @@ TestServers.suite("redis", available, (server) => {
 
     live("says why a command fails, without the command", () =>
       Effect.gen(function* () {
-        const redis = yield* RedisClient.make({ url })
+        // A server of its own, because it becomes a replica for a moment.
+        const own = yield* TestServers.ownRedis({ durable: false })
+        const redis = yield* RedisClient.make({ url: RedisTests.urlOf(own) })
         yield* redis.command("set", "hidden key", "hidden value")
         const data = yield* Effect.flip(redis.command("lpush", "hidden key", "hidden element"))
         assert.strictEqual(data.reason, "data")
@@ -229,7 +231,7 @@ TestServers.suite("redis", available, (server) => {
         const script = RedisScript.make("return redis.error_reply('OOM of ' .. ARGV[1])")
         const full = yield* Effect.flip(redis.evaluate(script, ["hidden key"], ["hidden argument"]))
         assert.strictEqual(full.reason, "full")
-        yield* redis.command("replicaof", "127.0.0.1", String(port))
+        yield* redis.command("replicaof", "127.0.0.1", "1")
         const readOnly = yield* Effect.flip(redis.command("set", "hidden key", "hidden value"))
         yield* redis.command("replicaof", "no", "one")
         assert.strictEqual(readOnly.reason, "read-only")
