@@ -48,7 +48,7 @@ const forbidden = (node: ts.Node): string | undefined => {
   if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === "Date") return "Date"
   if (ts.isPropertyAccessExpression(node)) {
     const text = node.getText().replace(/^globalThis\./, "")
-    if (text === "Date.now" || text === "Math.random" || text === "process.env") return text
+    if (text.includes(".") && Object.hasOwn(instead, text)) return text
   }
   return undefined
 }
@@ -67,6 +67,8 @@ const instead: Readonly<Record<string, string>> = {
   Date: "Clock and DateTime",
   "Math.random": "Random",
   "process.env": "Config",
+  "Effect.makeSemaphore": "Permits",
+  "Effect.unsafeMakeSemaphore": "Permits",
   console: "Effect.log",
   setTimeout: "Effect.sleep",
   setInterval: "Schedule",

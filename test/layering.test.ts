@@ -167,6 +167,8 @@ describe("layering", () => {
     ["setInterval(() => {}, 1)", "setInterval instead of Schedule"],
     ["console.log(1)", "console instead of Effect.log"],
     ["process.env.KEY", "process.env instead of Config"],
+    ["Effect.makeSemaphore(1)", "Effect.makeSemaphore instead of Permits"],
+    ["Effect.unsafeMakeSemaphore(1)", "Effect.unsafeMakeSemaphore instead of Permits"],
     [`globalThis.process.env["KEY"]`, "process.env instead of Config"]
   ])("requires services for time, randomness, the console and the environment: %s", (expression, problem) => {
     refuses({ "tool/Bad.ts": `export const x = ${expression}` }, `tool/Bad.ts:1: uses ${problem}`)

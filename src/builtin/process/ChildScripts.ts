@@ -21,6 +21,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as JsonRepair from "../../internal/text/JsonRepair.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as ScriptRunner from "../../skill/folder/ScriptRunner.js"
@@ -93,7 +94,7 @@ interface Host {
   readonly fs: FileSystem.FileSystem
   readonly path: Path.Path
   readonly processes: ProcessRun.Service
-  readonly turns: Effect.Semaphore
+  readonly withPermit: Permits.WithPermit
   readonly options: Options
   readonly allowed: ReadonlyArray<ScriptType>
   readonly maxScriptBytes: number
@@ -165,7 +166,7 @@ const conclude = ({ durationMs, exitCode, signal, stderr, stdout }: ProcessReque
 
 const run = (host: Host, request: ScriptRunner.ScriptRequest) =>
   Effect.gen(function* () {
-    const { maxMemoryBytes, options, processes, turns } = host
+    const { maxMemoryBytes, options, processes, withPermit } = host
     const fail = failing(request)
     const { file, root, type } = yield* locate(host, request, fail)
     const stdin = yield* Effect.try({
@@ -195,7 +196,7 @@ const run = (host: Host, request: ScriptRunner.ScriptRequest) =>
       }
     })
     const result = yield* execution.pipe(
-      turns.withPermits(1),
+      withPermit,
       Effect.mapError(({ hint, message, reason, stderr }) =>
         fail(reason, message, { ...(hint === undefined ? {} : { hint }), ...(stderr === undefined ? {} : { stderr }) })
       )
@@ -217,7 +218,7 @@ export const make = (
       fs: yield* FileSystem.FileSystem,
       path: yield* Path.Path,
       processes: yield* ProcessRun.make({ isolation: options.isolation }),
-      turns: yield* Effect.makeSemaphore(Math.max(1, options.concurrency ?? 8)),
+      withPermit: Permits.make(Math.max(1, options.concurrency ?? 8)),
       options,
       allowed: options.allowedTypes ?? allTypes,
       maxScriptBytes: options.maxScriptBytes ?? 1024 ** 2,

@@ -7,6 +7,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as Skill from "../../skill/definition/Skill.js"
 import * as SkillToolkit from "../../skill/execute/SkillToolkit.js"
 import * as ClientReader from "./ClientReader.js"
@@ -151,8 +152,8 @@ type Run = (
 
 const runOf = (options: Options): Run => {
   const reader = readerOf(options)
-  const turns = Effect.unsafeMakeSemaphore(Math.max(1, Math.floor(options.maxConcurrent ?? 4)))
-  const inTurn = { ...reader, read: (request: ReadOnlyQuery.Request) => turns.withPermits(1)(reader.read(request)) }
+  const withPermit = Permits.make(Math.max(1, Math.floor(options.maxConcurrent ?? 4)))
+  const inTurn = { ...reader, read: (request: ReadOnlyQuery.Request) => withPermit(reader.read(request)) }
   const allowed = new Set(options.functions)
   return (sql, params, maxRows = 100) =>
     Effect.mapError(

@@ -1,5 +1,6 @@
 /** A lock per key, within this process. */
 import * as Effect from "effect/Effect"
+import * as Permits from "./Permits.js"
 
 export interface KeyedLock {
   /** Waits for the holder of the same key. An interrupted wait has no effect. */
@@ -10,18 +11,18 @@ export interface KeyedLock {
 
 /** A key is kept while it is held or awaited. */
 export const make = (): KeyedLock => {
-  const locks = new Map<string, { readonly semaphore: Effect.Semaphore; users: number }>()
+  const locks = new Map<string, { readonly withPermit: Permits.WithPermit; users: number }>()
   return {
     size: () => locks.size,
     withLock: (key) => (effect) =>
       Effect.acquireUseRelease(
         Effect.sync(() => {
-          const lock = locks.get(key) ?? { semaphore: Effect.unsafeMakeSemaphore(1), users: 0 }
+          const lock = locks.get(key) ?? { withPermit: Permits.make(1), users: 0 }
           lock.users++
           locks.set(key, lock)
           return lock
         }),
-        ({ semaphore }) => semaphore.withPermits(1)(effect),
+        ({ withPermit }) => withPermit(effect),
         (lock) =>
           Effect.sync(() => {
             if (--lock.users === 0) locks.delete(key)

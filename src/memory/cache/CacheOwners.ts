@@ -6,6 +6,7 @@
  * @private
  */
 import * as Effect from "effect/Effect"
+import * as Permits from "../../internal/fiber/Permits.js"
 import type { StorageError } from "../entry/MemoryError.js"
 import type { Access } from "./CacheAccess.js"
 import * as Records from "./CacheRecords.js"
@@ -47,7 +48,7 @@ const chunkOf = (chunks: ReadonlyArray<Chunk>, name: string): number => {
  */
 export const make = (access: Access): CacheOwners => {
   const rootKey = Records.rootKey(access.prefix)
-  const lock = Effect.unsafeMakeSemaphore(1).withPermits(1)
+  const lock = Permits.make(1)
   const root = Effect.map(access.get(rootKey), (text) =>
     text === undefined ? [] : (Records.decodeRoot(text)?.chunks ?? [])
   )

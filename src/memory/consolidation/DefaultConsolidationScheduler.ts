@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as Recurrence from "../../internal/fiber/Recurrence.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import type { MemoryError, MemoryStoreFailure } from "../entry/MemoryError.js"
@@ -88,7 +89,7 @@ const makeRunner = (
     const store = yield* MemoryStore.MemoryStore
     const consolidator = yield* MemoryConsolidator.MemoryConsolidator
     const mark = yield* LastConsolidation.LastConsolidation
-    const oneAtATime = yield* Effect.makeSemaphore(1)
+    const oneAtATime = Permits.make(1)
     const lastRun = yield* Effect.catchAll(mark.get, (error) =>
       Effect.as(warn(`The time of the last consolidation could not be read: ${error.message}`), Option.none<number>())
     )
@@ -135,7 +136,7 @@ const makeRunner = (
           status = { ...status, nextRunAt: Number.isFinite(at) ? Option.some(at) : Option.none() }
         }),
       status: Effect.sync(() => status),
-      runOnce: oneAtATime.withPermits(1)(
+      runOnce: oneAtATime(
         Effect.acquireUseRelease(
           running(true),
           () => everybody,

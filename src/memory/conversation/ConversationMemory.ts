@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { EntryId, type SessionId } from "../../domain/Ids.js"
 import * as Count from "../../internal/Count.js"
+import * as Permits from "../../internal/fiber/Permits.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import type { RetrievalFailure } from "../entry/MemoryError.js"
 import * as MessageEntry from "../entry/MessageEntry.js"
@@ -128,7 +129,7 @@ export const fromStore = (options: {
   Effect.gen(function* () {
     const { ownerId, sessionId } = options
     const store = yield* MemoryStore.MemoryStore
-    const one = yield* Effect.makeSemaphore(1)
+    const oneAtATime = Permits.make(1)
     const messages = Count.count(options.maxMessages, 1000, 1)
     // Entries without a type come from other programs.
     const selection: Selection = { sessionIds: [sessionId], filters: { type: { in: ["turn", null] } } }
@@ -161,7 +162,7 @@ export const fromStore = (options: {
             MessageEntry.toEntries(message, { id: EntryId.make(id), ownerId, sessionId, timestamp })
           )
           last = { timestamp, sequence }
-        }).pipe(one.withPermits(1)),
+        }).pipe(oneAtATime),
       getMessages: Effect.gen(function* () {
         const n = messages + MessageWindow.maxOpening
         const entries = (yield* store.getRecent({ ownerId, n, selection })).toReversed()
@@ -177,7 +178,7 @@ export const fromStore = (options: {
       clear: store.stream(ownerId, selection).pipe(
         Stream.grouped(page),
         Stream.runForEach((entries) => store.apply(ownerId, { delete: Array.from(entries, ({ id }) => id) })),
-        one.withPermits(1)
+        oneAtATime
       )
     }
   })

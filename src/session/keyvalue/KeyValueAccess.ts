@@ -6,6 +6,7 @@
  */
 import type * as KeyValueStore from "@effect/platform/KeyValueStore"
 import * as Effect from "effect/Effect"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as SessionCodec from "../turn/SessionCodec.js"
 import type { SessionStorageError } from "../turn/SessionError.js"
 import { Catalog } from "./KeyValueCatalog.js"
@@ -54,7 +55,7 @@ export const make = (store: KeyValueStore.KeyValueStore, prefix: string): Access
   })
   const reader = KeyValueReader.make(values, keys)
   const sweep = KeyValueSweep.make(values, keys, reader)
-  const lock = Effect.unsafeMakeSemaphore(1).withPermits(1)
+  const lock = Permits.make(1)
 
   const untorn = <A, E, B, E2>(
     effect: Effect.Effect<A, E>,

@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as MemoryConsolidator from "../../memory/consolidation/MemoryConsolidator.js"
 import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
@@ -201,7 +202,7 @@ export const make = (options: {
     const consolidates =
       options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
 
-    const atOnce = yield* Effect.makeSemaphore(maxAtOnce)
+    const withPermit = Permits.make(maxAtOnce)
     // Sessions still to be flushed, by owner: the last one consolidates for all.
     const unflushed = new Map<string, number>()
     const count = (ownerId: string, by: 1 | -1): number => {
@@ -211,7 +212,7 @@ export const make = (options: {
       return left
     }
     const consolidate = (session: Session, ownerId: string): Effect.Effect<void> =>
-      atOnce.withPermits(1)(
+      withPermit(
         Effect.zipRight(
           passedOver(telemetry, "flush", session, () => memory.flush({ ownerId, sessionId: session.id })),
           Effect.suspend(() =>

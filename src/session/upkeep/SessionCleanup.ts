@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Count from "../../internal/Count.js"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as Recurrence from "../../internal/fiber/Recurrence.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as SessionManager from "../manager/SessionManager.js"
@@ -108,7 +109,7 @@ const makeRunner = (
 ): Effect.Effect<Runner, never, SessionManager.SessionManager> =>
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
-    const oneAtATime = yield* Effect.makeSemaphore(1)
+    const oneAtATime = Permits.make(1)
     const limit = Count.count(options?.pageSize, 100, 1)
     const page = SystemAccess.grant(
       sessions.expireIdle({ limit, ...(options?.idle === undefined ? {} : { idle: options.idle }) })
@@ -142,7 +143,7 @@ const makeRunner = (
     return {
       plan: (at) => set(() => ({ nextRunAt: Option.some(at) })),
       status: Effect.sync(() => status),
-      runOnce: oneAtATime.withPermits(1)(
+      runOnce: oneAtATime(
         Effect.acquireUseRelease(
           set(() => ({ running: true })),
           () => pass,

@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId } from "../../domain/Ids.js"
 import * as CapturedContext from "../../internal/fiber/CapturedContext.js"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as Run from "../../observability/Run.js"
 import * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
 import type { LoadedSkill } from "../definition/SkillFile.js"
@@ -116,7 +117,7 @@ export const makeWith = <R = never>(
     const policy = options.policy ?? defaults.policy
     const store = SkillLockFile.make(fs, { path: options.path, patience: options.patience ?? defaults.patience })
     const folder = paths.resolve(paths.dirname(options.path))
-    const one = yield* Effect.makeSemaphore(1)
+    const oneAtATime = Permits.make(1)
 
     /** The lock file may be behind a link: relative paths are derived from real paths. */
     const placeOf = (skill: LoadedSkill): Effect.Effect<string> =>
@@ -164,7 +165,7 @@ export const makeWith = <R = never>(
       isTrusted: (skill) =>
         Effect.flatMap(placeOf(skill), (path) =>
           Effect.flatMap(pinned(skill, path), (pin) =>
-            pin?.hash === skill.hash ? Effect.succeed(true) : one.withPermits(1)(decide(skill, path))
+            pin?.hash === skill.hash ? Effect.succeed(true) : oneAtATime(decide(skill, path))
           )
         )
     }

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import type { AgentEvent, Body } from "../../domain/AgentEvent.js"
 import { errorInfo } from "../../domain/ErrorInfo.js"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as Run from "../../observability/Run.js"
 import type * as Strategy from "../definition/Strategy.js"
 import * as RunView from "../reasoning/RunView.js"
@@ -62,19 +63,17 @@ export const withObserver: {
     Effect.gen(function* () {
       const context = yield* Effect.context<any>()
       const run = yield* Run.Run
-      const one = yield* Effect.makeSemaphore(1)
+      const oneAtATime = Permits.make(1)
       const waiting: Array<Effect.Effect<unknown, any, any>> = []
       let steps = 0
       // The first emitter shows everything that waits. An interrupted emitter leaves nothing unseen.
-      const show: Effect.Effect<void> = one
-        .withPermits(1)(
-          Effect.whileLoop({
-            while: () => waiting.length > 0,
-            body: () => Effect.suspend(() => safely(waiting.shift() ?? Effect.void)),
-            step: () => {}
-          })
-        )
-        .pipe(Effect.provide(context)) as Effect.Effect<void>
+      const show: Effect.Effect<void> = oneAtATime(
+        Effect.whileLoop({
+          while: () => waiting.length > 0,
+          body: () => Effect.suspend(() => safely(waiting.shift() ?? Effect.void)),
+          step: () => {}
+        })
+      ).pipe(Effect.provide(context)) as Effect.Effect<void>
       const view = RunView.watched(run, (body, own) => {
         if (!own) return undefined
         if (body._tag === "StepStarted") steps++

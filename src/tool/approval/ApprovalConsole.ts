@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { count } from "../../internal/Count.js"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as SecretText from "../../internal/text/SecretText.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import * as Observation from "../definition/Observation.js"
@@ -183,7 +184,7 @@ export const make = (options?: Options): Effect.Effect<ApprovalGate.Service, nev
   Effect.gen(function* () {
     const terminal = yield* Terminal.Terminal
     const maxChars = count(options?.maxChars, 4000, 1)
-    const turn = yield* Effect.makeSemaphore(1)
+    const inTurn = Permits.make(1)
     const decided = new Map<
       string,
       { request: ApprovalGate.ApprovalRequest; decision: ApprovalGate.ApprovalDecision }
@@ -235,7 +236,7 @@ export const make = (options?: Options): Effect.Effect<ApprovalGate.Service, nev
           const decision = known(request)
           if (decision !== undefined) return Effect.succeed(decision)
           // An earlier question in the queue may have answered this one too.
-          return turn.withPermits(1)(
+          return inTurn(
             Effect.suspend(() => {
               const decision = known(request)
               return decision === undefined ? asked(request) : Effect.succeed(decision)
