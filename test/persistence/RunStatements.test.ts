@@ -94,6 +94,9 @@ const suite = (name: string, layer: (options: { readonly audit?: boolean }) => L
         assert.strictEqual(tally(texts, "lex_runs"), 2)
         assert.strictEqual(tally(texts, "lex_audit"), 0)
         assert.strictEqual(tally(texts, "lex_ledger_holds"), 0)
+        // Session and run share a memory; both turns are written to it at once.
+        assert.strictEqual(tally(texts, "lex_memories"), 1)
+        assert.strictEqual(tally(texts, "lex_session_turns"), 1)
       }).pipe(Effect.provide(layer({})))
     )
 

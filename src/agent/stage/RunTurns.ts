@@ -14,6 +14,7 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
 import type * as ProceduralMemory from "../../memory/procedural/ProceduralMemory.js"
 import * as Procedure from "../../memory/procedural/Procedure.js"
+import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import * as StepModule from "../../observability/Step.js"
 import type * as SessionManager from "../../session/manager/SessionManager.js"
 import * as SessionMemory from "../../session/manager/SessionMemory.js"
@@ -155,27 +156,35 @@ export const begin = (
     )
   })
 
+/** Saves the turns in the session of the run, if it has one. Returns them as stored; if they could not be, as given. */
+const endExchange = (
+  state: State,
+  written: ReadonlyArray<NewTurn>,
+  savedTo: ReadonlyArray<WorkingMemory.Service>
+): Effect.Effect<ReadonlyArray<NewTurn>> => {
+  const { session } = state.notes
+  if (session === undefined) return Effect.succeed(written)
+  const { sessions } = state.uses
+  const ended = sessions.endExchange(session.id, {
+    ...(state.userId === undefined ? {} : { userId: state.userId }),
+    runId: state.run.runId,
+    turns: written.map((turn) => TurnBytes.truncate(turn, sessions.maxTurnBytes)),
+    savedTo
+  })
+  return degrade(SystemAccess.holding(state.held)(ended), { state, stage: "session save", orElse: written })
+}
+
 /** Saves the turns of a run that has ended, in its session and in memory. */
 export const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const written = turns(state, text, exit, yield* Clock.currentTimeMillis)
-    const { session } = state.notes
-    const access = state.userId === undefined ? {} : { userId: state.userId }
-    if (session !== undefined) {
-      const { sessions } = state.uses
-      const turns = written.map((turn) => TurnBytes.truncate(turn, sessions.maxTurnBytes))
-      yield* degrade(
-        SystemAccess.holding(state.held)(
-          sessions.endExchange(session.id, { runId: state.run.runId, turns, ...access })
-        ),
-        { state, stage: "session save", orElse: undefined }
-      )
-    }
     const ownerId = ownerOf(state)
+    const memories = ownerId === undefined ? [] : yield* AgentMemory.fromState(state)
+    const stored = yield* endExchange(state, written, memories)
     if (ownerId === undefined) return
-    const entries = written.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
+    const entries = stored.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
     const taught = lesson(state, ownerId, text, exit)
-    for (const memory of yield* AgentMemory.fromState(state)) {
+    for (const memory of memories) {
       yield* degrade(memory.addAll(entries), { state, stage: "memory save", orElse: undefined })
       if (taught !== undefined) {
         yield* degrade(memory.learn(taught), { state, stage: "memory learn", orElse: undefined })

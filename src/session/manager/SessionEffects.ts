@@ -43,12 +43,13 @@ export type Feed = (
  */
 export interface Effects {
   readonly telemetry: SessionTelemetry.SessionTelemetry
-  /** Ends when memory has the turns, or did not take them in time. */
+  /** Ends when memory has the turns, or did not take them in time. Skips it if the caller saves them there itself. */
   readonly turnsAdded: (
     turns: ReadonlyArray<SessionTurn>,
     session: Session,
     checkpoint: SessionCheckpoint | undefined,
-    restore: SessionTelemetry.Restore
+    restore: SessionTelemetry.Restore,
+    savedTo?: ReadonlyArray<WorkingMemory.Service>
   ) => Effect.Effect<void>
   /** Consolidation runs in the background. */
   readonly ended: (session: Session, restore: SessionTelemetry.Restore) => Effect.Effect<void>
@@ -225,9 +226,9 @@ export const make = (options: {
 
     return {
       telemetry,
-      turnsAdded: (turns, session, checkpoint, restore) => {
+      turnsAdded: (turns, session, checkpoint, restore, savedTo) => {
         for (const _ of turns) SessionMetrics.turnAdded()
-        const fed = feed(turns, session, restore)
+        const fed = savedTo?.includes(memory) === true ? Effect.void : feed(turns, session, restore)
         return checkpoint === undefined ? fed : Effect.zipRight(telemetry.checkpointed(checkpoint, restore), fed)
       },
       ended: (session, restore) =>

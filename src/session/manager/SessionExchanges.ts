@@ -12,6 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { type RunId, type SessionId, TurnId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
+import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import type { Exchange, NewTurn, Session, SessionCheckpoint, SessionTurn } from "../turn/Session.js"
 import * as SessionChecks from "../turn/SessionChecks.js"
 import { type SessionConflictError, SessionInputError, SessionStorageError } from "../turn/SessionError.js"
@@ -140,14 +141,15 @@ const closing = Effect.fnUntraced(function* (
 const announced = (
   parts: SessionChange.Parts,
   value: Closed,
-  restore: SessionTelemetry.Restore
+  restore: SessionTelemetry.Restore,
+  savedTo?: ReadonlyArray<WorkingMemory.Service>
 ): Effect.Effect<ReadonlyArray<SessionTurn>> =>
   value._tag === "Late"
     ? Effect.succeed([])
     : value.written === undefined
       ? Effect.succeed(value.turns)
       : Effect.as(
-          parts.effects.turnsAdded(value.turns, value.written.session, value.written.checkpoint, restore),
+          parts.effects.turnsAdded(value.turns, value.written.session, value.written.checkpoint, restore, savedTo),
           value.turns
         )
 
@@ -155,7 +157,7 @@ const announced = (
 const close = (
   parts: SessionChange.Parts,
   id: SessionId,
-  { runId, turns, ...access }: SessionManager.ExchangeOptions
+  { runId, savedTo, turns, ...access }: SessionManager.EndExchangeOptions
 ) => {
   const { modify, store } = parts.writer
   const ref = { sessionId: id, runId }
@@ -173,7 +175,7 @@ const close = (
           }),
           written
         ),
-      (value, restore) => Effect.map(announced(parts, value, restore), (turns) => ({ value, turns }))
+      (value, restore) => Effect.map(announced(parts, value, restore, savedTo), (turns) => ({ value, turns }))
     )
   return Effect.gen(function* () {
     const first = yield* write(turns)

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { type RunId, SessionId, type UserId } from "../../domain/Ids.js"
+import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import {
   begin,
   CheckpointId,
@@ -145,6 +146,15 @@ export interface ExchangeOptions extends Access {
  * @since 0.1.0
  * @category models
  */
+export interface EndExchangeOptions extends ExchangeOptions {
+  /** Memories to which the caller writes the turns itself: the session does not write them there again. Default none. */
+  readonly savedTo?: ReadonlyArray<WorkingMemory.Service> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export interface BeginExchangeOptions extends ExchangeOptions {
   /**
    * The run continues elsewhere when this process ends, so that only `endExchange` closes the exchange. Default false.
@@ -250,7 +260,7 @@ export interface Service {
    */
   readonly endExchange: (
     id: SessionId,
-    options: ExchangeOptions
+    options: EndExchangeOptions
   ) => Effect.Effect<ReadonlyArray<SessionTurn>, TurnError>
   /** The maximum size of a turn in bytes. */
   readonly maxTurnBytes: number

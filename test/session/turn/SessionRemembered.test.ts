@@ -3,6 +3,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
+import { RunId, TurnId } from "../../../src/domain/Ids.js"
 import * as DefaultMemory from "../../../src/memory/DefaultMemory.js"
 import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
 import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
@@ -33,6 +34,23 @@ describe("SessionManager with a memory", () => {
         )
       assert.deepStrictEqual(yield* recalled(ada), [["the parcel waits at the harbour", "s1", "t1"]])
       assert.deepStrictEqual(yield* recalled(bob), [])
+    }).pipe(Effect.provide(layer))
+  )
+
+  SystemTest.effect("leaves turns to a caller who saves them in the same memory itself", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const working = yield* WorkingMemory.WorkingMemory
+      const held = Effect.map(working.getContextEntries({ ownerId: ada, sessionId: id }), (entries) =>
+        entries.map(({ turnId }) => turnId)
+      )
+      yield* sessions.create({ id, userId: ada })
+      const end = (n: number, savedTo: ReadonlyArray<WorkingMemory.Service>) =>
+        sessions.endExchange(id, { runId: RunId.make(`r${n}`), userId: ada, turns: [turn(n)], savedTo })
+      yield* end(1, [WorkingMemory.noop, working])
+      assert.deepStrictEqual(yield* held, [])
+      yield* end(2, [WorkingMemory.noop])
+      assert.deepStrictEqual(yield* held, [TurnId.make("t2")])
     }).pipe(Effect.provide(layer))
   )
 
