@@ -10,14 +10,15 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Ambient from "../../internal/fiber/Ambient.js"
-import type { CompleteOptions, LlmPart, LlmRequest, Service } from "../../llm/model/LlmClient.js"
+import type { CompleteOptions, LlmPart, LlmRequest, LlmResponse, Service } from "../../llm/model/LlmClient.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
 import { LlmConfigurationError, LlmInvalidRequestError } from "../../llm/model/LlmError.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import * as PartAssembler from "../../llm/model/PartAssembler.js"
+import * as AnswerEvents from "./AnswerEvents.js"
 import type * as HttpTransport from "./HttpTransport.js"
 import * as ProviderAnswer from "./ProviderAnswer.js"
-import * as SseLines from "./SseLines.js"
+import type * as SseLines from "./SseLines.js"
 import * as ToolCallIds from "./ToolCallIds.js"
 import type { Decoded, WireDecoder } from "./WireDecoder.js"
 import * as Wire from "./WireDecoder.js"
@@ -138,31 +139,20 @@ const readWhole = Effect.fnUntraced(function* (answer: ProviderAnswer.ProviderAn
   return sink.response()
 })
 
-const readEvents = Effect.fnUntraced(function* (answer: ProviderAnswer.ProviderAnswer, sink: Sink) {
-  const lines = SseLines.make({ maxEventLength: maxResponseBytes })
-  let size = 0
-  let ended = false
-  while (!ended && !sink.finished()) {
-    const pieces = yield* answer.next
-    const events: Array<SseLines.SseEvent> = []
-    let fits = true
-    if (pieces === undefined) {
-      ended = true
-      fits = lines.end(events)
-    } else {
-      for (const bytes of pieces) {
-        size += bytes.byteLength
-        fits = fits && lines.push(bytes, events)
-      }
-    }
-    yield* sink.take((decoder) => decodeEvents(events, decoder))
-    if (!sink.finished() && (!fits || size > maxResponseBytes)) return yield* ProviderAnswer.tooLong(answer)
-  }
-  if (!sink.finished())
-    return yield* ProviderAnswer.malformed(answer, "The stream ended before the answer was complete")
-  if (!ended) yield* ProviderAnswer.drain(answer)
-  return sink.response()
-})
+const readEvents = (answer: ProviderAnswer.ProviderAnswer, sink: Sink): Effect.Effect<LlmResponse, LlmError> =>
+  Effect.map(
+    AnswerEvents.read(
+      answer,
+      {
+        take: (events) => sink.take((decoder) => decodeEvents(events, decoder)),
+        done: sink.finished,
+        finished: sink.finished,
+        end: Effect.void
+      },
+      maxResponseBytes
+    ),
+    sink.response
+  )
 
 const isWritten = ({ type }: LlmPart): boolean => type !== "response-metadata" && type !== "finish"
 

@@ -10,9 +10,10 @@ import * as IdGenerator from "../../domain/IdGenerator.js"
 import type { CompleteOptions, LlmPart, LlmResponse } from "../../llm/model/LlmClient.js"
 import type { LlmError, LlmMalformedResponseError } from "../../llm/model/LlmError.js"
 import * as PartAssembler from "../../llm/model/PartAssembler.js"
+import * as AnswerEvents from "../exchange/AnswerEvents.js"
 import type * as HttpTransport from "../exchange/HttpTransport.js"
 import * as ProviderAnswer from "../exchange/ProviderAnswer.js"
-import * as SseLines from "../exchange/SseLines.js"
+import type * as SseLines from "../exchange/SseLines.js"
 import * as Wire from "../exchange/WireDecoder.js"
 import * as ChatCompletionsResponse from "./ChatCompletionsResponse.js"
 
@@ -58,23 +59,26 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Consumers) => {
       return ProviderAnswer.malformed(answer, "The answer is nested too deeply")
     }
   }
-  const fail = (refusal: Refusal): Effect.Effect<never, LlmError> =>
-    Effect.zipRight(flush, "body" in refusal ? ProviderAnswer.refuse(answer, refusal.body) : Effect.fail(refusal))
   return {
     flush,
-    fail,
     finished: () => decoder.finished(),
-    take: (value: unknown): Effect.Effect<void, LlmError> | undefined => {
-      if (seed === undefined && decoder.needsSeed(value)) {
-        return Effect.flatMap(IdGenerator.generate, (id) => {
-          seed = id
-          const refusal = push(value)
-          return refusal === undefined ? Effect.void : fail(refusal)
-        })
+    /** Decodes values up to the first that is refused. Undefined if that takes no effect. */
+    take: (values: ReadonlyArray<unknown>): Refusal | undefined => {
+      for (const value of values) {
+        const refusal = push(value)
+        if (refusal !== undefined) return refusal
       }
-      const refusal = push(value)
-      return refusal === undefined ? undefined : fail(refusal)
+      return undefined
     },
+    /** Makes the id from which those of calls without an id are made, if one of the values has such a call. */
+    seed: (values: ReadonlyArray<unknown>): Effect.Effect<void> | undefined =>
+      seed === undefined && values.some((value) => decoder.needsSeed(value))
+        ? Effect.map(IdGenerator.generate, (id) => {
+            seed = id
+          })
+        : undefined,
+    fail: (refusal: Refusal): Effect.Effect<never, LlmError> =>
+      Effect.zipRight(flush, "body" in refusal ? ProviderAnswer.refuse(answer, refusal.body) : Effect.fail(refusal)),
     end: Effect.suspend(() => {
       if (decoder.empty()) return Effect.fail(ProviderAnswer.malformed(answer, "The answer contains no choice"))
       decoder.end(parts)
@@ -84,10 +88,15 @@ const makeSink = (answer: Answer, { onParts, onUsage }: Consumers) => {
   }
 }
 
+type Sink = ReturnType<typeof makeSink>
+
 const readWhole = Effect.fnUntraced(function* (answer: Answer, handed: Consumers) {
   const { body } = yield* ProviderAnswer.json(answer)
   const sink = makeSink(answer, handed)
-  yield* sink.take(body) ?? Effect.void
+  const values = [body]
+  yield* sink.seed(values) ?? Effect.void
+  const refusal = sink.take(values)
+  if (refusal !== undefined) return yield* sink.fail(refusal)
   yield* sink.end
   return sink.response()
 })
@@ -110,66 +119,46 @@ const valuesOf = (event: SseLines.SseEvent): ReadonlyArray<unknown> | undefined 
   return values
 }
 
-const readEvents = Effect.fnUntraced(function* (
-  answer: Answer,
-  { maxEventLength, maxResponseBytes }: Call,
-  handed: Consumers
-) {
-  const lines = SseLines.make({ maxEventLength })
-  const sink = makeSink(answer, handed)
-  // Once the answer is finished, only its usage can be lost.
-  const next = Effect.catchAll(answer.next, (error) =>
-    sink.finished() ? Effect.succeed(undefined) : Effect.fail(error)
-  )
-  let size = 0
+/** Takes events until `[DONE]`. The loop is synchronous but for the id of a call without one. */
+const eventSink = (answer: Answer, sink: Sink): AnswerEvents.Sink => {
   let done = false
-  let ended = false
-  while (!done && !ended) {
-    const pieces = yield* next
-    const events: Array<SseLines.SseEvent> = []
-    let fits = true
-    if (pieces === undefined) {
-      ended = true
-      fits = lines.end(events)
-    } else {
-      for (const bytes of pieces) {
-        size += bytes.byteLength
-        if (fits) fits = lines.push(bytes, events)
-      }
-    }
-    for (const event of events) {
-      const last = event.data[event.data.length - 1]!.trim()
-      if (event.data.length === 1 && last === "[DONE]") {
+  const takeFrom = (events: ReadonlyArray<SseLines.SseEvent>, first: number): Effect.Effect<void, LlmError> => {
+    for (let at = first; at < events.length && !done; at++) {
+      const { data, event } = events[at]!
+      const isLast = data[data.length - 1]!.trim() === "[DONE]"
+      if (isLast && data.length === 1) {
         done = true
         break
       }
-      const values = valuesOf(event)
-      if (event.event === "error") return yield* sink.fail({ body: event.data.join("\n") })
+      const values = valuesOf(events[at]!)
+      if (event === "error") return sink.fail({ body: data.join("\n") })
       if (values === undefined) {
-        return yield* sink.fail(
-          ProviderAnswer.malformed(answer, "An event of the stream is not JSON", event.data.join(" "))
+        return sink.fail(ProviderAnswer.malformed(answer, "An event of the stream is not JSON", data.join(" ")))
+      }
+      const seed = sink.seed(values)
+      if (seed !== undefined)
+        return Effect.zipRight(
+          seed,
+          Effect.suspend(() => takeFrom(events, at))
         )
-      }
-      for (const value of values) {
-        const effect = sink.take(value)
-        if (effect !== undefined) yield* effect
-      }
-      if (last === "[DONE]") done = true
+      const refusal = sink.take(values)
+      if (refusal !== undefined) return sink.fail(refusal)
+      done = isLast
     }
-    if (!done && !fits) {
-      return yield* sink.fail(
-        ProviderAnswer.malformed(answer, `An event of the stream is longer than ${maxEventLength} characters`)
-      )
-    }
-    if (!done && size > maxResponseBytes) return yield* sink.fail(ProviderAnswer.tooLong(answer))
-    yield* sink.flush
+    return sink.flush
   }
-  if (!done && !sink.finished())
-    return yield* ProviderAnswer.malformed(answer, "The stream ended before the answer was complete")
-  yield* sink.end
-  if (!ended) yield* ProviderAnswer.drain(answer)
-  return sink.response()
-})
+  return {
+    take: (events) => takeFrom(events, 0),
+    done: () => done,
+    finished: () => done || sink.finished(),
+    end: sink.end
+  }
+}
+
+const readEvents = (answer: Answer, { maxEventLength }: Call, handed: Consumers) => {
+  const sink = makeSink(answer, handed)
+  return Effect.map(AnswerEvents.read(answer, eventSink(answer, sink), maxEventLength), sink.response)
+}
 
 /**
  * Sends the request of a call and reads its response.
