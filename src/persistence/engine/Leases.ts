@@ -11,6 +11,13 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type * as Effect from "effect/Effect"
 
 /**
+ * The function with which `Effect.uninterruptibleMask` makes a part of its effect interruptible again.
+ *
+ * @category models
+ */
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/**
  * @category models
  */
 export interface Leased extends Connection {
@@ -24,10 +31,8 @@ export interface Leased extends Connection {
  * @category models
  */
 export interface Lender {
-  /** `restore` makes the wait interruptible. */
-  readonly lease: (
-    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  ) => Effect.Effect<Leased, SqlError>
+  /** Only the wait is interruptible. */
+  readonly lease: (restore: Restore) => Effect.Effect<Leased, SqlError>
 }
 
 const lenders = new WeakMap<SqlClient.SqlClient, Lender>()

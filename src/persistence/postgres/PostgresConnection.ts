@@ -87,7 +87,7 @@ export const make = (
 
     const pooled = (config: Pg.QueryConfig): Effect.Effect<Pg.QueryResult, SqlError> =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(restore(pool.acquire), (lease) =>
+        Effect.flatMap(pool.acquire(restore), (lease) =>
           Effect.onExit(restore(pool.query(lease, config)), () => Effect.sync(lease.release))
         )
       )
@@ -218,7 +218,7 @@ export const make = (
       }
     ) as unknown as PgModule.PgClient
     Leases.provide(client, {
-      lease: (restore) => Effect.map(restore(pool.acquire), (lease) => new PostgresConnection(lease))
+      lease: (restore) => Effect.map(pool.acquire(restore), (lease) => new PostgresConnection(lease))
     })
     return Object.assign(client, { safe: client })
   })

@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type * as Pg from "pg"
+import type * as Leases from "../engine/Leases.js"
 import * as PoolMetrics from "./PoolMetrics.js"
 import * as PostgresCursors from "./PostgresCursors.js"
 import * as PostgresFailure from "./PostgresFailure.js"
@@ -33,8 +34,11 @@ export interface Lease {
  */
 export interface PostgresPool {
   readonly pg: Pg.Pool
-  /** The caller must release it. An interrupted wait leaves no lease behind. */
-  readonly acquire: Effect.Effect<Lease, SqlError>
+  /**
+   * Must be called uninterruptibly, with the `restore` of the mask; the caller must release the lease. An interruption
+   * ends the wait and leaves no lease behind.
+   */
+  readonly acquire: (restore: Leases.Restore) => Effect.Effect<Lease, SqlError>
   /** Like `acquire`, released by the scope. */
   readonly reserve: Effect.Effect<Lease, SqlError, Scope.Scope>
   /** An interruption cancels the statement on the server and waits until it has ended. */
@@ -159,52 +163,67 @@ const prepare = (
   })
 }
 
-const makeAcquire = (state: State): Effect.Effect<Lease, SqlError> =>
-  Effect.flatMap(Effect.clock, (clock) =>
-    Effect.async<Lease, SqlError>((resume) => {
-      const from = clock.unsafeCurrentTimeMillis()
-      let abandoned = false
-      let lease: Lease | undefined
-      const arrived = () => {
-        state.waiting--
-        state.metrics.waited((clock.unsafeCurrentTimeMillis() - from) / 1000)
-      }
-      const refuse = (error: Error) => {
-        if (abandoned) return
-        state.waiting--
-        const exhausted = error.message === "timeout exceeded when trying to connect"
-        if (exhausted) state.metrics.timedOut()
-        state.sample()
-        resume(
-          failed(
-            "Failed to acquire connection",
-            exhausted ? PostgresFailure.exhausted : state.pg.ending ? PostgresFailure.closed : error
-          )
-        )
-      }
-      const take = (client: Client) => {
-        lease = lend(state, client)
-        if (abandoned) return lease.release()
-        arrived()
-        state.sample()
-        resume(Effect.succeed(lease))
-      }
-      state.waiting++
-      state.pg.connect((error, connected) => {
-        if (error !== undefined || connected === undefined) return refuse(error ?? PostgresFailure.closed)
-        const client = connected as Client
-        if (state.settings.session === "" || state.ready.has(client)) take(client)
-        else prepare(state, client, take, refuse)
-      })
-      state.sample()
-      return Effect.sync(() => {
-        abandoned = true
-        if (lease !== undefined) return lease.release()
-        state.waiting--
-        state.sample()
-      })
-    })
+const isExhausted = (error: Error): boolean => error.message === "timeout exceeded when trying to connect"
+
+const refusal = (state: State, error: Error) =>
+  failed(
+    "Failed to acquire connection",
+    isExhausted(error) ? PostgresFailure.exhausted : state.pg.ending ? PostgresFailure.closed : error
   )
+
+/**
+ * Only the wait is interruptible, and a lease goes to a variable and not through its result: an interruption between
+ * two operations behind the wait would lose it.
+ */
+const makeAcquire =
+  (state: State): PostgresPool["acquire"] =>
+  (restore) =>
+    Effect.flatMap(Effect.clock, (clock) => {
+      const from = clock.unsafeCurrentTimeMillis()
+      let isWaiting = false
+      let lease: Lease | undefined
+      const stopWaiting = () => {
+        isWaiting = false
+        state.waiting--
+      }
+      const granted = Effect.async<void, SqlError>((resume) => {
+        const refuse = (error: Error) => {
+          if (!isWaiting) return
+          stopWaiting()
+          if (isExhausted(error)) state.metrics.timedOut()
+          state.sample()
+          resume(refusal(state, error))
+        }
+        const take = (client: Client) => {
+          const lent = lend(state, client)
+          if (!isWaiting) return lent.release()
+          stopWaiting()
+          lease = lent
+          state.metrics.waited((clock.unsafeCurrentTimeMillis() - from) / 1000)
+          state.sample()
+          resume(Effect.void)
+        }
+        isWaiting = true
+        state.waiting++
+        state.pg.connect((error, connected) => {
+          if (error !== undefined || connected === undefined) return refuse(error ?? PostgresFailure.closed)
+          const client = connected as Client
+          if (state.settings.session === "" || state.ready.has(client)) take(client)
+          else prepare(state, client, take, refuse)
+        })
+        state.sample()
+      })
+      const withdraw = Effect.sync(() => {
+        lease?.release()
+        if (!isWaiting) return
+        stopWaiting()
+        state.sample()
+      })
+      return Effect.map(
+        Effect.onError(restore(granted), () => withdraw),
+        () => lease as Lease
+      )
+    })
 
 const makeQuery =
   (pg: Library, settings: Settings): PostgresPool["query"] =>
@@ -297,7 +316,7 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
     pg: state.pg,
     acquire,
     reserve: Effect.uninterruptibleMask((restore) =>
-      Effect.tap(restore(acquire), (lease) => Effect.addFinalizer(() => Effect.sync(lease.release)))
+      Effect.tap(acquire(restore), (lease) => Effect.addFinalizer(() => Effect.sync(lease.release)))
     ),
     query: makeQuery(pg, settings),
     forCursors: makeCursors(pg),
