@@ -147,7 +147,7 @@ export interface ExchangeOptions extends Access {
  * @category models
  */
 export interface EndExchangeOptions extends ExchangeOptions {
-  /** Memories to which the caller writes the turns itself: the session does not write them there again. Default none. */
+  /** Memories to which the caller writes the turns: the session does not write them there again. Default none. */
   readonly savedTo?: ReadonlyArray<WorkingMemory.Service> | undefined
 }
 
@@ -156,9 +156,7 @@ export interface EndExchangeOptions extends ExchangeOptions {
  * @category models
  */
 export interface BeginExchangeOptions extends ExchangeOptions {
-  /**
-   * The run continues elsewhere when this process ends, so that only `endExchange` closes the exchange. Default false.
-   */
+  /** The run continues elsewhere when this process ends: only `endExchange` closes the exchange. Default false. */
   readonly durable?: boolean | undefined
 }
 
@@ -255,8 +253,7 @@ export interface Service {
   /**
    * Ends an exchange: appends question and answer to the head in one write. A begun exchange ends whatever status the
    * session has by then; without one it fails as `addTurn` does. A question marked as interrupted in the meantime stays
-   * and is repeated with the answer. Repeating the call with the same turns changes nothing. When the store fails, the
-   * write is retried in the background.
+   * and is repeated with the answer. Repeating the call changes nothing. A failed write is retried in the background.
    */
   readonly endExchange: (
     id: SessionId,
@@ -266,8 +263,8 @@ export interface Service {
   readonly maxTurnBytes: number
   /**
    * Marks exchanges of processes with an expired lease as interrupted, at most 100, and returns their turns. Runs when
-   * the layer is built and, while exchanges are open, at most three times a lease. Calling it needs the system
-   * capability (`SystemAccess.grant`); without it the call fails with `SessionInputError`.
+   * the layer is built and, while exchanges are open, at most three times a lease. Only the system may call it
+   * (`SystemAccess.grant`).
    */
   readonly recover: Effect.Effect<ReadonlyArray<SessionTurn>, SessionInputError | SessionStorageError>
   /** The newest turns on the path to the head, oldest first, in any status. */
