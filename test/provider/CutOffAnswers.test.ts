@@ -1,4 +1,3 @@
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -13,6 +12,7 @@ import * as Anthropic from "../../src/provider/format/Anthropic.js"
 import * as ChatCompletions from "../../src/provider/format/ChatCompletions.js"
 import * as OpenAi from "../../src/provider/format/OpenAi.js"
 import * as ChatServer from "../support/ChatServer.js"
+import * as Transports from "../support/Transports.js"
 
 /** A hundred tokens for any request, and one for each character that was written. */
 const counts = CallMeter.counts({
@@ -86,7 +86,7 @@ const providers: ReadonlyArray<Provider> = [
   }
 ]
 
-describe.each(providers)("$name", ({ begin, make, used }) => {
+describe.each(Transports.cross(providers))("$name over $transport", ({ begin, layer, make, used }) => {
   const start = Effect.gen(function* () {
     const server = yield* ChatServer.make
     const client = CallMeter.metered(yield* make(server.baseUrl))
@@ -111,7 +111,7 @@ describe.each(providers)("$name", ({ begin, make, used }) => {
       yield* Deferred.await(seen)
       const [cut] = spent(yield* Fiber.interrupt(fiber))
       assert.deepStrictEqual(cut?.usage, used)
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    }).pipe(Effect.provide(layer))
   )
 
   it.scopedLive("counts an answer whose connection broke", () =>
@@ -120,7 +120,7 @@ describe.each(providers)("$name", ({ begin, make, used }) => {
       yield* server.script(ChatServer.sse([...begin, ChatServer.cut]))
       const [cut] = spent(yield* Effect.exit(call))
       assert.deepStrictEqual(cut?.usage, used)
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    }).pipe(Effect.provide(layer))
   )
 
   it.scopedLive("counts the input of a connection that breaks before the answer, and nothing of a rejection", () =>
@@ -138,6 +138,6 @@ describe.each(providers)("$name", ({ begin, make, used }) => {
         client.complete({ messages: [{ role: "user", content: "Hello" }] }, { meter: unreachable })
       )
       assert.deepStrictEqual(unreachable.spent(exit), [])
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    }).pipe(Effect.provide(layer))
   )
 })

@@ -1,4 +1,3 @@
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -12,6 +11,7 @@ import * as Anthropic from "../../src/provider/format/Anthropic.js"
 import * as ChatCompletions from "../../src/provider/format/ChatCompletions.js"
 import * as OpenAi from "../../src/provider/format/OpenAi.js"
 import * as LoopbackServer from "../support/LoopbackServer.js"
+import * as Transports from "../support/Transports.js"
 
 const key = "sk-test-0123456789"
 const apiKey = Redacted.make(key)
@@ -41,7 +41,9 @@ const calls: Record<string, (url: string) => Effect.Effect<unknown, unknown, Htt
     )
 }
 
-describe.each(Object.entries(calls))("%s", (_, call) => {
+const cases = Object.entries(calls).map(([name, call]) => ({ name, call }))
+
+describe.each(Transports.cross(cases))("$name over $transport", ({ call, layer }) => {
   it.scopedLive.each([301, 302, 303, 307, 308])("sends no key to the other origin of a redirect (%d)", (status) =>
     Effect.gen(function* () {
       const elsewhere = yield* LoopbackServer.http((_request, response) => response.writeHead(200).end("{}"))
@@ -58,6 +60,6 @@ describe.each(Object.entries(calls))("%s", (_, call) => {
         assert.include(cause.hint, "base URL")
         assert.isFalse(cause.isRetryable)
       } else assert.include(String(error), "redirects")
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    }).pipe(Effect.provide(layer))
   )
 })

@@ -3,7 +3,6 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
@@ -182,28 +181,6 @@ describe("make", () => {
         [64, 1, 10, 1]
       )
       assert.lengthOf(server.requests[2]!.body.input[0], 24_000)
-    })
-  )
-
-  scoped(
-    "a call that is interrupted closes the request",
-    Effect.gen(function* () {
-      const { embedder, server } = yield* start()
-      yield* server.script(ChatServer.silence)
-      const fiber = yield* Effect.fork(embedder.embed("a"))
-      yield* server.received(1)
-      yield* Fiber.interrupt(fiber)
-      yield* server.left(1)
-      assert.strictEqual(server.open(), 0)
-    })
-  )
-
-  scoped(
-    "a connection that breaks is worth another try",
-    Effect.gen(function* () {
-      const { embedder, server } = yield* start()
-      yield* server.script({ before: [ChatServer.cut] }, { steps: [ChatServer.write('{"data":['), ChatServer.cut] })
-      for (const _ of [1, 2]) assert.isTrue((yield* Effect.flip(embedder.embed("a"))).isRetryable)
     })
   )
 

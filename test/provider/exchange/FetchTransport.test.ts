@@ -2,6 +2,7 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as Undici from "@effect/platform-node/Undici"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -219,5 +220,57 @@ describe("fromContext", () => {
       const error = yield* Effect.flip(http.exchange(request, (answer) => answer.next))
       assert.deepInclude(error, { _tag: "RequestError", reason: "Encode" })
     }).pipe(Effect.provide(FetchTransport.layer))
+  )
+})
+
+describe("a dispatcher of undici", () => {
+  const limited = Effect.acquireRelease(
+    Effect.sync(() => new Undici.Agent({ connections: 1 })),
+    (agent) => Effect.promise(() => agent.destroy())
+  )
+  const initOf = (dispatcher: Undici.Dispatcher) => ({ dispatcher }) as RequestInit
+  const together = (server: ChatServer.ChatServer) =>
+    Effect.gen(function* () {
+      yield* server.script(...Array.from({ length: 4 }, () => ChatServer.json(completion)))
+      const client = yield* ChatCompletions.make({ baseUrl: server.baseUrl, model: "m" })
+      yield* Effect.all(
+        Array.from({ length: 4 }, () => client.complete(hello)),
+        { concurrency: "unbounded" }
+      )
+    })
+
+  it.scopedLive("limits the connections of its layer, and of a client made with it", () =>
+    Effect.gen(function* () {
+      const agent = yield* limited
+      const layer = Layer.provide(FetchTransport.layer, Layer.succeed(FetchHttpClient.RequestInit, initOf(agent)))
+      const server = yield* ChatServer.make
+      yield* Effect.provide(together(server), layer)
+      assert.strictEqual(server.connections(), 1)
+      const other = yield* ChatServer.make
+      yield* Effect.provide(together(other), FetchTransport.layer).pipe(
+        Effect.provideService(FetchHttpClient.RequestInit, initOf(agent))
+      )
+      assert.strictEqual(other.connections(), 1)
+      const unlimited = yield* ChatServer.make
+      yield* Effect.provide(together(unlimited), FetchTransport.layer)
+      assert.strictEqual(unlimited.connections(), 4)
+    })
+  )
+
+  it.scopedLive("closes its connection when a call is interrupted, and makes another one", () =>
+    Effect.gen(function* () {
+      const agent = yield* limited
+      const server = yield* ChatServer.make
+      yield* server.script(ChatServer.silence, ChatServer.json("next"))
+      const call = text(server.baseUrl).pipe(
+        Effect.provide(FetchTransport.layer),
+        Effect.provideService(FetchHttpClient.RequestInit, initOf(agent))
+      )
+      const fiber = yield* Effect.fork(call)
+      yield* server.received(1)
+      yield* Fiber.interrupt(fiber)
+      yield* server.left(1)
+      assert.strictEqual((yield* call).text, "next")
+    })
   )
 })

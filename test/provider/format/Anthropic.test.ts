@@ -2,7 +2,6 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type { LlmPart, LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
@@ -601,18 +600,6 @@ describe("streams", () => {
       const tags: Array<string> = []
       for (let n = 0; n < 3; n++) tags.push((yield* Effect.flip(collect(client, ask)))._tag)
       assert.deepStrictEqual(tags, ["LlmMalformedResponseError", "LlmConnectionError", "LlmUnavailableError"])
-    })
-  )
-
-  it.scopedLive("cancels the request on interruption", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* start()
-      yield* server.script(ChatServer.sse([...streamOf("Hello").slice(0, 3), ChatServer.hang]))
-      const fiber = yield* Effect.fork(collect(client, ask))
-      yield* server.received(1)
-      yield* Fiber.interrupt(fiber)
-      yield* server.left(1)
-      assert.strictEqual(server.open(), 0)
     })
   )
 })

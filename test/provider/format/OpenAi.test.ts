@@ -2,7 +2,6 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type { LlmPart, LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
@@ -545,17 +544,6 @@ describe("streams", () => {
     })
   )
 
-  it.scopedLive("reuses connections after a stream", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* start()
-      for (let n = 0; n < 6; n++) {
-        yield* server.script(ChatServer.sse(streamOf("Hello")))
-        yield* collect(client, ask)
-      }
-      assert.isBelow(server.connections(), 4)
-    })
-  )
-
   it.scopedLive("is read from minimal events", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
@@ -633,20 +621,6 @@ describe("streams", () => {
       assert.strictEqual(endless.requestId, "req_9")
       assert.strictEqual((yield* Effect.flip(collect(client, ask)))._tag, "LlmMalformedResponseError")
       assert.strictEqual((yield* Effect.flip(collect(client, ask)))._tag, "LlmConnectionError")
-    })
-  )
-
-  it.scopedLive("cancels the request on interruption", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* start()
-      yield* server.script(ChatServer.sse([...streamOf("Hello").slice(0, 3), ChatServer.hang]), ChatServer.silence)
-      for (const [count, run] of [Effect.asVoid(collect(client, ask)), Effect.asVoid(client.complete(ask))].entries()) {
-        const fiber = yield* Effect.fork(run)
-        yield* server.received(count + 1)
-        yield* Fiber.interrupt(fiber)
-        yield* server.left(count + 1)
-      }
-      assert.strictEqual(server.open(), 0)
     })
   )
 })
