@@ -52,6 +52,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "llm/embedding": "the embedder port and its wrappers",
     plan: "reads plans out of the text of models",
     "provider/format": "wire formats of providers",
+    "provider/sdk": "models of the AI SDK",
     "skill/definition": "the skill port: definitions, files, permissions, errors",
     "tool/approval": "approvals of tool calls by people"
   },
@@ -167,6 +168,7 @@ export const bandOf = (folder: string): string | undefined => {
  * imports an optional package, and what does not, have entries of their own.
  */
 export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "provider/ai-sdk": ["AiSdkEmbedder", "AiSdkModel"],
   "provider/anthropic": ["Anthropic"],
   "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],
   "provider/openai": ["OpenAi"]

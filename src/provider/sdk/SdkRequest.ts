@@ -1,0 +1,260 @@
+/**
+ * Converts requests to the call options of the AI SDK.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import type * as Prompt from "@effect/ai/Prompt"
+import * as Either from "effect/Either"
+import * as Encoding from "effect/Encoding"
+import type { LlmRequest, Message, ToolChoice } from "../../llm/model/LlmClient.js"
+import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import type * as Sdk from "./SdkSpecification.js"
+
+/** A part of a message that the model cannot be given. */
+export class UnsupportedPart {
+  readonly message: string
+  readonly hint: string
+  constructor(message: string, hint: string) {
+    this.message = message
+    this.hint = hint
+  }
+}
+
+/**
+ * @category models
+ */
+export interface Target {
+  readonly version: Sdk.Version
+  /** The key of its options: `anthropic`, `google`. */
+  readonly provider: string
+  readonly model: string
+  readonly supportedUrls: Sdk.SupportedUrls
+}
+
+type Converted<A> = Either.Either<A, UnsupportedPart>
+
+const optionsOf = (part: { readonly options?: unknown }): { readonly providerOptions?: Sdk.Options } =>
+  part.options === undefined ? {} : { providerOptions: part.options as Sdk.Options }
+
+const textPart = (text: string, part: { readonly options?: unknown } = {}): Sdk.TextPart => ({
+  type: "text",
+  text,
+  ...optionsOf(part)
+})
+
+const dataUrl = /^data:([^,]*),/
+
+/** The bytes of a data URL as Base64. */
+const ofDataUrl = (url: string): string | undefined => {
+  const head = dataUrl.exec(url)
+  if (head === null) return undefined
+  const body = url.slice(head[0].length)
+  if (/;base64$/i.test(head[1] ?? "")) return body
+  try {
+    return Encoding.encodeBase64(decodeURIComponent(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** Keys are media types, or their beginning before a `*`. */
+const isSupported = (url: URL, mediaType: string, supported: Sdk.SupportedUrls): boolean => {
+  const type = mediaType.toLowerCase()
+  return Object.entries(supported).some(([key, patterns]) => {
+    const begin = key === "*" || key === "*/*" ? "" : key.toLowerCase().replace(/\*$/, "")
+    return (
+      type.startsWith(begin) &&
+      patterns.some((pattern) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")).test(url.href))
+    )
+  })
+}
+
+const fromUrl = (url: URL, mediaType: string, target: Target): Converted<Sdk.FileData> => {
+  if (url.protocol === "data:") return fromBytes(ofDataUrl(url.href), target)
+  if (!isSupported(url, mediaType, target.supportedUrls))
+    return Either.left(
+      new UnsupportedPart(
+        `The model ${target.model} does not fetch a file of type ${mediaType} from this URL`,
+        "Download the file and give its bytes instead."
+      )
+    )
+  return Either.right(target.version === "v3" ? url : { type: "url", url })
+}
+
+const fromBytes = (data: Uint8Array | string | undefined, target: Target): Converted<Sdk.FileData> => {
+  if (data === undefined || (typeof data === "string" && Either.isLeft(Encoding.decodeBase64(data))))
+    return Either.left(new UnsupportedPart("The data of a file is not Base64", "Give the bytes, Base64 or a URL."))
+  return Either.right(target.version === "v3" ? data : { type: "data", data })
+}
+
+const fileData = ({ data, mediaType }: Prompt.FilePartEncoded, target: Target): Converted<Sdk.FileData> => {
+  if (data instanceof URL) return fromUrl(data, mediaType, target)
+  if (typeof data === "string" && /^(?:https?|data):/i.test(data) && URL.canParse(data))
+    return fromUrl(new URL(data), mediaType, target)
+  return fromBytes(data, target)
+}
+
+const filePart = (part: Prompt.FilePartEncoded, target: Target): Converted<Sdk.FilePart> =>
+  Either.map(fileData(part, target), (data) => ({
+    type: "file",
+    mediaType: part.mediaType,
+    ...(part.fileName === undefined ? {} : { filename: part.fileName }),
+    data,
+    ...optionsOf(part)
+  }))
+
+const outputOf = ({ isFailure, result }: Prompt.ToolResultPartEncoded): Sdk.ToolResultPart["output"] =>
+  typeof result === "string"
+    ? { type: isFailure ? "error-text" : "text", value: result }
+    : { type: isFailure ? "error-json" : "json", value: result ?? null }
+
+const toolResult = (part: Prompt.ToolResultPartEncoded): Sdk.ToolResultPart => ({
+  type: "tool-result",
+  toolCallId: part.id,
+  toolName: part.name,
+  output: outputOf(part),
+  ...optionsOf(part)
+})
+
+const assistantPart = (
+  part: Prompt.AssistantMessagePartEncoded,
+  target: Target
+): Converted<Sdk.AssistantPart | undefined> => {
+  switch (part.type) {
+    case "text":
+      return Either.right(part.text === "" ? undefined : textPart(part.text, part))
+    case "reasoning":
+      return Either.right({ type: "reasoning", text: part.text, ...optionsOf(part) })
+    case "file":
+      return filePart(part, target)
+    case "tool-call":
+      return Either.right({
+        type: "tool-call",
+        toolCallId: part.id,
+        toolName: part.name,
+        // A call whose parameters were no JSON is repeated as an object: providers refuse anything else.
+        input: typeof part.params === "string" ? { input: part.params } : (part.params ?? {}),
+        ...(part.providerExecuted === true ? { providerExecuted: true } : {}),
+        ...optionsOf(part)
+      })
+    case "tool-result":
+      return Either.right(toolResult(part))
+  }
+}
+
+const isPresent = <A>(value: A | undefined): value is A => value !== undefined
+
+const messageOf = (message: Message, target: Target): Converted<Sdk.Message | undefined> => {
+  const options = optionsOf(message)
+  const whole = <A extends Sdk.Message>(made: A): A | undefined => (made.content.length === 0 ? undefined : made)
+  switch (message.role) {
+    case "system":
+      return Either.right(whole({ role: "system", content: message.content, ...options }))
+    case "user": {
+      const parts =
+        typeof message.content === "string" ? [{ type: "text" as const, text: message.content }] : message.content
+      return Either.map(
+        Either.all(
+          parts
+            .filter((part) => part.type !== "text" || part.text !== "")
+            .map(
+              (part): Converted<Sdk.TextPart | Sdk.FilePart> =>
+                part.type === "text" ? Either.right(textPart(part.text, part)) : filePart(part, target)
+            )
+        ),
+        (content) => whole({ role: "user", content, ...options })
+      )
+    }
+    case "assistant": {
+      const parts =
+        typeof message.content === "string" ? [{ type: "text" as const, text: message.content }] : message.content
+      return Either.map(Either.all(parts.map((part) => assistantPart(part, target))), (content) =>
+        whole({ role: "assistant", content: content.filter(isPresent), ...options })
+      )
+    }
+    case "tool":
+      return Either.right(whole({ role: "tool", content: message.content.map(toolResult), ...options }))
+  }
+}
+
+const choiceOf = (choice: ToolChoice): { readonly type: string; readonly toolName?: string } =>
+  typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool }
+
+/** Settings that version 3 of the specification, or every version, leaves to the options of each provider. */
+const ownOptions = (
+  { parallelToolCalls, reasoningEffort }: ModelSettings,
+  { provider, version }: Target
+): { readonly [key: string]: unknown } => {
+  const effort = version === "v3" ? reasoningEffort : undefined
+  switch (provider) {
+    case "anthropic":
+      return {
+        ...(parallelToolCalls === undefined ? {} : { disableParallelToolUse: !parallelToolCalls }),
+        ...(effort === undefined ? {} : { effort: effort === "minimal" ? "low" : effort })
+      }
+    case "google":
+      return effort === undefined ? {} : { thinkingConfig: { thinkingLevel: effort } }
+    default:
+      return {
+        ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }),
+        ...(effort === undefined ? {} : { reasoningEffort: effort })
+      }
+  }
+}
+
+const providerOptions = (settings: ModelSettings, target: Target): { readonly providerOptions?: Sdk.Options } => {
+  const given = settings.providerOptions as Sdk.Options | undefined
+  const own = ownOptions(settings, target)
+  if (Object.keys(own).length === 0) return given === undefined ? {} : { providerOptions: given }
+  return { providerOptions: { ...given, [target.provider]: { ...own, ...given?.[target.provider] } } }
+}
+
+const defined = <A extends object>(value: A): A =>
+  Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as A
+
+/**
+ * The options of a call, without a signal. Empty texts and messages are left out, because providers reject them.
+ *
+ * @category conversions
+ */
+export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOptions> => {
+  const settings = request.settings ?? {}
+  const format = request.responseFormat
+  const tools = request.tools ?? []
+  return Either.map(Either.all(request.messages.map((message) => messageOf(message, target))), (messages) => ({
+    ...defined({
+      prompt: messages.filter(isPresent),
+      maxOutputTokens: settings.maxTokens,
+      temperature: settings.temperature,
+      topP: settings.topP,
+      stopSequences: settings.stop,
+      presencePenalty: settings.presencePenalty,
+      frequencyPenalty: settings.frequencyPenalty,
+      seed: settings.seed,
+      reasoning: target.version === "v4" ? settings.reasoningEffort : undefined
+    }),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ description, name, parameters }) => ({
+            type: "function",
+            name,
+            description,
+            inputSchema: parameters
+          })),
+          ...(request.toolChoice === undefined ? {} : { toolChoice: choiceOf(request.toolChoice) })
+        }),
+    ...(format?.type === "json"
+      ? {
+          responseFormat: {
+            type: "json" as const,
+            schema: format.schema,
+            name: format.name,
+            ...(format.description === undefined ? {} : { description: format.description })
+          }
+        }
+      : {}),
+    ...providerOptions(settings, target)
+  }))
+}
