@@ -8,7 +8,8 @@
  * except one named like a verdict (`done`, `approved`, `passed`, `sufficient`, …), which is true: used as a judge it
  * approves, so that a loop that revises until its judge approves ends. It is no evidence of quality.
  *
- * It reads the first and last part of long texts (16,000 characters of a request in total) and 512 tools.
+ * It calls tools natively, not in the text protocol of ReAct. It reads the first and last part of long texts (16,000
+ * characters of a request in total) and 512 tools.
  *
  * @since 0.1.0
  */
@@ -29,7 +30,6 @@ import type {
 } from "../llm/model/LlmClient.js"
 import { LlmClient, partsOf } from "../llm/model/LlmClient.js"
 import * as Decision from "./OfflineDecision.js"
-import * as Dialogue from "./OfflineDialogue.js"
 
 /**
  * Provider name: `offline`.
@@ -71,32 +71,16 @@ const words = (text: string): ReadonlyArray<string> => text.match(/(?<!\s)\s*\S+
 /** One token per four characters, rounded up: about right for English, and the same on every platform. */
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
-const inputTokens = (request: LlmRequest): number => {
-  let sum = 0
-  for (const message of request.messages) {
-    sum += 4 + tokens(message.role === "system" ? message.content : Dialogue.textOf(message))
-    if (typeof message.content === "string") continue
-    for (const part of message.content) {
-      if (part.type === "tool-call") sum += tokens(part.name) + tokens(JSON.stringify(part.params ?? ""))
-      else if (part.type === "tool-result") sum += tokens(JSON.stringify(part.result ?? ""))
-    }
-  }
-  for (const tool of request.tools ?? [])
-    sum += tokens(tool.name) + tokens(tool.description) + tokens(JSON.stringify(tool.parameters))
-  return sum
+const inputTokens = ({ messages, tools = [] }: LlmRequest): number => {
+  const contents = messages.flatMap(({ content }): ReadonlyArray<string | object> => [content].flat())
+  const texts = [...contents, ...tools].map((part) =>
+    typeof part === "string" ? part : "text" in part ? String(part.text) : "name" in part ? JSON.stringify(part) : ""
+  )
+  return texts.reduce((sum, text) => sum + tokens(text), 4 * messages.length)
 }
 
-const cutAtStop = (text: string, stop: ReadonlyArray<string>): string => {
-  let end = text.length
-  for (const sequence of stop) {
-    const at = sequence === "" ? -1 : text.indexOf(sequence)
-    if (at >= 0 && at < end) end = at
-  }
-  return text.slice(0, end)
-}
-
-const cutAtLength = (text: string, maxTokens: number): string =>
-  tokens(text) <= maxTokens ? text : text.slice(0, maxTokens * 4)
+const cutAtStop = (text: string, stop: ReadonlyArray<string>): string =>
+  stop.reduce((rest, sequence) => (sequence === "" ? rest : rest.split(sequence)[0]!), text)
 
 const hash = (text: string): string => (Hash.string(text) >>> 0).toString(36)
 
@@ -107,50 +91,40 @@ const hash = (text: string): string => (Hash.string(text) >>> 0).toString(36)
  * @category constructors
  */
 export const respond = (request: LlmRequest, options?: Options | undefined): LlmResponse => {
-  const decision = Decision.decide(request)
+  const { calls, text: whole } = Decision.decide(request)
   const { maxTokens = Number.POSITIVE_INFINITY, stop = [] } = request.settings ?? {}
-  const written = cutAtStop(decision.text, stop)
-  const text = cutAtLength(written, maxTokens)
-  const seed = hash(
-    JSON.stringify([request.messages.length, request.messages[request.messages.length - 1] ?? "", decision.calls])
-  )
-  const content: Array<Content> = text === "" ? [] : [{ type: "text", text }]
-  let output = tokens(text)
-  let length = text.length < written.length
-  decision.calls.forEach((call, index) => {
-    const cost = tokens(call.name) + tokens(JSON.stringify(call.params))
-    if (length || output + cost > maxTokens) {
-      length = true
-      return
-    }
-    output += cost
-    content.push({ type: "tool-call", id: `call_${seed}_${index}`, name: call.name, params: call.params })
-  })
+  const written = cutAtStop(whole, stop)
+  const text = tokens(written) <= maxTokens ? written : written.slice(0, maxTokens * 4)
+  const seed = hash(JSON.stringify([request.messages.length, request.messages.at(-1) ?? "", calls]))
+  const costs = calls.reduce((sum, { name, params }) => sum + tokens(name) + tokens(JSON.stringify(params)), 0)
+  const isCut = text.length < written.length || costs > maxTokens
+  const content: ReadonlyArray<Content> = [
+    ...(text === "" ? [] : [{ type: "text" as const, text }]),
+    ...(isCut ? [] : calls.map((call, index) => ({ type: "tool-call" as const, id: `call_${seed}_${index}`, ...call })))
+  ]
   const input = inputTokens(request)
+  const output = tokens(text) + (isCut ? 0 : costs)
   const usage: Usage.Usage = { inputTokens: input, outputTokens: output, totalTokens: input + output }
-  const finishReason: FinishReason = length ? "length" : decision.calls.length > 0 ? "tool-calls" : "stop"
+  const finishReason: FinishReason = isCut ? "length" : calls.length > 0 ? "tool-calls" : "stop"
   const name = request.settings?.model ?? options?.model ?? model
   return { content, finishReason, usage, id: `offline_${seed}`, model: name, provider }
 }
 
-/** Parts of a streamed response, one text delta per word. */
-const streamed = (response: LlmResponse): ReadonlyArray<LlmPart> =>
-  partsOf(response).flatMap(
+/** Streams a response, one text delta per word. */
+const emit = (response: LlmResponse, onParts: OnParts, delay: Duration.Duration): Effect.Effect<void> => {
+  const parts = partsOf(response).flatMap(
     (part): ReadonlyArray<LlmPart> =>
       part.type === "text-delta" ? words(part.delta).map((delta) => ({ ...part, delta })) : [part]
   )
-
-const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.Duration): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    let first = true
-    for (const part of parts) {
-      if (part.type === "text-delta") {
-        if (!first && Duration.greaterThan(delay, Duration.zero)) yield* Effect.sleep(delay)
-        first = false
-      }
-      yield* onParts([part])
-    }
-  })
+  const first = parts.find(({ type }) => type === "text-delta")
+  const wait = (part: LlmPart) => (part.type === "text-delta" && part !== first ? Effect.sleep(delay) : Effect.void)
+  const isDelayed = Duration.greaterThan(delay, Duration.zero)
+  return Effect.forEach(
+    parts,
+    (part) => (isDelayed ? Effect.flatMap(wait(part), () => onParts([part])) : onParts([part])),
+    { discard: true }
+  )
+}
 
 /**
  * Makes a client of the embedded model.
@@ -179,7 +153,7 @@ export const make = (options?: Options | undefined): Service => {
         const response = respond(request, options)
         return call?.onParts === undefined
           ? Effect.succeed(response)
-          : Effect.as(emit(streamed(response), call.onParts, delay), response)
+          : Effect.as(emit(response, call.onParts, delay), response)
       })
   }
 }

@@ -8,10 +8,7 @@ import * as Predicate from "effect/Predicate"
 import * as PatternCost from "../internal/text/PatternCost.js"
 import type { JsonSchema } from "../llm/model/LlmClient.js"
 
-/**
- * @category models
- */
-export type Type = "string" | "number" | "integer" | "boolean" | "array" | "object" | "null" | "any"
+type Type = "string" | "number" | "integer" | "boolean" | "array" | "object" | "null" | "any"
 
 /**
  * @category models
@@ -32,24 +29,14 @@ export interface Shape {
  */
 export const isRecord = (u: unknown): u is JsonSchema => Predicate.isRecord(u) && !Array.isArray(u)
 
-const spellings: { readonly [type in Type]: string } = {
-  string: "string str text date",
-  number: "number float double decimal",
-  integer: "integer int long",
-  boolean: "boolean bool",
-  array: "array list tuple set",
-  object: "object dict map",
-  null: "null",
-  any: "any"
-}
+/** Other names of types in loosely written schemas. */
+const spellings: { readonly [name: string]: Type } = { dict: "object", float: "number", list: "array", tuple: "array" }
 
-const typeOf = (name: string): Type =>
-  (Object.keys(spellings) as ReadonlyArray<Type>).find((type) =>
-    spellings[type].split(" ").includes(name.toLowerCase())
-  ) ?? "any"
+const types: ReadonlyArray<string> = ["string", "number", "integer", "boolean", "array", "object", "null"]
+
+const typeOf = (name: string): Type => spellings[name] ?? (types.includes(name) ? (name as Type) : "any")
 
 const maxDepth = 6
-const maxProperties = 60
 
 const lookUp = (root: JsonSchema, reference: string): unknown =>
   reference
@@ -80,22 +67,11 @@ const resolve = (input: unknown, root: JsonSchema): { readonly schema: JsonSchem
   return { schema, nullable }
 }
 
-const inferType = (schema: JsonSchema, options: ReadonlyArray<unknown> | undefined): Type => {
-  if (isRecord(schema["properties"])) return "object"
-  if (schema["items"] !== undefined) return "array"
-  const [first] = options ?? []
-  return typeof first === "string" ? "string" : typeof first === "number" ? "number" : "any"
+const typesOf = (schema: JsonSchema): ReadonlyArray<Type> => {
+  const named = [schema["type"]].flat().filter((name) => typeof name === "string")
+  if (named.length > 0) return named.map(typeOf)
+  return isRecord(schema["properties"]) ? ["object"] : schema["items"] !== undefined ? ["array"] : ["any"]
 }
-
-const optionsOf = (schema: JsonSchema): ReadonlyArray<unknown> | undefined =>
-  Array.isArray(schema["enum"])
-    ? schema["enum"].slice(0, 200)
-    : Object.hasOwn(schema, "const")
-      ? [schema["const"]]
-      : undefined
-
-const namesOf = (value: unknown): ReadonlyArray<string> =>
-  (Array.isArray(value) ? value : [value]).filter((name) => typeof name === "string")
 
 /**
  * Reads a schema. External references and levels below the sixth accept anything.
@@ -105,21 +81,21 @@ const namesOf = (value: unknown): ReadonlyArray<string> =>
 export const fromJsonSchema = (input: unknown, root?: JsonSchema, depth = 0): Shape => {
   const top = root ?? (isRecord(input) ? input : {})
   const { nullable, schema } = resolve(input, top)
-  const types = namesOf(schema["type"]).map(typeOf)
-  const options = optionsOf(schema)
-  const inner = isRecord(schema["properties"]) && depth < maxDepth ? Object.entries(schema["properties"]) : []
-  const items = Array.isArray(schema["items"]) ? schema["items"][0] : schema["items"]
+  const { description, items, properties, required } = schema
+  const types = typesOf(schema)
+  const item = Array.isArray(items) ? items[0] : items
+  const options = Object.hasOwn(schema, "const") ? [schema["const"]] : schema["enum"]
   return {
-    type: types.find((name) => name !== "null") ?? (types.length > 0 ? "null" : inferType(schema, options)),
+    type: types.find((name) => name !== "null") ?? "null",
     nullable: nullable || schema["nullable"] === true || (types.length > 1 && types.includes("null")),
-    enum: options,
-    properties: inner
+    enum: Array.isArray(options) ? options.slice(0, 200) : undefined,
+    properties: Object.entries(isRecord(properties) && depth < maxDepth ? properties : {})
       .filter(([name]) => name !== "__proto__")
-      .slice(0, maxProperties)
+      .slice(0, 60)
       .map(([name, value]) => [name, fromJsonSchema(value, top, depth + 1)] as const),
-    required: namesOf(schema["required"]),
-    items: isRecord(items) && depth < maxDepth ? fromJsonSchema(items, top, depth + 1) : undefined,
-    description: typeof schema["description"] === "string" ? schema["description"].slice(0, 600) : "",
+    required: Array.isArray(required) ? required.filter((name) => typeof name === "string") : [],
+    items: isRecord(item) && depth < maxDepth ? fromJsonSchema(item, top, depth + 1) : undefined,
+    description: typeof description === "string" ? description.slice(0, 600) : "",
     raw: schema
   }
 }
@@ -132,8 +108,9 @@ export const bound = ({ raw }: Shape, key: string): number | undefined => {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined
 }
 
-const isWithin = (shape: Shape, size: number, least: string, most: string): boolean =>
-  size >= (bound(shape, least) ?? Number.NEGATIVE_INFINITY) && size <= (bound(shape, most) ?? Number.POSITIVE_INFINITY)
+const isWithin = (shape: Shape, size: number, of: "Length" | "Items" | "imum" = "imum"): boolean =>
+  size >= (bound(shape, `min${of}`) ?? Number.NEGATIVE_INFINITY) &&
+  size <= (bound(shape, `max${of}`) ?? Number.POSITIVE_INFINITY)
 
 const matches = ({ raw: { pattern } }: Shape, text: string): boolean => {
   if (typeof pattern !== "string") return true
@@ -161,31 +138,25 @@ export const conforms = (shape: Shape, value: unknown): boolean => {
     case "boolean":
       return typeof value === "boolean"
     case "string":
-      return (
-        typeof value === "string" && isWithin(shape, value.length, "minLength", "maxLength") && matches(shape, value)
-      )
+      return typeof value === "string" && isWithin(shape, value.length, "Length") && matches(shape, value)
     case "integer":
     case "number":
-      return (
-        typeof value === "number" &&
-        (shape.type === "number" || Number.isInteger(value)) &&
-        isWithin(shape, value, "minimum", "maximum")
-      )
+      return typeof value === "number" && (shape.type === "number" || Number.isInteger(value)) && isWithin(shape, value)
     case "array":
       return (
         Array.isArray(value) &&
-        isWithin(shape, value.length, "minItems", "maxItems") &&
+        isWithin(shape, value.length, "Items") &&
         value.every((item) => shape.items === undefined || conforms(shape.items, item))
       )
     case "object": {
       const known = new Map(shape.properties)
+      const isOpen = shape.raw["additionalProperties"] !== false
+      const fits = (own: Shape | undefined, inner: unknown): boolean =>
+        own === undefined ? isOpen : conforms(own, inner)
       return (
         isRecord(value) &&
         shape.required.every((name) => Object.hasOwn(value, name)) &&
-        Object.entries(value).every(([name, inner]) => {
-          const own = known.get(name)
-          return own === undefined ? shape.raw["additionalProperties"] !== false : conforms(own, inner)
-        })
+        Object.entries(value).every(([name, inner]) => fits(known.get(name), inner))
       )
     }
   }

@@ -4,12 +4,8 @@
  * @private
  * @since 0.1.0
  */
+import { stemmer } from "stemmer"
 import * as StopWords from "../internal/text/StopWords.js"
-
-/**
- * @category models
- */
-export type TokenKind = "word" | "number" | "code" | "date" | "email" | "url" | "quoted" | "mark"
 
 /**
  * `value` is the token as data: a number, or the text without quotation marks.
@@ -17,7 +13,7 @@ export type TokenKind = "word" | "number" | "code" | "date" | "email" | "url" | 
  * @category models
  */
 export interface Token {
-  readonly kind: TokenKind
+  readonly kind: "word" | "number" | "code" | "date" | "email" | "url" | "quoted" | "mark"
   readonly text: string
   readonly lower: string
   readonly stem: string
@@ -47,27 +43,16 @@ const openers = set(
     "view browse lookup got looking sell carry offer weather feed tune"
 )
 
-const suffixes =
-  "ization ations ation itions ition ements ement ments ment ings ing ions ional ion ers er ors or ed ally ly al es e y".split(
-    " "
-  )
+const currencies: { readonly [said: string]: string } = { "€": "eur", euro: "eur", $: "usd", dollar: "usd", "£": "gbp" }
 
 /**
- * Stem of a lower-case word, without plural and common suffixes.
+ * Stem of a lower-case word by Porter's algorithm, or the code of a currency.
  *
  * @category conversions
  */
 export const stem = (lower: string): string => {
-  let word = lower.replace(/['’]s?$/, "")
-  if (word.length <= 3) return word
-  if (word.endsWith("ies") && word.length > 4) word = `${word.slice(0, -3)}y`
-  else if (/(?:ss|sh|ch|x|z)es$/.test(word)) word = word.slice(0, -2)
-  else if (word.endsWith("s") && !/(?:ss|us|is)$/.test(word)) word = word.slice(0, -1)
-  const suffix = suffixes.find(
-    (one) => word.endsWith(one) && word.length - one.length >= (one.length === 2 && one !== "es" ? 4 : 3)
-  )
-  if (suffix !== undefined) word = word.slice(0, -suffix.length)
-  return word.length > 3 && /([bdfgmnprt])\1$/.test(word) ? word.slice(0, -1) : word
+  const stemmed = stemmer(lower.replace(/['’]s?$/, ""))
+  return currencies[stemmed] ?? stemmed
 }
 
 /**
@@ -121,10 +106,10 @@ const pattern = new RegExp(
 )
 
 const numerals = "zero one two three four five six seven eight nine ten eleven twelve".split(" ")
-const valueOf = (kind: TokenKind, text: string): string | number =>
+const valueOf = (kind: Token["kind"], text: string): string | number =>
   kind === "number" ? Number(text.replaceAll(",", "")) : kind === "quoted" ? text.slice(1, -1) : text
 
-const kindOf = (groups: { readonly [kind: string]: string | undefined }, text: string): TokenKind => {
+const kindOf = (groups: { readonly [kind: string]: string | undefined }, text: string): Token["kind"] => {
   if (groups["word"] !== undefined) return /\p{N}/u.test(text) || /\w_\w/.test(text) ? "code" : "word"
   return (["email", "url", "quoted", "date", "number"] as const).find((kind) => groups[kind] !== undefined) ?? "mark"
 }

@@ -8,12 +8,8 @@ import type { ToolDefinition } from "../llm/model/LlmClient.js"
 import * as Schema from "./OfflineSchema.js"
 import * as Text from "./OfflineText.js"
 
-/**
- * Kind of value a parameter takes, read from its name, format and description.
- *
- * @category models
- */
-export type Topic = "id" | "date" | "email" | "url" | "place" | "person" | "query" | "text" | "any"
+/** Kind of value a parameter takes, read from its name, format and description. */
+type Topic = "id" | "date" | "email" | "url" | "name" | "query" | "text" | "any"
 
 /**
  * `key` holds the stems of the name, `about` those of the description.
@@ -27,7 +23,6 @@ export interface Parameter {
   readonly key: ReadonlyArray<string>
   readonly about: ReadonlySet<string>
   readonly topic: Topic
-  readonly fallback: { readonly value: unknown } | undefined
 }
 
 /**
@@ -52,36 +47,23 @@ const topics: ReadonlyArray<readonly [Topic, RegExp]> = [
   ["id", /\b(?:id|code|number|no|sku|reference|ref|uuid|key)$/],
   ["date", /\b(?:date|day|deadline)\b/],
   ["query", /^(?:query|search|term|terms|keywords?|phrase|wish|q)$/],
-  ["place", /\b(?:city|location|place|address|town|country|origin|destination|venue|port|harbour|airport)\b/],
-  ["person", /\b(?:person|author|customer|guest|owner|user|name|maker)\b/],
+  ["name", /\b(?:city|place|address|town|country|port|airport|person|author|customer|guest|owner|user|name|maker)\b/],
   ["text", /\b(?:message|body|content|text|note|comment|reason|subject|title|summary|why)\b/]
 ]
-
-const formats: { readonly [format: string]: Topic } = {
-  email: "email",
-  uri: "url",
-  url: "url",
-  uuid: "id",
-  date: "date"
-}
 
 /**
  * @category constructors
  */
 export const parameter = (name: string, shape: Schema.Shape, required: boolean): Parameter => {
-  const label = Text.words(name).join(" ")
-  const topic =
-    formats[String(shape.raw["format"])] ??
-    topics.find(([, pattern]) => pattern.test(label))?.[0] ??
-    (/\b(?:where|place|city)\b/i.test(shape.description) ? "place" : "any")
+  const { format = "" } = shape.raw
+  const label = `${Text.words(name).join(" ")} ${format}`.trim()
   return {
     name,
     shape,
     required,
     key: Text.words(name).map(Text.stem),
     about: new Set(Text.contentStems(shape.description)),
-    topic,
-    fallback: Object.hasOwn(shape.raw, "default") ? { value: shape.raw["default"] } : undefined
+    topic: topics.find(([, pattern]) => pattern.test(label))?.[0] ?? "any"
   }
 }
 
