@@ -8,6 +8,7 @@ import { SessionId, TurnId, UserId } from "../src/domain/Ids.js"
 import * as MemoryConsolidator from "../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../src/session/branch/DefaultBranchManager.js"
 import * as KeyValueSessionStore from "../src/session/keyvalue/KeyValueSessionStore.js"
 import * as DefaultSessionManager from "../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../src/session/manager/SessionManager.js"
@@ -44,7 +45,7 @@ const unlimited = 1_000_000
 const services = (store: Layer.Layer<SessionStore.SessionStore | CountingSessionStore.CountingSessionStore>) =>
   Layer.merge(
     DefaultSessionManager.layer({ maxTurnsPerSession: unlimited, maxSessionsPerUser: unlimited }),
-    BranchManager.layer({ maxBranchesPerSession: unlimited, maxSessionsPerUser: unlimited }).pipe(
+    DefaultBranchManager.layer({ maxBranchesPerSession: unlimited, maxSessionsPerUser: unlimited }).pipe(
       Layer.provide(SessionWriter.layer)
     )
   ).pipe(Layer.provideMerge(store), Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))

@@ -13,6 +13,7 @@ import * as MemoryConsolidator from "../memory/consolidation/MemoryConsolidator.
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as Health from "../observability/Health.js"
 import * as BranchManager from "./branch/BranchManager.js"
+import * as DefaultBranchManager from "./branch/DefaultBranchManager.js"
 import * as KeyValueSessionStore from "./keyvalue/KeyValueSessionStore.js"
 import * as DefaultSessionManager from "./manager/DefaultSessionManager.js"
 import * as SessionManager from "./manager/SessionManager.js"
@@ -181,7 +182,7 @@ const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Set
       exchangeLease: Duration.seconds(config.exchangeLeaseS),
       consolidateOnClose: config.consolidateOnClose
     }),
-    BranchManager.layer({ ...shared, maxBranchesPerSession: config.maxBranchesPerSession })
+    DefaultBranchManager.layer({ ...shared, maxBranchesPerSession: config.maxBranchesPerSession })
   )
   const cleans = given.cleanup !== false && config.sessionTtl > 0
   const keeping = cleans ? SessionCleanup.layer({ interval }) : SessionCleanup.layerManual()

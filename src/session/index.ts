@@ -28,6 +28,14 @@ export * as BranchTree from "./branch/BranchTree.js"
 export * as CompactedSessionHistory from "./history/CompactedSessionHistory.js"
 
 /**
+ * The branch manager over a store: limits, pages of branches, trees, and the memory work after each write. Forks,
+ * merges and differences have modules of their own.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultBranchManager from "./branch/DefaultBranchManager.js"
+
+/**
  * The session manager over a store: checks, limits, expiry, and the memory work after each write. Turns, exchanges and
  * checkpoints have modules of their own.
  *

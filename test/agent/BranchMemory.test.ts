@@ -16,6 +16,7 @@ import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompresso
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../src/session/branch/DefaultBranchManager.js"
 import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as SessionMemory from "../../src/session/manager/SessionMemory.js"
@@ -34,7 +35,7 @@ const withMemory = (
   const sessions = DefaultSessionManager.layer({ sessionTtl: 0, consolidateOnClose: false }).pipe(
     Layer.provide([memory, InMemorySessionStore.layer])
   )
-  const branches = BranchManager.layer().pipe(Layer.provide([memory, InMemorySessionStore.layer]))
+  const branches = DefaultBranchManager.layer().pipe(Layer.provide([memory, InMemorySessionStore.layer]))
   return Agents.layerWith({ memory, sessions, config: { sessionTurns: 1, memoryTokenBudget: 4000 } }).pipe(
     Layer.provideMerge(Layer.mergeAll(memory, sessions, branches)),
     Layer.provideMerge(TestModel.layer(() => ({ text: "ok" })))

@@ -10,6 +10,7 @@ import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsol
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../src/session/branch/DefaultBranchManager.js"
 import * as MergeStrategy from "../../src/session/branch/MergeStrategy.js"
 import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
@@ -416,7 +417,10 @@ describe("BranchManager.merge", () => {
 })
 
 describe("BranchManager with the SessionManager", () => {
-  const layer = Layer.merge(BranchManager.layer(), DefaultSessionManager.layer({ autoCheckpointInterval: null })).pipe(
+  const layer = Layer.merge(
+    DefaultBranchManager.layer(),
+    DefaultSessionManager.layer({ autoCheckpointInterval: null })
+  ).pipe(
     Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
   )
   const say = (id: string, content: string) =>

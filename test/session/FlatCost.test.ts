@@ -6,6 +6,7 @@ import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../src/session/branch/DefaultBranchManager.js"
 import * as KeyValueSessionStore from "../../src/session/keyvalue/KeyValueSessionStore.js"
 import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
@@ -35,7 +36,7 @@ const turnOf = (n: number): NewTurn => ({
 const services = (store: Layer.Layer<SessionStore.SessionStore>) =>
   Layer.merge(
     DefaultSessionManager.layer({ maxTurnsPerSession: 2 * long, maxSessionsPerUser: 1000 }),
-    BranchManager.layer({ maxBranchesPerSession: 1000, maxSessionsPerUser: 1000 })
+    DefaultBranchManager.layer({ maxBranchesPerSession: 1000, maxSessionsPerUser: 1000 })
   ).pipe(
     Layer.provideMerge(SessionWriter.layer),
     Layer.provideMerge(CountingSessionStore.layer(store)),

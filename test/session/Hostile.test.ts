@@ -14,6 +14,7 @@ import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsol
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../src/session/branch/DefaultBranchManager.js"
 import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
@@ -56,7 +57,7 @@ const over = (
   Layer.mergeAll(
     SystemTest.layer,
     DefaultSessionManager.layer(options),
-    BranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: options?.maxSessionsPerUser })
+    DefaultBranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: options?.maxSessionsPerUser })
   ).pipe(
     Layer.provide(SessionWriter.layer),
     Layer.provideMerge(store),

@@ -8,7 +8,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
-import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import type * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../src/session/branch/DefaultBranchManager.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
 import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import {
@@ -51,10 +52,10 @@ export const counted = (store: SessionStore.Service, calls: Calls): SessionStore
   })
 
 export const layer = (
-  options?: BranchManager.Options,
+  options?: DefaultBranchManager.Options,
   calls: Calls = new Calls()
 ): Layer.Layer<BranchManager.BranchManager | SessionWriter.SessionWriter | SessionStore.SessionStore> =>
-  Layer.merge(Layer.provide(BranchManager.layer(options), WorkingMemory.layerNoop), SessionWriter.layer).pipe(
+  Layer.merge(Layer.provide(DefaultBranchManager.layer(options), WorkingMemory.layerNoop), SessionWriter.layer).pipe(
     Layer.provideMerge(
       Layer.effect(
         SessionStore.SessionStore,

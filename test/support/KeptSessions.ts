@@ -4,14 +4,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
-import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import type * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../src/session/branch/DefaultBranchManager.js"
 import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 
 export const layer: Layer.Layer<SessionManager.SessionManager | BranchManager.BranchManager> = Layer.merge(
   DefaultSessionManager.layer(),
-  BranchManager.layer()
+  DefaultBranchManager.layer()
 ).pipe(Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
 
 /** Windows read, in order: the requested and the returned number of turns. */

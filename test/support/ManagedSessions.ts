@@ -9,7 +9,8 @@ import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import type * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
-import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import type * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../src/session/branch/DefaultBranchManager.js"
 import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
@@ -113,11 +114,11 @@ export const layer = (
     readonly store?: Layer.Layer<SessionStore.SessionStore> | undefined
     readonly told?: Told | undefined
     readonly hooks?: Layer.Layer<Hooks.Hooks> | undefined
-    readonly branches?: BranchManager.Options | undefined
+    readonly branches?: DefaultBranchManager.Options | undefined
   } = {}
 ): Layer.Layer<Provided> => {
   const { store = InMemorySessionStore.layer, told = new Told() } = parts
-  return Layer.merge(DefaultSessionManager.layer(options), BranchManager.layer(parts.branches)).pipe(
+  return Layer.merge(DefaultSessionManager.layer(options), DefaultBranchManager.layer(parts.branches)).pipe(
     Layer.provideMerge(SessionWriter.layer),
     Layer.provideMerge(store),
     Layer.provide(Layer.mergeAll(parts.hooks ?? hooks(told), bus(told), memory(told)))

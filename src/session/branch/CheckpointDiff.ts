@@ -10,8 +10,8 @@ import type * as SessionWriter from "../manager/SessionWriter.js"
 import type { CheckpointId, Session, SessionCheckpoint } from "../turn/Session.js"
 import { type CheckpointNotFoundError, SessionMergeError, type SessionStorageError } from "../turn/SessionError.js"
 import * as StateDiff from "../turn/StateDiff.js"
+import * as BranchManager from "./BranchManager.js"
 import * as CommonTurn from "./CommonTurn.js"
-import * as SessionFork from "./SessionFork.js"
 
 type Side = { readonly session: Session; readonly checkpoint: SessionCheckpoint }
 
@@ -22,10 +22,10 @@ const sideOf = (
 ): Effect.Effect<Side, CheckpointNotFoundError | SessionStorageError> =>
   Effect.gen(function* () {
     const found = yield* store.checkpoint(id)
-    if (Option.isNone(found)) return yield* SessionFork.noCheckpoint(id)
+    if (Option.isNone(found)) return yield* BranchManager.noCheckpoint(id)
     const checkpoint = found.value
     const session = yield* Effect.catchTag(find(checkpoint.sessionId, access), "SessionNotFoundError", () =>
-      Effect.fail(SessionFork.noCheckpoint(id))
+      Effect.fail(BranchManager.noCheckpoint(id))
     )
     return { session, checkpoint }
   })

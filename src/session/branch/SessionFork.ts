@@ -14,7 +14,7 @@ import * as JsonCopy from "../../memory/entry/JsonCopy.js"
 import type * as SessionWriter from "../manager/SessionWriter.js"
 import { type Ancestor, CheckpointId, type Session, type SessionState, stateOf } from "../turn/Session.js"
 import {
-  CheckpointNotFoundError,
+  type CheckpointNotFoundError,
   SessionCapacityError,
   SessionInputError,
   SessionNotFoundError,
@@ -22,6 +22,7 @@ import {
 } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
 import * as SessionTelemetry from "../turn/SessionTelemetry.js"
+import * as BranchManager from "./BranchManager.js"
 
 /**
  * The maximum number of sessions on the path to a branch: its record lists each of them.
@@ -52,16 +53,6 @@ const idTaken = (sessionId: SessionId): SessionNotFoundError =>
     sessionId
   })
 
-/**
- * @category constructors
- */
-export const noCheckpoint = (checkpointId: CheckpointId): CheckpointNotFoundError =>
-  new CheckpointNotFoundError({
-    message: "The session has no such checkpoint",
-    hint: "Choose a checkpoint of this session; checkpoints of other users are not found",
-    checkpointId
-  })
-
 /** Where a branch begins, and the state at that point. */
 interface Origin {
   readonly state: SessionState
@@ -82,7 +73,7 @@ const originOf = (
     : Effect.flatMap(store.checkpoint(from), (found) =>
         Option.isSome(found) && found.value.sessionId === source.id
           ? Effect.succeed({ state: found.value.state, at: found.value.createdAt, checkpointId: found.value.id })
-          : Effect.fail(noCheckpoint(from))
+          : Effect.fail(BranchManager.noCheckpoint(from))
       )
 
 /** `undefined`: the turn is deleted, and so is the source. */

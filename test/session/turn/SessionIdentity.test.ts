@@ -7,6 +7,7 @@ import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../../src/session/branch/DefaultBranchManager.js"
 import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
@@ -15,7 +16,7 @@ import * as SessionAnalytics from "../../../src/session/upkeep/SessionAnalytics.
 
 const layer = Layer.mergeAll(
   Layer.provideMerge(SessionAnalytics.layer(), DefaultSessionManager.layer()),
-  BranchManager.layer()
+  DefaultBranchManager.layer()
 ).pipe(
   Layer.provideMerge(InMemorySessionStore.layer),
   Layer.provide(Layer.mergeAll(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))

@@ -12,6 +12,7 @@ import * as Selection from "../../../src/memory/entry/Selection.js"
 import * as MemorySummary from "../../../src/memory/episodic/MemorySummary.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../../src/session/branch/DefaultBranchManager.js"
 import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as SessionMemory from "../../../src/session/manager/SessionMemory.js"
@@ -37,7 +38,7 @@ const layer = (fed: Array<MemoryEntry>) =>
       )
     ),
     Layer.provide(
-      BranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: 1000 }),
+      DefaultBranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: 1000 }),
       Layer.succeed(WorkingMemory.WorkingMemory, {
         ...WorkingMemory.noop,
         add: (entry) => Effect.sync(() => void fed.push(entry)),

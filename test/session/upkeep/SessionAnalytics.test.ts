@@ -9,6 +9,7 @@ import { SessionId, TurnId, UserId } from "../../../src/domain/Ids.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
+import * as DefaultBranchManager from "../../../src/session/branch/DefaultBranchManager.js"
 import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../../../src/session/manager/SessionWriter.js"
@@ -58,7 +59,7 @@ const run = <A, E>(
     return Effect.provide(
       world,
       SessionAnalytics.layer(options).pipe(
-        Layer.provideMerge(Layer.merge(DefaultSessionManager.layer(), BranchManager.layer())),
+        Layer.provideMerge(Layer.merge(DefaultSessionManager.layer(), DefaultBranchManager.layer())),
         Layer.provide([SessionWriter.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop]),
         Layer.provideMerge(counting)
       )
