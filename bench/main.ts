@@ -195,7 +195,7 @@ const stepRow = async () => {
       spans: spanCount,
       metrics: 5 * runsPerSample + 3 * all
     }),
-    makeRow("step", "effect-lexigram, react as a graph", "µs CPU", samples["react"]!, {
+    makeRow("step", "effect-lexigram, 1 tool, react", "µs CPU", samples["react"]!, {
       ...expected,
       spans: spanCount,
       metrics: 5 * runsPerSample + 3 * all

@@ -7,22 +7,27 @@
 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Body, FinishReason } from "../../domain/AgentEvent.js"
+import type { Body } from "../../domain/AgentEvent.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
 import * as StateGraph from "../../graph/StateGraph.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
-import * as Step from "../../observability/Step.js"
+import type * as Run from "../../observability/Run.js"
 import * as ReActStream from "../../plan/react/ReActStream.js"
 import * as ReActPrompts from "../../prompt/defaults/ReActPrompts.js"
 import * as ToolList from "../../prompt/template/ToolList.js"
 import { Outcome } from "../../tool/ToolRunner.js"
 import * as Reasoning from "../definition/Reasoning.js"
-import type { Answer, Strategy, StrategyBaseError } from "../definition/Strategy.js"
+import type { Answer, Strategy, StrategyBaseError, Task } from "../definition/Strategy.js"
+import * as StrategyModule from "../definition/Strategy.js"
 import * as GraphStrategy from "../reasoning/GraphStrategy.js"
 import * as LoopTurn from "../reasoning/LoopTurn.js"
+import type * as NodeUpdate from "../reasoning/NodeUpdate.js"
 import * as Progress from "../reasoning/Progress.js"
 import * as ReActText from "../reasoning/ReActText.js"
+import * as ReasoningService from "../reasoning/ReasoningService.js"
 import * as ToolLoop from "../reasoning/ToolLoop.js"
+import * as ToolSteps from "./ToolSteps.js"
 
 /**
  * The paper it implements.
@@ -130,44 +135,46 @@ export const State = Schema.Struct({
  */
 export type State = typeof State.Type
 
-const initial: State = {
-  messages: [],
-  first: 0,
-  step: 0,
-  usage: Usage.empty,
-  toolCalls: 0,
-  lastText: "",
-  circles: Progress.empty,
-  turn: { _tag: "Continues", messages: [] },
-  outcomes: [],
-  answer: null
-}
-
-type Observed = Pick<State, "messages"> & Partial<Pick<State, "circles">>
-
 /** The options, with what follows from their format. */
 interface Settings {
-  readonly options: Options
+  readonly options: ToolLoop.LoopOptions
   readonly inText: boolean
   readonly prompt: typeof ReActPrompts.ThoughtStep | typeof ReActPrompts.ThoughtStepNative
 }
 
-const resolve = (options: Options): Settings => {
-  const inText = options.format === "text"
+const resolve = ({ format, ...options }: Options): Settings => {
+  const inText = format === "text"
   return { options, inText, prompt: inText ? ReActPrompts.ThoughtStep : ReActPrompts.ThoughtStepNative }
 }
 
-const modelOf = ({ prompt }: Settings, reasoning: Reasoning.Service) =>
-  reasoning.model(reasoning.task.role ?? prompt.role)
+/** What a loop in this format asks and reads. */
+const formOf = ({ inText, options }: Settings, task: Task): ToolSteps.Form => {
+  const toolNames = ToolLoop.writtenNames(task.tools)
+  if (!inText) {
+    const textCalls = options.textCalls ?? "never"
+    return {
+      request: (messages) => LoopTurn.nativeRequest(task, messages),
+      read: (response, step) => LoopTurn.readNative(response, { step, toolNames, textCalls })
+    }
+  }
+  const settings = { stop: [...new Set([...(task.settings.stop ?? []), ...ReActText.stopSequences])] }
+  return {
+    request: (messages) => ({ messages, settings }),
+    read: (response, step) => LoopTurn.readText(response, { step, toolNames }),
+    deltas: () => makeDeltas(toolNames)
+  }
+}
 
-const requestOf = (
-  { inText }: Settings,
-  { task }: Reasoning.Service,
-  messages: ReadonlyArray<LlmClient.Message>
-): LlmClient.LlmRequest =>
-  inText
-    ? { messages, settings: { stop: [...new Set([...(task.settings.stop ?? []), ...ReActText.stopSequences])] } }
-    : LoopTurn.nativeRequest(task, messages)
+const loopOf = (settings: Settings, { call, model, run, task }: Reasoning.Service): Effect.Effect<ToolSteps.Loop> =>
+  Effect.map(model(task.role ?? settings.prompt.role), (model) => ({
+    ...formOf(settings, task),
+    name: NAME,
+    task,
+    resolved: ToolLoop.resolve(settings.options, task),
+    run,
+    model,
+    call
+  }))
 
 const openingOf = ({ inText, prompt }: Settings, reasoning: Reasoning.Service): ReadonlyArray<LlmClient.Message> => {
   const { task } = reasoning
@@ -179,127 +186,55 @@ const openingOf = ({ inText, prompt }: Settings, reasoning: Reasoning.Service): 
   })
 }
 
-/** Reads the reply of a step, and emits the thought in it. */
-const readReply = (
-  { inText, options }: Settings,
-  { run, task }: Reasoning.Service,
-  state: State,
-  opening: ReadonlyArray<LlmClient.Message>,
-  step: number,
-  response: LlmClient.LlmResponse
-): Effect.Effect<Partial<State>> => {
-  const toolNames = ToolLoop.writtenNames(task.tools)
-  const { lastText, thought, turn } = inText
-    ? LoopTurn.readText(response, { step, toolNames })
-    : LoopTurn.readNative(response, { step, toolNames, textCalls: options.textCalls ?? "never" })
-  const update: Partial<State> = {
-    step,
-    turn,
-    usage: Usage.add(state.usage, response.usage),
-    ...(opening.length === 0 ? {} : { messages: opening, first: opening.length - 1 }),
-    ...(lastText === undefined ? {} : { lastText })
-  }
-  const wait = thought === "" ? undefined : run.unsafeEmit({ _tag: "Thought", step, text: thought })
-  return wait === undefined ? Effect.succeed(update) : Effect.as(wait, update)
-}
+const emitThought = (run: Run.Service, step: number, text: string) => run.unsafeEmit({ _tag: "Thought", step, text })
+
+type Update = Effect.Effect<Partial<State>, StrategyBaseError>
+
+/** A node of the graph: a part of a step, with the loop of the run. */
+const inLoop =
+  (settings: Settings, node: (loop: ToolSteps.Loop, state: State, reasoning: Reasoning.Service) => Update) =>
+  (state: State) =>
+    Effect.flatMap(Reasoning.Reasoning, (reasoning) =>
+      Effect.flatMap(loopOf(settings, reasoning), (loop) => node(loop, state, reasoning))
+    )
 
 /** Asks the model for the next step. */
-const think = (settings: Settings) => (state: State) =>
-  Effect.flatMap(Reasoning.Reasoning, (reasoning) => {
-    const opening = state.messages.length > 0 ? [] : openingOf(settings, reasoning)
-    const request = requestOf(settings, reasoning, state.messages.length > 0 ? state.messages : opening)
-    const deltas = () => makeDeltas(ToolLoop.writtenNames(reasoning.task.tools))
-    return Effect.flatMap(modelOf(settings, reasoning), ({ call }) =>
-      Effect.flatMap(reasoning.begin(), (step) =>
-        Effect.flatMap(call(request, settings.inText ? { step, deltas: deltas() } : { step }), (response) =>
-          readReply(settings, reasoning, state, opening, step, response)
-        )
-      )
+const think = (settings: Settings) =>
+  inLoop(settings, (loop, state, reasoning) => {
+    const messages = state.messages.length > 0 ? state.messages : openingOf(settings, reasoning)
+    return Effect.flatMap(reasoning.begin(), (step) =>
+      Effect.flatMap(ToolSteps.ask(loop, messages, step), (response) => {
+        const { thought, update } = ToolSteps.read(loop, state, messages, step, response)
+        const wait = thought === "" ? undefined : emitThought(loop.run, step, thought)
+        return wait === undefined ? Effect.succeed(update) : Effect.as(wait, update)
+      })
     )
   })
 
 /** Runs the calls of the step. */
-const act =
-  ({ options }: Settings) =>
-  (state: State) =>
-    Effect.flatMap(Reasoning.Reasoning, ({ call, concurrency, task }) => {
-      const calls = state.turn._tag === "Acts" ? state.turn.calls : []
-      const resolved = ToolLoop.resolve(options, task)
-      return Effect.map(
-        Step.forEach(calls, (one, index) => call(one, state.step, ToolLoop.refusal(resolved, one.name, index)), {
-          concurrency
-        }),
-        (outcomes): Partial<State> => ({ outcomes, toolCalls: state.toolCalls + outcomes.length })
-      )
-    })
-
-const conclude = (
-  settings: Settings,
-  reasoning: Reasoning.Service,
-  { first, messages, step }: State,
-  ending: { readonly text: string; readonly reason: FinishReason; readonly said?: LlmClient.Message | undefined }
-) =>
-  Effect.flatMap(modelOf(settings, reasoning), (model) =>
-    ToolLoop.end(model, reasoning.task, { strategyName: NAME, step, first, messages, ...ending })
+const act = (settings: Settings) =>
+  inLoop(settings, (loop, state) =>
+    Effect.map(
+      ToolSteps.callAll(loop, state.turn._tag === "Acts" ? state.turn.calls : [], state.step),
+      (outcomes): Partial<State> => ToolSteps.acted(state, outcomes)
+    )
   )
 
-/** Ends the loop with the last text as the answer. */
-const close = (
-  settings: Settings,
-  reasoning: Reasoning.Service,
-  state: State,
-  update: Observed,
-  reason: FinishReason
-): Effect.Effect<Partial<State>, StrategyBaseError> => {
-  const after = { ...state, messages: [...state.messages, ...update.messages] }
-  return Effect.map(conclude(settings, reasoning, after, { text: state.lastText, reason }), (answer) => ({
-    ...update,
-    answer
-  }))
-}
-
-/** Continues the loop, unless it is at its limit. */
-const continueLoop = (
-  settings: Settings,
-  reasoning: Reasoning.Service,
-  state: State,
-  resolved: ToolLoop.Resolved,
-  update: Observed
-): Effect.Effect<Partial<State>, StrategyBaseError> => {
-  if (state.step < resolved.maxIterations) return Effect.succeed(update)
-  return resolved.onLimit === "fail"
-    ? ToolLoop.exceeded(NAME, resolved)
-    : close(settings, reasoning, state, update, "limit")
-}
-
 /** Adds the results of the step to the conversation, and decides whether the loop goes on. */
-const observe = (settings: Settings) => (state: State) =>
-  Effect.flatMap(Reasoning.Reasoning, (reasoning): Effect.Effect<Partial<State>, StrategyBaseError> => {
-    const { lastText, outcomes, step, toolCalls, turn, usage } = state
-    const resolved = ToolLoop.resolve(settings.options, reasoning.task)
-    if (turn._tag !== "Acts") {
-      const messages = turn._tag === "Continues" ? turn.messages : []
-      return continueLoop(settings, reasoning, state, resolved, { messages })
-    }
-    const { tools } = reasoning.task
-    const { calls } = turn
-    const { circles, note, stuck } = ToolLoop.progress(NAME, resolved, state.circles, { tools, calls, outcomes })
-    const messages = [turn.assistant, LoopTurn.observed(turn, outcomes, note)]
-    if (stuck !== undefined) {
-      return resolved.onLimit === "fail" ? stuck : close(settings, reasoning, state, { messages }, "limit")
-    }
-    const stops = resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: outcomes }) === true
-    if (stops) return close(settings, reasoning, state, { messages }, "stop-condition")
-    const update = circles === state.circles ? { messages } : { messages, circles }
-    return continueLoop(settings, reasoning, state, resolved, update)
+const observe = (settings: Settings) =>
+  inLoop(settings, (loop, state): Update => {
+    const { end, update } = ToolSteps.observe(loop, state)
+    if (end === undefined) return Effect.succeed(update)
+    if (typeof end === "object") return end
+    return Effect.map(ToolSteps.close(loop, state, update, end), (answer) => ({ ...update, answer }))
   })
 
 /** Answers, unless the loop was closed with an answer. */
-const finish = (settings: Settings) => (state: State) =>
-  Effect.flatMap(Reasoning.Reasoning, (reasoning): Effect.Effect<Partial<State>, StrategyBaseError> => {
+const finish = (settings: Settings) =>
+  inLoop(settings, (loop, state): Update => {
     const { answer, turn } = state
     if (answer !== null || turn._tag !== "Answers") return Effect.succeed({})
-    return Effect.map(conclude(settings, reasoning, state, turn), (answer) => ({ answer }))
+    return Effect.map(ToolSteps.conclude(loop, state, turn), (answer) => ({ answer }))
   })
 
 const graph = (settings: Settings) =>
@@ -337,7 +272,10 @@ const graph = (settings: Settings) =>
  * @since 0.1.0
  * @category models
  */
-export type Node = "thought_step" | "action_step" | "observation_step" | "final_answer"
+export type Node = ToolSteps.Node
+
+// Texts and calls are in events of their own.
+const updates: NodeUpdate.Options = { hidden: ["messages", "first", "circles", "turn", "lastText", "answer"] }
 
 /**
  * The strategy as a graph, to wrap or replace its nodes.
@@ -345,30 +283,43 @@ export type Node = "thought_step" | "action_step" | "observation_step" | "final_
  * @since 0.1.0
  * @category constructors
  */
-export const definition = ({
-  format,
-  ...options
-}: Options = {}): GraphStrategy.GraphDefinition<
-  Node,
-  State,
-  typeof State.Encoded,
-  StrategyBaseError,
-  Reasoning.Reasoning
-> => ({
-  name: NAME,
-  graph: graph(resolve({ ...options, format })),
-  start: () => initial,
-  answer: ({ answer }) =>
-    answer === null ? Effect.dieMessage("react ended without an answer") : Effect.succeed(answer),
-  options,
-  // Texts and calls are in events of their own.
-  updates: { hidden: ["messages", "first", "circles", "turn", "lastText", "answer"] }
-})
+export const definition = (
+  options: Options = {}
+): GraphStrategy.GraphDefinition<Node, State, typeof State.Encoded, StrategyBaseError, Reasoning.Reasoning> => {
+  const settings = resolve(options)
+  return {
+    name: NAME,
+    graph: graph(settings),
+    start: () => ToolSteps.initial,
+    answer: ({ answer }) =>
+      answer === null ? Effect.dieMessage("react ended without an answer") : Effect.succeed(answer),
+    options: settings.options,
+    updates
+  }
+}
+
+/** Runs the loop that the graph draws, with the events of its nodes. */
+const program = (settings: Settings) => (task: Task) =>
+  Effect.flatMap(ReasoningService.make(NAME, task, settings.options), (reasoning) => {
+    const { run } = reasoning
+    const show = GraphStrategy.shownUpdate(reasoning, updates)
+    const observer: ToolSteps.Observer = {
+      onThought: (step, text) => emitThought(run, step, text),
+      onNode: (node, step, update) =>
+        run.unsafeEmit({ _tag: "NodeFinished", graph: NAME, node, step, update: show(node, update) })
+    }
+    return Effect.flatMap(loopOf(settings, reasoning), (loop) =>
+      SystemAccess.drop(ToolSteps.run(loop, openingOf(settings, reasoning), observer))
+    )
+  })
 
 /**
- * The default strategy.
+ * The default strategy. It runs the loop that its graph draws; `GraphStrategy.make(ReAct.definition())` runs the graph.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Strategy => GraphStrategy.make(definition(options))
+export const make = (options: Options = {}): Strategy => {
+  const settings = resolve(options)
+  return { ...StrategyModule.make(NAME, program(settings)), graph: StateGraph.unsafeCompile(graph(settings)) }
+}

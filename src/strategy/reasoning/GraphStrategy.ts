@@ -74,15 +74,27 @@ export const make = <N extends string, S, I, E, R>(
   }
 }
 
-const makeNodeFinished = (
+/**
+ * What `NodeFinished` events of a run show of the update of a node.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const shownUpdate = (
   { run, task }: Reasoning.Service,
+  options?: NodeUpdate.Options | undefined
+): ((node: string, update: object) => object) => {
+  if (run.withheld || run.sink.kept === false) return () => ({})
+  return task.debugNodeUpdates === true ? (_node, update) => update : NodeUpdate.make(options)
+}
+
+const makeNodeFinished = (
+  reasoning: Reasoning.Service,
   options: NodeUpdate.Options | undefined
 ): NonNullable<StateGraph.InvokeOptions<any>["onNode"]> => {
-  const bounded = task.debugNodeUpdates === true ? undefined : NodeUpdate.make(options)
-  const visible = (node: string, update: object) =>
-    run.withheld || run.sink.kept === false ? {} : bounded === undefined ? update : bounded(node, update)
+  const show = shownUpdate(reasoning, options)
   return ({ graph, node, step, update }) =>
-    run.unsafeEmit({ _tag: "NodeFinished", graph, node, step, update: visible(node, update) }) ?? Effect.void
+    reasoning.run.unsafeEmit({ _tag: "NodeFinished", graph, node, step, update: show(node, update) }) ?? Effect.void
 }
 
 const exceeded = (strategyName: string, limit: number): MaxIterationsExceededError =>
