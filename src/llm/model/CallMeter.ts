@@ -156,11 +156,13 @@ class Request implements LlmClient.SentRequest, LlmClient.Meter {
     if (usage.outputTokens !== undefined) this.partsAtReport = this.parts.length
   }
 
-  ended(exit: Exit.Exit<LlmClient.LlmResponse, LlmError>): void {
+  ended(exit: Exit.Exit<LlmClient.LlmResponse, LlmError>): Exit.Exit<LlmClient.LlmResponse, LlmError> {
     this.exit = exit
-    if (Exit.isFailure(exit)) return
-    this.finished = true
-    this.usage = exit.value.usage
+    if (Exit.isSuccess(exit)) {
+      this.finished = true
+      this.usage = exit.value.usage
+    }
+    return exit
   }
 
   spent(counts: Counts, isAnswered: boolean): ReadonlyArray<LlmClient.Spent> {
@@ -269,9 +271,11 @@ export const metered = (client: LlmClient.Service): LlmClient.Service => {
       return Effect.suspend(() => {
         const sent = new Request(request, client)
         meter.sent(sent)
-        return Effect.onExit(client.complete(request, observeRequest(options, sent)), (exit) =>
-          Effect.sync(() => sent.ended(exit))
-        )
+        // An interrupted request has no exit here, and counts as sent without an answer.
+        return Effect.matchCauseEffect(client.complete(request, observeRequest(options, sent)), {
+          onFailure: (cause) => sent.ended(Exit.failCause(cause)),
+          onSuccess: (response) => sent.ended(Exit.succeed(response))
+        })
       })
     }
   }
