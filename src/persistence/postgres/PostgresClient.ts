@@ -18,6 +18,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type * as Pg from "pg"
 import { atServers, DatabaseError, PersistenceConfigurationError } from "../engine/PersistenceError.js"
 import type { PoolFigures } from "./PoolMetrics.js"
 import * as PostgresConnection from "./PostgresConnection.js"
@@ -78,29 +79,55 @@ const modules = Effect.tryPromise({
   }
 })
 
-/** Another process may create it at the same time. */
-const schemaMade = (client: SqlClient.SqlClient, schema: string) =>
-  client`create schema if not exists ${client(schema)}`.pipe(
-    Effect.catchAll((error) => {
-      const code = (error.cause as { readonly code?: unknown } | null)?.code
-      return code === "23505" || code === "42P06" ? Effect.void : Effect.fail(error)
-    })
-  )
+const isCreatedElsewhere = ({ cause }: SqlError): boolean => {
+  const code = (cause as { readonly code?: unknown } | null)?.code
+  return code === "23505" || code === "42P06"
+}
 
-const withSchema = (client: SqlClient.SqlClient, { createSchema, schema }: PostgresSettings.Settings) =>
+/** Another process may create it at the same time. */
+const ensureSchema = (
+  query: (config: Pg.QueryConfig) => Effect.Effect<Pg.QueryResult, SqlError>,
+  schema: string,
+  { createSchema, quoted }: { readonly createSchema: boolean; readonly quoted: string }
+): Effect.Effect<void, SqlError | DatabaseError> =>
   Effect.gen(function* () {
-    if (schema === undefined) return
     // Creating a schema requires a right even if it exists.
-    const found = yield* client`select 1 from pg_namespace where nspname = ${schema}`
-    if (found.length > 0) return
-    if (createSchema) return yield* schemaMade(client, schema)
-    return yield* new DatabaseError({
-      backend: "postgres",
-      reason: "schema",
-      message: "Postgres has no schema of this name",
-      hint: "Create it, or leave `createSchema` on for a user who may"
-    })
+    const { rows } = yield* query({ text: "select 1 from pg_namespace where nspname = $1", values: [schema] })
+    if (rows.length > 0) return
+    if (!createSchema)
+      return yield* new DatabaseError({
+        backend: "postgres",
+        reason: "schema",
+        message: "Postgres has no schema of this name",
+        hint: "Create it, or leave `createSchema` on for a user who may"
+      })
+    yield* Effect.catchIf(
+      query({ text: `create schema if not exists ${quoted}` }),
+      isCreatedElsewhere,
+      () => Effect.void
+    )
   })
+
+/**
+ * Closes the connection afterwards: one that resolves its search path at the moment in which another creates the schema
+ * may never see the schema, because the server keeps the resolved path by connection.
+ */
+const withSchema = (
+  escape: (name: string) => string,
+  pool: PostgresPool.PostgresPool,
+  { createSchema, schema }: PostgresSettings.Settings
+): Effect.Effect<void, SqlError | DatabaseError> =>
+  schema === undefined
+    ? Effect.void
+    : Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(pool.acquire(restore), (lease) => {
+          const query = (config: Pg.QueryConfig) => pool.query(lease, config)
+          return Effect.ensuring(
+            restore(ensureSchema(query, schema, { createSchema, quoted: escape(schema) })),
+            Effect.sync(lease.discard)
+          )
+        })
+      )
 
 const warm = (pool: PostgresPool.PostgresPool, connections: number): Effect.Effect<void, SqlError> =>
   Effect.scoped(Effect.forEach(Array.from({ length: Math.max(1, connections) }), () => pool.reserve, { discard: true }))
@@ -120,10 +147,9 @@ const services = (
         { host: settings.pool.host ?? "localhost", port: settings.pool.port ?? 5432 }
       ])
     const client = yield* Effect.gen(function* () {
+      yield* withSchema(pg.escapeIdentifier, pool, settings)
       yield* warm(pool, settings.minConnections)
-      const client = yield* PostgresConnection.make({ pg, sqlPg }, settings, pool)
-      yield* withSchema(client, settings)
-      return client
+      return yield* PostgresConnection.make({ pg, sqlPg }, settings, pool)
     }).pipe(Effect.catchTag("SqlError", toDatabaseError))
     return Context.make(sqlPg.PgClient, client).pipe(
       Context.add(SqlClient.SqlClient, client),

@@ -27,6 +27,8 @@ export interface Lease {
   /** Overrides the timeout of the settings until the release. 0: no limit. */
   queryTimeoutMillis: number | undefined
   readonly release: () => void
+  /** Releases the connection and closes it. */
+  readonly discard: () => void
 }
 
 /**
@@ -124,18 +126,23 @@ const lend = (state: State, client: Client): Lease => {
   }
   client.on("error", onError)
   state.used++
+  const release = (): void => {
+    state.used--
+    client.off("error", onError)
+    // A transaction that was left open must not continue in the next lease.
+    const status = client.getTransactionStatus?.() ?? "I"
+    if (broken === undefined && status !== "I") broken = new Error("left in a transaction")
+    if (broken !== undefined) wireOf(client).stream.destroy()
+    client.release(broken)
+    state.sample()
+  }
   return {
     client,
     queryTimeoutMillis: undefined,
-    release: () => {
-      state.used--
-      client.off("error", onError)
-      // A transaction that was left open must not continue in the next lease.
-      const status = client.getTransactionStatus?.() ?? "I"
-      if (broken === undefined && status !== "I") broken = new Error("left in a transaction")
-      if (broken !== undefined) wireOf(client).stream.destroy()
-      client.release(broken)
-      state.sample()
+    release,
+    discard: () => {
+      broken ??= new Error("not used again")
+      release()
     }
   }
 }

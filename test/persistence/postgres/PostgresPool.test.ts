@@ -13,6 +13,7 @@ class OneConnection extends EventEmitter {
   readonly idleCount = 0
   readonly ending = false
   private isLent = false
+  readonly closed: Array<boolean> = []
   private readonly waiting: Array<(error: undefined, client: object) => void> = []
   connect(answer: (error: undefined, client: object) => void): void {
     if (this.isLent) this.waiting.push(answer)
@@ -21,7 +22,9 @@ class OneConnection extends EventEmitter {
   private lend(answer: (error: undefined, client: object) => void): void {
     this.isLent = true
     const client = Object.assign(new EventEmitter(), {
-      release: () => {
+      connection: { stream: { destroy: () => {} } },
+      release: (error?: Error) => {
+        this.closed.push(error !== undefined)
         this.isLent = false
         const next = this.waiting.shift()
         if (next !== undefined) this.lend(next)
@@ -72,4 +75,15 @@ describe("PostgresPool", () => {
       assert.deepStrictEqual(figures, { used: 0, waiting: 0 }, `at operation ${point}`)
     }
   })
+
+  it.effect("closes a connection that is discarded, and keeps one that is released", () =>
+    Effect.gen(function* () {
+      const pool = PostgresPool.make(library, settings)
+      const lend = Effect.uninterruptible(pool.acquire((wait) => wait))
+      ;(yield* lend).release()
+      ;(yield* lend).discard()
+      assert.deepStrictEqual((pool.pg as unknown as OneConnection).closed, [false, true])
+      assert.strictEqual(pool.figures().used, 0)
+    })
+  )
 })
