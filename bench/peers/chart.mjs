@@ -1,48 +1,67 @@
 /** Draws the rows as bars, as a multiple of the library's own figure, on a logarithmic scale. */
 const width = 960
-const left = 260
-const barHeight = 16
-const maxFactor = 100
+const left = 190
+const right = 150
+const barHeight = 15
+const most = 100
+const least = 1 / 10
 
 const escape = (text) => text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char])
 
-const format = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2))
+const short = (value) =>
+  value >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(value >= 100 ? 3 : 2)))
 
-/** A factor between 1/100 and 100 as a place on the axis. */
+/** A factor as a place on the axis, within its ends. */
 const place = (factor) => {
-  const bounded = Math.min(maxFactor, Math.max(1 / maxFactor, factor))
-  return left + ((Math.log10(bounded) + 2) / 4) * (width - left - 120)
+  const bounded = Math.min(most, Math.max(least, factor))
+  return left + ((Math.log10(bounded) - Math.log10(least)) / Math.log10(most / least)) * (width - left - right)
 }
 
-export const draw = (measured) => {
-  const groups = Map.groupBy
-    ? Map.groupBy(measured, ({ row }) => row)
-    : measured.reduce((all, one) => all.set(one.row, [...(all.get(one.row) ?? []), one]), new Map())
+const style = `
+  text { font: 12px system-ui, sans-serif; fill: #1f2328 }
+  .title { font-size: 14px; font-weight: 700 }
+  .row { font-weight: 600 }
+  .axis { stroke: #8c959f; stroke-width: 1 }
+  .own { fill: #2f6feb }
+  .peer { fill: #8c959f }
+  @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .axis, .peer { fill: #6e7681; stroke: #6e7681 } }
+`
+
+const bar = ({ median, subject }, own, y) => {
+  const from = Math.min(place(1), place(median / own.median))
+  const length = Math.max(2, Math.abs(place(median / own.median) - place(1)))
+  const isOwn = subject === own.subject
+  const factor = isOwn ? "" : ` (×${short(median / own.median)})`
+  return [
+    `<text x="20" y="${y + 11}">${escape(subject)}</text>`,
+    `<rect class="${isOwn ? "own" : "peer"}" x="${from.toFixed(1)}" y="${y}" width="${length.toFixed(1)}" height="${barHeight - 3}"/>`,
+    `<text x="${width - right + 8}" y="${y + 11}">${short(median)}${factor}</text>`
+  ]
+}
+
+/** One chart of the rows that have both the library and a peer. */
+export const draw = (measured, title) => {
   const parts = []
-  let y = 40
-  for (const [row, subjects] of groups) {
-    const own = subjects.find(({ subject }) => subject === "effect-lexigram")
-    if (own === undefined || subjects.length < 2) continue
-    parts.push(`<text x="8" y="${y + 12}" font-weight="600">${escape(row)} (${escape(own.unit)})</text>`)
-    y += 22
-    for (const { median, subject } of [...subjects].sort((a, b) => a.median - b.median)) {
-      const from = place(1)
-      const to = place(median / own.median)
-      const color = subject === "effect-lexigram" ? "#2563eb" : "#94a3b8"
-      parts.push(
-        `<text x="24" y="${y + 12}">${escape(subject)}</text>`,
-        `<rect x="${Math.min(from, to)}" y="${y}" width="${Math.max(2, Math.abs(to - from))}" height="${barHeight - 3}" fill="${color}"/>`,
-        `<text x="${width - 110}" y="${y + 12}">${format(median)} · ×${format(median / own.median)}</text>`
-      )
+  let y = 44
+  for (const row of new Set(measured.map((one) => one.row))) {
+    const all = measured.filter((one) => one.row === row)
+    const own = all.find(({ subject }) => subject === "effect-lexigram")
+    if (own === undefined || all.length < 2) continue
+    parts.push(`<text class="row" x="8" y="${y + 11}">${escape(row)} (${escape(own.unit)})</text>`)
+    y += 19
+    for (const one of [...all].sort((a, b) => a.median - b.median)) {
+      parts.push(...bar(one, own, y))
       y += barHeight
     }
-    y += 10
+    y += 12
   }
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y + 8}" font-family="sans-serif" font-size="12">`,
-    `<rect width="100%" height="100%" fill="#ffffff"/>`,
-    `<text x="8" y="20" font-size="14" font-weight="700">Less is better. Bars: multiple of effect-lexigram, logarithmic</text>`,
-    `<line x1="${place(1)}" x2="${place(1)}" y1="30" y2="${y}" stroke="#2563eb"/>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y}" viewBox="0 0 ${width} ${y}" role="img">`,
+    `<title>${escape(title)}</title>`,
+    `<style>${style}</style>`,
+    `<text class="title" x="8" y="20">${escape(title)}: less is better</text>`,
+    `<text x="${place(1)}" y="34" text-anchor="middle">effect-lexigram = 1, scale logarithmic</text>`,
+    `<line class="axis" x1="${place(1)}" x2="${place(1)}" y1="40" y2="${y - 8}"/>`,
     ...parts,
     "</svg>",
     ""

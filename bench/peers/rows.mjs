@@ -1,4 +1,7 @@
-/** The rows of the comparison: what is measured, in which unit, and of whom. */
+/**
+ * The rows of the comparison. `id` selects a row, `url` and `otlp` say that the loopback server is part of it, `rounds`
+ * bounds its rounds, and each of `figures` is one figure of a process: its row, its unit and where the worker reports it.
+ */
 
 const everyone = [
   "effect-lexigram",
@@ -10,64 +13,124 @@ const everyone = [
   "effect-ai",
   "bare"
 ]
-const withHttp = everyone.filter((subject) => subject !== "effect-ai")
+const except = (...names) => everyone.filter((subject) => !names.includes(subject))
 const ours = ["effect-lexigram"]
 
-/** `url` and `otlp` say that the loopback server is part of the row. */
+const cpu = (row, unit = "µs CPU", scale = 1) => [{ row, unit, of: "cpu", scale }]
+
+const concurrent = (runs) => [
+  ...cpu(`${runs} concurrent runs of 3 steps`, "ms CPU", 1 / 1000),
+  { row: `${runs} concurrent runs of 3 steps, peak heap`, unit: "kB a run", of: "heap", scale: 1 }
+]
+
+const search = (entries, shown) => ({
+  id: `search${shown}`,
+  kind: "search",
+  subjects: ours,
+  options: { entries },
+  rounds: 3,
+  figures: cpu(`a memory search among ${entries.toLocaleString("en")}`, "ms CPU", 1 / 1000)
+})
+
 export const rows = [
-  { row: "a step, 1 tool", kind: "step", unit: "µs CPU", subjects: everyone, options: { steps: 10 } },
-  { row: "a step, 20 tools", kind: "step", unit: "µs CPU", subjects: everyone, options: { steps: 10, tools: 20 } },
-  { row: "a step, 50 tools", kind: "step", unit: "µs CPU", subjects: ours, options: { steps: 10, tools: 50 } },
+  { id: "step1", kind: "step", subjects: everyone, options: { steps: 10 }, figures: cpu("a step, 1 tool") },
   {
-    row: "a step of a run of 400",
+    id: "step20",
     kind: "step",
-    unit: "µs CPU",
-    subjects: everyone.filter((subject) => subject !== "mastra"),
-    options: { steps: 400 }
-  },
-  {
-    row: "a streamed delta",
-    kind: "stream",
-    unit: "µs CPU",
     subjects: everyone,
-    options: { deltas: 4_000, perChunk: 8, steps: 1 }
+    options: { steps: 10, tools: 20 },
+    figures: cpu("a step, 20 tools")
   },
   {
-    row: "a streamed delta over SSE",
+    id: "step400",
+    kind: "step",
+    subjects: except("mastra"),
+    options: { steps: 400 },
+    rounds: 3,
+    figures: cpu("a step of a run of 400")
+  },
+  {
+    id: "delta",
     kind: "stream",
-    unit: "µs CPU",
-    subjects: withHttp,
+    subjects: everyone,
+    options: { deltas: 4_000, perChunk: 8, steps: 1 },
+    figures: cpu("a streamed delta")
+  },
+  {
+    id: "sse",
+    kind: "stream",
+    subjects: except("effect-ai"),
     options: { deltas: 4_000, perChunk: 1, steps: 1 },
-    url: true
+    url: true,
+    figures: cpu("a streamed delta over SSE")
   },
   {
-    row: "a model call over HTTP",
+    id: "http",
     kind: "step",
-    unit: "µs CPU",
-    subjects: withHttp,
+    subjects: except("effect-ai"),
     options: { steps: 10 },
-    url: true
+    url: true,
+    figures: cpu("a model call over HTTP")
   },
   {
-    row: "1,000 concurrent runs of 3 steps",
+    id: "concurrent1k",
     kind: "concurrent",
-    unit: "ms CPU",
-    scale: 1 / 1000,
-    heap: "kB of heap a run",
     subjects: everyone,
-    options: { steps: 3, sleep: 10, count: 1_000 }
+    options: { steps: 3, sleep: 10, count: 1_000 },
+    rounds: 3,
+    figures: concurrent("1,000")
   },
-  { row: "process start to the end of a run", kind: "cold", unit: "ms", subjects: everyone, options: { steps: 1 } },
-  ...["otlp", "guards", "memory", "sqlite"].map((variant) => ({
-    row: `a step with ${variant}`,
+  {
+    id: "concurrent10k",
+    kind: "concurrent",
+    // The others take a minute and more.
+    subjects: except("langgraph", "mastra"),
+    options: { steps: 3, sleep: 10, count: 10_000 },
+    rounds: 3,
+    figures: concurrent("10,000")
+  },
+  {
+    id: "cold",
+    kind: "cold",
+    subjects: everyone,
+    options: { steps: 1 },
+    figures: [
+      { row: "start to the end of a run", unit: "ms", of: "wall", scale: 1 },
+      { row: "start to the end of a run, CPU", unit: "ms CPU", of: "cpu", scale: 1 / 1000 },
+      { row: "start to the end of a run, memory", unit: "MB", of: "rss", scale: 1 }
+    ]
+  },
+  { id: "modules", kind: "cold", subjects: everyone, options: { steps: 1 }, rounds: 1, counts: "modules" },
+  ...[
+    ["otlp", "with traces sent over OTLP"],
+    ["guards", "with three guards"],
+    ["memory", "with a session, in memory"],
+    ["sqlite", "with a session, on SQLite"]
+  ].map(([variant, words]) => ({
+    id: variant,
     kind: "step",
-    unit: "µs CPU",
     subjects: ours,
     options: { steps: 10, variant },
     otlp: variant === "otlp",
-    file: variant === "sqlite"
-  }))
+    file: variant === "sqlite",
+    figures: cpu(`a step ${words}`)
+  })),
+  {
+    id: "statements",
+    kind: "statements",
+    subjects: ours,
+    options: { steps: 10, variant: "sqlite" },
+    file: true,
+    figures: [
+      { row: "statements of a step on SQLite", unit: "statements", of: "statements", scale: 1 },
+      { row: "commits of a step on SQLite", unit: "commits", of: "commits", scale: 1 },
+      { row: "statements of a run on SQLite, besides its steps", unit: "statements", of: "besides", scale: 1 },
+      { row: "commits of a run on SQLite, besides its steps", unit: "commits", of: "besidesCommits", scale: 1 }
+    ]
+  },
+  search(10_000, "10k"),
+  search(100_000, "100k")
 ]
 
-/** Agents with one tool and a model over HTTP, bundled for the size of what they load. */
-export const bundles = ["effect-lexigram", "ai-sdk-7", "langgraph"]
+/** Rows of files and types, which are the same in each round. */
+export const still = ["bundle", "install", "types"]

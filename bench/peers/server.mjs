@@ -44,10 +44,14 @@ const stream = async (response, count, perWrite) => {
   response.end(`${event({}, "stop")}data: [DONE]\n\n`)
 }
 
+let answers = 0
+
 const whole = (response, message) => {
   const finish = message.content === null ? "tool_calls" : "stop"
+  // Some clients take answers with one id for the same message.
+  const id = `c-${answers++}`
   const choices = [{ index: 0, message, finish_reason: finish }]
-  const text = JSON.stringify({ id: "c", object: "chat.completion", created: 1, model: "m", choices, usage })
+  const text = JSON.stringify({ id, object: "chat.completion", created: 1, model: "m", choices, usage })
   response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) })
   response.end(text)
 }

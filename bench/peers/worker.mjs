@@ -1,6 +1,6 @@
 /**
- * Measures one row of one subject in a process of its own: `node worker.mjs <subject> <kind> <json options>`. Prints
- * `{ cpu, wall, heap }`: microseconds a unit, and kilobytes of heap for each concurrent run.
+ * Measures one row of one subject in a process of its own: `node worker.mjs <subject> <kind> <json options>`. Prints the
+ * figures as JSON: `cpu` and `wall` are microseconds a unit.
  */
 import { isRight } from "./workload.mjs"
 
@@ -10,41 +10,52 @@ const cpuMicros = () => {
   const { system, user } = process.cpuUsage()
   return user + system
 }
-const { make } = await import(`./subjects/${subject}.mjs`)
-const made = await make(options)
 
-const checkedRun = async () => {
-  const text = await made.run()
-  if (!isRight(text, options.steps)) throw new Error(`wrong answer: ${JSON.stringify(text)}`)
+const make = async (changes) => {
+  if (kind === "search") return (await import("./search.mjs")).make(options)
+  return (await import(`./subjects/${subject}.mjs`)).make({ ...options, ...changes })
 }
-const checkedStream = async () => {
+
+const checkRun = (made, steps) => async () => {
+  const text = await made.run()
+  if (!isRight(text, steps)) throw new Error(`wrong answer: ${JSON.stringify(text)}`)
+}
+
+const checkStream = (made) => async () => {
   const seen = await made.stream()
   if (seen !== options.deltas) throw new Error(`${seen} of ${options.deltas} deltas`)
 }
 
-/** Repeats for a time of CPU, and at least a few times: slow subjects are warmed as long as fast ones are measured. */
-const repeat = async (effect, millis, least) => {
-  const cpu = cpuMicros()
-  const wall = performance.now()
+/** Repeats until `enough` of the repetitions and of the CPU time in milliseconds. */
+const repeat = async (effect, enough) => {
+  const from = cpuMicros()
   let times = 0
-  while (times < least || cpuMicros() - cpu < millis * 1000) {
+  do {
     await effect()
     times++
-  }
-  return { cpu: (cpuMicros() - cpu) / times, wall: ((performance.now() - wall) * 1000) / times }
+  } while (!enough(times, (cpuMicros() - from) / 1000))
+  return { cpu: (cpuMicros() - from) / times }
 }
 
-const perUnit = async (effect, units) => {
-  await repeat(effect, options.warm ?? 1_500, 20)
-  const { cpu, wall } = await repeat(effect, options.measure ?? 1_000, 5)
-  return { cpu: cpu / units, wall: wall / units }
+/** Warms by the number of units, within a limit of time: a time alone would leave slow subjects cold. */
+const perUnit = async (effect, units, warmUnits) => {
+  const { quick = false } = options
+  const [least, most, measured] = quick ? [200, 400, 200] : [800, 3_000, 600]
+  await repeat(effect, (times, cpu) => cpu >= most || (cpu >= least && times * units >= warmUnits))
+  globalThis.gc()
+  const { cpu } = await repeat(effect, (times, cpu) => cpu >= measured && times >= (quick ? 1 : 2))
+  return { cpu: cpu / units }
 }
-
-const all = (count) => Promise.all(Array.from({ length: count }, checkedRun))
 
 /** All runs of a row at once, with the peak of the heap. */
-const concurrent = async () => {
-  await all(200)
+const concurrent = async (made) => {
+  const run = checkRun(made, options.steps)
+  const all = (count) => Promise.all(Array.from({ length: count }, run))
+  const least = options.quick ? 200 : 1_000
+  await repeat(
+    () => all(100),
+    (times, cpu) => times * 100 >= least || cpu >= 3_000
+  )
   globalThis.gc()
   const before = process.memoryUsage().heapUsed
   let peak = before
@@ -53,23 +64,56 @@ const concurrent = async () => {
   }
   const watch = setInterval(look, 20)
   const cpu = cpuMicros()
-  const wall = performance.now()
   await all(options.count)
   look()
   clearInterval(watch)
-  const heap = (peak - before) / options.count / 1000
-  return { cpu: cpuMicros() - cpu, wall: (performance.now() - wall) * 1000, heap }
+  return { cpu: cpuMicros() - cpu, heap: (peak - before) / options.count / 1000 }
 }
 
-const kinds = {
-  step: () => perUnit(checkedRun, options.steps),
-  stream: () => perUnit(checkedStream, options.deltas),
-  concurrent,
-  /** One run, for the wall time of the whole process. */
-  cold: checkedRun
+/** What runs of ten and of twenty more steps send to the database. */
+const statements = async () => {
+  const watched = await (await import("./statements.mjs")).watch()
+  const sent = async (steps) => {
+    const made = await make({ steps })
+    await checkRun(made, steps)()
+    await made.settled?.()
+    const before = watched()
+    await checkRun(made, steps)()
+    await made.settled?.()
+    const after = watched()
+    await made.dispose()
+    return { statements: after.statements - before.statements, commits: after.commits - before.commits }
+  }
+  const { steps } = options
+  const [few, many] = [await sent(steps), await sent(3 * steps)]
+  const of = (name) => (many[name] - few[name]) / (2 * steps)
+  return {
+    statements: of("statements"),
+    commits: of("commits"),
+    besides: few.statements - steps * of("statements"),
+    besidesCommits: few.commits - steps * of("commits")
+  }
 }
 
-const result = (await kinds[kind]()) ?? { rss: process.resourceUsage().maxRSS / 1000 }
-console.log(`\n${JSON.stringify(result)}`)
-await made.dispose?.()
+const measure = async () => {
+  if (kind === "statements") return statements()
+  const made = await make()
+  const { deltas, steps } = options
+  const kinds = {
+    step: () => perUnit(checkRun(made, steps), steps, 2_000),
+    stream: () => perUnit(checkStream(made), deltas, 40_000),
+    search: () => perUnit(made.search, 1, 20),
+    concurrent: () => concurrent(made),
+    /** One run, of which the whole process counts. */
+    cold: async () => {
+      await checkRun(made, steps)()
+      return { cpu: cpuMicros(), rss: process.resourceUsage().maxRSS / 1000 }
+    }
+  }
+  const figures = await kinds[kind]()
+  await made.dispose?.()
+  return figures
+}
+
+console.log(`\n${JSON.stringify(await measure())}`)
 process.exit(0)
