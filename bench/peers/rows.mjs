@@ -84,7 +84,7 @@ export const rows = [
     id: "concurrent10k",
     kind: "concurrent",
     // The others take a minute and more.
-    subjects: except("langgraph", "mastra"),
+    subjects: ["effect-lexigram", "ai-sdk-7", "ai-sdk-6", "bare"],
     options: { steps: 3, sleep: 10, count: 10_000 },
     rounds: 3,
     figures: concurrent("10,000")

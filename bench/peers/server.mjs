@@ -11,7 +11,7 @@ const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 const bodyOf = async (request) => {
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
-  return JSON.parse(Buffer.concat(chunks).toString() || "{}")
+  return Buffer.concat(chunks)
 }
 
 const textOf = (content) => (typeof content === "string" ? content : content.map(({ text }) => text).join(""))
@@ -58,8 +58,10 @@ const whole = (response, message) => {
 
 const server = createServer(async (request, response) => {
   const [steps, count, perWrite] = request.url.split("/").slice(1, 4).map(Number)
-  const body = await bodyOf(request)
+  const bytes = await bodyOf(request)
+  // What is exported to OTLP, which may be compressed.
   if (!request.url.endsWith("/chat/completions")) return response.end("{}")
+  const body = JSON.parse(bytes.toString())
   if (body.stream === true) return stream(response, count, perWrite)
   whole(response, messageOf(body.messages, steps))
 })

@@ -40,7 +40,7 @@ const repeat = async (effect, enough) => {
 /** Warms by the number of units, within a limit of time: a time alone would leave slow subjects cold. */
 const perUnit = async (effect, units, warmUnits) => {
   const { quick = false } = options
-  const [least, most, measured] = quick ? [200, 400, 200] : [800, 3_000, 600]
+  const [least, most, measured] = quick ? [200, 400, 200] : [700, 2_000, 500]
   await repeat(effect, (times, cpu) => cpu >= most || (cpu >= least && times * units >= warmUnits))
   globalThis.gc()
   const { cpu } = await repeat(effect, (times, cpu) => cpu >= measured && times >= (quick ? 1 : 2))
@@ -54,7 +54,7 @@ const concurrent = async (made) => {
   const least = options.quick ? 200 : 1_000
   await repeat(
     () => all(100),
-    (times, cpu) => times * 100 >= least || cpu >= 3_000
+    (times, cpu) => times * 100 >= least || cpu >= 2_000
   )
   globalThis.gc()
   const before = process.memoryUsage().heapUsed

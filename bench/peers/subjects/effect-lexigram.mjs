@@ -43,9 +43,9 @@ const overHttp = async (url) => {
 }
 
 const guarded = async (config) => {
-  const { GuardPipeline, InjectionGuard, PiiGuard, SecretGuard } = await import("effect-lexigram/guard")
+  const { DefaultGuardPipeline, InjectionGuard, PiiGuard, SecretGuard } = await import("effect-lexigram/guard")
   const pii = await Effect.runPromise(PiiGuard.make())
-  const guards = GuardPipeline.layerGuards([InjectionGuard.make(), pii, SecretGuard.make()])
+  const guards = DefaultGuardPipeline.layerGuards([InjectionGuard.make(), pii, SecretGuard.make()])
   return Agents.layerWith({ config, guards })
 }
 
