@@ -94,7 +94,13 @@ describe("layer", () => {
         ["azure", "AZURE_OPENAI_API_KEY"],
         ["openrouter", "OPENROUTER_API_KEY"],
         ["groq", "GROQ_API_KEY"],
-        ["deepseek", "DEEPSEEK_API_KEY"]
+        ["deepseek", "DEEPSEEK_API_KEY"],
+        ["gemini", "GEMINI_API_KEY"],
+        ["mistral", "MISTRAL_API_KEY"],
+        ["xai", "XAI_API_KEY"],
+        ["together", "TOGETHER_API_KEY"],
+        ["fireworks", "FIREWORKS_API_KEY"],
+        ["cerebras", "CEREBRAS_API_KEY"]
       ] as const) {
         for (const apiKey of [undefined, Redacted.make(" ")]) {
           const error = yield* Effect.flip(fromOptions({ provider, model: "m", apiKey }))

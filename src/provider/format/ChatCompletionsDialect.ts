@@ -38,6 +38,14 @@ export interface Dialect {
   readonly reasoningModels: boolean
   /** False if `tool_choice` is a word only: a specific tool is then forced by offering no other one. */
   readonly namedToolChoice: boolean
+  /** The word of `tool_choice` that forces some tool. Default `required`. */
+  readonly requiredToolChoice?: "required" | "any" | undefined
+  /** The field for `settings.seed`. Default `seed`. */
+  readonly seedField?: "seed" | "random_seed" | undefined
+  /** Fields that the server rejects: the settings behind them are not sent. */
+  readonly rejects?:
+    | ReadonlyArray<"stop" | "presence_penalty" | "frequency_penalty" | "parallel_tool_calls">
+    | undefined
 }
 
 /**
@@ -137,6 +145,90 @@ export const deepseek: Preset = {
   baseUrl: "https://api.deepseek.com",
   auth: "bearer",
   dialect: { ...standard, jsonMode: "json_object", requiredReasoningField: "reasoning_content" }
+}
+
+/**
+ * Gemini models. Their calls carry a signature that goes back with the results.
+ *
+ * @since 0.1.0
+ * @category presets
+ */
+export const gemini: Preset = {
+  provider: "gemini",
+  baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
+  auth: "bearer",
+  dialect: { ...standard, reasoningBack: "never", namedToolChoice: false }
+}
+
+/**
+ * It has words and fields of its own for forced tools and seeds, and other levels of reasoning.
+ *
+ * @since 0.1.0
+ * @category presets
+ */
+export const mistral: Preset = {
+  provider: "mistral",
+  baseUrl: "https://api.mistral.ai/v1",
+  auth: "bearer",
+  dialect: {
+    ...standard,
+    streamUsage: false,
+    reasoningEffort: "none",
+    reasoningBack: "never",
+    namedToolChoice: false,
+    requiredToolChoice: "any",
+    seedField: "random_seed"
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const xai: Preset = {
+  provider: "xai",
+  baseUrl: "https://api.x.ai/v1",
+  auth: "bearer",
+  dialect: {
+    ...standard,
+    maxTokensField: "max_completion_tokens",
+    rejects: ["stop", "presence_penalty", "frequency_penalty", "parallel_tool_calls"]
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const together: Preset = {
+  provider: "together",
+  baseUrl: "https://api.together.xyz/v1",
+  auth: "bearer",
+  dialect: { ...standard, jsonMode: "json_object" }
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const fireworks: Preset = {
+  provider: "fireworks",
+  baseUrl: "https://api.fireworks.ai/inference/v1",
+  auth: "bearer",
+  dialect: standard
+}
+
+/**
+ * Its streams report their usage unasked.
+ *
+ * @since 0.1.0
+ * @category presets
+ */
+export const cerebras: Preset = {
+  provider: "cerebras",
+  baseUrl: "https://api.cerebras.ai/v1",
+  auth: "bearer",
+  dialect: { ...standard, streamUsage: false, rejects: ["presence_penalty", "frequency_penalty"] }
 }
 
 /**

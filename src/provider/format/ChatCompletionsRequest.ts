@@ -231,8 +231,13 @@ const encodeTools = (
   const named = typeof choice === "object" ? choice.tool : undefined
   const narrowed = named !== undefined && !dialect.namedToolChoice
   const offered = narrowed ? tools.filter((tool) => tool.name === named) : tools
+  const word = narrowed ? "required" : choice
   const toolChoice =
-    named === undefined ? choice : narrowed ? "required" : { type: "function", function: { name: named } }
+    named !== undefined && !narrowed
+      ? { type: "function", function: { name: named } }
+      : word === "required"
+        ? (dialect.requiredToolChoice ?? word)
+        : word
   return {
     tools: offered.map((tool) => encodeTool(tool, dialect)),
     ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
@@ -280,7 +285,7 @@ const encodeSettings = (settings: ModelSettings, dialect: Dialect): Body => ({
   ...(settings.topP === undefined ? {} : { top_p: settings.topP }),
   ...(settings.maxTokens === undefined ? {} : { [dialect.maxTokensField]: settings.maxTokens }),
   ...(settings.stop === undefined || settings.stop.length === 0 ? {} : { stop: settings.stop }),
-  ...(settings.seed === undefined ? {} : { seed: settings.seed }),
+  ...(settings.seed === undefined ? {} : { [dialect.seedField ?? "seed"]: settings.seed }),
   ...(settings.presencePenalty === undefined ? {} : { presence_penalty: settings.presencePenalty }),
   ...(settings.frequencyPenalty === undefined ? {} : { frequency_penalty: settings.frequencyPenalty }),
   ...(settings.reasoningEffort === undefined || dialect.reasoningEffort === "none"
@@ -289,6 +294,11 @@ const encodeSettings = (settings: ModelSettings, dialect: Dialect): Body => ({
       ? { reasoning: { effort: settings.reasoningEffort } }
       : { reasoning_effort: settings.reasoningEffort })
 })
+
+const withoutRejected = (body: Body, { rejects = [] }: Dialect): Body => {
+  for (const field of rejects) delete body[field]
+  return body
+}
 
 /**
  * The body as plain JSON. Omits what the API has no place for: files and sources of assistant messages, calls and
@@ -319,9 +329,12 @@ export const encode = (
       format !== undefined && dialect.jsonMode !== "json_schema"
         ? instruct(messages, schemaInstruction(format), dialect)
         : messages,
-    ...encodeTools(request.tools ?? [], request.toolChoice, settings, dialect),
+    ...withoutRejected(encodeTools(request.tools ?? [], request.toolChoice, settings, dialect), dialect),
     ...(format === undefined ? {} : encodeFormat(format, dialect)),
-    ...encodeSettings(dialect.reasoningModels ? OpenAiModels.accepted(options.model, settings) : settings, dialect),
+    ...withoutRejected(
+      encodeSettings(dialect.reasoningModels ? OpenAiModels.accepted(options.model, settings) : settings, dialect),
+      dialect
+    ),
     ...(options.stream ? { stream: true } : {}),
     ...(options.stream && dialect.streamUsage ? { stream_options: { include_usage: true } } : {}),
     ...settings.providerOptions

@@ -506,6 +506,54 @@ describe("ChatCompletionsRequest", () => {
         strict: false,
         choice: "object"
       },
+      gemini: {
+        preset: ChatCompletionsDialect.gemini,
+        max: "max_tokens",
+        effort: "reasoning_effort",
+        json: "json_schema",
+        strict: false,
+        choice: "string"
+      },
+      mistral: {
+        preset: ChatCompletionsDialect.mistral,
+        max: "max_tokens",
+        effort: undefined,
+        json: "json_schema",
+        strict: false,
+        choice: "string"
+      },
+      xai: {
+        preset: ChatCompletionsDialect.xai,
+        max: "max_completion_tokens",
+        effort: "reasoning_effort",
+        json: "json_schema",
+        strict: false,
+        choice: "object"
+      },
+      together: {
+        preset: ChatCompletionsDialect.together,
+        max: "max_tokens",
+        effort: "reasoning_effort",
+        json: "json_object",
+        strict: false,
+        choice: "object"
+      },
+      fireworks: {
+        preset: ChatCompletionsDialect.fireworks,
+        max: "max_tokens",
+        effort: "reasoning_effort",
+        json: "json_schema",
+        strict: false,
+        choice: "object"
+      },
+      cerebras: {
+        preset: ChatCompletionsDialect.cerebras,
+        max: "max_tokens",
+        effort: "reasoning_effort",
+        json: "json_schema",
+        strict: false,
+        choice: "object"
+      },
       ollama: {
         preset: ChatCompletionsDialect.ollama,
         max: "max_tokens",
@@ -539,6 +587,38 @@ describe("ChatCompletionsRequest", () => {
         choice: "string"
       }
     } as const
+    const sampling: ModelSettings = {
+      seed: 7,
+      stop: ["END"],
+      presencePenalty: 0.1,
+      frequencyPenalty: 0.2,
+      parallelToolCalls: false
+    }
+    const body = (preset: { readonly dialect: ChatCompletionsDialect.Dialect }) =>
+      encode({ tools: [...tools], toolChoice: "required" }, { dialect: preset.dialect, settings: sampling })
+
+    it("uses the words of a server for seeds and forced tools", () => {
+      const { mistral, openai } = ChatCompletionsDialect
+      assert.deepInclude(body(openai), { seed: 7, tool_choice: "required" })
+      assert.deepInclude(body(mistral), { random_seed: 7, tool_choice: "any" })
+      assert.notProperty(body(mistral), "seed")
+      const named = encode({ tools: [...tools], toolChoice: { tool: "time" } }, { dialect: mistral.dialect })
+      assert.strictEqual(named.tool_choice, "any")
+      assert.deepStrictEqual(
+        named.tools.map((tool: any) => tool.function.name),
+        ["time"]
+      )
+    })
+
+    it("leaves out the fields that a server rejects", () => {
+      const fields = ["stop", "presence_penalty", "frequency_penalty", "parallel_tool_calls"]
+      const sent = (preset: { readonly dialect: ChatCompletionsDialect.Dialect }) =>
+        fields.filter((field) => field in body(preset))
+      assert.deepStrictEqual(sent(ChatCompletionsDialect.together), fields)
+      assert.deepStrictEqual(sent(ChatCompletionsDialect.xai), [])
+      assert.deepStrictEqual(sent(ChatCompletionsDialect.cerebras), ["stop", "parallel_tool_calls"])
+    })
+
     for (const name of Object.keys(table) as ReadonlyArray<keyof typeof table>) {
       it(`sends ${name} the body it understands`, () => {
         const expected = table[name]
@@ -554,7 +634,8 @@ describe("ChatCompletionsRequest", () => {
         assert.strictEqual(body.response_format.type, expected.json)
         assert.strictEqual(body.response_format.json_schema?.strict ?? false, expected.strict)
         assert.strictEqual(typeof body.tool_choice, expected.choice)
-        assert.deepStrictEqual(body.stream_options, { include_usage: true })
+        const asksForUsage = name !== "mistral" && name !== "cerebras"
+        assert.deepStrictEqual(body.stream_options, asksForUsage ? { include_usage: true } : undefined)
         assert.strictEqual(preset.provider, name)
         assert.strictEqual(preset.auth, name === "azure" ? "api-key" : "bearer")
       })
