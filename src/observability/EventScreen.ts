@@ -129,7 +129,12 @@ export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.S
       return { ...given, params: yield* screenValue(screen, given.params) }
     case "ToolResult": {
       const result = yield* screenValue(screen, given.result)
-      const shown = { ...given, result, observation: yield* screenText(screen, given.observation) }
+      // A text is its own observation.
+      const observation =
+        typeof result === "string" && given.result === given.observation
+          ? result
+          : yield* screenText(screen, given.observation)
+      const shown = { ...given, result, observation }
       return kept(
         given,
         given.error === undefined ? shown : { ...shown, error: yield* screenError(screen, given.error) }

@@ -241,8 +241,10 @@ export class Run extends Ambient.Reference<Run>()("effect-lexigram/observability
 const isOwnInput = (body: Body): boolean => body._tag === "Started" || body._tag === "InputChecked"
 
 const withScreen = (run: Service, fields: Partial<Service>, screen: Screen | undefined, isInside = false): Service => {
+  // Events that nobody reads are not screened: the response is built from the whole ones.
+  const isRead = run.sink.kept !== false
   function* screenOne(body: Body): Stepwise.Steps<Body> {
-    return !isInside && isOwnInput(body) ? body : yield* EventScreen.screenBody(body, screen)
+    return !isRead || (!isInside && isOwnInput(body)) ? body : yield* EventScreen.screenBody(body, screen)
   }
   function* screenAll(bodies: ReadonlyArray<Body>): Stepwise.Steps<ReadonlyArray<Body>> {
     const screened: Array<Body> = []

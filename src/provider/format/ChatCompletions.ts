@@ -97,7 +97,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
       const onParts = completeOptions?.onParts
       const body = yield* Effect.try({
         try: () =>
-          JSON.stringify(
+          ChatCompletionsRequest.toText(
             ChatCompletionsRequest.encode(request, {
               dialect,
               provider,

@@ -221,6 +221,31 @@ const encodeTool = (tool: ToolDefinition, dialect: Dialect): Body => ({
   }
 })
 
+type Tools = ReadonlyArray<ToolDefinition>
+
+/** A list of tools as it is sent. */
+interface Offered {
+  readonly from: Tools
+  readonly body: ReadonlyArray<Body>
+}
+
+const offers = { strict: new WeakMap<Tools, Offered>(), loose: new WeakMap<Tools, Offered>() }
+
+/** The JSON of lists of tools, made when a list is first sent. */
+const toolTexts = new WeakMap<object, { text: string | undefined }>()
+
+/** Encodes a list of tools once: the calls of a run offer the same list. */
+const encodeOffered = (tools: Tools, dialect: Dialect): ReadonlyArray<Body> => {
+  const known = dialect.strictSchemas ? offers.strict : offers.loose
+  const last = known.get(tools)
+  // The caller may have added to its list.
+  if (last?.from.length === tools.length && last.from.every((tool, index) => tool === tools[index])) return last.body
+  const body = tools.map((tool) => encodeTool(tool, dialect))
+  known.set(tools, { from: [...tools], body })
+  toolTexts.set(body, { text: undefined })
+  return body
+}
+
 const encodeTools = (
   tools: ReadonlyArray<ToolDefinition>,
   choice: ToolChoice | undefined,
@@ -239,7 +264,7 @@ const encodeTools = (
         ? (dialect.requiredToolChoice ?? word)
         : word
   return {
-    tools: offered.map((tool) => encodeTool(tool, dialect)),
+    tools: encodeOffered(offered, dialect),
     ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
     ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls })
   }
@@ -339,4 +364,18 @@ export const encode = (
     ...(options.stream && dialect.streamUsage ? { stream_options: { include_usage: true } } : {}),
     ...settings.providerOptions
   }
+}
+
+/**
+ * The JSON of a body. That of its tools is made once for each list. Throws like `JSON.stringify`.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const toText = (body: { readonly [key: string]: unknown }): string => {
+  const { tools, ...others } = body
+  const known = typeof tools === "object" && tools !== null ? toolTexts.get(tools) : undefined
+  if (known === undefined) return JSON.stringify(body)
+  known.text ??= JSON.stringify(tools)
+  return `${JSON.stringify(others).slice(0, -1)},"tools":${known.text}}`
 }

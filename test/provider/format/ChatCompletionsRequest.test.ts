@@ -366,6 +366,56 @@ describe("ChatCompletionsRequest", () => {
       ])
     })
 
+    describe("as text", () => {
+      const text = (request: Partial<LlmRequest>, settings: ModelSettings = {}) =>
+        ChatCompletionsRequest.toText(
+          ChatCompletionsRequest.encode(
+            { messages: [{ role: "user", content: "Hi" }], ...request },
+            { dialect: ChatCompletionsDialect.standard, provider: "test", model: "m-1", settings, stream: false }
+          )
+        )
+
+      it("are written once for all requests that offer the same list", () => {
+        let written = 0
+        const counted = Array.from({ length: 20 }, (_, index) => ({
+          name: `tool_${index}`,
+          description: "",
+          parameters: {
+            type: "object" as const,
+            toJSON: () => {
+              written++
+              return opened
+            }
+          }
+        }))
+        for (let step = 0; step < 10; step++) {
+          const body = JSON.parse(text({ tools: counted, messages: [{ role: "user", content: `step ${step}` }] }))
+          assert.strictEqual(body.messages[0].content, `step ${step}`)
+          assert.lengthOf(body.tools, 20)
+          assert.deepStrictEqual(body.tools[19].function.parameters, opened)
+        }
+        assert.strictEqual(written, 20)
+      })
+
+      it("are those of the body, also after the caller added to its list", () => {
+        const growing = tools.slice(0, 1)
+        for (const added of [undefined, tools[1]!]) {
+          if (added !== undefined) growing.push(added)
+          assert.deepStrictEqual(JSON.parse(text({ tools: growing })), encode({ tools: growing }))
+        }
+      })
+
+      it("are replaced by options of the provider", () => {
+        const own = [{ type: "web_search" }]
+        const body = JSON.parse(text({ tools }, { providerOptions: { tools: own } }))
+        assert.deepStrictEqual(body.tools, own)
+      })
+
+      it("are absent without tools", () => {
+        assert.deepStrictEqual(JSON.parse(text({})), encode({}))
+      })
+    })
+
     it("have parameters even if they take none", () => {
       const [tool] = encode({ tools: [{ name: "ping", description: "", parameters: {} }] }).tools
       assert.deepStrictEqual(tool.function.parameters, { type: "object", properties: {} })
