@@ -10,8 +10,8 @@ const must = (command, args, cwd) => {
   if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed in ${cwd}`)
 }
 
-export const install = () => {
-  if (!Fs.existsSync(Path.join(root, "dist"))) must("npm", ["run", "build"], root)
+export const install = (isBuilt) => {
+  if (!isBuilt || !Fs.existsSync(Path.join(root, "dist"))) must("npm", ["run", "build"], root)
   const packed = spawnSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", Os.tmpdir()], {
     cwd: root,
     encoding: "utf8"

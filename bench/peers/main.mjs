@@ -2,7 +2,7 @@
  * `npm run bench:peers`: the library as it is packed beside its peers, on one workload, in alternated processes.
  *
  * `--rounds=5` processes a figure, `--rows=step1,http` rows by their ids, `--subjects=a,b`, `--node=<path>` another
- * Node.js, `--quick` hardly warms, `--out=<folder>` instead of `bench/results`, `--json` prints the rows, `--page` writes
+ * Node.js, `--built` takes `dist` as it is, `--quick` hardly warms, `--out=<folder>` instead of `bench/results`, `--json` prints the rows, `--page` writes
  * `docs/performance.md` from the results that are there and measures nothing. The rows that were measured replace those
  * of the same name in `<out>/<version of Node.js>.json`.
  */
@@ -61,7 +61,7 @@ const keep = (measured) => {
 }
 
 const measureAll = async () => {
-  install()
+  install(has("built"))
   const began = performance.now()
   const measured = []
   const take = (some) => {

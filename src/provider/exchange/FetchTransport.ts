@@ -139,6 +139,7 @@ const follow = (
   redirects = 0
 ): Effect.Effect<HttpTransport.Answer, HttpClientError.HttpClientError> =>
   Effect.flatMap(send(call, request), (response) => {
+    if (response.ok) return Effect.succeed(answerOf(request, response, call))
     const location = response.headers.get("location") ?? undefined
     const next = SameOriginHttp.next(request, { status: response.status, location, url: request.url }, redirects)
     if (next === undefined) return Effect.succeed(answerOf(request, response, call))

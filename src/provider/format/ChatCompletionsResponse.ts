@@ -69,21 +69,22 @@ const tokens = (...candidates: ReadonlyArray<unknown>): number | undefined => {
   return undefined
 }
 
+const nothing: Json = {}
+
 const usageOf = (value: Json): Usage.Usage | undefined => {
-  const input = isReadonlyRecord(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
-  const output = isReadonlyRecord(value.completion_tokens_details) ? value.completion_tokens_details : {}
+  const input = isReadonlyRecord(value.prompt_tokens_details) ? value.prompt_tokens_details : nothing
+  const output = isReadonlyRecord(value.completion_tokens_details) ? value.completion_tokens_details : nothing
   const inputTokens = tokens(value.prompt_tokens, value.input_tokens)
   const outputTokens = tokens(value.completion_tokens, value.output_tokens)
   const totalTokens = tokens(value.total_tokens)
   const reasoningTokens = tokens(output.reasoning_tokens, value.reasoning_tokens)
   const cachedInputTokens = tokens(input.cached_tokens, value.prompt_cache_hit_tokens, value.cached_tokens)
-  const usage: Usage.Usage = {
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(totalTokens === undefined ? {} : { totalTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    ...(cachedInputTokens === undefined ? {} : { cachedInputTokens })
-  }
+  const usage: { -readonly [K in keyof Usage.Usage]: Usage.Usage[K] } = {}
+  if (inputTokens !== undefined) usage.inputTokens = inputTokens
+  if (outputTokens !== undefined) usage.outputTokens = outputTokens
+  if (totalTokens !== undefined) usage.totalTokens = totalTokens
+  if (reasoningTokens !== undefined) usage.reasoningTokens = reasoningTokens
+  if (cachedInputTokens !== undefined) usage.cachedInputTokens = cachedInputTokens
   return Object.keys(usage).length === 0 ? undefined : usage
 }
 
