@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as GuardPresets from "../../src/guard/GuardPresets.js"
 import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
@@ -60,13 +61,18 @@ const [functionCalling, react] = strategies
 
 type Request = Parameters<typeof AgentExecutor.run>[1]
 
-const run = (strategy: typeof functionCalling, client: LlmClient.Service, request: Request = "go") =>
-  AgentExecutor.run(Agent.make("a", { tools: [add, ...others], strategy }), request).pipe(
-    Effect.provide(Layer.provide(Agents.layer(), LlmGateway.layer(client)))
+interface Given {
+  readonly request?: Request | undefined
+  readonly executor?: Layer.Layer<AgentExecutor.AgentExecutor, unknown, LlmClient.LlmClient> | undefined
+}
+
+const run = (strategy: typeof functionCalling, client: LlmClient.Service, given: Given = {}) =>
+  AgentExecutor.run(Agent.make("a", { tools: [add, ...others], strategy }), given.request ?? "go").pipe(
+    Effect.provide(Layer.provide(given.executor ?? Agents.layer(), LlmGateway.layer(client)))
   )
 
 /** The operations of Effect in a run with this many calls. */
-const operations = (strategy: typeof functionCalling, steps: number): Effect.Effect<number> =>
+const operations = (strategy: typeof functionCalling, steps: number, given?: Given): Effect.Effect<number> =>
   Effect.suspend(() => {
     let count = 0
     const counting: Scheduler.Scheduler = {
@@ -76,14 +82,14 @@ const operations = (strategy: typeof functionCalling, steps: number): Effect.Eff
       },
       scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
     }
-    return Effect.map(Effect.withScheduler(Effect.orDie(run(strategy, model(steps))), counting), () => count)
+    return Effect.map(Effect.withScheduler(Effect.orDie(run(strategy, model(steps), given)), counting), () => count)
   })
 
-const ofStep = (strategy: typeof functionCalling, from: number): Effect.Effect<number> =>
+const ofStep = (strategy: typeof functionCalling, from: number, given?: Given): Effect.Effect<number> =>
   Effect.gen(function* () {
     // The first run of a process loads what later ones share.
-    yield* operations(strategy, 1)
-    return ((yield* operations(strategy, from + 10)) - (yield* operations(strategy, from))) / 10
+    yield* operations(strategy, 1, given)
+    return ((yield* operations(strategy, from + 10, given)) - (yield* operations(strategy, from, given))) / 10
   })
 
 /** How often the library reads a message of the history in a run with this many calls. */
@@ -99,7 +105,7 @@ const readsOfHistory = (strategy: typeof functionCalling, steps: number) =>
         }
       }
     )
-    return Effect.map(run(strategy, model(steps), { input: "go", history: [message] }), () => reads)
+    return Effect.map(run(strategy, model(steps), { request: { input: "go", history: [message] } }), () => reads)
   })
 
 describe("a step", () => {
@@ -108,6 +114,16 @@ describe("a step", () => {
       const calling = yield* ofStep(functionCalling, 10)
       assert.isAtMost(calling, 56)
       assert.isAtMost(yield* ofStep(react, 10), 1.1 * calling)
+    })
+  )
+
+  it.effect("takes at most twice as many operations under the default guards", () =>
+    Effect.gen(function* () {
+      const executor = Agents.layerWith({ guards: GuardPresets.layer() })
+      const guarded = yield* ofStep(functionCalling, 10, { executor })
+      const plain = yield* ofStep(functionCalling, 10)
+      assert.isAbove(guarded, plain)
+      assert.isAtMost(guarded, 2 * plain)
     })
   )
 

@@ -6,6 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Governance from "../../governance/Governance.js"
@@ -82,13 +83,13 @@ export const modelBudget = (
           })
   })
 
-/** True for calls of the run itself; inner runs have interceptors of their own. */
-const isOwn = (state: State): Effect.Effect<boolean> => Effect.map(Run.Run, (run) => run.runId === state.run.runId)
-
+/** The interceptor, for calls of the run itself; inner runs have interceptors of their own. */
 const own =
   (state: State, interceptor: ToolRunner.ToolInterceptor): ToolRunner.ToolInterceptor =>
   (call, next) =>
-    Effect.flatMap(isOwn(state), (mine) => (mine ? interceptor(call, next) : next(call)))
+    Effect.withFiberRuntime(({ currentContext }) =>
+      Context.get(currentContext, Run.Run).runId === state.run.runId ? interceptor(call, next) : next(call)
+    )
 
 /** Limits the tool calls of the run itself. */
 export const toolLimits = (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
@@ -198,12 +199,9 @@ export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
   })
 
 /** Guards the arguments and the observation of a call. */
-export const toolGuards =
-  (state: State): ToolRunner.ToolInterceptor =>
-  (call, next) =>
+export const toolGuards = (state: State): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) =>
     Effect.gen(function* () {
-      // Inner runs have guards of their own.
-      if (!(yield* isOwn(state))) return yield* next(call)
       const context = { ...GuardChecks.context(state), toolName: call.name, toolCallId: call.id }
       let guarded = call
       if (GuardChecks.isGuarded(state, "toolInput")) {
@@ -238,6 +236,7 @@ export const toolGuards =
         })
       )
     })
+  )
 
 /** Replaces a blocked result for the model. Quotes nothing of it. */
 const WITHHELD =

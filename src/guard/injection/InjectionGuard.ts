@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
 import * as Guard from "../pipeline/Guard.js"
 import * as Steps from "../pipeline/Steps.js"
 import * as WindowGuard from "../pipeline/WindowGuard.js"
@@ -78,7 +77,7 @@ export const make = (options?: Options | undefined): Guard.Guard => {
     name,
     stages: options?.stages ?? ["input", "toolOutput"],
     check: (content) =>
-      Effect.map(Steps.run(content, detector.detectInSteps), ({ matches, score }) => {
+      Steps.run(content, detector.detectInSteps, ({ matches, score }) => {
         if (matches.length === 0 || score < threshold) return Guard.pass(name)
         const strongest = matches.toSorted((a, b) => b.weight - a.weight)
         const categories = Array.from(new Set(strongest.map((match) => match.category)))

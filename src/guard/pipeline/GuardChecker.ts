@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Services from "../../internal/fiber/Services.js"
 import * as Spanned from "../../internal/fiber/Spanned.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
@@ -35,26 +36,27 @@ const failure = (guard: string, stage: Guard.GuardStage, cause: unknown): GuardP
 
 const millis = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1_000_000
 
-const ask = <R>(
+/** Asks one guard, reports its answer, and continues with it. */
+const ask = <R, A, E>(
   guard: Guard.Guard<unknown, R>,
   content: string,
-  { clock, context, run }: Asking
-): Effect.Effect<Guard.GuardResult, GuardPipelineError, R> =>
-  Effect.suspend(() => {
-    // Only metrics need the duration.
-    const since = run.metrics === undefined ? 0 : millis(clock)
-    const took = () => (run.metrics === undefined ? 0 : millis(clock) - since)
-    return Effect.matchEffect(guard.check(content, context), {
-      onFailure: (cause) => {
-        GuardReport.failed(run, guard.name, context.stage, took())
-        return Effect.fail(failure(guard.name, context.stage, cause))
-      },
-      onSuccess: (result) => {
-        const told = GuardReport.checked(run, guard.name, context.stage, result.action, took())
-        return told === undefined ? Effect.succeed(result) : Effect.as(told, result)
-      }
-    })
+  { clock, context, run }: Asking,
+  next: (result: Guard.GuardResult) => Effect.Effect<A, E, R>
+): Effect.Effect<A, GuardPipelineError | E, R> => {
+  // Only metrics need the duration.
+  const since = run.metrics === undefined ? 0 : millis(clock)
+  const took = () => (run.metrics === undefined ? 0 : millis(clock) - since)
+  return Effect.matchEffect(guard.check(content, context), {
+    onFailure: (cause) => {
+      GuardReport.failed(run, guard.name, context.stage, took())
+      return Effect.fail(failure(guard.name, context.stage, cause))
+    },
+    onSuccess: (result) => {
+      const told = GuardReport.checked(run, guard.name, context.stage, result.action, took())
+      return told === undefined ? next(result) : Effect.flatMap(told, () => next(result))
+    }
   })
+}
 
 /** Each guard checks the text that the previous one left. */
 const inOrder = <R>(guards: Guards<R>, content: string, asking: Asking): Asked<R> => {
@@ -62,13 +64,13 @@ const inOrder = <R>(guards: Guards<R>, content: string, asking: Asking): Asked<R
   const from = (index: number, current: string): Asked<R> => {
     const guard = guards[index]
     if (guard === undefined) return Effect.succeed(Guard.aggregate(results, content))
-    return Effect.flatMap(ask(guard, current, asking), (result) => {
+    return ask(guard, current, asking, (result) => {
       results.push(result)
       if (result.action === "block") return Effect.succeed(Guard.aggregate(results, content))
       return from(index + 1, result.action === "redact" ? result.redactedContent : current)
     })
   }
-  return from(0, content)
+  return Effect.suspend(() => from(0, content))
 }
 
 /** Interrupts the other guards; internal to this module. */
@@ -91,10 +93,12 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
   const ended: Array<Guard.GuardResult | undefined> = guards.map(() => undefined)
   yield* Effect.catchIf(
     Step.forEach(guards, (guard, index) =>
-      Effect.flatMap(ask(guard, content, asking), (result) => {
-        ended[index] = result
-        return result.action === "block" ? Effect.fail(new Blocked()) : Effect.void
-      })
+      Effect.suspend(() =>
+        ask(guard, content, asking, (result) => {
+          ended[index] = result
+          return result.action === "block" ? Effect.fail(new Blocked()) : Effect.void
+        })
+      )
     ),
     (error) => error instanceof Blocked,
     () => Effect.succeed([])
@@ -147,23 +151,25 @@ export const make = <R>(
   captured: Context.Context<R>
 ): ((content: string, context: Guard.GuardContext) => Asked<never>) => {
   const names = guards.map(({ name }) => name)
-  const isEmpty = captured.unsafeMap.size === 0
   const all = parallel && guards.length > 1 ? atOnce<R> : inOrder<R>
+  const addCaptured: Services.Add = (services) =>
+    captured.unsafeMap.forEach((service, key) => {
+      if (!services.has(key)) services.set(key, service)
+    })
   return (content, context) =>
     Effect.withFiberRuntime((fiber) => {
       const run = Context.get(fiber.currentContext, Run.Run)
       const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
-      const asked = reportCompletion(run, stage, all(guards, content, { context, run, clock }))
-      const whole = isEmpty
-        ? (asked as Asked<never>)
-        : Effect.mapInputContext(asked, (current: Context.Context<never>) => Context.merge(captured, current))
+      // The context of the check has what the guards require.
+      const asked = reportCompletion(run, stage, all(guards, content, { context, run, clock })) as Asked<never>
       return run.telemetry.tracing
         ? Spanned.run(
             SPAN_GUARD_CHECK,
             { attributes: { "guard.stage": stage, "guard.names": names } },
-            whole,
-            (exit, span) => span.attribute("guard.action", Exit.isSuccess(exit) ? exit.value.action : "error")
+            asked,
+            (exit, span) => span.attribute("guard.action", Exit.isSuccess(exit) ? exit.value.action : "error"),
+            addCaptured
           )
-        : whole
+        : Effect.mapInputContext(asked, (current: Context.Context<never>) => Services.extend(current, addCaptured))
     })
 }

@@ -11,10 +11,19 @@ import type * as Guard from "./Guard.js"
 
 export { finish, perStep, type Steps } from "../../internal/fiber/Stepwise.js"
 
-/** Runs the work on a text: at once if it is short, otherwise the event loop turns between the steps. */
-export const run = <A>(text: string, work: (text: string) => Stepwise.Steps<A>): Effect.Effect<A> =>
+/**
+ * Runs the work on a text, and reads its result: at once if the text is short, otherwise the event loop turns between
+ * the steps.
+ */
+export const run = <A, B>(
+  text: string,
+  work: (text: string) => Stepwise.Steps<A>,
+  read: (found: A) => B
+): Effect.Effect<B> =>
   Effect.suspend(() =>
-    text.length <= Stepwise.perStep ? Effect.succeed(Stepwise.finish(work(text))) : Stepwise.turning(work(text))
+    text.length <= Stepwise.perStep
+      ? Effect.succeed(read(Stepwise.finish(work(text))))
+      : Effect.map(Stepwise.turning(work(text)), read)
   )
 
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff

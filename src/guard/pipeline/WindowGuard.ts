@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
 import * as Findings from "./Findings.js"
 import * as Guard from "./Guard.js"
 import * as Steps from "./Steps.js"
@@ -118,8 +117,9 @@ export const make = (options: {
   stages: options.stages,
   window: options.window,
   check: (content) =>
-    Effect.map(
-      Steps.run(content, (text) => Steps.find(options.window, text)),
+    Steps.run(
+      content,
+      (text) => Steps.find(options.window, text),
       (found) => fromFindings(options.name, content, found)
     )
 })
