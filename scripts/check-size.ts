@@ -52,6 +52,34 @@ for (const [entry, target] of Object.entries(manifest.exports)) {
   if (file !== undefined) expect(`files of ${entry}`, filesOf(Path.join(root, file)).size, mostFiles[entry] ?? 24)
 }
 
+/** The modules of `src` that these load at once, themselves included. */
+const modulesOf = async (entries: ReadonlyArray<string>): Promise<number> => {
+  const { metafile } = await Esbuild.build({
+    entryPoints: entries.map((entry) => Path.join(root, "src", entry)),
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+    outdir: root,
+    logLevel: "error"
+  })
+  const reached = new Set<string>()
+  const reach = (name: string): void => {
+    if (reached.has(name)) return
+    reached.add(name)
+    for (const { external, kind, path } of metafile.inputs[name]?.imports ?? [])
+      if (kind === "import-statement" && external !== true) reach(path)
+  }
+  for (const entry of entries) reach(`src/${entry}`)
+  return reached.size
+}
+const composed = ["agent/AgentExecutor.ts", "agent/Agents.ts", "agent/definition/Agent.ts"]
+expect("modules of Agent, AgentExecutor and Agents", await modulesOf(composed), 150)
+expect("modules of the root entry", await modulesOf(["index.ts"]), 175)
+
 const loaded = loadedBy(Path.join(root, "bench/cold/agent.mjs"))
 const isOwn = (url: string): boolean => url.includes("/dist/") && !url.includes("/node_modules/")
 expect("files of ours in a first run", loaded.filter(isOwn).length, 24)

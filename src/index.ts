@@ -415,7 +415,7 @@ export * as Tool from "./tool/definition/Tool.js"
 export * as ToolError from "./tool/definition/ToolError.js"
 
 /**
- * A registry of tools by name that can change while a program runs.
+ * The port of a registry of tools by name that can change while a program runs.
  *
  * @since 0.1.0
  */

@@ -16,11 +16,11 @@ import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as Run from "../observability/Run.js"
 import * as Tool from "../tool/definition/Tool.js"
 import * as AgentExecutor from "./AgentExecutor.js"
+import * as HandoffRoute from "./conversation/HandoffRoute.js"
+import * as Handoffs from "./conversation/Handoffs.js"
 import * as Agent from "./definition/Agent.js"
 import { AgentExecutionError } from "./definition/AgentError.js"
 import * as Conversation from "./definition/Conversation.js"
-import * as HandoffRoute from "./stage/HandoffRoute.js"
-import * as HandoffStage from "./stage/HandoffStage.js"
 
 /**
  * The calling run and its ids.
@@ -164,7 +164,7 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
               ? conversation.messages()
               : context(conversation.messages())
         const runId = RunId.make(yield* IdGenerator.generate)
-        yield* HandoffStage.delegated(run, agent.name, runId, message)
+        yield* Handoffs.delegated(run, agent.name, runId, message)
         const request = { input: message, runId, userId, sessionId, history }
         const response = yield* Effect.mapError(
           AgentExecutor.run(options.userId === undefined && sessionId === undefined ? unremembered : limited, request),

@@ -12,10 +12,10 @@ import * as Run from "../observability/Run.js"
 import * as Tool from "../tool/definition/Tool.js"
 import * as ToolSet from "../tool/definition/ToolSet.js"
 import * as AgentExecutor from "./AgentExecutor.js"
+import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import type * as Agent from "./definition/Agent.js"
 import { HandoffError } from "./definition/AgentError.js"
 import * as Conversation from "./definition/Conversation.js"
-import * as HandoffRoute from "./stage/HandoffRoute.js"
 
 /**
  * The handed conversation: `input` is the input of the run, `history` everything else in order: the earlier messages

@@ -14,10 +14,10 @@ import * as Hooks from "../observability/Hooks.js"
 import * as ModelCall from "../strategy/definition/ModelCall.js"
 import { type Answer, openingMessages, type Strategy, type Task } from "../strategy/definition/Strategy.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
+import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import { governanceOf, infoOf } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
 import * as GuardChecks from "./stage/GuardChecks.js"
-import * as HandoffStage from "./stage/HandoffStage.js"
 import * as RunInterceptors from "./stage/RunInterceptors.js"
 import * as SteeredCalls from "./stage/SteeredCalls.js"
 
@@ -84,6 +84,14 @@ type Turned = Pick<State, "history" | "input">
 const turned = (state: State, { history, input }: Turned): State =>
   input === state.input && history === state.history ? state : { ...state, history, input }
 
+const handoffs = OnDemand.make(() => import("./conversation/Handoffs.js"))
+
+/** Reasons; an agent that asks other agents gives them the conversation, and it may be handed to one of them. */
+const reasoned = (state: State, program: Effect.Effect<Answer, unknown, any>): Effect.Effect<Answer, unknown, any> =>
+  HandoffRoute.isLinked(state.tools.tools, state.agent.definition.strategy)
+    ? Effect.flatMap(handoffs, ({ withHandoffs }) => withHandoffs(state, program))
+    : program
+
 /** Messages that arrive after the last model call are answered before the run ends. */
 const conversed = (
   state: State,
@@ -92,7 +100,7 @@ const conversed = (
   put: Array<SteeredCalls.Put>,
   given: Turned = state
 ): Effect.Effect<Answer, unknown, any> =>
-  Effect.flatMap(HandoffStage.withHandoffs(turned(state, given), withOutput(state, strategy, task)), (answer) =>
+  Effect.flatMap(reasoned(turned(state, given), withOutput(state, strategy, task)), (answer) =>
     Effect.flatMap(SteeredCalls.late(state), (messages) => {
       const input = messages.at(-1)
       if (input === undefined) return Effect.succeed(answer)

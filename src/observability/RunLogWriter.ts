@@ -8,7 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { type AgentEvent, isTerminal } from "../domain/AgentEvent.js"
+import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as LiveRuns from "./log/LiveRuns.js"
@@ -43,8 +43,13 @@ const PATIENCE = 5000
 const isDelta = ({ _tag }: AgentEvent): boolean => _tag === "TextDelta" || _tag === "ReasoningDelta"
 
 /** After one of these the text of the deltas before is complete, retracted, or no longer written. */
-const endsText = (event: AgentEvent): boolean =>
-  event._tag === "StepStarted" || event._tag === "TextRetracted" || event._tag === "Message" || isTerminal(event)
+const endsText: ReadonlySet<AgentEvent["_tag"]> = new Set([
+  "StepStarted",
+  "TextRetracted",
+  "Message",
+  "Finished",
+  "Error"
+])
 
 /** One run of the writer. */
 interface Followed {
@@ -162,7 +167,7 @@ export const make = (log: RunLog.Service): Writer => {
         if (log.live !== undefined) run.deltas.push(event)
         return
       }
-      if (endsText(event)) run.deltas.clear()
+      if (endsText.has(event._tag)) run.deltas.clear()
       pending.push(event)
       wake?.()
     },

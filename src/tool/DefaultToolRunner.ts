@@ -3,39 +3,13 @@
  *
  * @since 0.1.0
  */
-import type * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import type * as Tracer from "effect/Tracer"
-import * as Spanned from "../internal/fiber/Spanned.js"
-import * as Run from "../observability/Run.js"
-import * as Step from "../observability/Step.js"
-import * as Telemetry from "../observability/Telemetry.js"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as ApprovalGate from "./approval/ApprovalGate.js"
-import * as Observation from "./definition/Observation.js"
-import * as SecretParams from "./definition/SecretParams.js"
-import type * as Tool from "./definition/Tool.js"
-import type { Bound } from "./definition/ToolSet.js"
 import * as ModuleGraph from "./ModuleGraph.js"
-import * as ToolAttempts from "./ToolAttempts.js"
-import * as ToolOutcome from "./ToolOutcome.js"
-import * as ToolPreparation from "./ToolPreparation.js"
-import {
-  defaults,
-  type Fatality,
-  Outcome,
-  type RunOptions,
-  type Service,
-  type ToolCall,
-  type ToolInterceptor,
-  ToolInterceptors,
-  ToolRunner
-} from "./ToolRunner.js"
+import { type Service, ToolRunner } from "./ToolRunner.js"
 import * as ToolVisibility from "./ToolVisibility.js"
 
 /**
@@ -51,207 +25,8 @@ export interface Options {
   readonly maxResultChars?: number | undefined
 }
 
-interface Ports {
-  readonly gate: ApprovalGate.Service
-  readonly graph: ModuleGraph.Service
-}
-
-/** One call while it runs. */
-interface Running {
-  readonly tools: Bound
-  readonly call: ToolCall
-  readonly name: string
-  readonly tool: Tool.Any | undefined
-  readonly run: Run.Service
-  readonly clock: Clock.Clock
-  readonly options: RunOptions & { readonly step: number; readonly maxResultChars: number }
-  readonly startedAt: number
-  readonly progress: Progress
-}
-
-/** What the events of a call report, however it ends. */
-interface Progress {
-  attempts: number
-  /** Milliseconds spent waiting for approval. */
-  waited: number
-  /** `ToolCall` was emitted, `ToolResult` not yet. */
-  isOpen: boolean
-}
-
-const jsonOf = (value: unknown): string => Observation.stringify(value) ?? "null"
-
-/** The pipeline of a call from the model's arguments to the outcome. */
-const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Effect.Effect<Outcome, Fatality> => {
-  const { options, progress, run, tools } = running
-  const finished = Effect.gen(function* () {
-    const tool = yield* ToolVisibility.find(graph, tools, call.name)
-    const decoded = yield* ToolPreparation.decode(tools, tool, call.params)
-    const { asked, params } = yield* ToolPreparation.approve(gate, run, tools, tool, call, decoded, (millis) => {
-      progress.waited += millis
-    })
-    const onAttempt = (number: number): void => {
-      progress.attempts = number
-    }
-    const finished = yield* ToolAttempts.run({ tools, tool, params, callId: call.id, options, onAttempt })
-    return asked ? { ...finished, approved: true as const } : finished
-  })
-  const outcome = (end: ToolOutcome.Finished) => ToolOutcome.make(tools, call, end, options.maxResultChars)
-  return Effect.matchEffect(finished, {
-    onFailure: (error) => (error._tag === "Fatality" ? Effect.fail(error) : outcome(ToolOutcome.stopped(error))),
-    onSuccess: outcome
-  })
-}
-
-type Next = (call: ToolCall) => Effect.Effect<Outcome, Fatality>
-
-/** The call with the interceptors around it, the first one outermost. */
-const intercept = (
-  interceptors: ReadonlyArray<ToolInterceptor>,
-  call: ToolCall,
-  innermost: Next
-): Effect.Effect<Outcome, Fatality> =>
-  interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor(call, next), innermost)(call)
-
-const emitCall = ({ call, name, options, progress, run, tool }: Running): Effect.Effect<void> | undefined => {
-  progress.isOpen = true
-  const secret = tool === undefined ? undefined : SecretParams.namesOf(tool)
-  return run.unsafeEmit({
-    _tag: "ToolCall",
-    step: options.step,
-    id: call.id,
-    name,
-    params: call.params,
-    ...(secret === undefined ? {} : { secret })
-  })
-}
-
-const emitResult = (running: Running, outcome: Outcome): Effect.Effect<void> | undefined => {
-  const { call, clock, name, options, progress, run, startedAt, tool } = running
-  progress.isOpen = false
-  const durationMs = clock.unsafeCurrentTimeMillis() - startedAt - progress.waited
-  run.metrics?.tool(tool?.name ?? "unknown").record({ durationMs, isFailure: outcome.isFailure })
-  return run.unsafeEmit({
-    _tag: "ToolResult",
-    step: options.step,
-    id: call.id,
-    name,
-    isFailure: outcome.isFailure,
-    result: outcome.result,
-    observation: outcome.observation,
-    truncated: outcome.truncated,
-    durationMs,
-    attempts: outcome.attempts,
-    error: outcome.error
-  })
-}
-
-/** The work of a call: its refusal, its recorded outcome, or the pipeline inside the interceptors. */
-const workOf = (ports: Ports, running: Running, context: Context.Context<any>): Effect.Effect<Outcome, Fatality> => {
-  const { call, name, options, tools } = running
-  if (options.refuse !== undefined) {
-    return ToolOutcome.make(tools, call, ToolOutcome.stopped(options.refuse), options.maxResultChars)
-  }
-  const work = intercept(Context.get(context, ToolInterceptors), call, (call) => pipeline(ports, running, call))
-  const recorder = Context.get(context, Step.Step)
-  return Step.isRecording(recorder)
-    ? recorder.run({ kind: "tool", hash: () => jsonOf([name, call.params]), success: Outcome }, work)
-    : work
-}
-
-/** Emits the outcome under the id of this call: an interceptor may answer for another one. */
-const settle = (running: Running, exit: Exit.Exit<Outcome, Fatality>): Effect.Effect<Outcome, Fatality> => {
-  if (Exit.isFailure(exit)) return exit
-  const { id } = running.call
-  const outcome = exit.value.id === id ? exit.value : { ...exit.value, id }
-  const wait = emitResult(running, outcome)
-  return wait === undefined ? Exit.succeed(outcome) : Effect.as(wait, outcome)
-}
-
-const annotate = (span: Tracer.Span, outcome: Outcome, redactor: Telemetry.Redactor | undefined): void => {
-  if (outcome.isFailure) span.attribute(Telemetry.attribute.errorType, outcome.error?.tag ?? "ToolError")
-  if (redactor === undefined) return
-  span.attribute(Telemetry.attribute.genAiToolResult, Telemetry.content(redactor, outcome.observation))
-}
-
-/** Annotates the span, and emits the result of a call that ended with its run. */
-const conclude = (
-  running: Running,
-  context: Context.Context<any>,
-  redactor: Telemetry.Redactor | undefined,
-  exit: Exit.Exit<Outcome, Fatality>,
-  span: Tracer.Span | undefined
-): void => {
-  if (Exit.isSuccess(exit)) {
-    if (span !== undefined && (redactor !== undefined || exit.value.isFailure)) annotate(span, exit.value, redactor)
-  } else if (!Context.get(context, Step.Step).isSuspended()) {
-    span?.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause as Cause.Cause<unknown>))
-    const { call, name, progress } = running
-    if (progress.isOpen) emitResult(running, ToolOutcome.cutOff(call, name, exit.cause, progress.attempts))
-  }
-}
-
-const spanOf = ({ call, name, options, run, tool }: Running, redactor: Telemetry.Redactor | undefined) => {
-  const attributes = Telemetry.tool({ agent: run.agent, tool: name, callId: call.id })
-  if (tool !== undefined) attributes[Telemetry.attribute.genAiToolDescription] = tool.description
-  if (redactor !== undefined) {
-    const shown = Telemetry.content(redactor, jsonOf(call.params))
-    attributes[Telemetry.attribute.genAiToolArguments] = Observation.truncate(shown, options.maxResultChars).text
-  }
-  return { name: `${Telemetry.SPAN_AGENT_TOOL}.${tool?.name ?? "unknown"}`, attributes }
-}
-
-const begin = (
-  fiber: Fiber.RuntimeFiber<unknown, unknown>,
-  tools: Bound,
-  call: ToolCall,
-  own: Options | undefined,
-  given: RunOptions | undefined
-): Running => {
-  const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
-  const tool = tools.get(call.name)
-  return {
-    tools,
-    call,
-    tool,
-    name: ToolOutcome.nameOf(tool, call),
-    run: Context.get(fiber.currentContext as Context.Context<any>, Run.Run),
-    clock,
-    options: {
-      step: given?.step ?? 0,
-      timeout: given?.timeout ?? own?.timeout,
-      maxAttempts: given?.maxAttempts ?? own?.maxAttempts,
-      maxResultChars: given?.maxResultChars ?? own?.maxResultChars ?? defaults.maxResultChars,
-      refuse: given?.refuse
-    },
-    startedAt: clock.unsafeCurrentTimeMillis(),
-    progress: { attempts: 0, waited: 0, isOpen: false }
-  }
-}
-
-const run =
-  (ports: Ports, own: Options | undefined): Service["run"] =>
-  (tools, call, given) =>
-    Spanned.call<Outcome, Fatality, Outcome, Fatality, never>((fiber) => {
-      const running = begin(fiber, tools, call, own, given)
-      const context = fiber.currentContext as Context.Context<any>
-      const { content, tracing } = running.run.telemetry
-      const redactor = content ? Context.get(context, Telemetry.ContentRedactor) : undefined
-      return {
-        span: tracing ? spanOf(running, redactor) : undefined,
-        deadline: undefined,
-        begin: () => {
-          const wait = emitCall(running)
-          return wait === undefined
-            ? workOf(ports, running, context)
-            : Effect.zipRight(
-                wait,
-                Effect.suspend(() => workOf(ports, running, context))
-              )
-        },
-        settle: (exit) => settle(running, exit),
-        onExit: (exit, span) => conclude(running, context, redactor, exit, span)
-      }
-    })
+/** Only runs whose model calls a tool need it. */
+const pipeline = OnDemand.make(() => import("./ToolPipeline.js"))
 
 /**
  * @since 0.1.0
@@ -264,7 +39,7 @@ export const make = (
     const ports = { gate: yield* ApprovalGate.ApprovalGate, graph: yield* ModuleGraph.ModuleGraph }
     return {
       visible: (tools) => ToolVisibility.onlyVisible(ports.graph, tools),
-      run: run(ports, options)
+      run: (tools, call, given) => Effect.flatMap(pipeline, ({ run }) => run(ports, options)(tools, call, given))
     }
   })
 

@@ -41,6 +41,13 @@ export * as ApprovalPolicy from "./approval/ApprovalPolicy.js"
 export * as ApprovalStore from "./approval/ApprovalStore.js"
 
 /**
+ * A registry of tools in this process, over the runner of tools.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultToolRegistry from "./DefaultToolRegistry.js"
+
+/**
  * Runs tool calls: visibility, decoding, approval, timeout, retries, handler, encoding, truncation.
  *
  * @since 0.1.0
@@ -105,7 +112,7 @@ export * as ToolError from "./definition/ToolError.js"
 export * as ToolNames from "./definition/ToolNames.js"
 
 /**
- * A registry of tools by name that can change while a program runs.
+ * The port of a registry of tools by name that can change while a program runs.
  *
  * @since 0.1.0
  */

@@ -30,6 +30,7 @@ import * as Sessions from "../../src/session/Sessions.js"
 import * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRegistry from "../../src/tool/DefaultToolRegistry.js"
 import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
@@ -110,7 +111,7 @@ describe("executor", () => {
       Effect.provide(
         Layer.merge(
           Runs.layer([{ calls: [{ name: "echo", params: { text: "x" } }] }, "done"]),
-          Layer.provide(ToolRegistry.layerTools(echo), runner)
+          Layer.provide(DefaultToolRegistry.layerTools(echo), runner)
         )
       )
     )
@@ -322,7 +323,7 @@ describe("saved runs", () => {
 describe("visibility of tools", () => {
   const owned = (owner: string) =>
     Tool.make(`of_${owner}`, { description: "d", owner, handler: () => Effect.as(Effect.yieldNow(), owner) })
-  const registry = Layer.provide(ToolRegistry.layerTools(owned("shop"), owned("bank")), runner)
+  const registry = Layer.provide(DefaultToolRegistry.layerTools(owned("shop"), owned("bank")), runner)
   const modules = ModuleGraph.layer({ modules: { shop: {}, bank: {} } })
   const calls = ["of_shop", "of_bank"].map((name) => ({ name }))
 

@@ -11,6 +11,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { expectTypeOf } from "vitest"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRegistry from "../../src/tool/DefaultToolRegistry.js"
 import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
@@ -30,7 +31,7 @@ const speak = Tool.make("speak", {
 const runner = (graph: Layer.Layer<ModuleGraph.ModuleGraph, ModuleGraph.ModuleGraphError> = ModuleGraph.layerNoop) =>
   DefaultToolRunner.layer().pipe(Layer.provide(ApprovalGate.layerDeny), Layer.provideMerge(graph))
 
-const live = ToolRegistry.layer.pipe(Layer.provideMerge(runner()))
+const live = DefaultToolRegistry.layer.pipe(Layer.provideMerge(runner()))
 
 const registry = ToolRegistry.ToolRegistry
 
@@ -154,7 +155,7 @@ describe("requirements of handlers", () => {
   )
 
   it.effect("appear in the type of a registry of tools", () => {
-    const made = ToolRegistry.layerTools(speak, named("a"))
+    const made = DefaultToolRegistry.layerTools(speak, named("a"))
     expectTypeOf<Layer.Layer.Context<typeof made>>().toEqualTypeOf<ToolRunner.ToolRunner | Word>()
     const more = ToolRegistry.tool(named("b"), { module: "m" })
     return Effect.gen(function* () {
@@ -171,7 +172,7 @@ describe("requirements of handlers", () => {
 
   it.effect("fail the layer for two tools with one name", () =>
     Effect.gen(function* () {
-      const made = ToolRegistry.layerTools(named("a"), named("a"))
+      const made = DefaultToolRegistry.layerTools(named("a"), named("a"))
       const error = yield* Effect.flip(Effect.scoped(Layer.build(made)))
       assert.strictEqual(error._tag, "ToolDefinitionError")
     }).pipe(Effect.provide(runner()))
@@ -180,7 +181,7 @@ describe("requirements of handlers", () => {
   it("exclude tools with failures that end runs", () => {
     const fatal = Tool.make("f", { description: "d", fatal: true, handler: () => Effect.fail("the end" as const) })
     // @ts-expect-error
-    ToolRegistry.layerTools(fatal)
+    DefaultToolRegistry.layerTools(fatal)
     // @ts-expect-error
     void ToolRegistry.register(fatal)
   })
@@ -227,7 +228,9 @@ describe("calls", () => {
       assert.strictEqual(huge.toolName.length, 128)
     }).pipe(
       Effect.provide(
-        ToolRegistry.layer.pipe(Layer.provide(runner(ModuleGraph.layer({ modules: { orders: {}, billing: {} } }))))
+        DefaultToolRegistry.layer.pipe(
+          Layer.provide(runner(ModuleGraph.layer({ modules: { orders: {}, billing: {} } })))
+        )
       )
     )
   )
@@ -243,7 +246,7 @@ describe("visibility during a run", () => {
     ToolRegistry.tool(named("lost"), { module: "nowhere" })
   )
   const guarded = tools.pipe(
-    Layer.provideMerge(ToolRegistry.layer),
+    Layer.provideMerge(DefaultToolRegistry.layer),
     Layer.provideMerge(runner(ModuleGraph.layer({ modules })))
   )
   const sorted = (names: ReadonlyArray<string>) => Array.from(names).sort()
@@ -334,7 +337,7 @@ describe("visibility during a run", () => {
       assert.strictEqual((yield* Effect.flip(tools.execute("owned", {})))._tag, "ToolAccessDeniedError")
     }).pipe(
       Effect.provide(
-        ToolRegistry.layer.pipe(
+        DefaultToolRegistry.layer.pipe(
           Layer.provide(runner(Layer.succeed(ModuleGraph.ModuleGraph, { isVisible: () => Effect.fail("down") })))
         )
       )

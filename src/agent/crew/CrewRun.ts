@@ -19,10 +19,10 @@ import * as TaskGraph from "../../plan/TaskGraph.js"
 import type { Answer, Task as StrategyTask } from "../../strategy/definition/Strategy.js"
 import { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import * as AgentExecutor from "../AgentExecutor.js"
+import * as Handoffs from "../conversation/Handoffs.js"
 import * as Agent from "../definition/Agent.js"
 import { CrewError, RunLimitExceededError } from "../definition/AgentError.js"
 import * as Conversation from "../definition/Conversation.js"
-import * as HandoffStage from "../stage/HandoffStage.js"
 import { type CrewDefinition, contextOf, problem } from "./CrewDefinition.js"
 import * as CrewManager from "./CrewManager.js"
 import type { CrewStarted, TaskFinished, TaskResult, TaskRetried, TaskStarted } from "./CrewResult.js"
@@ -227,7 +227,7 @@ class CrewWork {
   private askAs<A>(runId: RunId, agent: Agent.Agent<A, unknown, unknown>, message: string) {
     const { userId } = this
     return Effect.zipRight(
-      HandoffStage.delegated(this.run, agent.name, runId, message),
+      Handoffs.delegated(this.run, agent.name, runId, message),
       AgentExecutor.run(agent, { input: message, runId, userId, history: this.given.history }) as Effect.Effect<
         Ask<A>,
         unknown,

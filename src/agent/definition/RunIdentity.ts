@@ -29,3 +29,11 @@ export const infoOf = (state: State): AgentHooks.RunInfo => ({
   sessionId: state.notes.session?.id ?? state.sessionId,
   userId: state.userId
 })
+
+/**
+ * Whether somebody owns what the run remembers: its user, or its session.
+ *
+ * @category predicates
+ */
+export const hasOwner = ({ sessionId, userId }: Pick<State, "sessionId" | "userId">): boolean =>
+  sessionId !== undefined || userId !== undefined

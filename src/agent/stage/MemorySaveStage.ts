@@ -6,11 +6,11 @@
 import * as Effect from "effect/Effect"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as StepModule from "../../observability/Step.js"
+import { handing } from "../conversation/HandedTo.js"
+import { hasOwner } from "../definition/RunIdentity.js"
 import { conclude, type Stage } from "../definition/Stage.js"
-import * as HandoffStage from "./HandoffStage.js"
-import { ownerOf } from "./MemoryStage.js"
 
-const turns = OnDemand.make(() => import("./RunTurns.js"))
+const turns = OnDemand.make(() => import("../conversation/RunTurns.js"))
 
 /**
  * Saves the user's message and the answer as turns whose ids derive from the run. A run that failed, was interrupted or
@@ -23,12 +23,12 @@ const turns = OnDemand.make(() => import("./RunTurns.js"))
 export const stage: Stage = {
   name: "memorySave",
   wrap: (state, next) => {
-    const program = HandoffStage.handing(
+    const program = handing(
       state,
       next(state),
       Effect.map(turns, ({ callsOf }) => callsOf(state))
     )
-    if (state.sessionId === undefined && ownerOf(state) === undefined) return program
+    if (!hasOwner(state)) return program
     return Effect.onExit(program, (exit) =>
       Effect.flatMap(StepModule.Step, (step) => {
         const text = state.notes.keep

@@ -9,6 +9,7 @@ import * as Count from "../../internal/Count.js"
 import * as SessionManager from "../manager/SessionManager.js"
 import * as HistoryPruner from "./HistoryPruner.js"
 import * as SessionHistory from "./SessionHistory.js"
+import * as SessionMessages from "./SessionMessages.js"
 import * as SessionToolCalls from "./SessionToolCalls.js"
 
 /**
@@ -44,7 +45,7 @@ export const make = (
             { query, maxTurns: turns, maxTokens: tokenBudget ?? ownBudget }
           )
           const calls = yield* SessionToolCalls.fitting(kept, { tokenBudget: tokenBudget ?? ownBudget, toolCalls })
-          return SessionHistory.fromTurns(kept, calls)
+          return SessionMessages.toHistory(kept, calls)
         }).pipe(Effect.catchTag("SessionCapacityError", () => SessionHistory.overBudget("PrunedSessionHistory")))
     }
   })

@@ -9,9 +9,8 @@ import * as Layer from "effect/Layer"
 import type { TurnId } from "../../domain/Ids.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import type * as SessionManager from "../manager/SessionManager.js"
-import type { Session, SessionTurn } from "../turn/Session.js"
+import type { Session } from "../turn/Session.js"
 import type { SessionNotFoundError, SessionStorageError } from "../turn/SessionError.js"
-import * as SessionMessages from "./SessionMessages.js"
 
 /**
  * @since 0.1.0
@@ -73,18 +72,6 @@ export class SessionHistory extends Context.Tag("effect-lexigram/session/Session
  * @category constants
  */
 export const empty: History = { messages: [], shown: new Set(), summarized: 0 }
-
-/**
- * Turns verbatim, with their tool calls where given.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: SessionMessages.Calls): History => ({
-  messages: SessionMessages.fromTurns(turns, calls),
-  shown: new Set(turns.map(({ id }) => id)),
-  summarized: 0
-})
 
 /**
  * Shows nothing, with a warning: the newest turn alone exceeds the budget.

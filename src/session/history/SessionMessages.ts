@@ -6,6 +6,7 @@
 import type { Message } from "../../llm/model/LlmClient.js"
 import type * as TokenCounter from "../../llm/model/TokenCounter.js"
 import type { SessionTurn } from "../turn/Session.js"
+import type { History } from "./SessionHistory.js"
 
 /** Unanswered turns are marked, so that the model does not mistake an old question for the present one. */
 const withMark = ({ role, unanswered }: SessionTurn, message: Message): ReadonlyArray<Message> =>
@@ -36,6 +37,18 @@ export type Calls = ReadonlyMap<SessionTurn, ReadonlyArray<Message>>
  */
 export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: Calls): ReadonlyArray<Message> =>
   turns.flatMap((turn) => [...(calls?.get(turn) ?? []), ...fromTurn(turn)])
+
+/**
+ * What a model sees of turns verbatim, with their tool calls where given.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toHistory = (turns: ReadonlyArray<SessionTurn>, calls?: Calls): History => ({
+  messages: fromTurns(turns, calls),
+  shown: new Set(turns.map(({ id }) => id)),
+  summarized: 0
+})
 
 /**
  * The tokens that turns add to a prompt as separate messages, including system and tool turns: never less than those of

@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Message } from "../../llm/model/LlmClient.js"
-import * as RecalledCalls from "../../llm/model/RecalledCalls.js"
+import * as RecalledTurn from "../../llm/model/RecalledTurn.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import * as Observation from "../../tool/definition/Observation.js"
 import type { SessionTurn, TurnToolCall } from "../turn/Session.js"
@@ -21,7 +21,7 @@ const toRecalled = (
   { isFailure, name, params, result }: TurnToolCall,
   index: number,
   maxChars: number
-): RecalledCalls.RecalledCall => ({
+): RecalledTurn.RecalledCall => ({
   index,
   name,
   params,
@@ -43,20 +43,20 @@ const select = (
   const opening = counter.countMessages([])
   for (const turn of turns.toReversed()) {
     if (turn.role !== "assistant" || turn.content === "") continue
-    const calls: Array<RecalledCalls.RecalledCall> = []
+    const calls: Array<RecalledTurn.RecalledCall> = []
     let isFull = false
     for (let index = turn.toolCalls.length - 1; index >= 0 && !isFull; index--) {
       const made = turn.toolCalls[index] as TurnToolCall
       if (made.result === undefined) continue
       // A token has about four characters.
       const call = toRecalled(made, index, Math.max(quarter, 1))
-      const cost = counter.countMessages(RecalledCalls.messages(turn.depth, [call])) - opening
+      const cost = counter.countMessages(RecalledTurn.messages(turn.depth, [call])) - opening
       isFull = cost > room
       if (isFull) break
       room -= cost
       calls.unshift(call)
     }
-    if (calls.length > 0) shown.set(turn, RecalledCalls.messages(turn.depth, calls))
+    if (calls.length > 0) shown.set(turn, RecalledTurn.messages(turn.depth, calls))
     if (isFull) break
   }
   return shown

@@ -41,7 +41,7 @@ export const make: Effect.Effect<SessionHistory.Service, never, SessionManager.S
       Effect.flatMap(sessions.turns(session.id, { last: turns, ...access }), (window) => {
         const withCalls = (turns: ReadonlyArray<SessionTurn>) =>
           Effect.map(SessionToolCalls.fitting(turns, { tokenBudget, toolCalls }), (calls) =>
-            SessionHistory.fromTurns(turns, calls)
+            SessionMessages.toHistory(turns, calls)
           )
         if (tokenBudget === undefined) return withCalls(window)
         return Effect.flatMap(SessionToolCalls.counter, (counter) => {

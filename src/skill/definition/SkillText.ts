@@ -4,7 +4,6 @@
  * @private
  * @since 0.1.0
  */
-import * as Sha256 from "../../internal/text/Sha256.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 
 const entities: Readonly<Record<string, string>> = {
@@ -78,18 +77,4 @@ export const page = (text: string, options: { readonly offset: number; readonly 
   const until = Math.min(text.length, offset + Math.max(2, options.maxChars))
   const end = isWithinPair(text, until) ? until - 1 : until
   return { text: text.slice(offset, end), offset, end, length: text.length }
-}
-
-/**
- * Puts a text between two marker lines. The marker is derived from the text until it does not occur in it.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const fenced = (label: string, text: string): string => {
-  let mark = ""
-  for (let attempt = 0; mark === "" || text.includes(mark); attempt++) {
-    mark = Sha256.hex(`${attempt}\n${text}`).slice(0, 16)
-  }
-  return `[${label} ${mark} begins]\n${text}${text.endsWith("\n") ? "" : "\n"}[${label} ${mark} ends]`
 }

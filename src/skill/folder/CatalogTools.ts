@@ -14,6 +14,7 @@ import type { ScriptError } from "./ScriptRunner.js"
 import { SkillAccessError } from "./SkillAccess.js"
 import * as SkillActivation from "./SkillActivation.js"
 import type { Service as SkillCatalog, UseError } from "./SkillCatalog.js"
+import * as SkillFence from "./SkillFence.js"
 import * as SkillListing from "./SkillListing.js"
 import * as SkillSearch from "./SkillSearch.js"
 
@@ -146,7 +147,7 @@ export const make = (catalogue: SkillCatalog, options?: Options): CatalogTools =
     handler: (params): Effect.Effect<string, UseError> =>
       Effect.map(ifActive(catalogue, params.name, catalogue.readFile(params.name, params.path)), (text) => {
         const page = SkillText.page(SkillText.lines(text), { offset: params.offset ?? 0, maxChars })
-        return `${SkillText.fenced("file", page.text)}${rest(page)}`
+        return `${SkillFence.fenced("file", page.text)}${rest(page)}`
       })
   })
   const runScript = catalogue.scripts
@@ -184,7 +185,7 @@ export const make = (catalogue: SkillCatalog, options?: Options): CatalogTools =
         const found = SkillSearch.find(skills, query, FOUND)
         return found.length === 0
           ? "No skill has these words in its name or description."
-          : SkillText.fenced("skills", found.map(SkillListing.line).join("\n").slice(0, maxChars))
+          : SkillFence.fenced("skills", found.map(SkillListing.line).join("\n").slice(0, maxChars))
       })
   })
   return {

@@ -3,11 +3,13 @@
  *
  * @since 0.1.0
  */
+
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import type { AllowedTool, LoadedSkill } from "../definition/SkillFile.js"
 import * as SkillText from "../definition/SkillText.js"
 import * as SkillArguments from "./SkillArguments.js"
+import * as SkillFence from "./SkillFence.js"
 
 /**
  * An activated skill.
@@ -63,7 +65,7 @@ const preamble =
 export const present = (skill: Pick<SkillActivation, "name" | "files">, instructions: string): string =>
   [
     `The skill "${SkillText.name(skill.name)}" is active. ${preamble}`,
-    SkillText.fenced("skill", instructions),
+    SkillFence.fenced("skill", instructions),
     filesText(skill.files)
   ].join("\n\n")
 

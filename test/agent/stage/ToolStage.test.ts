@@ -6,6 +6,7 @@ import * as Agent from "../../../src/agent/definition/Agent.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRegistry from "../../../src/tool/DefaultToolRegistry.js"
 import * as DefaultToolRunner from "../../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ModuleGraph from "../../../src/tool/ModuleGraph.js"
@@ -34,7 +35,7 @@ describe("the tools of a registry", () => {
     }).pipe(
       Effect.provide(
         Runs.layer([{ calls: [{ name: "time" }, { name: "place" }] }, "done"], {
-          tools: ToolRegistry.layerTools(saying("time", "midnight"), saying("place", "Ghent"))
+          tools: DefaultToolRegistry.layerTools(saying("time", "midnight"), saying("place", "Ghent"))
         })
       )
     )
@@ -50,7 +51,7 @@ describe("the tools of a registry", () => {
       Effect.provide(
         Runs.layer(["done", "done"], {
           modules: ModuleGraph.layer({ modules: { office: {}, clerks: { imports: ["office"] }, guests: {} } }),
-          tools: ToolRegistry.layerTools(
+          tools: DefaultToolRegistry.layerTools(
             saying("files", "a").pipe((tool) => Tool.annotate(tool, { owner: "office" })),
             saying("time", "noon")
           )
@@ -61,7 +62,7 @@ describe("the tools of a registry", () => {
 
   it.effect("are those registered when the run begins", () => {
     const runner = DefaultToolRunner.layer().pipe(Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))
-    const registry = Layer.provide(ToolRegistry.layer, runner)
+    const registry = Layer.provide(DefaultToolRegistry.layer, runner)
     return Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("a"), "hi")
       const { register, unregister } = yield* ToolRegistry.ToolRegistry

@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Message } from "../../../src/llm/model/LlmClient.js"
 import * as RecalledCalls from "../../../src/llm/model/RecalledCalls.js"
+import * as RecalledTurn from "../../../src/llm/model/RecalledTurn.js"
 
 const turns = (count: number): ReadonlyArray<Message> =>
   Array.from(
     { length: count },
     (_, n): ReadonlyArray<Message> => [
       { role: "user", content: `question ${n}` },
-      ...RecalledCalls.messages(2 * n + 2, [
+      ...RecalledTurn.messages(2 * n + 2, [
         { index: 0, name: "look", params: { n }, result: `found ${n}`, isFailure: false },
         { index: 1, name: "gone", params: {}, result: "not there", isFailure: true }
       ]),

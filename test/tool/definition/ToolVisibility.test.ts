@@ -5,6 +5,7 @@ import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import type * as TestModel from "../../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRegistry from "../../../src/tool/DefaultToolRegistry.js"
 import * as DefaultToolRunner from "../../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ModuleGraph from "../../../src/tool/ModuleGraph.js"
@@ -92,7 +93,7 @@ describe("a tool hidden from the agent's module", () => {
       Effect.provide(
         Layer.merge(
           Runs.layer([{ calls: [{ name: "deputy" }] }, "done"], { modules }),
-          ToolRegistry.layerTools(refund).pipe(
+          DefaultToolRegistry.layerTools(refund).pipe(
             Layer.provide(DefaultToolRunner.layer()),
             Layer.provide(Layer.merge(ApprovalGate.layerDeny, modules))
           )

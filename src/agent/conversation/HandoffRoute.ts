@@ -84,6 +84,10 @@ export const linksOf = (tools: ReadonlyArray<Tool.Any>): Links | false => {
   return found
 }
 
+/** True for an agent that asks others, by its tools or by its strategy. */
+export const isLinked = (tools: ReadonlyArray<Tool.Any>, strategy: object | string | undefined): boolean =>
+  linksOf(tools) !== false || (typeof strategy === "object" && isLinkedStrategy(strategy))
+
 /** The agents from the called one to the one that has the conversation, each once. */
 export type Route = ReadonlyArray<Station>
 

@@ -13,7 +13,6 @@ import * as AgentResponse from "../../domain/AgentResponse.js"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
-import * as Ambient from "../../internal/fiber/Ambient.js"
 import * as JsonText from "../../internal/text/JsonText.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import * as Run from "../../observability/Run.js"
@@ -25,45 +24,8 @@ import { MaxIterationsExceededError, OutputValidationError } from "../../strateg
 import { Fatality } from "../../tool/ToolRunner.js"
 import * as Conversation from "../definition/Conversation.js"
 import type { State } from "../definition/Stage.js"
-import {
-  along,
-  isLinkedStrategy,
-  linksOf,
-  noLinks,
-  noRoute,
-  type Route,
-  routeTo,
-  type Station,
-  type Target,
-  type Way
-} from "./HandoffRoute.js"
-
-interface Handing {
-  readonly runId: RunId | undefined
-  readonly handoffs: number
-  readonly route: Route
-  /** Collects the calls for the run that keeps the conversation. */
-  readonly calls: Array<TurnToolCall>
-}
-
-/** The run that takes over, the number of handoffs so far, and their route. */
-class HandedTo extends Ambient.Reference<HandedTo>()("effect-lexigram/agent/HandoffStage/HandedTo", {
-  defaultValue: (): Handing => ({ runId: undefined, handoffs: 0, route: noRoute, calls: [] })
-}) {}
-
-/**
- * A run that took over a conversation reports its calls to the run that keeps it, before those of later runs.
- */
-export const handing = <E, R>(
-  state: State,
-  program: Effect.Effect<Answer, E, R>,
-  made: Effect.Effect<ReadonlyArray<TurnToolCall>>
-): Effect.Effect<Answer, E, R> =>
-  Effect.withFiberRuntime((fiber) => {
-    const { calls, runId } = Context.get(fiber.currentContext as Context.Context<any>, HandedTo)
-    if (runId !== state.run.runId) return program
-    return Effect.tap(program, () => Effect.map(made, (own) => calls.unshift(...own)))
-  })
+import { HandedTo } from "./HandedTo.js"
+import { along, linksOf, noLinks, routeTo, type Station, type Target, type Way } from "./HandoffRoute.js"
 
 /** Ends the reasoning: another agent continues. */
 class HandedOver {
@@ -240,9 +202,7 @@ export const withHandoffs = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>
 ): Effect.Effect<Answer, unknown, any> => {
-  const { strategy } = state.agent.definition
   const linked = linksOf(state.tools.tools)
-  if (linked === false && (strategy === undefined || !isLinkedStrategy(strategy))) return program
   const found = linked === false ? noLinks : linked
   return Effect.withFiberRuntime((fiber) => {
     const { runId } = state.run

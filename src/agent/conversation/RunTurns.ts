@@ -26,7 +26,7 @@ import * as SecretParams from "../../tool/definition/SecretParams.js"
 import * as ToolArguments from "../../tool/definition/ToolArguments.js"
 import * as AgentMemory from "../definition/AgentMemory.js"
 import { degrade, type State } from "../definition/Stage.js"
-import { ownerOf } from "./MemoryStage.js"
+import { ownerOf } from "./RecalledMemory.js"
 
 type Said = Omit<NewTurn, "timestamp">
 type BeginFailure = Effect.Effect.Error<ReturnType<SessionManager.Service["beginExchange"]>>
