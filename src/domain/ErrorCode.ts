@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
 /**
@@ -168,6 +169,9 @@ export const field = <const Code extends ErrorCode>(code: Code) =>
     Schema.withConstructorDefault((): Code => code)
   )
 
+const hint = Schema.optional(Schema.String)
+const cause = Schema.optional(Schema.Defect)
+
 /**
  * The fields that every error has besides its own data.
  *
@@ -179,8 +183,8 @@ export const field = <const Code extends ErrorCode>(code: Code) =>
 export const fields = <const Code extends ErrorCode>(code: Code) => ({
   code: field(code),
   message: Schema.String,
-  hint: Schema.optional(Schema.String),
-  cause: Schema.optional(Schema.Defect)
+  hint,
+  cause
 })
 
 type ErrorClass = new (...args: ReadonlyArray<any>) => Error & { readonly hint?: unknown }
@@ -197,13 +201,86 @@ const withHintInStack = (Base: ErrorClass) =>
     }
   }
 
+/** Statics of a schema, and those of a schema that is a class. */
+const schemaStatics = ["ast", "annotations", "pipe", "toString"]
+const classStatics = [
+  ...schemaStatics,
+  "_tag",
+  "fields",
+  "identifier",
+  "make",
+  "extend",
+  "transformOrFail",
+  "transformOrFailFrom"
+]
+
+/** Gives a class the statics of a schema that is built when the first of them is read. */
+const withStatics = <A extends object>(self: A, names: ReadonlyArray<string>, build: () => object): A => {
+  Object.defineProperty(self, Schema.TypeId, { value: Schema.String[Schema.TypeId] })
+  for (const name of names) {
+    Object.defineProperty(self, name, {
+      configurable: true,
+      get(this: object) {
+        return Reflect.get(build(), name, this)
+      }
+    })
+  }
+  return self
+}
+
 /**
  * `Schema.TaggedError` for errors with a `hint`: printing the error with its stack, as `Cause.pretty` and Node do,
  * prints the hint below the message. `message` does not contain the hint.
  *
+ * The schema is built with the first error or the first use of the schema: a process builds few of those it loads.
+ *
  * @since 0.1.0
  * @category constructors
  */
-export const TaggedError: typeof Schema.TaggedError = (identifier) => (tag, fields, annotations) =>
+export const TaggedError: typeof Schema.TaggedError = (identifier) => (tag, fields, annotations) => {
+  let built: ErrorClass | undefined
+  const build = (): ErrorClass => {
+    if (built === undefined) {
+      built = withHintInStack(Schema.TaggedError<any>(identifier)(tag, fields, annotations as any) as any)
+      Object.setPrototypeOf(TaggedErrorClass.prototype, built.prototype)
+    }
+    return built
+  }
+  class TaggedErrorClass {
+    constructor(...args: ReadonlyArray<any>) {
+      // biome-ignore lint/correctness/noConstructorReturn: the instance is one of the class that extends this one
+      return Reflect.construct(build(), args, new.target)
+    }
+  }
+  Object.setPrototypeOf(TaggedErrorClass.prototype, Data.Error.prototype)
   // The type of the class survives: the subclass has the same fields, statics and constructor.
-  withHintInStack(Schema.TaggedError<any>(identifier)(tag, fields, annotations as any) as any) as any
+  return withStatics(TaggedErrorClass, classStatics, build) as any
+}
+
+/**
+ * `Schema.Union` of the errors of a family, built with its first use.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const Union = <Members extends ReadonlyArray<Schema.Schema.Any>>(...members: Members): Schema.Union<Members> => {
+  let built: object | undefined
+  return withStatics(Object.assign(class {}, { members }), schemaStatics, () => {
+    built ??= Schema.Union(...members)
+    return built
+  }) as any
+}
+
+/**
+ * `Schema.is`, compiled with its first use.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const is = <A, I>(schema: Schema.Schema<A, I>): ((u: unknown) => u is A) => {
+  let compiled: ((u: unknown) => u is A) | undefined
+  return (u): u is A => {
+    compiled ??= Schema.is(schema)
+    return compiled(u)
+  }
+}

@@ -180,7 +180,7 @@ export class GraphDefectError extends ErrorCode.TaggedError<GraphDefectError>(
  * @since 0.1.0
  * @category schemas
  */
-export const GraphError = Schema.Union(
+export const GraphError = ErrorCode.Union(
   GraphCompileError,
   GraphStepLimitError,
   GraphNodeTimeoutError,
@@ -198,4 +198,4 @@ export type GraphError = typeof GraphError.Type
  * @since 0.1.0
  * @category guards
  */
-export const isGraphError: (u: unknown) => u is GraphError = Schema.is(GraphError)
+export const isGraphError: (u: unknown) => u is GraphError = ErrorCode.is(GraphError)

@@ -174,3 +174,63 @@ describe("the table", () => {
     assert.deepStrictEqual(missing, [])
   })
 })
+
+describe("ErrorCode.TaggedError", () => {
+  const made: Array<string> = []
+  const watched = (name: string) =>
+    Schema.String.annotations({ identifier: name }).pipe(
+      Schema.filter(() => {
+        made.push(name)
+        return true
+      })
+    )
+  class First extends ErrorCode.TaggedError<First>("test/First")("First", {
+    ...ErrorCode.fields("LEX_ERR_DB_100"),
+    name: watched("first")
+  }) {
+    get told() {
+      return `first ${this.name}`
+    }
+  }
+  class Second extends ErrorCode.TaggedError<Second>("test/Second")("Second", ErrorCode.fields("LEX_ERR_DB_101")) {}
+  const Both = ErrorCode.Union(First, Second)
+  const isBoth = ErrorCode.is(Both)
+
+  const statics = (self: object): ReadonlySet<string | symbol> => {
+    const names = new Set<string | symbol>()
+    for (let at = self; at !== Function.prototype && at !== null; at = Object.getPrototypeOf(at))
+      for (const name of Reflect.ownKeys(at)) names.add(name)
+    return names
+  }
+
+  it("has every static of Schema.TaggedError and of Schema.Union", () => {
+    class Plain extends Schema.TaggedError<Plain>("test/Plain")("Plain", {}) {}
+    for (const name of statics(Plain)) if (!(name in Error)) assert.isTrue(name in First, String(name))
+    const union = Schema.Union(Schema.String, Schema.Number)
+    for (const name of ["ast", "annotations", "pipe", "toString", "members", Schema.TypeId])
+      assert.isTrue(name in union && name in Both, String(name))
+    assert.strictEqual(First._tag, "First")
+    assert.strictEqual(First.identifier, "test/First")
+    assert.include(String(First), "test/First")
+  })
+
+  it("is a class of errors before the first error, and makes instances of the class that extends it", () => {
+    assert.instanceOf(Second.prototype, Error)
+    const error = new First({ message: "no", name: "x" })
+    assert.instanceOf(error, First)
+    assert.instanceOf(error, Error)
+    assert.strictEqual(error.told, "first x")
+    assert.strictEqual(First.make({ message: "no", name: "y" }).told, "first y")
+    assert.deepStrictEqual(made.length > 0, true)
+    assert.throws(() => new First({ message: 1 as any, name: "x" }))
+  })
+
+  it("decodes and encodes as a class and in a union", () => {
+    const encoded = { _tag: "First" as const, code: "LEX_ERR_DB_100" as const, message: "no", name: "x" }
+    const decoded = Schema.decodeSync(Both)(encoded)
+    assert.instanceOf(decoded, First)
+    assert.deepStrictEqual(Schema.encodeSync(Both)(decoded), encoded)
+    assert.isTrue(isBoth(decoded))
+    assert.isFalse(isBoth(new Error("no")))
+  })
+})

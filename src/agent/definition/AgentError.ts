@@ -98,7 +98,7 @@ export class CrewError extends ErrorCode.TaggedError<CrewError>("effect-lexigram
  * @since 0.1.0
  * @category schemas
  */
-export const AgentError = Schema.Union(
+export const AgentError = ErrorCode.Union(
   AgentConfigurationError,
   AgentExecutionError,
   RunLimitExceededError,

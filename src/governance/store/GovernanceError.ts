@@ -122,7 +122,7 @@ export class GovernanceConfigurationError extends ErrorCode.TaggedError<Governan
  * @since 0.1.0
  * @category schemas
  */
-export const GovernanceError = Schema.Union(
+export const GovernanceError = ErrorCode.Union(
   BudgetExceededError,
   PolicyViolationError,
   RateLimitExceededError,
@@ -140,4 +140,4 @@ export type GovernanceError = typeof GovernanceError.Type
  * @since 0.1.0
  * @category guards
  */
-export const isGovernanceError: (u: unknown) => u is GovernanceError = Schema.is(GovernanceError)
+export const isGovernanceError: (u: unknown) => u is GovernanceError = ErrorCode.is(GovernanceError)

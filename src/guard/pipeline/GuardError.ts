@@ -89,7 +89,7 @@ export class ToolObservationGuardError extends ErrorCode.TaggedError<ToolObserva
  * @since 0.1.0
  * @category schemas
  */
-export const GuardError = Schema.Union(
+export const GuardError = ErrorCode.Union(
   InputGuardError,
   OutputGuardError,
   GuardConfigurationError,
@@ -107,4 +107,4 @@ export type GuardError = typeof GuardError.Type
  * @since 0.1.0
  * @category guards
  */
-export const isGuardError: (u: unknown) => u is GuardError = Schema.is(GuardError)
+export const isGuardError: (u: unknown) => u is GuardError = ErrorCode.is(GuardError)

@@ -165,7 +165,7 @@ export class LlmCallRefusedError extends ErrorCode.TaggedError<LlmCallRefusedErr
  * @since 0.1.0
  * @category schemas
  */
-export const LlmError = Schema.Union(
+export const LlmError = ErrorCode.Union(
   LlmAuthenticationError,
   LlmRateLimitError,
   LlmQuotaError,
@@ -198,4 +198,4 @@ export class LlmConfigurationError extends ErrorCode.TaggedError<LlmConfiguratio
  * @since 0.1.0
  * @category guards
  */
-export const isLlmError: (u: unknown) => u is LlmError = Schema.is(LlmError)
+export const isLlmError: (u: unknown) => u is LlmError = ErrorCode.is(LlmError)

@@ -93,7 +93,7 @@ export type RetrievalFailure = MemoryStoreFailure | EmbeddingError
  * @since 0.1.0
  * @category schemas
  */
-export const MemoryError = Schema.Union(
+export const MemoryError = ErrorCode.Union(
   ConsolidationError,
   StorageError,
   MemorySystemError,
@@ -112,4 +112,4 @@ export type MemoryError = typeof MemoryError.Type
  * @since 0.1.0
  * @category guards
  */
-export const isMemoryError: (u: unknown) => u is MemoryError = Schema.is(MemoryError)
+export const isMemoryError: (u: unknown) => u is MemoryError = ErrorCode.is(MemoryError)

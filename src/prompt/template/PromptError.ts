@@ -42,7 +42,7 @@ export class PromptLibraryError extends ErrorCode.TaggedError<PromptLibraryError
  * @since 0.1.0
  * @category schemas
  */
-export const PromptError = Schema.Union(PromptTemplateError, PromptLibraryError)
+export const PromptError = ErrorCode.Union(PromptTemplateError, PromptLibraryError)
 /**
  * @since 0.1.0
  * @category models

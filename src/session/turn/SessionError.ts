@@ -153,7 +153,7 @@ export class SessionStorageError extends ErrorCode.TaggedError<SessionStorageErr
  * @since 0.1.0
  * @category schemas
  */
-export const SessionError = Schema.Union(
+export const SessionError = ErrorCode.Union(
   SessionNotFoundError,
   SessionClosedError,
   SessionExpiredError,
@@ -177,7 +177,7 @@ export type SessionError = typeof SessionError.Type
  * @since 0.1.0
  * @category guards
  */
-export const isSessionError: (u: unknown) => u is SessionError = Schema.is(SessionError)
+export const isSessionError: (u: unknown) => u is SessionError = ErrorCode.is(SessionError)
 
 /**
  * Failures of adding turns to a session.

@@ -73,7 +73,7 @@ export class TaskValidationError extends ErrorCode.TaggedError<TaskValidationErr
  * @since 0.1.0
  * @category schemas
  */
-export const SessionTaskError = Schema.Union(TaskCancelledError, TaskError, TaskTimeoutError, TaskValidationError)
+export const SessionTaskError = ErrorCode.Union(TaskCancelledError, TaskError, TaskTimeoutError, TaskValidationError)
 /**
  * @since 0.1.0
  * @category models

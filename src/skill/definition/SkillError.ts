@@ -104,7 +104,7 @@ export class SkillConfirmationDeniedError extends ErrorCode.TaggedError<SkillCon
  * @since 0.1.0
  * @category schemas
  */
-export const SkillError = Schema.Union(
+export const SkillError = ErrorCode.Union(
   SkillNotFoundError,
   SkillAlreadyRegisteredError,
   SkillValidationError,
@@ -124,4 +124,4 @@ export type SkillError = typeof SkillError.Type
  * @since 0.1.0
  * @category guards
  */
-export const isSkillError: (u: unknown) => u is SkillError = Schema.is(SkillError)
+export const isSkillError: (u: unknown) => u is SkillError = ErrorCode.is(SkillError)

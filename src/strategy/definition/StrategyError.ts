@@ -111,7 +111,7 @@ export class StrategyBudgetError extends ErrorCode.TaggedError<StrategyBudgetErr
  * @since 0.1.0
  * @category schemas
  */
-export const StrategyError = Schema.Union(
+export const StrategyError = ErrorCode.Union(
   MaxIterationsExceededError,
   NoProgressError,
   OutputValidationError,

@@ -105,7 +105,7 @@ export class ToolDefinitionError extends ErrorCode.TaggedError<ToolDefinitionErr
  * @since 0.1.0
  * @category schemas
  */
-export const ToolError = Schema.Union(
+export const ToolError = ErrorCode.Union(
   ToolNotFoundError,
   ToolExecutionError,
   ToolAccessDeniedError,
