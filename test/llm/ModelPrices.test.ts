@@ -7,7 +7,10 @@ import type { Usage } from "../../src/domain/Usage.js"
 import * as ModelPrices from "../../src/llm/ModelPrices.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import { LlmConfigurationError } from "../../src/llm/model/LlmError.js"
+import * as Bundle from "../support/Bundle.js"
 import * as Growth from "../support/Growth.js"
+import * as Programs from "../support/Programs.js"
+import type { Said } from "../support/programs/PricesMissing.js"
 import * as RawPrices from "../support/RawPrices.js"
 
 const usage = { inputTokens: 1_000_000, outputTokens: 1_000_000 }
@@ -368,6 +371,19 @@ describe("ModelPrices without its package", () => {
       const error = yield* Effect.flip(ModelPrices.make({ load }))
       assert.instanceOf(error, LlmConfigurationError)
       assert.include(error.hint, "npm install @pydantic/genai-prices")
+    })
+  )
+
+  it.scopedLive("names what to install where it is not, and runs without prices where they are optional", () =>
+    Effect.gen(function* () {
+      // A bundle in a folder without packages.
+      const program = yield* Programs.start(yield* Bundle.make("PricesMissing"), {})
+      const { failure, hasPrice, warnings }: Said = yield* program.hear
+      assert.strictEqual(failure.tag, "LlmConfigurationError")
+      assert.include(failure.hint, "npm install @pydantic/genai-prices")
+      assert.lengthOf(warnings, 1)
+      assert.match(warnings[0]!, /^WARN: .*costs are unknown\. npm install @pydantic\/genai-prices/)
+      assert.isFalse(hasPrice)
     })
   )
 
