@@ -5,6 +5,7 @@ import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import { here } from "./places.mjs"
+import { slow } from "./rows.mjs"
 
 export const say = (text) => process.stderr.write(`${text}\n`)
 
@@ -81,6 +82,7 @@ export const measureRow = (spec, { rounds, subjects: chosen, ...context }) => {
   for (let round = 0; round < Math.min(rounds, spec.rounds ?? rounds); round++) {
     for (let i = 0; i < subjects.length; i++) {
       const subject = subjects[(i + round) % subjects.length]
+      if (round >= (slow[subject] ?? rounds)) continue
       const sample = run(spec, subject, context)
       if (sample !== undefined) samples.get(subject).push(sample)
     }

@@ -132,5 +132,8 @@ export const rows = [
   search(100_000, "100k")
 ]
 
+/** The most rounds of subjects that take longest, so that the others have more. */
+export const slow = { langgraph: 3, mastra: 3, "effect-ai": 3 }
+
 /** Rows of files and types, which are the same in each round. */
 export const still = ["bundle", "install", "types"]

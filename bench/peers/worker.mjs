@@ -100,7 +100,7 @@ const measure = async () => {
   const made = await make()
   const { deltas, steps } = options
   const kinds = {
-    step: () => perUnit(checkRun(made, steps), steps, 4_000),
+    step: () => perUnit(checkRun(made, steps), steps, 8_000),
     stream: () => perUnit(checkStream(made), deltas, 40_000),
     search: () => perUnit(made.search, 1, 20),
     concurrent: () => concurrent(made),

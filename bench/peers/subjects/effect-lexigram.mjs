@@ -5,26 +5,27 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Agent, AgentExecutor, Agents, LlmGateway, Tool } from "effect-lexigram"
-import { countDeltas, move, others, deltas as parts, usage } from "../workload.mjs"
+import { countDeltas, delta, move, others, turn, usage } from "../workload.mjs"
 
 const answer = (text) => ({ content: [{ type: "text", text }], finishReason: "stop", usage })
+
+/** Each chunk of the source is one call of `onParts`, as providers deliver what a socket brings. */
+const streamed = Effect.fnUntraced(function* (count, perChunk, onParts) {
+  let text = ""
+  for (let sent = 0; sent < count; sent += perChunk) {
+    yield* Effect.promise(turn)
+    const chunk = Array.from({ length: Math.min(perChunk, count - sent) }, () => delta)
+    text += chunk.join("")
+    yield* onParts(chunk.map((one) => ({ type: "text-delta", id: "t", delta: one })))
+  }
+  return answer(text)
+})
 
 const modelOf = ({ deltas, perChunk = 1, sleep, steps }) => ({
   provider: "bench",
   model: "bench",
   complete: ({ messages }, { onParts } = {}) => {
-    if (deltas !== undefined) {
-      let text = ""
-      const pass = (chunk) => {
-        text += chunk.join("")
-        return onParts(chunk.map((delta) => ({ type: "text-delta", id: "t", delta })))
-      }
-      return Stream.fromAsyncIterable(parts(deltas, perChunk), (error) => error).pipe(
-        Stream.orDie,
-        Stream.runForEachChunk((chunk) => pass(Array.from(chunk))),
-        Effect.map(() => answer(text))
-      )
-    }
+    if (deltas !== undefined) return streamed(deltas, perChunk, onParts)
     const reply = Effect.sync(() => {
       const last = messages.at(-1)
       const next = move(last.role === "tool" ? last.content[0].result : 0, steps)
