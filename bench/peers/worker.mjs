@@ -39,8 +39,8 @@ const repeat = async (effect, enough) => {
 
 /** Warms by the number of units, within a limit of time: a time alone would leave slow subjects cold. */
 const perUnit = async (effect, units, warmUnits) => {
-  const { quick = false } = options
-  const [least, most, measured] = quick ? [200, 400, 200] : [700, 4_000, 500]
+  const { quick = false, warmMillis = 4_000 } = options
+  const [least, most, measured] = quick ? [200, 400, 200] : [700, warmMillis, 500]
   await repeat(effect, (times, cpu) => cpu >= most || (cpu >= least && times * units >= warmUnits))
   globalThis.gc()
   const { cpu } = await repeat(effect, (times, cpu) => cpu >= measured && times >= (quick ? 1 : 2))
@@ -100,7 +100,7 @@ const measure = async () => {
   const made = await make()
   const { deltas, steps } = options
   const kinds = {
-    step: () => perUnit(checkRun(made, steps), steps, 8_000),
+    step: () => perUnit(checkRun(made, steps), steps, options.warm ?? 8_000),
     stream: () => perUnit(checkStream(made), deltas, 40_000),
     search: () => perUnit(made.search, 1, 20),
     concurrent: () => concurrent(made),
