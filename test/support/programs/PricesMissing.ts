@@ -19,10 +19,8 @@ Programs.main(({ say }) =>
     const failure = yield* Effect.flip(Effect.scoped(Layer.build(ModelPrices.layer)))
     const warnings: Array<string> = []
     const logger = Logger.make(({ logLevel, message }) => warnings.push(`${logLevel.label}: ${message}`))
-    const prices = yield* CostEstimator.pipe(
-      Effect.provide(ModelPrices.layerInstalled),
-      Effect.provide(Logger.replace(Logger.defaultLogger, logger))
-    )
+    const quiet = Logger.replace(Logger.defaultLogger, logger)
+    const prices = yield* CostEstimator.pipe(Effect.provide(Layer.provide(ModelPrices.layerInstalled, quiet)))
     const usage = { inputTokens: 1000, outputTokens: 1000 }
     const hasPrice = prices.estimate({ provider: "openai", model: "gpt-4o", usage }) !== undefined
     yield* say({ failure: { tag: failure._tag, hint: failure.hint }, warnings, hasPrice } satisfies Said)
