@@ -5,15 +5,15 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import { EntryId, SessionId } from "../src/domain/Ids.js"
 import * as TokenCounter from "../src/llm/model/TokenCounter.js"
 import * as MemoryEntry from "../src/memory/entry/MemoryEntry.js"
+import * as DefaultEpisodicCompressor from "../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as DefaultEpisodicMemory from "../src/memory/episodic/DefaultEpisodicMemory.js"
-import * as EpisodicCompressor from "../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../src/memory/episodic/EpisodicMemory.js"
 import * as InMemoryFactStore from "../src/memory/facts/InMemoryFactStore.js"
 import * as DefaultProceduralMemory from "../src/memory/procedural/DefaultProceduralMemory.js"
 import * as ProceduralMemory from "../src/memory/procedural/ProceduralMemory.js"
 import * as InMemoryMemoryStore from "../src/memory/search/InMemoryMemoryStore.js"
+import * as DefaultEntityExtractor from "../src/memory/semantic/DefaultEntityExtractor.js"
 import * as DefaultSemanticMemory from "../src/memory/semantic/DefaultSemanticMemory.js"
-import * as EntityExtractor from "../src/memory/semantic/EntityExtractor.js"
 import * as SemanticMemory from "../src/memory/semantic/SemanticMemory.js"
 import * as DefaultWorkingMemory from "../src/memory/working/DefaultWorkingMemory.js"
 import * as WorkingMemory from "../src/memory/working/WorkingMemory.js"
@@ -54,10 +54,10 @@ export const rows = async (options: {
     DefaultWorkingMemory.layer().pipe(
       Layer.provideMerge(
         Layer.mergeAll(
-          DefaultEpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
+          DefaultEpisodicMemory.layer().pipe(Layer.provide(DefaultEpisodicCompressor.layerExtractive)),
           DefaultProceduralMemory.layer(),
           DefaultSemanticMemory.layer().pipe(
-            Layer.provide(Layer.merge(InMemoryFactStore.layer(), EntityExtractor.layerHeuristic()))
+            Layer.provide(Layer.merge(InMemoryFactStore.layer(), DefaultEntityExtractor.layerHeuristic()))
           )
         )
       ),

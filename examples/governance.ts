@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent, AgentExecutor, Agents, CostEstimator, Ids, Tool } from "effect-lexigram"
-import { AuditLog, DefaultGovernance, PolicyEngine } from "effect-lexigram/governance"
+import { AuditLog, DefaultGovernance, DefaultPolicyEngine } from "effect-lexigram/governance"
 import { TestModel } from "effect-lexigram/testing"
 
 const search = Tool.make("search", {
@@ -21,7 +21,7 @@ const audit = AuditLog.layerMemory()
 const governance = DefaultGovernance.layerWith({
   config: { maxRequestCost: 0.005, rpmLimit: 60, modelDenylist: { "*": ["test/legacy-*"] } },
   audit,
-  policies: PolicyEngine.layer([
+  policies: DefaultPolicyEngine.layer([
     {
       id: "no-secrets-abroad",
       scope: "data_classification",

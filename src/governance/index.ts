@@ -20,6 +20,13 @@ export * as CostLedger from "./store/CostLedger.js"
 export * as DefaultGovernance from "./DefaultGovernance.js"
 
 /**
+ * The policy engine: evaluates rules about who may use what, given as data or code.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultPolicyEngine from "./policy/DefaultPolicyEngine.js"
+
+/**
  * Counts resource quotas in a `RateLimitStore`.
  *
  * @since 0.1.0
@@ -90,7 +97,7 @@ export * as ModelAccess from "./policy/ModelAccess.js"
 export * as Policy from "./policy/Policy.js"
 
 /**
- * The policy engine: evaluates rules about who may use what, given as data or code.
+ * The port that decides who may use what.
  *
  * @since 0.1.0
  */

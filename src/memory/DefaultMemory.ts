@@ -20,8 +20,9 @@ import * as LastConsolidation from "./consolidation/LastConsolidation.js"
 import type * as MemoryConsolidator from "./consolidation/MemoryConsolidator.js"
 import * as SummarizeStrategy from "./consolidation/SummarizeStrategy.js"
 import { MemorySystemError } from "./entry/MemoryError.js"
+import * as DefaultEpisodicCompressor from "./episodic/DefaultEpisodicCompressor.js"
 import * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
-import * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
+import type * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
 import * as FactStore from "./facts/FactStore.js"
 import * as InMemoryFactStore from "./facts/InMemoryFactStore.js"
 import { layerDisabled, Memory, type Out } from "./Memory.js"
@@ -32,8 +33,9 @@ import type * as DefaultMemoryStore from "./search/DefaultMemoryStore.js"
 import * as InMemoryMemoryStore from "./search/InMemoryMemoryStore.js"
 import * as MemoryStore from "./search/MemoryStore.js"
 import * as VectorIndex from "./search/VectorIndex.js"
+import * as DefaultEntityExtractor from "./semantic/DefaultEntityExtractor.js"
 import * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
-import * as EntityExtractor from "./semantic/EntityExtractor.js"
+import type * as EntityExtractor from "./semantic/EntityExtractor.js"
 import * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 
 type Of<Out> = Layer.Layer<Out, any, any>
@@ -189,7 +191,7 @@ const memory = (config: MemoryConfig.MemoryConfig) =>
 const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Out> => {
   const { consolidation, episodic, semantic, working } = config
   const tokens = given.tokens ?? TokenCounter.layerApproximate()
-  const compressor = given.compressor ?? EpisodicCompressor.layerExtractive
+  const compressor = given.compressor ?? DefaultEpisodicCompressor.layerExtractive
   const stores = Layer.merge(storeOf(config, given), given.facts ?? InMemoryFactStore.layer())
   const tiers = Layer.mergeAll(
     DefaultEpisodicMemory.layer({
@@ -225,7 +227,7 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
     Layer.provideMerge(consolidator),
     Layer.provideMerge(tiers),
     Layer.provideMerge(stores),
-    Layer.provide(Layer.merge(compressor, given.extractor ?? EntityExtractor.layerHeuristic())),
+    Layer.provide(Layer.merge(compressor, given.extractor ?? DefaultEntityExtractor.layerHeuristic())),
     Layer.provide(tokens)
   )
 }

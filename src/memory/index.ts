@@ -28,7 +28,7 @@ export * as ConsolidationScheduler from "./consolidation/ConsolidationScheduler.
 export * as ConsolidationStrategies from "./consolidation/ConsolidationStrategies.js"
 
 /**
- * Selects the entries that fit a token budget, by recency, by relevance to a query, or both.
+ * The port that selects the entries that fit a token budget.
  *
  * @since 0.1.0
  */
@@ -70,6 +70,27 @@ export * as ConversationWorkingMemory from "./working/ConversationWorkingMemory.
 export * as DefaultConsolidationScheduler from "./consolidation/DefaultConsolidationScheduler.js"
 
 /**
+ * Selects the entries that fit a token budget, by recency, by relevance to a query, or both.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultContextPruner from "./working/DefaultContextPruner.js"
+
+/**
+ * Extracts facts and names from entries, by plain English sentences or by a model.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultEntityExtractor from "./semantic/DefaultEntityExtractor.js"
+
+/**
+ * Compressors that quote entries, ask a model, or use any function that writes the text of a summary.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultEpisodicCompressor from "./episodic/DefaultEpisodicCompressor.js"
+
+/**
  * Episodic memory over a memory store.
  *
  * @since 0.1.0
@@ -105,6 +126,14 @@ export * as DefaultMemory from "./DefaultMemory.js"
 export * as DefaultMemoryConsolidator from "./consolidation/DefaultMemoryConsolidator.js"
 
 /**
+ * Queries all sources concurrently, each with a timeout. A source that fails or is too slow is skipped and reported.
+ * Results are ranked once, by their relevance; the scores of the sources are ignored.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultMemoryRetriever from "./search/DefaultMemoryRetriever.js"
+
+/**
  * The memory store over a backend: checks, lifetimes, pages, vectors and scores.
  *
  * @since 0.1.0
@@ -133,7 +162,7 @@ export * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
 export * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 
 /**
- * Extracts facts and names from entries, by plain English sentences or by a model.
+ * The port that extracts facts and names from entries.
  *
  * @since 0.1.0
  */
@@ -154,7 +183,7 @@ export * as EntityMemoryStore from "./conversation/EntityMemoryStore.js"
 export * as EntityNames from "./text/EntityNames.js"
 
 /**
- * Summarizes several entries into one.
+ * The port that summarizes several entries into one.
  *
  * @since 0.1.0
  */
@@ -303,17 +332,14 @@ export * as MemoryMetrics from "./entry/MemoryMetrics.js"
 export * as MemoryPruner from "./consolidation/MemoryPruner.js"
 
 /**
- * Lets a model order results. It sees the question and the best results once, as numbered data, and answers with their
- * numbers; nothing else in its answer is used. The content of an entry can at most reorder the entries shown. It cannot
- * add, remove or change any.
+ * The port that puts search results into a better order.
  *
  * @since 0.1.0
  */
 export * as MemoryReranker from "./search/MemoryReranker.js"
 
 /**
- * Queries several memories as one: all sources concurrently, each with a timeout. A source that fails or is too slow is
- * skipped and reported. Results are ranked once, by their relevance; the scores of the sources are ignored.
+ * The port that queries several memories as one.
  *
  * @since 0.1.0
  */
@@ -332,6 +358,15 @@ export * as MemoryStore from "./search/MemoryStore.js"
  * @since 0.1.0
  */
 export * as MemorySummary from "./episodic/MemorySummary.js"
+
+/**
+ * Lets a model order results. It sees the question and the best results once, as numbered data, and answers with their
+ * numbers; nothing else in its answer is used. The content of an entry can at most reorder the entries shown. It cannot
+ * add, remove or change any.
+ *
+ * @since 0.1.0
+ */
+export * as ModelMemoryReranker from "./search/ModelMemoryReranker.js"
 
 /**
  * Owner names for data that memory keeps in addition to an owner's entries, such as learned procedures: a separate

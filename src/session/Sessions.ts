@@ -21,7 +21,9 @@ import * as SessionConfig from "./SessionConfig.js"
 import * as InMemorySessionStore from "./turn/InMemorySessionStore.js"
 import { SessionConfigurationError } from "./turn/SessionError.js"
 import * as SessionStore from "./turn/SessionStore.js"
-import * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
+import * as DefaultSessionAnalytics from "./upkeep/DefaultSessionAnalytics.js"
+import * as DefaultSessionCleanup from "./upkeep/DefaultSessionCleanup.js"
+import type * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
 import * as SessionCleanup from "./upkeep/SessionCleanup.js"
 
 /**
@@ -123,7 +125,7 @@ const noop = (config: SessionConfig.SessionConfig): Layer.Layer<Out> =>
     Layer.succeed(Sessions, { config, health: Health.sum([]) }),
     BranchManager.layerNoop,
     SessionCleanup.layerNoop,
-    SessionAnalytics.layer().pipe(Layer.provideMerge(SessionManager.layerNoop))
+    DefaultSessionAnalytics.layer().pipe(Layer.provideMerge(SessionManager.layerNoop))
   )
 
 const missingStore = (message: string, hint: string): AnyLayer<SessionStore.SessionStore> =>
@@ -185,9 +187,9 @@ const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Set
     DefaultBranchManager.layer({ ...shared, maxBranchesPerSession: config.maxBranchesPerSession })
   )
   const cleans = given.cleanup !== false && config.sessionTtl > 0
-  const keeping = cleans ? SessionCleanup.layer({ interval }) : SessionCleanup.layerManual()
+  const keeping = cleans ? DefaultSessionCleanup.layer({ interval }) : DefaultSessionCleanup.layerManual()
   const memory = given.memory ?? Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)
-  return Layer.mergeAll(sessions(config), keeping, SessionAnalytics.layer()).pipe(
+  return Layer.mergeAll(sessions(config), keeping, DefaultSessionAnalytics.layer()).pipe(
     Layer.provideMerge(managers),
     Layer.provide(Layer.merge(storeOf(config, given), memory)),
     Layer.annotateLogs("sessions", config.name)

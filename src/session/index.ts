@@ -36,6 +36,20 @@ export * as CompactedSessionHistory from "./history/CompactedSessionHistory.js"
 export * as DefaultBranchManager from "./branch/DefaultBranchManager.js"
 
 /**
+ * Computes the reports of sessions from their turns, which are read page by page.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSessionAnalytics from "./upkeep/DefaultSessionAnalytics.js"
+
+/**
+ * Expires idle sessions at intervals or on request, page by page.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSessionCleanup from "./upkeep/DefaultSessionCleanup.js"
+
+/**
  * The session manager over a store: checks, limits, expiry, and the memory work after each write. Turns, exchanges and
  * checkpoints have modules of their own.
  *
@@ -156,6 +170,13 @@ export * as PriorityTurnManager from "./group/PriorityTurnManager.js"
 export * as PrunedSessionHistory from "./history/PrunedSessionHistory.js"
 
 /**
+ * Selects turns by their rank: by any measure of relevance, and by recency.
+ *
+ * @since 0.1.0
+ */
+export * as RankedHistoryPruner from "./history/RankedHistoryPruner.js"
+
+/**
  * Keeps the newest turns and ignores the query.
  *
  * @since 0.1.0
@@ -195,14 +216,14 @@ export * as RoundRobinTurnManager from "./group/RoundRobinTurnManager.js"
 export * as Session from "./turn/Session.js"
 
 /**
- * Reports the figures of sessions: turns, tokens, cost, time, participants and models. Turns are read page by page.
+ * The port that reports the figures of sessions: turns, tokens, cost, time, participants and models.
  *
  * @since 0.1.0
  */
 export * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
 
 /**
- * Expires idle sessions at intervals. They stay stored, and their turns stay readable.
+ * The port that expires idle sessions. They stay stored, and their turns stay readable.
  *
  * @since 0.1.0
  */

@@ -12,7 +12,7 @@ import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsol
 import * as SummarizeStrategy from "../../src/memory/consolidation/SummarizeStrategy.js"
 import * as ConversationMemory from "../../src/memory/conversation/ConversationMemory.js"
 import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
-import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
@@ -54,7 +54,7 @@ const layer = Layer.suspend(() =>
   withMemory(
     DefaultMemory.layer({
       config: { ttlSeconds: 0, consolidation: { enabled: false } },
-      compressor: EpisodicCompressor.layer((entries) =>
+      compressor: DefaultEpisodicCompressor.layer((entries) =>
         Effect.succeed(`Summary: ${entries.map(({ content }) => content).join("; ")}`)
       ).pipe(Layer.provide(TokenCounter.layerApproximate())),
       strategies: [SummarizeStrategy.make({ minEntries: 2 })]

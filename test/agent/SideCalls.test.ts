@@ -30,6 +30,7 @@ import type { LlmCallRefusedError } from "../../src/llm/model/LlmError.js"
 import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemoryClient from "../../src/memory/working/MemoryClient.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
@@ -136,7 +137,7 @@ const summing = Layer.effect(
     addAll: (entries: Parameters<WorkingMemory.Service["addAll"]>[0]) =>
       Effect.asVoid(Effect.orDie(compressor.compress(entries)))
   }))
-).pipe(Layer.provide(EpisodicCompressor.layerModel()), Layer.provide(TokenCounter.layerApproximate()))
+).pipe(Layer.provide(DefaultEpisodicCompressor.layerModel()), Layer.provide(TokenCounter.layerApproximate()))
 
 const plain = Agent.make("plain")
 const asking = Agent.make("asking", { tools: [ask] })

@@ -12,7 +12,7 @@ import * as DefaultResourceQuotas from "../../src/governance/DefaultResourceQuot
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import { GovernanceControl } from "../../src/governance/GovernanceControl.js"
-import * as PolicyEngine from "../../src/governance/policy/PolicyEngine.js"
+import * as DefaultPolicyEngine from "../../src/governance/policy/DefaultPolicyEngine.js"
 import type * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import { GovernancePersistenceError } from "../../src/governance/store/GovernanceError.js"
@@ -80,7 +80,7 @@ const configured = (...resourceUnits: ReadonlyArray<GovernanceConfig.QuotaUnit>)
 })
 
 describe("policies under governance", () => {
-  const policies = PolicyEngine.layer([
+  const policies = DefaultPolicyEngine.layer([
     { id: "no-pii", scope: "data_classification", effect: "deny", when: { classifications: ["pii"] } },
     { id: "trusted", scope: "model", effect: "allow", priority: 1, when: { users: ["ada"] } },
     { id: "small-only", scope: "model", effect: "deny", when: { models: ["m"] } },

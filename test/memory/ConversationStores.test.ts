@@ -14,7 +14,8 @@ import * as EntityMemoryStore from "../../src/memory/conversation/EntityMemorySt
 import * as SummaryMemoryStore from "../../src/memory/conversation/SummaryMemoryStore.js"
 import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { ConsolidationError } from "../../src/memory/entry/MemoryError.js"
-import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
+import type * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemorySummary from "../../src/memory/episodic/MemorySummary.js"
 import * as DefaultProceduralMemory from "../../src/memory/procedural/DefaultProceduralMemory.js"
 import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
@@ -348,7 +349,7 @@ describe("EntityMemoryStore", () => {
 
 describe("SummaryMemoryStore", () => {
   const counter = TokenCounter.layerApproximate()
-  const compressor = EpisodicCompressor.layer((entries) =>
+  const compressor = DefaultEpisodicCompressor.layer((entries) =>
     Effect.succeed(`sum of ${entries.map(({ timestamp }) => timestamp).join(" ")}`)
   ).pipe(Layer.provide(counter))
   const layer = (
@@ -453,7 +454,7 @@ describe("SummaryMemoryStore", () => {
       const [summary] = yield* all()
       assert.isAtMost(TokenCounter.approximate.count(summary?.content ?? ""), 30)
       assert.isTrue(summary !== undefined && MemorySummary.isSummary(summary))
-    }).pipe(Effect.provide(layer({ maxTokens: 30 }, Layer.provide(EpisodicCompressor.layerExtractive, counter))))
+    }).pipe(Effect.provide(layer({ maxTokens: 30 }, Layer.provide(DefaultEpisodicCompressor.layerExtractive, counter))))
   )
 
   it.effect("retrieves summaries first, in pages", () =>
@@ -510,7 +511,7 @@ describe("SummaryMemoryStore", () => {
 
   it.effect("skips the summary, logs and retries when the compressor fails", () => {
     let down = true
-    const flaky = EpisodicCompressor.layer(() =>
+    const flaky = DefaultEpisodicCompressor.layer(() =>
       down ? Effect.fail(new ConsolidationError({ message: "secret text" })) : Effect.succeed("sum")
     ).pipe(Layer.provide(counter))
     const logged: Array<string> = []

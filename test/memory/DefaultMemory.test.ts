@@ -17,7 +17,7 @@ import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsol
 import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { StorageError } from "../../src/memory/entry/MemoryError.js"
-import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
 import * as FactStore from "../../src/memory/facts/FactStore.js"
 import * as InMemoryFactStore from "../../src/memory/facts/InMemoryFactStore.js"
@@ -254,7 +254,7 @@ describe("Memory", () => {
       for (const batchSize of [5, 10]) {
         const result = yield* within(
           { consolidation: { batchSize, intervalSeconds: 36_000, ageThresholdHours: 1 } },
-          { compressor: EpisodicCompressor.layerExtractive }
+          { compressor: DefaultEpisodicCompressor.layerExtractive }
         )(
           Effect.gen(function* () {
             yield* remembered(...entries(10).map((one, index) => ({ ...one, content: `${"abcdefghij"[index]} alone` })))

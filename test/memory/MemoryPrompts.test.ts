@@ -5,8 +5,11 @@ import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompactor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemoryReranker from "../../src/memory/search/MemoryReranker.js"
+import * as ModelMemoryReranker from "../../src/memory/search/ModelMemoryReranker.js"
+import * as DefaultEntityExtractor from "../../src/memory/semantic/DefaultEntityExtractor.js"
 import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
 import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
@@ -41,10 +44,10 @@ const asking: Record<string, Effect.Effect<unknown, unknown, Services>> = {
 const layer = (prompts: Layer.Layer<never>) => {
   const model = TestModel.layer(() => ({ text: "nothing" }))
   return Layer.mergeAll(
-    EpisodicCompressor.layerModel(),
-    EntityExtractor.layerModel(),
+    DefaultEpisodicCompressor.layerModel(),
+    DefaultEntityExtractor.layerModel(),
     DefaultHistoryCompactor.layer(),
-    MemoryReranker.layer()
+    ModelMemoryReranker.layer()
   ).pipe(
     Layer.provide(Layer.merge(TokenCounter.layerApproximate(), DefaultModelRouter.layerDefault)),
     Layer.provideMerge(model),

@@ -16,15 +16,15 @@ import * as SummarizeStrategy from "../../src/memory/consolidation/SummarizeStra
 import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import type { MemoryEntry, MemoryQuery } from "../../src/memory/entry/MemoryEntry.js"
 import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook } from "../../src/memory/entry/MemoryHooks.js"
-import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
 import * as MemorySummary from "../../src/memory/episodic/MemorySummary.js"
 import * as InMemoryFactStore from "../../src/memory/facts/InMemoryFactStore.js"
 import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as RelevanceRanker from "../../src/memory/search/RelevanceRanker.js"
+import * as DefaultEntityExtractor from "../../src/memory/semantic/DefaultEntityExtractor.js"
 import * as DefaultSemanticMemory from "../../src/memory/semantic/DefaultSemanticMemory.js"
-import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
 import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
@@ -49,8 +49,8 @@ describe("consolidation has an effect", () => {
     Layer.provideMerge(InMemoryMemoryStore.layer({ ttl: 0 })),
     Layer.provide([
       InMemoryFactStore.layer(),
-      EntityExtractor.layerHeuristic(),
-      EpisodicCompressor.layerExtractive,
+      DefaultEntityExtractor.layerHeuristic(),
+      DefaultEpisodicCompressor.layerExtractive,
       LastConsolidation.layerMemory
     ]),
     Layer.provide(TokenCounter.layerApproximate())

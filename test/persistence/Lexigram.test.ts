@@ -9,7 +9,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import { EntryId, RunId, SessionId, UserId } from "../../src/domain/Ids.js"
 import * as Governance from "../../src/governance/Governance.js"
-import * as PolicyEngine from "../../src/governance/policy/PolicyEngine.js"
+import * as DefaultPolicyEngine from "../../src/governance/policy/DefaultPolicyEngine.js"
 import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
@@ -18,7 +18,7 @@ import * as Embedder from "../../src/llm/embedding/Embedder.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
-import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
@@ -101,7 +101,7 @@ const takes = (open: Open) => {
       const system = yield* open({
         memory: { consolidation: { batchSize: 5, intervalSeconds: 36_000, ageThresholdHours: 1 } },
         extractor,
-        compressor: EpisodicCompressor.layerExtractive,
+        compressor: DefaultEpisodicCompressor.layerExtractive,
         tokens: Layer.succeed(TokenCounter.TokenCounter, tokens)
       })
       yield* Effect.gen(function* () {
@@ -133,7 +133,7 @@ const takes = (open: Open) => {
 
   it.scoped("applies the given policies and quotas", () =>
     Effect.gen(function* () {
-      const policies = PolicyEngine.layer([
+      const policies = DefaultPolicyEngine.layer([
         { id: "not today", scope: "model", effect: "deny", when: { users: ["ada"] } }
       ])
       const denying = yield* open({ policies })

@@ -8,7 +8,8 @@ import * as DefaultMemoryConsolidator from "../../src/memory/consolidation/Defau
 import type * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { FactExtractionError } from "../../src/memory/entry/MemoryError.js"
-import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
+import * as DefaultEpisodicCompressor from "../../src/memory/episodic/DefaultEpisodicCompressor.js"
+import type * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import { type Fact, FactId } from "../../src/memory/facts/Fact.js"
 import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
@@ -79,7 +80,7 @@ export interface World {
   readonly read: Read
 }
 
-export const compressor = EpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate()))
+export const compressor = DefaultEpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate()))
 
 export const make = (
   options?: DefaultMemoryConsolidator.Options<EpisodicCompressor.EpisodicCompressor>,

@@ -1,27 +1,11 @@
 /**
- * Lets a model order results. It sees the question and the best results once, as numbered data, and answers with their
- * numbers; nothing else in its answer is used. The content of an entry can at most reorder the entries shown. It cannot
- * add, remove or change any.
+ * The port that puts search results into a better order.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
-import * as Count from "../../internal/Count.js"
-import * as DataDocument from "../../internal/text/DataDocument.js"
-import * as JsonText from "../../internal/text/JsonText.js"
-import * as OutputSchema from "../../internal/text/OutputSchema.js"
-import * as LlmTimeout from "../../llm/LlmTimeout.js"
-import * as ModelRouter from "../../llm/ModelRouter.js"
-import * as LlmClient from "../../llm/model/LlmClient.js"
-import * as ModelSettings from "../../llm/model/ModelSettings.js"
-import * as MemoryRerankPrompts from "../../prompt/defaults/MemoryRerankPrompts.js"
-import * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import type { MemorySearchResult } from "../entry/MemoryEntry.js"
 
 /**
@@ -53,151 +37,6 @@ export interface Service {
  * @category tags
  */
 export class MemoryReranker extends Context.Tag("effect-lexigram/memory/MemoryReranker")<MemoryReranker, Service>() {}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Options {
-  /** The role of the `ModelRouter` that judges. Default `evaluation`. */
-  readonly role?: ModelRouter.Role | undefined
-  /** Override the settings of the role, which override the defaults: temperature 0 and at most 500 tokens. */
-  readonly settings?: ModelSettings.ModelSettings | undefined
-  /** Timeout of the whole call. Default 30 seconds. */
-  readonly timeout?: Duration.DurationInput | undefined
-  /** Number of results the model sees, from the first. Default 30. */
-  readonly maxCandidates?: number | undefined
-  /**
-   * Maximum characters of the question and of each result that the model sees, half from the beginning and half from
-   * the end. Default 1,000.
-   */
-  readonly maxChars?: number | undefined
-}
-
-const Answer = Schema.Struct({ order: Schema.Array(Schema.Number) })
-const decode = Schema.decodeUnknownOption(Answer)
-const responseFormat: LlmClient.ResponseFormat = {
-  type: "json",
-  name: "order",
-  schema: OutputSchema.make(Answer).jsonSchema
-}
-
-const ends = (text: string, most: number): string => {
-  if (text.length <= most) return text
-  const half = Math.floor(most / 2)
-  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
-}
-
-const timeOf = (timestamp: number): string =>
-  DateTime.formatIso(DateTime.unsafeMake(Math.min(Math.max(timestamp, -8.64e15), 8.64e15)))
-
-/** The distinct places that the answer names, or `undefined` if it names none. */
-const placesIn = (response: LlmClient.LlmResponse, count: number): ReadonlyArray<number> | undefined => {
-  const json = JsonText.read(LlmClient.text(response))
-  if (Either.isLeft(json)) return undefined
-  const answer = decode(json.right)
-  if (answer._tag === "None") return undefined
-  const places = new Set<number>()
-  for (const number of answer.value.order) {
-    if (Number.isInteger(number) && number >= 1 && number <= count) places.add(number - 1)
-  }
-  return places.size === 0 ? undefined : Array.from(places)
-}
-
-/** A result and the neighbors that follow it. */
-type Group = ReadonlyArray<MemorySearchResult>
-
-const groupsOf = (results: ReadonlyArray<MemorySearchResult>): ReadonlyArray<Group> => {
-  const groups: Array<Array<MemorySearchResult>> = []
-  for (const result of results) {
-    const last = groups[groups.length - 1]
-    if (result.neighbourOf === undefined || last === undefined) groups.push([result])
-    else last.push(result)
-  }
-  return groups
-}
-
-const service = (resolve: Effect.Effect<ModelRouter.Resolved>, options: Options): Service => {
-  const maxCandidates = Count.count(options.maxCandidates, 30, 2)
-  const maxChars = Count.count(options.maxChars, 1000, 2)
-
-  const ask = Effect.fnUntraced(function* (question: string, groups: ReadonlyArray<Group>) {
-    const { client, settings } = yield* resolve
-    const prompts = yield* PromptLibrary.PromptLibrary
-    const step = MemoryRerankPrompts.Rerank
-    const candidates = groups.map((group, at) => {
-      const { entry } = group[0] as MemorySearchResult
-      return { n: at + 1, at: timeOf(entry.timestamp), role: entry.role, text: ends(entry.content, maxChars) }
-    })
-    const { system, user } = prompts.render(step, {
-      candidates: DataDocument.stringify({ question: ends(question, maxChars), candidates }),
-      output_format: step.textFormat
-    })
-    const limited = LlmTimeout.wrap({ whole: options.timeout ?? "30 seconds" })(client)
-    return yield* limited.complete({
-      messages: [
-        { role: "system", content: system },
-        { role: "user", content: [{ type: "text", text: user }] }
-      ],
-      responseFormat,
-      settings: ModelSettings.merge(ModelSettings.merge({ temperature: 0, maxTokens: 500 }, settings), options.settings)
-    })
-  })
-
-  const kept = (results: ReadonlyArray<MemorySearchResult>, reason: string): Effect.Effect<Reranked> =>
-    Effect.as(
-      Effect.annotateLogs(Effect.logWarning("The model gave no order of the results, which keep theirs"), {
-        module: "effect-lexigram/memory/MemoryReranker",
-        reason
-      }),
-      { results, reranked: false, reason }
-    )
-
-  return {
-    rerank: (question, results) =>
-      Effect.suspend((): Effect.Effect<Reranked> => {
-        const groups = groupsOf(results)
-        if (groups.length < 2) return Effect.succeed({ results, reranked: false, reason: "few" })
-        const shown = groups.slice(0, maxCandidates)
-        return Effect.matchEffect(ask(question, shown), {
-          onFailure: (error) => kept(results, error._tag),
-          onSuccess: (response): Effect.Effect<Reranked> => {
-            const places = placesIn(response, shown.length)
-            if (places === undefined) return kept(results, "unreadable")
-            const named = new Set(places)
-            const rest = groups.filter((_, at) => !named.has(at))
-            const first = places.map((at) => groups[at] as Group)
-            return Effect.succeed({ results: [...first, ...rest].flat(), reranked: true })
-          }
-        })
-      })
-  }
-}
-
-/**
- * Reranks with the model that the router has for its role.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make = (options: Options = {}): Effect.Effect<Service, never, ModelRouter.ModelRouter> =>
-  Effect.map(ModelRouter.ModelRouter, (router) => service(router.resolve(options.role ?? "evaluation"), options))
-
-/**
- * Reranks with this client instead of the router's. `role` has no effect.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const makeWith = (client: LlmClient.Service, options: Options = {}): Service =>
-  service(Effect.succeed({ client, settings: ModelSettings.empty }), options)
-
-/**
- * @since 0.1.0
- * @category layers
- */
-export const layer = (options: Options = {}): Layer.Layer<MemoryReranker, never, ModelRouter.ModelRouter> =>
-  Layer.effect(MemoryReranker, make(options))
 
 /**
  * Keeps the order and makes no call.

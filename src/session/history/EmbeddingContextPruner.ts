@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import { Embedder, type Vector } from "../../llm/embedding/Embedder.js"
 import type { TokenCounter } from "../../llm/model/TokenCounter.js"
 import * as HistoryPruner from "./HistoryPruner.js"
+import * as RankedHistoryPruner from "./RankedHistoryPruner.js"
 
 /** Vectors have length 1. An opposite vector is no more related than an orthogonal one. */
 const similarity = (a: Vector, b: Vector): number => {
@@ -26,10 +27,10 @@ const similarity = (a: Vector, b: Vector): number => {
  * @category constructors
  */
 export const make = (
-  options?: HistoryPruner.Weights | undefined
+  options?: RankedHistoryPruner.Weights | undefined
 ): Effect.Effect<HistoryPruner.Service, never, TokenCounter | Embedder> =>
   Effect.flatMap(Embedder, (embedder) =>
-    HistoryPruner.make({
+    RankedHistoryPruner.make({
       ...options,
       relevance: (query, turns) =>
         Effect.matchEffect(embedder.embedMany([query, ...turns.map(({ content }) => content)]), {
@@ -51,6 +52,6 @@ export const make = (
  * @category layers
  */
 export const layer = (
-  options?: HistoryPruner.Weights | undefined
+  options?: RankedHistoryPruner.Weights | undefined
 ): Layer.Layer<HistoryPruner.HistoryPruner, never, TokenCounter | Embedder> =>
   Layer.effect(HistoryPruner.HistoryPruner, make(options))

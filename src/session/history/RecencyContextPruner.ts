@@ -7,12 +7,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { TokenCounter } from "../../llm/model/TokenCounter.js"
 import * as HistoryPruner from "./HistoryPruner.js"
+import * as RankedHistoryPruner from "./RankedHistoryPruner.js"
 
 /**
  * @since 0.1.0
  * @category constructors
  */
-export const make: Effect.Effect<HistoryPruner.Service, never, TokenCounter> = HistoryPruner.make({
+export const make: Effect.Effect<HistoryPruner.Service, never, TokenCounter> = RankedHistoryPruner.make({
   relevance: () => Effect.succeed([])
 })
 

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import type { TokenCounter } from "../../llm/model/TokenCounter.js"
 import * as TextRelevance from "../../memory/search/TextRelevance.js"
 import * as HistoryPruner from "./HistoryPruner.js"
+import * as RankedHistoryPruner from "./RankedHistoryPruner.js"
 
 /**
  * The score of the i-th of n turns is its relevance relative to the best turn, plus `recencyWeight · i / (n − 1)`,
@@ -17,9 +18,9 @@ import * as HistoryPruner from "./HistoryPruner.js"
  * @category constructors
  */
 export const make = (
-  options?: HistoryPruner.Weights | undefined
+  options?: RankedHistoryPruner.Weights | undefined
 ): Effect.Effect<HistoryPruner.Service, never, TokenCounter> =>
-  HistoryPruner.make({
+  RankedHistoryPruner.make({
     ...options,
     relevance: (query, turns) =>
       Effect.sync(() =>
@@ -35,6 +36,6 @@ export const make = (
  * @category layers
  */
 export const layer = (
-  options?: HistoryPruner.Weights | undefined
+  options?: RankedHistoryPruner.Weights | undefined
 ): Layer.Layer<HistoryPruner.HistoryPruner, never, TokenCounter> =>
   Layer.effect(HistoryPruner.HistoryPruner, make(options))

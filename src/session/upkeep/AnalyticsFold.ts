@@ -6,52 +6,9 @@
  */
 import * as Option from "effect/Option"
 import * as Order from "effect/Order"
-import * as Schema from "effect/Schema"
 import * as SortedMap from "effect/SortedMap"
 import type { SessionTurn } from "../turn/Session.js"
-
-const NAME = "effect-lexigram/session/AnalyticsFold"
-
-const names = Schema.Array(Schema.String)
-
-/**
- * Lists of names are sorted by code unit, without duplicates, with at most `maxNames` names of at most `maxNameLength`
- * characters.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const Figures = Schema.Struct({
-  totalTurns: Schema.NonNegativeInt,
-  totalTokens: Schema.NonNegativeInt,
-  /** US dollars, to a billionth. */
-  totalCost: Schema.NonNegative,
-  /** From the first turn to the last one; the sum for several conversations. */
-  durationSeconds: Schema.NonNegative,
-  /** From `agent` in the metadata of turns and of skill results. */
-  agentsUsed: names,
-  toolsInvoked: names,
-  /** The models of the same list, in the same order. */
-  toolCalls: Schema.Array(
-    Schema.Struct({ name: Schema.String, calls: Schema.NonNegativeInt, failures: Schema.NonNegativeInt })
-  ),
-  skillsInvoked: names,
-  /** The mean time between a user's turn and the first answer to it; 0 without answers. */
-  averageResponseTimeMs: Schema.NonNegative,
-  /** The number of answers in that mean. */
-  answeredTurns: Schema.NonNegativeInt,
-  /** User turns marked as unanswered: blocked, failed, interrupted. */
-  unansweredTurns: Schema.NonNegativeInt,
-  modelsUsed: names,
-  providersUsed: names,
-  /** There were more names than the lists hold. */
-  moreNames: Schema.Boolean
-}).annotations({ identifier: `${NAME}/Figures` })
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Figures extends Schema.Schema.Type<typeof Figures> {}
+import type * as SessionAnalytics from "./SessionAnalytics.js"
 
 /**
  * The bounds of each list of a report. Names come from models and callers; those that sort first are kept.
@@ -325,7 +282,7 @@ const NANO = 1e9
  * @since 0.1.0
  * @category getters
  */
-export const figures = (fold: Fold): Figures => {
+export const figures = (fold: Fold): SessionAnalytics.Figures => {
   const { agents, models, providers, skills, tools } = fold
   const namesOf = ({ uses }: Named) => [...SortedMap.keys(uses)]
   return {

@@ -1,23 +1,58 @@
 /**
- * Reports the figures of sessions: turns, tokens, cost, time, participants and models. Turns are read page by page.
+ * The port that reports the figures of sessions: turns, tokens, cost, time, participants and models.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
+import type * as DateTime from "effect/DateTime"
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../../domain/Ids.js"
-import * as SystemAccess from "../../domain/SystemAccess.js"
-import * as Count from "../../internal/Count.js"
-import * as SessionManager from "../manager/SessionManager.js"
-import type { Session, SessionTurn, TurnRef } from "../turn/Session.js"
+import type * as SessionManager from "../manager/SessionManager.js"
 import type { SessionNotFoundError, SessionStorageError } from "../turn/SessionError.js"
-import * as AnalyticsFold from "./AnalyticsFold.js"
 
 const NAME = "effect-lexigram/session/SessionAnalytics"
+
+const names = Schema.Array(Schema.String)
+
+/**
+ * The figures of any turns. Lists of names are sorted by code unit, without duplicates, with at most 1,000 names of at
+ * most 256 characters.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Figures = Schema.Struct({
+  totalTurns: Schema.NonNegativeInt,
+  totalTokens: Schema.NonNegativeInt,
+  /** US dollars, to a billionth. */
+  totalCost: Schema.NonNegative,
+  /** From the first turn to the last one; the sum for several conversations. */
+  durationSeconds: Schema.NonNegative,
+  /** From `agent` in the metadata of turns and of skill results. */
+  agentsUsed: names,
+  toolsInvoked: names,
+  /** The models of the same list, in the same order. */
+  toolCalls: Schema.Array(
+    Schema.Struct({ name: Schema.String, calls: Schema.NonNegativeInt, failures: Schema.NonNegativeInt })
+  ),
+  skillsInvoked: names,
+  /** The mean time between a user's turn and the first answer to it; 0 without answers. */
+  averageResponseTimeMs: Schema.NonNegative,
+  /** The number of answers in that mean. */
+  answeredTurns: Schema.NonNegativeInt,
+  /** User turns marked as unanswered: blocked, failed, interrupted. */
+  unansweredTurns: Schema.NonNegativeInt,
+  modelsUsed: names,
+  providersUsed: names,
+  /** There were more names than the lists hold. */
+  moreNames: Schema.Boolean
+}).annotations({ identifier: `${NAME}/Figures` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Figures extends Schema.Schema.Type<typeof Figures> {}
 
 /**
  * Figures of one session: of all turns on the path to its head, including those that a branch begins with. Turns that a
@@ -28,7 +63,7 @@ const NAME = "effect-lexigram/session/SessionAnalytics"
  */
 export const SessionReport = Schema.Struct({
   sessionId: SessionId,
-  ...AnalyticsFold.Figures.fields
+  ...Figures.fields
 }).annotations({ identifier: `${NAME}/SessionReport` })
 /**
  * @since 0.1.0
@@ -49,7 +84,7 @@ export const Bucket = Schema.Struct({
   start: Schema.Finite,
   /** Sessions with turns in the bucket. */
   sessions,
-  ...AnalyticsFold.Figures.fields
+  ...Figures.fields
 }).annotations({ identifier: `${NAME}/Bucket` })
 /**
  * @since 0.1.0
@@ -70,7 +105,7 @@ export const UserReport = Schema.Struct({
   userId: Schema.NullOr(UserId),
   /** Sessions with turns in the period. */
   sessions,
-  ...AnalyticsFold.Figures.fields,
+  ...Figures.fields,
   /** Oldest first; only buckets with turns. Empty unless requested. */
   buckets: Schema.Array(Bucket),
   /** There were older buckets than are listed. Their turns are in the overall figures. */
@@ -123,189 +158,3 @@ export interface Service {
  * @category tags
  */
 export class SessionAnalytics extends Context.Tag(NAME)<SessionAnalytics, Service>() {}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Options {
-  /** The page size of reads in turns; default 256. */
-  readonly pageSize?: number | undefined
-  /** The maximum number of buckets of a report, newest first; default 1000. */
-  readonly maxBuckets?: number | undefined
-}
-
-const refOf = (turn: SessionTurn): TurnRef => ({ sessionId: turn.sessionId, turnId: turn.id })
-
-const accessOf = ({ userId }: Session): SessionManager.Access => (userId === undefined ? {} : { userId })
-
-/** A day: callers set the time of a turn themselves. */
-const clocksDiffer = 86_400_000
-
-/** From 0001 to 9999: calendars are unreliable beyond. */
-const earliest = -62_135_596_800_000
-const latest = 253_402_300_799_999
-
-/** The beginning of the day, week or month. Turns come in order of time, so the last result is most often the next. */
-const calendar = (by: "day" | "week" | "month", timeZone: DateTime.TimeZone | undefined): ((at: number) => number) => {
-  const startOf = DateTime.startOf(by, { weekStartsOn: 1 })
-  const unit = { day: { days: 1 }, week: { weeks: 1 }, month: { months: 1 } }[by]
-  let start = 0
-  let end = 0
-  return (at) => {
-    if (at < start || at >= end) {
-      const time = DateTime.unsafeMake(Math.min(latest, Math.max(earliest, at)))
-      const first = startOf(timeZone === undefined ? time : DateTime.setZone(time, timeZone))
-      start = first.epochMillis
-      end = startOf(DateTime.add(first, unit)).epochMillis
-    }
-    return start
-  }
-}
-
-/** The folds of a user's turns, overall and by bucket. */
-interface Periods {
-  whole: AnalyticsFold.Fold
-  readonly buckets: Map<number, AnalyticsFold.Fold>
-}
-
-const addToPeriod = (periods: Map<number, AnalyticsFold.Fold>, start: number, fold: AnalyticsFold.Fold): void => {
-  const before = periods.get(start)
-  periods.set(start, before === undefined ? fold : AnalyticsFold.combine(fold, before))
-}
-
-const newest = (periods: Map<number, AnalyticsFold.Fold>, limit: number): boolean => {
-  if (periods.size <= limit) return false
-  while (periods.size > limit) {
-    let oldest = Infinity
-    for (const start of periods.keys()) oldest = Math.min(oldest, start)
-    periods.delete(oldest)
-  }
-  return true
-}
-
-/**
- * @since 0.1.0
- * @category constructors
- */
-export const make = (options?: Options | undefined): Effect.Effect<Service, never, SessionManager.SessionManager> =>
-  Effect.map(SessionManager.SessionManager, (manager) => {
-    const pageSize = Count.count(options?.pageSize, 256, 1)
-    const maxBuckets = Count.count(options?.maxBuckets, 1000, 1)
-
-    /** Reads the turns of a session page by page, newest first, until there are no more or the consumer stops. */
-    const pages = <E, R>(
-      id: SessionId,
-      access: SessionManager.Access,
-      each: (turns: ReadonlyArray<SessionTurn>) => Effect.Effect<boolean, E, R>
-    ): Effect.Effect<void, E | SessionNotFoundError | SessionStorageError, R> => {
-      const from = (
-        before: TurnRef | undefined
-      ): Effect.Effect<void, E | SessionNotFoundError | SessionStorageError, R> =>
-        Effect.flatMap(
-          manager.turns(id, { ...access, last: pageSize, ...(before === undefined ? {} : { before }) }),
-          (turns) => {
-            const first = turns[0]
-            if (first === undefined) return Effect.void
-            return Effect.flatMap(each(turns), (more) =>
-              more && first.parent !== undefined ? from(refOf(first)) : Effect.void
-            )
-          }
-        )
-      return from(undefined)
-    }
-
-    /** Adds the turns that a session wrote itself. */
-    const collect = (
-      session: Session,
-      all: Periods,
-      userOptions: UserOptions,
-      startOf: ((at: number) => number) | undefined
-    ) =>
-      Effect.gen(function* () {
-        const { from = -Infinity, to = Infinity } = userOptions
-        const own: Periods = { whole: AnalyticsFold.empty, buckets: new Map() }
-        const kept = new Map<SessionId, boolean>()
-        let more = false
-        let answeredAt: number | undefined
-        const isKept = Effect.fnUntraced(function* (id: SessionId) {
-          const known = kept.get(id) ?? Option.isSome(yield* manager.get(id, accessOf(session)))
-          kept.set(id, known)
-          return known
-        })
-        const read = Effect.fnUntraced(function* (turns: ReadonlyArray<SessionTurn>) {
-          for (let i = turns.length - 1; i >= 0; i--) {
-            const turn = turns[i] as SessionTurn
-            if (turn.sessionId !== session.id) return false
-            if (turn.origin !== undefined && (yield* isKept(turn.origin.sessionId))) continue
-            const turnFold = AnalyticsFold.of(turn)
-            const fold = AnalyticsFold.settle(turnFold, answeredAt)
-            answeredAt = turnFold.opening ?? (turnFold.asked ? undefined : answeredAt)
-            const at = AnalyticsFold.saidAt(turn)
-            if (at < from || at >= to) continue
-            own.whole = AnalyticsFold.combine(fold, own.whole)
-            if (startOf !== undefined) {
-              addToPeriod(own.buckets, startOf(at), fold)
-              more = newest(own.buckets, maxBuckets) || more
-            }
-          }
-          return true
-        })
-        yield* Effect.catchTag(pages(session.id, accessOf(session), read), "SessionNotFoundError", () => Effect.void)
-        all.whole = AnalyticsFold.combine(all.whole, AnalyticsFold.close(own.whole))
-        for (const [start, fold] of own.buckets) addToPeriod(all.buckets, start, AnalyticsFold.close(fold))
-        return newest(all.buckets, maxBuckets) || more
-      })
-
-    const report = (fold: AnalyticsFold.Fold) => ({
-      sessions: AnalyticsFold.conversations(fold),
-      ...AnalyticsFold.figures(fold)
-    })
-
-    return {
-      ofSession: Effect.fnUntraced(function* (id, access) {
-        let fold = AnalyticsFold.empty
-        yield* pages(id, access ?? {}, (turns) => {
-          fold = AnalyticsFold.combine(AnalyticsFold.fromTurns(turns), fold)
-          return Effect.succeed(true)
-        })
-        return { sessionId: id, ...AnalyticsFold.figures(fold) }
-      }),
-      ofUser: Effect.fnUntraced(function* (userId, userOptions = {}) {
-        const all: Periods = { whole: AnalyticsFold.empty, buckets: new Map() }
-        const startOf = userOptions.by === undefined ? undefined : calendar(userOptions.by, userOptions.timeZone)
-        let moreBuckets = false
-        let after: SessionManager.ListOptions["after"]
-        let isLast = !(yield* SystemAccess.permits(userOptions.access?.userId, userId))
-        while (!isLast) {
-          // A list by time of creation misses no session that is written during the read.
-          const page: SessionManager.Page = yield* manager.list(userId, {
-            order: "created",
-            ...(after === undefined ? {} : { after })
-          })
-          for (const session of page.sessions) {
-            // It has no turn later than its last write, up to the clock difference between machines.
-            if (userOptions.from !== undefined && session.updatedAt < userOptions.from - clocksDiffer) continue
-            moreBuckets = (yield* collect(session, all, userOptions, startOf)) || moreBuckets
-          }
-          after = page.next
-          isLast = after === undefined
-        }
-        const buckets = [...all.buckets].sort(([a], [b]) => a - b)
-        return {
-          userId,
-          ...report(all.whole),
-          buckets: buckets.map(([start, fold]) => ({ start, ...report(fold) })),
-          moreBuckets
-        }
-      })
-    }
-  })
-
-/**
- * @since 0.1.0
- * @category layers
- */
-export const layer = (
-  options?: Options | undefined
-): Layer.Layer<SessionAnalytics, never, SessionManager.SessionManager> => Layer.effect(SessionAnalytics, make(options))

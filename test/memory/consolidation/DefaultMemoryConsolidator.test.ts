@@ -19,6 +19,7 @@ import type { MemoryEntry } from "../../../src/memory/entry/MemoryEntry.js"
 import { ConsolidationError } from "../../../src/memory/entry/MemoryError.js"
 import { MemoryConsolidatedHook } from "../../../src/memory/entry/MemoryHooks.js"
 import * as MemoryMetrics from "../../../src/memory/entry/MemoryMetrics.js"
+import * as DefaultEpisodicCompressor from "../../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemorySummary from "../../../src/memory/episodic/MemorySummary.js"
 import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
@@ -773,7 +774,9 @@ describe("any memory", () => {
             const remembering = Layer.effect(
               EpisodicCompressor.EpisodicCompressor,
               Effect.map(
-                EpisodicCompressor.make((those) => Effect.succeed(those.map(({ content }) => content).join(". "))),
+                DefaultEpisodicCompressor.make((those) =>
+                  Effect.succeed(those.map(({ content }) => content).join(". "))
+                ),
                 ({ compress }) => ({
                   compress: (those: ReadonlyArray<MemoryEntry>, options?: EpisodicCompressor.CompressOptions) =>
                     Effect.tap(compress(those, options), (summary) =>
@@ -860,7 +863,7 @@ describe("summaries that fail", () => {
           assert.strictEqual((yield* consolidate(world, "bob")).summariesStored, 1)
         }),
       { strategies: [SummarizeStrategy.make()] },
-      EpisodicCompressor.layer(([{ ownerId }]) =>
+      DefaultEpisodicCompressor.layer(([{ ownerId }]) =>
         ownerId === "ann" ? new ConsolidationError({ message: "no model" }) : Effect.succeed("in short")
       ).pipe(Layer.provide(TokenCounter.layerApproximate()))
     )

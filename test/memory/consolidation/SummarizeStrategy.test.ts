@@ -6,7 +6,7 @@ import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as SummarizeStrategy from "../../../src/memory/consolidation/SummarizeStrategy.js"
 import type { MemoryEntry } from "../../../src/memory/entry/MemoryEntry.js"
 import * as Selection from "../../../src/memory/entry/Selection.js"
-import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
+import * as DefaultEpisodicCompressor from "../../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as MemorySummary from "../../../src/memory/episodic/MemorySummary.js"
 import { DAY, entry, HOUR, now, run } from "../../support/ConsolidatedMemory.js"
 
@@ -39,7 +39,7 @@ const replaced = (
     })
     .pipe(
       Effect.map(({ replace = [] }) => replace.map(({ ids }) => ids)),
-      Effect.provide(EpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate())))
+      Effect.provide(DefaultEpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate())))
     )
 
 const s1 = { sessionId: SessionId.make("s1") }

@@ -6,8 +6,8 @@ import { EntryId, SessionId } from "../../../src/domain/Ids.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryRetrievedHook, MemoryWrittenHook } from "../../../src/memory/entry/MemoryHooks.js"
+import * as DefaultEpisodicCompressor from "../../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as DefaultEpisodicMemory from "../../../src/memory/episodic/DefaultEpisodicMemory.js"
-import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
 import * as WatchedMemoryStore from "../../support/WatchedMemoryStore.js"
@@ -24,7 +24,7 @@ const entry = (id: string, over?: Partial<Parameters<typeof MemoryEntry.make>[0]
 
 const ids = (...names: ReadonlyArray<string>): ReadonlyArray<EntryId> => names.map((name) => EntryId.make(name))
 
-const compressor = EpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate()))
+const compressor = DefaultEpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate()))
 
 const run = <A, E>(
   body: (memory: EpisodicMemory.Service, store: WatchedMemoryStore.Watched) => Effect.Effect<A, E, Hooks.Hooks>,
@@ -306,7 +306,7 @@ describe("compress", () => {
       const store = yield* WatchedMemoryStore.make()
       const layer = DefaultEpisodicMemory.layer().pipe(
         Layer.provide(
-          EpisodicCompressor.layer(() =>
+          DefaultEpisodicCompressor.layer(() =>
             Effect.as(store.delete("ann", EntryId.make("tea")), "tea and milk").pipe(Effect.orDie)
           )
         ),

@@ -13,6 +13,7 @@ import * as Selection from "../../../src/memory/entry/Selection.js"
 import { type Fact, FactId, type NewFact } from "../../../src/memory/facts/Fact.js"
 import * as FactStore from "../../../src/memory/facts/FactStore.js"
 import * as InMemoryFactStore from "../../../src/memory/facts/InMemoryFactStore.js"
+import * as DefaultEntityExtractor from "../../../src/memory/semantic/DefaultEntityExtractor.js"
 import * as DefaultSemanticMemory from "../../../src/memory/semantic/DefaultSemanticMemory.js"
 import * as EntityExtractor from "../../../src/memory/semantic/EntityExtractor.js"
 import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
@@ -44,7 +45,11 @@ const run = <A, E>(
     Effect.provide(
       DefaultSemanticMemory.layer(options).pipe(
         Layer.provideMerge(
-          Layer.mergeAll(InMemoryFactStore.layer(), options?.extractor ?? EntityExtractor.layerHeuristic(), Hooks.layer)
+          Layer.mergeAll(
+            InMemoryFactStore.layer(),
+            options?.extractor ?? DefaultEntityExtractor.layerHeuristic(),
+            Hooks.layer
+          )
         )
       )
     )
@@ -345,7 +350,7 @@ describe("SemanticMemory.layer: ingest", () => {
         extractor: extractor((entries) =>
           Effect.suspend(() => {
             read.push(entries.map(({ id }) => id))
-            return EntityExtractor.makeHeuristic().extract(entries)
+            return DefaultEntityExtractor.makeHeuristic().extract(entries)
           })
         )
       }

@@ -12,10 +12,11 @@ import * as DefaultSessionManager from "../../../src/session/manager/DefaultSess
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import type { NewTurn } from "../../../src/session/turn/Session.js"
+import * as DefaultSessionAnalytics from "../../../src/session/upkeep/DefaultSessionAnalytics.js"
 import * as SessionAnalytics from "../../../src/session/upkeep/SessionAnalytics.js"
 
 const layer = Layer.mergeAll(
-  Layer.provideMerge(SessionAnalytics.layer(), DefaultSessionManager.layer()),
+  Layer.provideMerge(DefaultSessionAnalytics.layer(), DefaultSessionManager.layer()),
   DefaultBranchManager.layer()
 ).pipe(
   Layer.provideMerge(InMemorySessionStore.layer),

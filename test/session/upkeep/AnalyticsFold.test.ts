@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { SessionId, TurnId } from "../../../src/domain/Ids.js"
 import { SessionTurn } from "../../../src/session/turn/Session.js"
 import * as AnalyticsFold from "../../../src/session/upkeep/AnalyticsFold.js"
+import * as SessionAnalytics from "../../../src/session/upkeep/SessionAnalytics.js"
 
 type Given = Partial<(typeof SessionTurn)["Encoded"]>
 
@@ -88,7 +89,7 @@ describe("figures", () => {
       providersUsed: ["anthropic", "openai"],
       moreNames: false
     })
-    assert.isTrue(Schema.is(AnalyticsFold.Figures)(given))
+    assert.isTrue(Schema.is(SessionAnalytics.Figures)(given))
   })
 
   const answered = (...turns: ReadonlyArray<Given>) => {

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import type { Allowed, Denied } from "../../../src/governance/Governance.js"
+import * as DefaultPolicyEngine from "../../../src/governance/policy/DefaultPolicyEngine.js"
 import * as Policy from "../../../src/governance/policy/Policy.js"
 import * as PolicyEngine from "../../../src/governance/policy/PolicyEngine.js"
 import { GovernanceConfigurationError, PolicyViolationError } from "../../../src/governance/store/GovernanceError.js"
@@ -24,7 +25,7 @@ const base: Policy.PolicyRequest = {
 const decide = (
   policies: ReadonlyArray<Policy.Policy | Policy.CodePolicy>,
   request: Partial<Policy.PolicyRequest> = {}
-) => Effect.flatMap(PolicyEngine.make(policies), (engine) => engine.evaluate({ ...base, ...request }))
+) => Effect.flatMap(DefaultPolicyEngine.make(policies), (engine) => engine.evaluate({ ...base, ...request }))
 
 const allows = (
   policies: ReadonlyArray<Policy.Policy | Policy.CodePolicy>,
@@ -42,7 +43,7 @@ const allow = (id: string, more?: Partial<Policy.Policy>): Policy.Policy => ({
   effect: "allow"
 })
 
-describe("PolicyEngine", () => {
+describe("DefaultPolicyEngine", () => {
   it.effect("allows requests without a matching policy", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* decide([]), { allowed: true, policies: [] })
@@ -271,7 +272,7 @@ describe("PolicyEngine", () => {
           holds: (request) => Effect.map(Blocked, (blocked) => blocked.has(request.userId ?? ""))
         }
         const layer: Layer.Layer<PolicyEngine.PolicyEngine, GovernanceConfigurationError> = Layer.provide(
-          PolicyEngine.layer([policy]),
+          DefaultPolicyEngine.layer([policy]),
           Layer.succeed(Blocked, new Set(["u1"]))
         )
         const decision = yield* Effect.provide(
@@ -285,7 +286,7 @@ describe("PolicyEngine", () => {
 
   it.effect("decides the same when one evaluation runs twice", () =>
     Effect.gen(function* () {
-      const engine = yield* PolicyEngine.make([allow("a", { priority: 1 }), deny("d")])
+      const engine = yield* DefaultPolicyEngine.make([allow("a", { priority: 1 }), deny("d")])
       const evaluation = engine.evaluate(base)
       assert.deepStrictEqual(yield* evaluation, { allowed: true, policies: ["a"] })
       assert.deepStrictEqual(yield* evaluation, { allowed: true, policies: ["a"] })
@@ -331,8 +332,8 @@ describe("PolicyEngine", () => {
       const noop = yield* Effect.provide(PolicyEngine.PolicyEngine, PolicyEngine.layerNoop)
       assert.isFalse(noop.enabled)
       assert.deepStrictEqual(yield* noop.evaluate(base), { allowed: true, policies: [] })
-      assert.isFalse((yield* PolicyEngine.make([])).enabled)
-      assert.isTrue((yield* PolicyEngine.make([deny("d")])).enabled)
+      assert.isFalse((yield* DefaultPolicyEngine.make([])).enabled)
+      assert.isTrue((yield* DefaultPolicyEngine.make([deny("d")])).enabled)
     })
   )
 
@@ -418,12 +419,12 @@ describe("PolicyEngine", () => {
       Effect.gen(function* () {
         const code: Policy.CodePolicy = { ...deny("a"), holds: () => Effect.succeed(true) }
         const error = yield* Effect.flip(
-          Effect.provide(PolicyEngine.PolicyEngine, PolicyEngine.layer([deny("a"), code]))
+          Effect.provide(PolicyEngine.PolicyEngine, DefaultPolicyEngine.layer([deny("a"), code]))
         )
         assert.instanceOf(error, GovernanceConfigurationError)
         assert.include(error.message, "is the id of 0 too")
         const odd = { ...code, id: "b", wen: {} } as Policy.CodePolicy
-        assert.include((yield* Effect.flip(PolicyEngine.make([odd]))).message, "0.wen")
+        assert.include((yield* Effect.flip(DefaultPolicyEngine.make([odd]))).message, "0.wen")
       })
     )
   })

@@ -19,6 +19,7 @@ import * as InMemorySessionStore from "../../../src/session/turn/InMemorySession
 import { SessionStorageError } from "../../../src/session/turn/SessionError.js"
 import { SessionClosedHook } from "../../../src/session/turn/SessionHooks.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
+import * as DefaultSessionCleanup from "../../../src/session/upkeep/DefaultSessionCleanup.js"
 import * as SessionCleanup from "../../../src/session/upkeep/SessionCleanup.js"
 import * as SystemTest from "../../support/SystemTest.js"
 
@@ -44,8 +45,8 @@ interface World {
 /** Sessions live for an hour. Everything is closed in the end. */
 const run = <A, E>(
   body: (world: World) => Effect.Effect<A, E>,
-  options: SessionCleanup.Options = {},
-  layer: typeof SessionCleanup.layer = SessionCleanup.layer
+  options: DefaultSessionCleanup.Options = {},
+  layer: typeof DefaultSessionCleanup.layer = DefaultSessionCleanup.layer
 ): Effect.Effect<A, E> =>
   Effect.gen(function* () {
     const kept = yield* Effect.provide(SessionStore.SessionStore, InMemorySessionStore.layer)
@@ -280,7 +281,7 @@ describe("layer", () => {
 
   SystemTest.effect("retryAfter sets that delay, capped by the interval", () =>
     Effect.gen(function* () {
-      const asks = (options: SessionCleanup.Options) =>
+      const asks = (options: DefaultSessionCleanup.Options) =>
         run(
           ({ asked, before }) =>
             Effect.gen(function* () {
@@ -398,7 +399,7 @@ describe("layerManual", () => {
           assert.deepStrictEqual((yield* cleanup.status).nextRunAt, Option.none())
         }),
       {},
-      SessionCleanup.layerManual
+      DefaultSessionCleanup.layerManual
     )
   )
 
@@ -412,7 +413,7 @@ describe("layerManual", () => {
           assert.strictEqual((yield* cleanup.status).failed, 1)
         }),
       {},
-      SessionCleanup.layerManual
+      DefaultSessionCleanup.layerManual
     )
   )
 })

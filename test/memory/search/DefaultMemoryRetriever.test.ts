@@ -7,6 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryStoreError } from "../../../src/memory/entry/MemoryError.js"
+import * as DefaultMemoryRetriever from "../../../src/memory/search/DefaultMemoryRetriever.js"
 import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryRetriever from "../../../src/memory/search/MemoryRetriever.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
@@ -154,10 +155,10 @@ describe("RelevanceRanker", () => {
   )
 })
 
-describe("MemoryRetriever", () => {
+describe("DefaultMemoryRetriever", () => {
   it.effect("keeps the most relevant result of an entry in several sources, and names the source", () =>
     Effect.gen(function* () {
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: [
           source("one", result("a", { relevance: 0.2, score: 1 }), result("b", { relevance: 0.5 })),
           source("two", result("a", { relevance: 0.9 }), result("c", { relevance: 0.1 }))
@@ -180,7 +181,7 @@ describe("MemoryRetriever", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const seen: Array<MemoryEntry.MemoryQuery> = []
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: [
           {
             name: "one",
@@ -205,7 +206,7 @@ describe("MemoryRetriever", () => {
 
   it.effect("skips and reports a source that fails", () =>
     Effect.gen(function* () {
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: [broken("bad"), source("good", result("a", { relevance: 1 }))]
       })
       const { degraded, results } = yield* retriever.retrieve(query)
@@ -229,7 +230,7 @@ describe("MemoryRetriever", () => {
         [undefined, 5000],
         ["2 seconds", 2000]
       ] as const) {
-        const retriever = yield* MemoryRetriever.make({ sources: [slow, good], timeout })
+        const retriever = yield* DefaultMemoryRetriever.make({ sources: [slow, good], timeout })
         const fiber = yield* Effect.fork(retriever.retrieve(query))
         yield* TestClock.adjust(millis - 1)
         assert.isNull(fiber.unsafePoll())
@@ -258,7 +259,7 @@ describe("MemoryRetriever", () => {
         [2, 2],
         [1, 3]
       ] as const) {
-        const retriever = yield* MemoryRetriever.make({ sources: waiting, concurrency })
+        const retriever = yield* DefaultMemoryRetriever.make({ sources: waiting, concurrency })
         const fiber = yield* Effect.fork(retriever.retrieve(query))
         yield* TestClock.adjust(seconds * 1000 - 1)
         assert.isNull(fiber.unsafePoll())
@@ -270,19 +271,19 @@ describe("MemoryRetriever", () => {
 
   it.effect("fails and names the sources when all fail, and finds nothing without sources", () =>
     Effect.gen(function* () {
-      const retriever = yield* MemoryRetriever.make({ sources: [broken("one"), broken("two")] })
+      const retriever = yield* DefaultMemoryRetriever.make({ sources: [broken("one"), broken("two")] })
       const error = yield* Effect.flip(retriever.retrieve({ ...query, query: "my secret" }))
       assert.strictEqual(error._tag, "MemorySystemError")
       assert.include(error.message, "one (MemoryStoreError), two (MemoryStoreError)")
       assert.notInclude(error.message, "secret")
-      const none = yield* MemoryRetriever.make({ sources: [] })
+      const none = yield* DefaultMemoryRetriever.make({ sources: [] })
       assert.deepStrictEqual(yield* none.retrieve(query), { results: [], degraded: [] })
     })
   )
 
   it.effect("does not hide a defect of a source", () =>
     Effect.gen(function* () {
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: [source("good"), { name: "bug", retrieve: () => Effect.die("bug") }]
       })
       const exit = yield* Effect.exit(retriever.retrieve(query))
@@ -301,7 +302,9 @@ describe("MemoryRetriever", () => {
             Effect.onInterrupt(() => Effect.sync(() => void ended++))
           )
       })
-      const retriever = yield* MemoryRetriever.make({ sources: [hanging("one"), hanging("two"), hanging("three")] })
+      const retriever = yield* DefaultMemoryRetriever.make({
+        sources: [hanging("one"), hanging("two"), hanging("three")]
+      })
       const fiber = yield* Effect.fork(retriever.retrieve(query))
       yield* Deferred.await(begun)
       yield* Effect.yieldNow()
@@ -313,7 +316,7 @@ describe("MemoryRetriever", () => {
 
   it.effect("leaves out entries of another owner, whatever a source returns", () =>
     Effect.gen(function* () {
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: [
           source(
             "leaky",
@@ -342,7 +345,7 @@ describe("MemoryRetriever", () => {
           owners.map((ownerId) => result(`e${at}`, { relevance: 0, ownerId, content: `zebra of ${ownerId}` }).entry)
         )
       }
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: stores.map((store, at) => ({ name: `store ${at}`, retrieve: store.retrieve }))
       })
       for (const ownerId of owners) {
@@ -370,7 +373,7 @@ describe("MemoryRetriever", () => {
           )
         )
       }
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: stores.map((store, at) => ({ name: `store ${at}`, retrieve: store.retrieve }))
       })
       const sizes: Array<number> = []
@@ -392,7 +395,7 @@ describe("MemoryRetriever", () => {
 
   it.effect("returns neighbors with their result, once and outside topK", () =>
     Effect.gen(function* () {
-      const retriever = yield* MemoryRetriever.make({
+      const retriever = yield* DefaultMemoryRetriever.make({
         sources: [
           source(
             "one",
@@ -429,7 +432,7 @@ describe("MemoryRetriever", () => {
         name: "any",
         retrieve: ({ ownerId, query }) => Effect.succeed([result(query, { relevance: 1, ownerId })])
       }
-      const retriever = yield* MemoryRetriever.make({ sources: [any], maxCounted: 12 })
+      const retriever = yield* DefaultMemoryRetriever.make({ sources: [any], maxCounted: 12 })
       const ask = (ownerId: string, id: string) => retriever.retrieve({ ...query, ownerId, query: id })
       for (const id of ["x", "y", "x", "x"]) yield* ask("ann", id)
       yield* ask("bob", "x")
@@ -457,7 +460,7 @@ describe("MemoryRetriever", () => {
 
   it.effect("adds a source, or replaces the one of the same name", () =>
     Effect.gen(function* () {
-      const retriever = yield* MemoryRetriever.make({ sources: [source("one", result("a", { relevance: 1 }))] })
+      const retriever = yield* DefaultMemoryRetriever.make({ sources: [source("one", result("a", { relevance: 1 }))] })
       yield* retriever.addSource(source("two", result("b", { relevance: 0.5 })))
       assert.deepStrictEqual(ids((yield* retriever.retrieve(query)).results), ["a", "b"])
       yield* retriever.addSource(source("one", result("c", { relevance: 0.1 })))
@@ -481,7 +484,7 @@ describe("MemoryRetriever", () => {
       )
     }).pipe(
       Effect.provide(
-        MemoryRetriever.layerStore({ sources: [source("more", result("more", { relevance: 0.1 }))] }).pipe(
+        DefaultMemoryRetriever.layerStore({ sources: [source("more", result("more", { relevance: 0.1 }))] }).pipe(
           Layer.provideMerge(InMemoryMemoryStore.layer({ ttl: 0 }))
         )
       )

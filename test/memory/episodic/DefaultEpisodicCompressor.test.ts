@@ -6,6 +6,7 @@ import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import type { MemoryEntry } from "../../../src/memory/entry/MemoryEntry.js"
+import * as DefaultEpisodicCompressor from "../../../src/memory/episodic/DefaultEpisodicCompressor.js"
 import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemorySummary from "../../../src/memory/episodic/MemorySummary.js"
 import * as SummaryText from "../../../src/memory/episodic/SummaryText.js"
@@ -25,7 +26,7 @@ const compress = (
   )
 
 const extracted = (entries: ReadonlyArray<MemoryEntry>, maxTokens?: number) =>
-  Effect.map(compress(EpisodicCompressor.layerExtractive, entries, { maxTokens }), ({ content }) => content)
+  Effect.map(compress(DefaultEpisodicCompressor.layerExtractive, entries, { maxTokens }), ({ content }) => content)
 
 const half = /\p{Surrogate}/u
 
@@ -81,7 +82,7 @@ describe("layerExtractive", () => {
 
   it.effect("counts the turns of summaries, and does not repeat their headings", () =>
     Effect.gen(function* () {
-      const layer = EpisodicCompressor.layerExtractive
+      const layer = DefaultEpisodicCompressor.layerExtractive
       const first = yield* compress(layer, talk(3, 4))
       const second = yield* compress(layer, [first, entry("z", "bye")])
       assert.strictEqual(
@@ -128,7 +129,7 @@ describe("layerExtractive", () => {
       for (let spaces = 240; spaces < 260; spaces++) {
         const content = yield* extracted([entry("a", `${" ".repeat(spaces)}${"😀".repeat(2000)}`)], 30)
         assert.notMatch(content, half)
-        const said = EpisodicCompressor.layer(() => Effect.succeed(`a${" ".repeat(spaces)}${"😀".repeat(2000)}`))
+        const said = DefaultEpisodicCompressor.layer(() => Effect.succeed(`a${" ".repeat(spaces)}${"😀".repeat(2000)}`))
         assert.notMatch((yield* compress(said, talk(1), { maxTokens: 8 })).content, half)
       }
     })
@@ -144,7 +145,7 @@ describe("layerExtractive", () => {
 })
 
 describe("layer", () => {
-  const saying = (text: string) => EpisodicCompressor.layer(() => Effect.succeed(text))
+  const saying = (text: string) => DefaultEpisodicCompressor.layer(() => Effect.succeed(text))
 
   it.effect("cuts any summary at the end of a sentence, or else of a word", () =>
     Effect.gen(function* () {
@@ -180,8 +181,8 @@ describe("layer", () => {
 })
 
 describe("layerModel", () => {
-  const model = (client: LlmClient.Service, options?: EpisodicCompressor.ModelOptions) =>
-    EpisodicCompressor.layerModel(options).pipe(Layer.provide(LlmGateway.layer(client)))
+  const model = (client: LlmClient.Service, options?: DefaultEpisodicCompressor.ModelOptions) =>
+    DefaultEpisodicCompressor.layerModel(options).pipe(Layer.provide(LlmGateway.layer(client)))
 
   const prompts = (client: ScriptedClient.Scripted): ReadonlyArray<string> =>
     client.requests.map(({ messages }) => {

@@ -7,6 +7,7 @@ import type { MemoryEntry } from "../../../src/memory/entry/MemoryEntry.js"
 import type { StorageError } from "../../../src/memory/entry/MemoryError.js"
 import * as ToolPairs from "../../../src/memory/entry/ToolPairs.js"
 import * as ContextPruner from "../../../src/memory/working/ContextPruner.js"
+import * as DefaultContextPruner from "../../../src/memory/working/DefaultContextPruner.js"
 import * as Tiers from "../../support/MemoryTiers.js"
 
 const prune = <E = never>(
@@ -17,7 +18,7 @@ const prune = <E = never>(
 ) =>
   Effect.flatMap(ContextPruner.ContextPruner, (pruner) => pruner.prune(entries, options)).pipe(
     Effect.provide(
-      ContextPruner.layer({ strategy }).pipe(Layer.provide(Layer.succeed(TokenCounter.TokenCounter, counter)))
+      DefaultContextPruner.layer({ strategy }).pipe(Layer.provide(Layer.succeed(TokenCounter.TokenCounter, counter)))
     )
   )
 
@@ -30,7 +31,7 @@ const cost = (counter: TokenCounter.Service, entries: ReadonlyArray<MemoryEntry>
 /** Ten characters of a user: 17 tokens. */
 const ten = (id: string, timestamp: number, content = "0123456789") => Tiers.entry(id, { timestamp, content })
 
-describe("ContextPruner", () => {
+describe("DefaultContextPruner", () => {
   const three = [ten("old", 1, "green tea."), ten("mid", 2), ten("new", 3)]
 
   it.effect("keeps everything that fits", () =>
@@ -79,7 +80,7 @@ describe("ContextPruner", () => {
     Effect.gen(function* () {
       const one = { tokenBudget: 20, query: "tea" }
       assert.deepStrictEqual(idsOf(yield* prune(three, one)), ["new"])
-      const strategy = ContextPruner.hybrid({ recency: 0.3, relevance: 0.7 })
+      const strategy = DefaultContextPruner.hybrid({ recency: 0.3, relevance: 0.7 })
       assert.deepStrictEqual(idsOf(yield* prune(three, { ...one, strategy })), ["old"])
       assert.deepStrictEqual(idsOf(yield* prune(three, one, Tiers.characters, strategy)), ["old"])
     })

@@ -16,6 +16,7 @@ import * as SessionWriter from "../../../src/session/manager/SessionWriter.js"
 import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import { NewTurn, type Session, SessionTurn } from "../../../src/session/turn/Session.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
+import * as DefaultSessionAnalytics from "../../../src/session/upkeep/DefaultSessionAnalytics.js"
 import * as SessionAnalytics from "../../../src/session/upkeep/SessionAnalytics.js"
 import * as SystemTest from "../../support/SystemTest.js"
 
@@ -37,7 +38,7 @@ interface World {
 
 const run = <A, E>(
   body: (world: World) => Effect.Effect<A, E>,
-  options: SessionAnalytics.Options = {}
+  options: DefaultSessionAnalytics.Options = {}
 ): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     const read: Array<readonly [number, number]> = []
@@ -58,7 +59,7 @@ const run = <A, E>(
     })
     return Effect.provide(
       world,
-      SessionAnalytics.layer(options).pipe(
+      DefaultSessionAnalytics.layer(options).pipe(
         Layer.provideMerge(Layer.merge(DefaultSessionManager.layer(), DefaultBranchManager.layer())),
         Layer.provide([SessionWriter.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop]),
         Layer.provideMerge(counting)
@@ -226,7 +227,7 @@ describe("ofSession", () => {
         yield* write(store, Option.getOrThrow(yield* manager.get(session.id)), 10)
         let pages = 0
         const analytics = yield* Effect.provideService(
-          SessionAnalytics.make({ pageSize: 3 }),
+          DefaultSessionAnalytics.make({ pageSize: 3 }),
           SessionManager.SessionManager,
           {
             ...manager,
@@ -391,7 +392,7 @@ describe("ofUser", () => {
   const bucketed = (
     options: Omit<SessionAnalytics.UserOptions, "from">,
     times: ReadonlyArray<number>,
-    layer: SessionAnalytics.Options = {}
+    layer: DefaultSessionAnalytics.Options = {}
   ) =>
     run(
       ({ analytics, manager }) =>
@@ -524,7 +525,7 @@ describe("ofUser", () => {
         yield* say(manager, yield* create(manager, "a"), {})
         const doomed = yield* create(manager, "b")
         yield* say(manager, doomed, {})
-        const analytics = yield* Effect.provideService(SessionAnalytics.make(), SessionManager.SessionManager, {
+        const analytics = yield* Effect.provideService(DefaultSessionAnalytics.make(), SessionManager.SessionManager, {
           ...manager,
           list: (userId, options) => Effect.zipLeft(manager.list(userId, options), manager.delete(doomed.id))
         })

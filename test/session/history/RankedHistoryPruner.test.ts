@@ -7,6 +7,7 @@ import * as Embedder from "../../../src/llm/embedding/Embedder.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as EmbeddingContextPruner from "../../../src/session/history/EmbeddingContextPruner.js"
 import * as HistoryPruner from "../../../src/session/history/HistoryPruner.js"
+import * as RankedHistoryPruner from "../../../src/session/history/RankedHistoryPruner.js"
 import * as RecencyContextPruner from "../../../src/session/history/RecencyContextPruner.js"
 import * as RelevanceContextPruner from "../../../src/session/history/RelevanceContextPruner.js"
 import * as SessionMessages from "../../../src/session/history/SessionMessages.js"
@@ -193,10 +194,14 @@ describe("RelevanceContextPruner", () => {
 
   it.effect("spreads recency evenly from the oldest to the newest turn", () => {
     // Turn 2 of 5 has 1/4 of the weight, turn 4 has 3/4: a relevance of 0.5 outweighs that below a weight of 1.
-    const relevance: HistoryPruner.Options["relevance"] = (_query, turns) =>
+    const relevance: RankedHistoryPruner.Options["relevance"] = (_query, turns) =>
       Effect.succeed(turns.map(({ depth }) => (depth === 2 ? 0.5 : 0)))
     const by = (recencyWeight: number) =>
-      kept(range(1, 5), { query: "any", maxTurns: 2 }, HistoryPruner.layer({ relevance, recencyWeight, keepRecent: 1 }))
+      kept(
+        range(1, 5),
+        { query: "any", maxTurns: 2 },
+        RankedHistoryPruner.layer({ relevance, recencyWeight, keepRecent: 1 })
+      )
     return Effect.gen(function* () {
       assert.deepStrictEqual(yield* by(0.99), ["t2", "t5"])
       assert.deepStrictEqual(yield* by(1.01), ["t4", "t5"])
@@ -213,7 +218,7 @@ describe("RelevanceContextPruner", () => {
   it.effect("falls back to recency for missing or invalid relevance", () =>
     Effect.gen(function* () {
       for (const scores of [[], [Number.NaN], [Number.NaN, Number.NaN, Number.NaN, Number.NaN]]) {
-        const layer = HistoryPruner.layer({ relevance: () => Effect.succeed(scores), keepRecent: 0 })
+        const layer = RankedHistoryPruner.layer({ relevance: () => Effect.succeed(scores), keepRecent: 0 })
         assert.deepStrictEqual(yield* kept(range(1, 4), { query: "any", maxTurns: 2 }, layer), ["t3", "t4"])
       }
     })
@@ -307,7 +312,7 @@ describe("EmbeddingContextPruner", () => {
   )
 })
 
-describe("HistoryPruner", () => {
+describe("RankedHistoryPruner", () => {
   const kinds = FastCheck.constantFrom("user", "plain", "call", "held", "result", "system", "unanswered")
   const given = FastCheck.array(
     FastCheck.tuple(
