@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent, AgentExecutor, Agents, CostEstimator, Ids, Tool } from "effect-lexigram"
-import { AuditLog, DefaultGovernance, DefaultPolicyEngine } from "effect-lexigram/governance"
+import { AuditLog, DefaultAuditLog, DefaultGovernance, DefaultPolicyEngine } from "effect-lexigram/governance"
 import { TestModel } from "effect-lexigram/testing"
 
 const search = Tool.make("search", {
@@ -17,7 +17,7 @@ const search = Tool.make("search", {
 })
 const usage = { inputTokens: 600, outputTokens: 200, totalTokens: 800 }
 
-const audit = AuditLog.layerMemory()
+const audit = DefaultAuditLog.layerMemory()
 const governance = DefaultGovernance.layerWith({
   config: { maxRequestCost: 0.005, rpmLimit: 60, modelDenylist: { "*": ["test/legacy-*"] } },
   audit,

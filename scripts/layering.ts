@@ -11,8 +11,8 @@ import { entryOf, filesBelow, floorOf, floors, folderOf, isIndex, programs, root
 /** Paths relative to `src`, with `/`, and their text. */
 export type Sources = ReadonlyMap<string, string>
 
-/** Upper bounds in lines, except `folder` (modules) and `column`. */
-export const bars = { function: 80, make: 150, module: 400, folder: 20, column: 120 }
+/** Upper bounds in lines, except `folder` and `port` (modules) and `column`. */
+export const bars = { function: 80, make: 150, module: 400, folder: 20, column: 120, port: 10 }
 
 const barrels = /^(effect|@effect\/[^/]+|effect-lexigram(\/.*)?)$/
 
@@ -27,6 +27,24 @@ const timersAllowedIn: ReadonlySet<string> = new Set([
   "internal/fiber/NextTurn.ts",
   "persistence/sqlite/SqliteLeftovers.ts"
 ])
+
+/**
+ * Modules with a tag that load more than a port may, and why. A tag that a second implementation can serve does not
+ * belong here: its module is light, and what implements it is a module of its own.
+ */
+const heavyTags: Readonly<Record<string, string>> = {
+  "memory/Memory.ts": "the memory subsystem as one service, made of its ports",
+  "memory/conversation/ConversationMemoryStore.ts": "a wrapper of the port of memory stores, with a tag of its own",
+  "persistence/Lexigram.ts": "a preset: the whole system on one backend",
+  "persistence/postgres/PostgresClient.ts": "the client of one database, which nothing else implements",
+  "persistence/sqlite/SqliteClient.ts": "the client of one database, which nothing else implements",
+  "session/Sessions.ts": "a preset: the session subsystem as one layer",
+  "skill/Skills.ts": "a preset: the skill subsystem as one layer",
+  "strategy/definition/StrategyRegistry.ts":
+    "loads the definition of strategies, which its entries are checked against",
+  "testing/TestModel.ts": "a scripted model, whose tag shows a test its calls",
+  "tool/approval/PendingApprovals.ts": "the waiting room of approvals, over the ports of the gate and the store"
+}
 
 const specifierOf = (node: ts.Node): ts.Node | undefined => {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier
@@ -124,6 +142,8 @@ interface Measured {
   readonly loads: ReadonlyArray<string>
   /** Comment lines wider than the bar. */
   readonly wide: number
+  /** Declares a `Context.Tag`. */
+  readonly hasTag: boolean
 }
 
 /** True if an import or export loads its module at run time, as the compiler emits it. */
@@ -140,6 +160,10 @@ const isLoaded = (node: ts.Node): boolean => {
   const named = node.exportClause
   return named === undefined || ts.isNamespaceExport(named) || named.elements.some((element) => !element.isTypeOnly)
 }
+
+const tagBase = /^extends Context\.Tag\(/
+
+const baseOf = (node: ts.ClassDeclaration): string => node.heritageClauses?.[0]?.getText() ?? ""
 
 /** Measures a module: its size, its functions above the smaller bar, the modules it imports. */
 const measure = (sources: Sources, file: string, source: ts.SourceFile): Measured => {
@@ -160,9 +184,10 @@ const measure = (sources: Sources, file: string, source: ts.SourceFile): Measure
     ts.forEachChild(node, visit)
   }
   visit(source)
+  const hasTag = source.statements.some((one) => ts.isClassDeclaration(one) && tagBase.test(baseOf(one)))
   const lines = source.text.split("\n")
   const wide = lines.filter((line) => line.length > bars.column && /^\s*(\/?\*|\/\/)/.test(line)).length
-  return { lines: lines.length - 1, functions, imports: [...imports], loads: [...loads], wide }
+  return { lines: lines.length - 1, functions, imports: [...imports], loads: [...loads], wide, hasTag }
 }
 
 const isMake = (name: string): boolean => /^make([A-Z]|$)/.test(name)
@@ -222,6 +247,25 @@ export const sizesOf = (sources: Sources): Sizes => {
 
 /** Modules that bundle for the browser: they load no Node module, directly or through other modules. */
 const portable = /^(agent|domain|graph|guard|llm|plan|prompt|provider|strategy|tool)\/([a-z]+\/)?[A-Z]\w*\.ts$/
+
+/** The modules of `src` that load with a module, itself included. */
+const loadedWith = ({ modules }: Sizes, from: string): ReadonlySet<string> => {
+  const loaded = new Set([from])
+  // A set includes entries added during iteration.
+  for (const file of loaded) for (const next of modules.get(file)?.loads ?? []) if (modules.has(next)) loaded.add(next)
+  return loaded
+}
+
+const portProblems = (sizes: Sizes): ReadonlyArray<string> =>
+  [...sizes.modules].flatMap(([file, { hasTag }]) => {
+    if (!hasTag) return []
+    const loaded = loadedWith(sizes, file).size
+    const isListed = Object.hasOwn(heavyTags, file)
+    if (loaded > bars.port && !isListed) {
+      return [`${file}: a tag loads ${loaded} modules, at most ${bars.port}: move what implements it to another module`]
+    }
+    return isListed && loaded <= bars.port ? [`${file}: a light tag is listed as a heavy one`] : []
+  })
 
 /** Shortest path from a portable module to a Node module. */
 const wayToNode = ({ modules }: Sizes, from: string): ReadonlyArray<string> | undefined => {
@@ -296,7 +340,7 @@ export const problems = (sources: Sources): ReadonlyArray<string> => {
     visit(source)
   }
   const sizes = sizesOf(sources)
-  return [...found, ...platformProblems(sizes), ...sizeProblems(sizes)]
+  return [...found, ...platformProblems(sizes), ...portProblems(sizes), ...sizeProblems(sizes)]
 }
 
 /** The sources of this repository. */

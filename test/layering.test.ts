@@ -249,6 +249,19 @@ describe("layering", () => {
     )
   })
 
+  it("bounds the modules that load with a tag, not those that load with what implements it", () => {
+    const parts = Array.from({ length: bars.port }, (_, index) => `Part${index}`)
+    const modules = Object.fromEntries(parts.map((name) => [`tool/${name}.ts`, "export const a = 1\n"]))
+    const imports = (kind: string) => parts.map((name) => `${kind} { a as ${name} } from "./${name}.js"`).join("\n")
+    const tag = `export class Port extends Context.Tag("port")<Port, string>() {}`
+    accepts({ ...modules, "tool/Port.ts": `${imports("import type")}\n${tag}` })
+    accepts({ ...modules, "tool/Port.ts": tag, "tool/DefaultPort.ts": `import "./Port.js"\n${imports("import")}` })
+    refuses(
+      { ...modules, "tool/Port.ts": `${imports("import")}\n${tag}` },
+      `tool/Port.ts: a tag loads ${bars.port + 1} modules, at most ${bars.port}: move what implements it to another module`
+    )
+  })
+
   it("bounds the columns of comments, not of code", () => {
     const text = "x".repeat(bars.column)
     accepts({ "tool/A.ts": `export const a = "${text}"\n` })

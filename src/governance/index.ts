@@ -13,6 +13,13 @@ export * as AuditLog from "./store/AuditLog.js"
 export * as CostLedger from "./store/CostLedger.js"
 
 /**
+ * The audit log over a store: in this process, on the logger, or any other.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultAuditLog from "./store/DefaultAuditLog.js"
+
+/**
  * Layers of governance: limits, checks and budgets over replaceable collaborators.
  *
  * @since 0.1.0

@@ -18,6 +18,7 @@ import * as GovernanceConfig from "../governance/GovernanceConfig.js"
 import type * as GovernanceControl from "../governance/GovernanceControl.js"
 import * as AuditLog from "../governance/store/AuditLog.js"
 import * as CostLedger from "../governance/store/CostLedger.js"
+import * as DefaultAuditLog from "../governance/store/DefaultAuditLog.js"
 import type { GovernanceConfigurationError } from "../governance/store/GovernanceError.js"
 import * as InMemoryCostLedger from "../governance/store/InMemoryCostLedger.js"
 import * as RateLimitStore from "../governance/store/RateLimitStore.js"
@@ -161,7 +162,7 @@ export const portsInMemory: Layer.Layer<Exclude<Ports, SessionStore.SessionStore
     Checkpointer.layerMemory(),
     InMemoryCostLedger.layer(),
     RateLimitStore.layerMemory(),
-    AuditLog.layerMemory(),
+    DefaultAuditLog.layerMemory(),
     ApprovalStore.layerMemory(),
     RunLog.layerMemory(),
     SkillResultBackend.layer().pipe(Layer.provideMerge(CacheBackend.layerMemory()))

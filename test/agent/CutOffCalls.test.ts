@@ -15,6 +15,7 @@ import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
+import * as DefaultAuditLog from "../../src/governance/store/DefaultAuditLog.js"
 import * as InMemoryCostLedger from "../../src/governance/store/InMemoryCostLedger.js"
 import * as LlmLimits from "../../src/llm/LlmLimits.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
@@ -262,7 +263,7 @@ describe("model calls that are cut off", () => {
   )
 
   it.effect("audits what is an estimate, and the whole usage of a run", () => {
-    const audit = AuditLog.layerMemory()
+    const audit = DefaultAuditLog.layerMemory()
     return Effect.gen(function* () {
       yield* cutOff(AgentExecutor.run(agent, "hi"))
       const log = yield* AuditLog.AuditLog

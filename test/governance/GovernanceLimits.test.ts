@@ -13,6 +13,7 @@ import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js
 import { GovernanceControl } from "../../src/governance/GovernanceControl.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
+import * as DefaultAuditLog from "../../src/governance/store/DefaultAuditLog.js"
 import { GovernancePersistenceError } from "../../src/governance/store/GovernanceError.js"
 import * as GovernanceMetrics from "../../src/governance/store/GovernanceMetrics.js"
 import * as RateLimitStore from "../../src/governance/store/RateLimitStore.js"
@@ -447,7 +448,7 @@ describe("a soft limit", () => {
       yield* TestClock.adjust("31 days")
       assert.strictEqual((yield* warningsOf(spend(150))).length, 1)
     }),
-    { audit: AuditLog.layerMemory() }
+    { audit: DefaultAuditLog.layerMemory() }
   )
 })
 
@@ -560,7 +561,7 @@ describe("GovernanceControl", () => {
         [{ fields: ["monthlyBudget"] }]
       )
     }),
-    { audit: AuditLog.layerMemory() }
+    { audit: DefaultAuditLog.layerMemory() }
   )
 })
 
@@ -611,7 +612,7 @@ describe("the audit log", () => {
         userId: ada
       })
     }),
-    { audit: AuditLog.layerMemory() }
+    { audit: DefaultAuditLog.layerMemory() }
   )
 })
 

@@ -15,6 +15,7 @@ import { GovernanceControl } from "../../src/governance/GovernanceControl.js"
 import * as DefaultPolicyEngine from "../../src/governance/policy/DefaultPolicyEngine.js"
 import type * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import * as AuditLog from "../../src/governance/store/AuditLog.js"
+import * as DefaultAuditLog from "../../src/governance/store/DefaultAuditLog.js"
 import { GovernancePersistenceError } from "../../src/governance/store/GovernanceError.js"
 import * as GovernanceMetrics from "../../src/governance/store/GovernanceMetrics.js"
 import * as RateLimitStore from "../../src/governance/store/RateLimitStore.js"
@@ -46,7 +47,7 @@ const test = (
   ) => Effect.Effect<void, unknown, Services>
 ) => {
   const layer = DefaultGovernance.layerWith(options).pipe(
-    Layer.provideMerge(AuditLog.layerMemory()),
+    Layer.provideMerge(DefaultAuditLog.layerMemory()),
     Layer.provide(prices)
   ) as Layer.Layer<Services>
   return it.effect(fact, () =>

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as AuditLog from "../../governance/store/AuditLog.js"
+import * as DefaultAuditLog from "../../governance/store/DefaultAuditLog.js"
 import { GovernancePersistenceError } from "../../governance/store/GovernanceError.js"
 import type { Database } from "../engine/Database.js"
 import type { Param } from "../engine/Dialect.js"
@@ -177,7 +178,7 @@ const dropText = (lock: string): string => `WITH old AS MATERIALIZED (
 
 const build = (migrate: boolean, options: Options | undefined) =>
   Effect.map(MigrationRun.open({ migrate }), (database) =>
-    AuditLog.make(storeOf(database, options), { patience: options?.patience })
+    DefaultAuditLog.make(storeOf(database, options), { patience: options?.patience })
   )
 
 /**

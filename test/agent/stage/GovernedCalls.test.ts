@@ -10,6 +10,7 @@ import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as DefaultGovernance from "../../../src/governance/DefaultGovernance.js"
 import * as Governance from "../../../src/governance/Governance.js"
 import * as AuditLog from "../../../src/governance/store/AuditLog.js"
+import * as DefaultAuditLog from "../../../src/governance/store/DefaultAuditLog.js"
 import {
   BudgetExceededError,
   GovernancePersistenceError,
@@ -133,7 +134,7 @@ describe("GovernedCalls", () => {
   it.effect("ends the run on a refused tool call with the partial response", () => {
     let made = 0
     const counted = Tool.make("time", { description: "The time now", handler: () => Effect.sync(() => `${++made}`) })
-    const audit = AuditLog.layerMemory()
+    const audit = DefaultAuditLog.layerMemory()
     const layer = Runs.layer(() => ({ calls: [{ name: "time" }], usage }), {
       governance: DefaultGovernance.layerWith({
         audit: Layer.effect(AuditLog.AuditLog, AuditLog.AuditLog),

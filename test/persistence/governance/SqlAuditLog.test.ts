@@ -7,6 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { RunId, UserId } from "../../../src/domain/Ids.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../../src/governance/store/AuditLog.js"
+import * as DefaultAuditLog from "../../../src/governance/store/DefaultAuditLog.js"
 import * as SqlAuditLog from "../../../src/persistence/governance/SqlAuditLog.js"
 import * as AuditLogSuite from "../../governance/store/AuditLogSuite.js"
 import * as SqlBackends from "../../support/SqlBackends.js"
@@ -59,7 +60,7 @@ SqlBackends.suite("SqlAuditLog", (backend) => {
     withClient(
       Effect.gen(function* () {
         const log = yield* SqlAuditLog.make()
-        const memory = yield* Effect.provide(AuditLog.AuditLog, AuditLog.layerMemory())
+        const memory = yield* Effect.provide(AuditLog.AuditLog, DefaultAuditLog.layerMemory())
         const both = [log, memory]
         const pick = <A>(values: ReadonlyArray<A>, index: number): A => values[index % values.length] as A
         const record = (index: number) => {

@@ -9,10 +9,11 @@ import { RunId } from "../../../src/domain/Ids.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import type { AuditEntry } from "../../../src/governance/Governance.js"
 import * as AuditLog from "../../../src/governance/store/AuditLog.js"
+import * as DefaultAuditLog from "../../../src/governance/store/DefaultAuditLog.js"
 import * as WatchedRun from "../../support/WatchedRun.js"
 import * as AuditLogSuite from "./AuditLogSuite.js"
 
-AuditLogSuite.suite("in memory", AuditLog.layerMemory())
+AuditLogSuite.suite("in memory", DefaultAuditLog.layerMemory())
 
 const listening = () => {
   const lines: Array<{ readonly level: string; readonly message: string; readonly fields: Record<string, unknown> }> =
@@ -43,12 +44,12 @@ describe("AuditLog", () => {
         events.map(({ tokens }) => tokens),
         [7, 6, 5]
       )
-    }).pipe(Effect.provide(AuditLog.layerMemory({ capacity: 3 })))
+    }).pipe(Effect.provide(DefaultAuditLog.layerMemory({ capacity: 3 })))
   )
 
   it.effect("shares nothing between two memory layers", () =>
     Effect.gen(function* () {
-      const layer = () => AuditLog.layerMemory()
+      const layer = () => DefaultAuditLog.layerMemory()
       yield* Effect.provide(
         Effect.flatMap(AuditLog.AuditLog, (log) => log.record({ eventType: "created" })),
         layer()
@@ -77,23 +78,23 @@ describe("AuditLog", () => {
         (yield* SystemAccess.grant(log.read({ eventTypes: ["agent_execution"] })))[0]?.status,
         "interrupted"
       )
-    }).pipe(Effect.provide(AuditLog.layerMemory()))
+    }).pipe(Effect.provide(DefaultAuditLog.layerMemory()))
   )
 
   it.effect("calls hooks for entries, and for persistent logs", () =>
     Effect.gen(function* () {
       const watched = yield* WatchedRun.make
-      const kept = AuditLog.make(store(() => Effect.void))
+      const kept = DefaultAuditLog.make(store(() => Effect.void))
       yield* watched.inside(kept.record({ eventType: "model_denied" }))
       assert.deepStrictEqual(watched.hooks, [
         { name: "GovernanceAuditRecorded", payload: { eventType: "model_denied" } },
         { name: "GovernancePersistenceWritten", payload: { backend: "test" } }
       ])
       watched.hooks.length = 0
-      yield* watched.inside(AuditLog.make(store(() => Effect.void, false)).record({ eventType: "created" }))
+      yield* watched.inside(DefaultAuditLog.make(store(() => Effect.void, false)).record({ eventType: "created" }))
       assert.deepStrictEqual(watched.hooks, [{ name: "GovernanceAuditRecorded", payload: { eventType: "created" } }])
       watched.hooks.length = 0
-      yield* watched.inside(AuditLog.make(store(() => Effect.fail("down"))).record({ eventType: "created" }))
+      yield* watched.inside(DefaultAuditLog.make(store(() => Effect.fail("down"))).record({ eventType: "created" }))
       yield* kept.record({ eventType: "created" })
       assert.deepStrictEqual(watched.hooks, [])
     })
@@ -110,7 +111,7 @@ describe("AuditLog", () => {
         }
       ]
       for (const append of broken) {
-        const log = AuditLog.make(store(append))
+        const log = DefaultAuditLog.make(store(append))
         yield* Effect.provide(log.record({ eventType: "llm_call", metadata: { note: "between us" } }), layer)
       }
       assert.strictEqual(lines.length, 3)
@@ -125,7 +126,9 @@ describe("AuditLog", () => {
       const { layer, lines } = listening()
       let stopped = 0
       const hanging = store(() => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void stopped++)))
-      const fiber = yield* Effect.fork(Effect.provide(AuditLog.make(hanging).record({ eventType: "created" }), layer))
+      const fiber = yield* Effect.fork(
+        Effect.provide(DefaultAuditLog.make(hanging).record({ eventType: "created" }), layer)
+      )
       yield* TestClock.adjust(4999)
       assert.isNull(fiber.unsafePoll())
       yield* TestClock.adjust(1)
@@ -133,7 +136,7 @@ describe("AuditLog", () => {
       assert.strictEqual(stopped, 1)
       assert.include(lines[0]?.message, "no end within 5000 ms")
       const short = yield* Effect.fork(
-        Effect.provide(AuditLog.make(hanging, { patience: "10 millis" }).record({ eventType: "created" }), layer)
+        Effect.provide(DefaultAuditLog.make(hanging, { patience: "10 millis" }).record({ eventType: "created" }), layer)
       )
       yield* TestClock.adjust(10)
       yield* Fiber.join(short)
@@ -143,7 +146,7 @@ describe("AuditLog", () => {
 
   it.effect("keeps the interruption of a record", () =>
     Effect.gen(function* () {
-      const fiber = yield* Effect.fork(AuditLog.make(store(() => Effect.never)).record({ eventType: "created" }))
+      const fiber = yield* Effect.fork(DefaultAuditLog.make(store(() => Effect.never)).record({ eventType: "created" }))
       yield* TestClock.adjust(1)
       assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(fiber)))
     })
@@ -156,7 +159,7 @@ describe("AuditLog", () => {
         const log = yield* AuditLog.AuditLog
         yield* log.record({ eventType: "rate_limited", status: "denied", model: "m", metadata: { limit: 60 } })
         return yield* SystemAccess.grant(log.read())
-      }).pipe(Effect.provide(Layer.merge(AuditLog.layerLogger, layer)))
+      }).pipe(Effect.provide(Layer.merge(DefaultAuditLog.layerLogger, layer)))
       assert.deepStrictEqual(read, [])
       assert.strictEqual(lines.length, 1)
       assert.strictEqual(lines[0]?.level, "INFO")
