@@ -20,8 +20,9 @@ import type { State } from "./definition/Stage.js"
 import * as GuardChecks from "./stage/GuardChecks.js"
 import * as RunInterceptors from "./stage/RunInterceptors.js"
 import * as SteeredCalls from "./stage/SteeredCalls.js"
+import * as StepControl from "./stage/StepControl.js"
 
-const taskOf = (state: State, tools: Task["tools"]): Task => {
+const taskOf = (state: State, tools: Task["tools"], withheld: StepControl.Withheld): Task => {
   const { agent, uses } = state
   const { definition } = agent
   return {
@@ -37,6 +38,7 @@ const taskOf = (state: State, tools: Task["tools"]): Task => {
     settings: state.settings,
     role: definition.role,
     output: definition.output?.spec,
+    preparation: StepControl.preparation(state, withheld),
     debugNodeUpdates: definition.debugNodeUpdates,
     limits: {
       maxIterations: uses.config.maxIterations,
@@ -77,6 +79,10 @@ const withOutput = (
   })
 }
 
+/** Reasons until the output fits and the validators accept it. */
+const answered = (state: State, strategy: Strategy<unknown, unknown>, task: Task) =>
+  StepControl.validated(state, strategy.name, task, (task) => withOutput(state, strategy, task))
+
 /** A conversation as other agents get it. Tools of earlier turns have different names and formats for each agent. */
 type Turned = Pick<State, "history" | "input">
 
@@ -100,7 +106,7 @@ const conversed = (
   put: Array<SteeredCalls.Put>,
   given: Turned = state
 ): Effect.Effect<Answer, unknown, any> =>
-  Effect.flatMap(reasoned(turned(state, given), withOutput(state, strategy, task)), (answer) =>
+  Effect.flatMap(reasoned(turned(state, given), answered(state, strategy, task)), (answer) =>
     Effect.flatMap(SteeredCalls.late(state), (messages) => {
       const input = messages.at(-1)
       if (input === undefined) return Effect.succeed(answer)
@@ -137,17 +143,19 @@ const filtered = (state: State, program: Effect.Effect<Answer, unknown, any>): E
 const surrounded = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>,
-  put: Array<SteeredCalls.Put>
+  put: Array<SteeredCalls.Put>,
+  withheld: StepControl.Withheld
 ): Effect.Effect<Answer, unknown, any> => {
   const { agent, run, uses } = state
-  const { limits, module } = agent.definition
+  const { control, limits, module } = agent.definition
   const { maxToolCalls } = limits
   const governance = governanceOf(state)
   const steered = uses.steering.enabled
   const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
   const hooked = run.hooks !== Hooks.noop
   const told = governance.enabled !== false || uses.bus.enabled
-  if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told) {
+  const controlled = control.prepareStep.length > 0 || control.repairs.length > 0
+  if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told && !controlled) {
     return module === undefined ? program : Effect.provideService(program, ToolRunner.CallerModule, module)
   }
   return Effect.mapInputContext(program, (current: Context.Context<any>) => {
@@ -159,9 +167,11 @@ const surrounded = (
       : current
     const context = Context.add(conversed, ToolRunner.ToolInterceptors, [
       ...Context.get(current, ToolRunner.ToolInterceptors),
+      ...(control.prepareStep.length === 0 ? [] : [StepControl.refuseWithheld(state, withheld)]),
       ...(told ? [RunInterceptors.toolEvents(state, governance)] : []),
       ...(hooked ? [RunInterceptors.toolParamsFilter(state)] : []),
       ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
+      ...(control.repairs.length === 0 ? [] : [StepControl.repair(state)]),
       ...(guardsTools ? [RunInterceptors.toolGuards(state)] : []),
       ...(hooked ? [RunInterceptors.toolHooks(state)] : [])
     ])
@@ -172,12 +182,13 @@ const surrounded = (
 /** Runs the strategy on the task of the state. */
 export const make = (state: State, strategy: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> => {
   const put: Array<SteeredCalls.Put> = []
+  const withheld: StepControl.Withheld = new Map()
   const owned = state.tools.tools.some((tool) => tool.annotations.owner !== undefined)
   const program = owned
     ? Effect.flatMap(state.uses.runner.visible(state.tools), (tools) =>
         // Agents that the caller may not see cannot take the conversation.
-        conversed({ ...state, tools }, strategy, taskOf(state, tools), put)
+        conversed({ ...state, tools }, strategy, taskOf(state, tools, withheld), put)
       )
-    : conversed(state, strategy, taskOf(state, state.tools), put)
-  return surrounded(state, filtered(state, program), put)
+    : conversed(state, strategy, taskOf(state, state.tools, withheld), put)
+  return surrounded(state, filtered(state, program), put, withheld)
 }

@@ -221,6 +221,13 @@ export * as SelfConsistency from "./combine/SelfConsistency.js"
 export * as SelfDiscovery from "./discovery/SelfDiscovery.js"
 
 /**
+ * Prepares each model call of a strategy: its messages, the tools it offers, its settings and its model.
+ *
+ * @since 0.1.0
+ */
+export * as StepPreparation from "./definition/StepPreparation.js"
+
+/**
  * Conditions that stop a loop of model and tools before the model is done. They are values that combine.
  *
  * @since 0.1.0

@@ -5,7 +5,6 @@
  */
 
 import * as Effect from "effect/Effect"
-import { pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
@@ -21,24 +20,39 @@ import * as ToolSet from "../../tool/definition/ToolSet.js"
 import {
   type Agent,
   type Any,
+  build,
+  change,
   type Definition,
   type Memory,
+  noControl,
   type Output,
   type RunLimits,
-  type Skills,
-  TypeId
+  type Skills
 } from "./AgentDefinition.js"
 import type { Placed } from "./Stage.js"
 
+export type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
+export {
+  Rejected,
+  type RunInfo,
+  reject,
+  withInstructions,
+  withPrepareStep,
+  withToolChoice,
+  withToolRepair,
+  withValidator
+} from "./AgentControl.js"
 export type {
   Agent,
   Any,
   Definition,
   ErrorOf,
+  FailedCall,
   Memory,
   MemoryConversations,
   Output,
   OutputOf,
+  RepairedCall,
   RunLimits,
   ServicesOf,
   Skills
@@ -89,16 +103,6 @@ const noStages: ReadonlyArray<Placed<any, any>> = []
 
 type StrategyErrorOf<S> = S extends Strategy<infer E, any> ? E : never
 type StrategyServicesOf<S> = S extends Strategy<any, infer R> ? R : never
-
-const proto = {
-  [TypeId]: { _O: () => undefined as never, _E: () => undefined as never, _R: () => undefined as never },
-  pipe() {
-    // biome-ignore lint/complexity/noArguments: the form `pipeArguments` takes
-    return pipeArguments(this, arguments)
-  }
-}
-
-const build = (name: string, definition: Definition): any => Object.assign(Object.create(proto), { name, definition })
 
 const toToolSet = (tools: Tools | undefined): ToolSet.ToolSet<any, any> =>
   tools === undefined ? ToolSet.empty : isArray(tools) ? ToolSet.make(...tools) : tools
@@ -217,10 +221,9 @@ export const make = <
     limits: options.limits ?? {},
     stages: options.stages ?? noStages,
     debugNodeUpdates: options.debugNodeUpdates === true,
-    skills: options.skills ?? "all"
+    skills: options.skills ?? "all",
+    control: noControl
   })
-
-const change = (self: Any, fields: Partial<Definition>): any => build(self.name, { ...self.definition, ...fields })
 
 /**
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * The types of an agent, without its constructors and combinators.
+ * The types of an agent, without its constructors and combinators, and how one is built from its parts.
  *
  * @private
  * @since 0.1.0
@@ -7,14 +7,16 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as ParseResult from "effect/ParseResult"
-import type { Pipeable } from "effect/Pipeable"
+import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
+import type { JsonSchema, ToolChoice } from "../../llm/model/LlmClient.js"
 import type * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type { MemoryError } from "../../memory/entry/MemoryError.js"
 import type * as ConversationWorkingMemory from "../../memory/working/ConversationWorkingMemory.js"
 import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import type * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
+import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
 import type { OutputSpec, Strategy } from "../../strategy/definition/Strategy.js"
 import type * as StrategyRegistry from "../../strategy/definition/StrategyRegistry.js"
 import type * as ToolSet from "../../tool/definition/ToolSet.js"
@@ -109,6 +111,67 @@ export interface AnyPlaced {
 }
 
 /**
+ * What an agent decides about its model calls, its tool calls and its answers while it runs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Control {
+  readonly toolChoice: { readonly choice: ToolChoice; readonly on: "first" | "every" } | undefined
+  /** In their order; later changes override earlier ones. */
+  readonly prepareStep: ReadonlyArray<(info: StepInfo) => Effect.Effect<StepChanges | undefined, any, any>>
+  /** In their order; the first one that repairs a call wins. */
+  readonly repairs: ReadonlyArray<(call: FailedCall) => Effect.Effect<RepairedCall | undefined, any, any>>
+  readonly validators: ReadonlyArray<(output: any) => Effect.Effect<void, any, any>>
+  /** How often the model is asked again after an answer that a validator rejected. */
+  readonly validatorRetries: number
+}
+
+/**
+ * An agent that decides nothing while it runs.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const noControl: Control = {
+  toolChoice: undefined,
+  prepareStep: [],
+  repairs: [],
+  validators: [],
+  validatorRetries: 2
+}
+
+/**
+ * A tool call that could not run: its tool is unknown, or its arguments do not fit.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FailedCall {
+  readonly id: string
+  readonly name: string
+  /** The arguments as the model wrote them; text if they are not JSON. */
+  readonly params: unknown
+  /** What is wrong, as the model would be told. */
+  readonly problem: string
+  /** The JSON Schema of the arguments, if the tool is known. */
+  readonly parameters: JsonSchema | undefined
+  /** The names of the tools of the run. */
+  readonly tools: ReadonlyArray<string>
+}
+
+/**
+ * The call to run instead. The name stays where it is absent.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RepairedCall {
+  readonly name?: string | undefined
+  readonly params: unknown
+}
+
+/**
  * The untyped parts of an agent.
  *
  * @since 0.1.0
@@ -130,6 +193,7 @@ export interface Definition {
   readonly stages: ReadonlyArray<AnyPlaced>
   readonly debugNodeUpdates: boolean
   readonly skills: Skills
+  readonly control: Control
 }
 
 /**
@@ -157,3 +221,19 @@ export type ErrorOf<A extends Any> = A extends Agent<unknown, infer E, unknown> 
  * @category models
  */
 export type ServicesOf<A extends Any> = A extends Agent<unknown, unknown, infer R> ? R : never
+
+const proto = {
+  [TypeId]: { _O: () => undefined as never, _E: () => undefined as never, _R: () => undefined as never },
+  pipe() {
+    // biome-ignore lint/complexity/noArguments: the form `pipeArguments` takes
+    return pipeArguments(this, arguments)
+  }
+}
+
+/** An agent of the type that its caller infers. */
+export const build = (name: string, definition: Definition): any =>
+  Object.assign(Object.create(proto), { name, definition })
+
+/** The agent with other parts. */
+export const change = (self: Any, fields: Partial<Definition>): any =>
+  build(self.name, { ...self.definition, ...fields })

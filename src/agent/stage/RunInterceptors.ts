@@ -9,6 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type { ErrorInfo } from "../../domain/ErrorInfo.js"
 import type * as Governance from "../../governance/Governance.js"
 import {
   GuardPipelineError,
@@ -84,7 +85,7 @@ export const modelBudget = (
   })
 
 /** The interceptor, for calls of the run itself; inner runs have interceptors of their own. */
-const own =
+export const own =
   (state: State, interceptor: ToolRunner.ToolInterceptor): ToolRunner.ToolInterceptor =>
   (call, next) =>
     Effect.withFiberRuntime(({ currentContext }) =>
@@ -209,7 +210,7 @@ export const toolGuards = (state: State): ToolRunner.ToolInterceptor =>
         const verdict = yield* asFatal(GuardChecks.check(state, "toolInput", text, context))
         if (verdict.blocked) {
           state.notes.guarded.set(call.id, {})
-          return refusedCall(call, verdict.by.guardName)
+          return blockedCall(call, verdict.by.guardName)
         }
         if (verdict.text !== text) {
           guarded = { ...call, params: verdict.text }
@@ -255,16 +256,19 @@ const asFatal = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, ToolRunner
     error instanceof ToolRunner.Fatality ? error : new ToolRunner.Fatality({ error, toolName: "" })
   )
 
-const refusedCall = (call: ToolRunner.ToolCall, guard: string): ToolRunner.Outcome => {
+const blockedCall = (call: ToolRunner.ToolCall, guard: string): ToolRunner.Outcome => {
   const text = `Error: the call was blocked by the guard "${guard}". Do not repeat it with the same arguments`
-  return {
-    id: call.id,
-    name: call.name,
-    isFailure: true,
-    result: text,
-    observation: text,
-    truncated: false,
-    attempts: 0,
-    error: { tag: "InputGuardError", code: "LEX_ERR_GUARD_002", message: text }
-  }
+  return refusedCall(call, text, { tag: "InputGuardError", code: "LEX_ERR_GUARD_002", message: text })
 }
+
+/** The outcome of a call that does not run. */
+export const refusedCall = (call: ToolRunner.ToolCall, text: string, error: ErrorInfo): ToolRunner.Outcome => ({
+  id: call.id,
+  name: call.name,
+  isFailure: true,
+  result: text,
+  observation: text,
+  truncated: false,
+  attempts: 0,
+  error
+})

@@ -23,6 +23,7 @@ import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as Run from "../../observability/Run.js"
 import type { Bound } from "../../tool/definition/ToolSet.js"
 import type { Fatality, ToolRunner } from "../../tool/ToolRunner.js"
+import type { Preparation } from "./StepPreparation.js"
 import type {
   MaxIterationsExceededError,
   NoProgressError,
@@ -102,6 +103,8 @@ export interface Task {
   readonly role?: string | undefined
   readonly limits: Limits
   readonly output?: OutputSpec | undefined
+  /** Prepares each model call of the strategy. */
+  readonly preparation?: Preparation | undefined
   /**
    * For debugging: `NodeFinished` events contain the full updates of nodes, including the system prompt, memories and
    * history, without a size limit. Do not enable it for events that leave the server.

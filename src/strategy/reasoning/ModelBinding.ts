@@ -31,6 +31,7 @@ import {
   ModelCallInterceptors,
   type Target
 } from "../definition/ModelCall.js"
+import * as StepPreparation from "../definition/StepPreparation.js"
 import type { Task } from "../definition/Strategy.js"
 import * as CallTelemetry from "./CallTelemetry.js"
 import * as LiveReply from "./LiveReply.js"
@@ -64,6 +65,23 @@ export const bind = (
   task: Task,
   options: Options = {}
 ): Effect.Effect<Model, never, LlmClient.LlmClient | ModelRouter> =>
+  task.preparation === undefined ? bindPlain(task, options) : bindPrepared(task, options, task.preparation)
+
+/** Binds a task whose calls are prepared. A call that changes its role binds the model of that role. */
+const bindPrepared = (
+  task: Task,
+  options: Options,
+  preparation: StepPreparation.Preparation
+): Effect.Effect<Model, never, LlmClient.LlmClient | ModelRouter> =>
+  Effect.flatMap(Effect.context<LlmClient.LlmClient | ModelRouter>(), (context) =>
+    Effect.map(bindPlain(task, options), (model) =>
+      StepPreparation.prepared(model, task.tools, preparation, (role) =>
+        Effect.provide(bindPlain(task, { ...options, role }), context)
+      )
+    )
+  )
+
+const bindPlain = (task: Task, options: Options): Effect.Effect<Model, never, LlmClient.LlmClient | ModelRouter> =>
   Effect.withFiberRuntime((fiber) => {
     // Reads the context once: one effect per service costs as much as a model call.
     const context = fiber.currentContext as Context.Context<LlmClient.LlmClient | ModelRouter>

@@ -163,3 +163,34 @@ test("a limit in dollars requires prices", () => {
   // @ts-expect-error misspelt
   AgentTool.make(Agent.make("a"), { limits: { maxTokens: 1, maxCostUSD: 1 } })
 })
+
+test("what an agent decides while it runs adds its failures and requirements", () => {
+  const broken = EffectModule.flatMap(Rules, () => EffectModule.fail(new NoRules()))
+  expectTypeOf(Agent.make("a").pipe(Agent.withInstructions(() => EffectModule.as(Rules, "text")))).toEqualTypeOf<
+    Agent.Agent<string, never, Rules>
+  >()
+  expectTypeOf(Agent.make("a").pipe(Agent.withInstructions(() => broken))).toEqualTypeOf<
+    Agent.Agent<string, NoRules, Rules>
+  >()
+  expectTypeOf(Agent.make("a").pipe(Agent.withToolRepair(() => broken))).toEqualTypeOf<
+    Agent.Agent<string, NoRules, Rules>
+  >()
+  expectTypeOf(Agent.make("a").pipe(Agent.withToolChoice("required"))).toEqualTypeOf<Agent.Agent>()
+  const prepared = Agent.make("a").pipe(Agent.withPrepareStep(() => broken))
+  expectTypeOf<NoRules>().toExtend<Agent.ErrorOf<typeof prepared>>()
+  expectTypeOf<Agent.ServicesOf<typeof prepared>>().toEqualTypeOf<Rules>()
+})
+
+test("a validator gets the decoded output, and its rejections are no failures of the run", () => {
+  const checked = Agent.make("a", { output: Order }).pipe(
+    Agent.withValidator((order) => {
+      expectTypeOf(order).toEqualTypeOf<Order>()
+      return order.id > 0 ? EffectModule.void : EffectModule.fail(Agent.reject("no id"))
+    })
+  )
+  expectTypeOf(checked).toEqualTypeOf<Agent.Agent<Order, OutputValidationError, never>>()
+  const texts = Agent.make("a").pipe(
+    Agent.withValidator((text) => (text === "" ? EffectModule.fail(new NoRules()) : EffectModule.void))
+  )
+  expectTypeOf(texts).toEqualTypeOf<Agent.Agent<string, NoRules | OutputValidationError, never>>()
+})

@@ -1,0 +1,162 @@
+/**
+ * Applies what an agent decides while it runs to its model calls, its tool calls and its answers.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import { errorInfo } from "../../domain/ErrorInfo.js"
+import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
+import type { Answer, Task } from "../../strategy/definition/Strategy.js"
+import { OutputValidationError } from "../../strategy/definition/StrategyError.js"
+import { ToolNotFoundError } from "../../tool/definition/ToolError.js"
+import * as ToolRunner from "../../tool/ToolRunner.js"
+import { Rejected } from "../definition/AgentControl.js"
+import { AgentConfigurationError } from "../definition/AgentError.js"
+import type { State } from "../definition/Stage.js"
+import * as RunInterceptors from "./RunInterceptors.js"
+
+const fatal = (error: unknown): ToolRunner.Fatality =>
+  error instanceof ToolRunner.Fatality ? error : new ToolRunner.Fatality({ error, toolName: "" })
+
+/** The calls of tools that were not offered, by id, with the tools that were. */
+export type Withheld = Map<string, ReadonlyArray<string>>
+
+/** The problem of a change that names a tool which the call does not offer. */
+const problemOf = (agentName: string, info: StepInfo, changes: StepChanges): AgentConfigurationError | undefined => {
+  const { activeTools = info.tools, toolChoice } = changes
+  const forced = typeof toolChoice === "object" && info.tools.length > 0 ? [toolChoice.tool] : []
+  const unknown =
+    activeTools.find((name) => !info.tools.includes(name)) ?? forced.find((name) => !activeTools.includes(name))
+  if (unknown === undefined) return undefined
+  return new AgentConfigurationError({
+    agentName,
+    message: `Step ${info.step} of "${agentName}" names the tool "${unknown.slice(0, 128)}", which it does not offer`,
+    hint: `Name one of its tools: ${info.tools.join(", ").slice(0, 1000)}`
+  })
+}
+
+/** Prepares the calls of a run by the agent's tool choice and its functions. */
+export const preparation = (state: State, withheld: Withheld): Task["preparation"] => {
+  const { prepareStep, toolChoice } = state.agent.definition.control
+  if (prepareStep.length === 0 && toolChoice === undefined) return undefined
+  let offered = false
+  const chosen = (info: StepInfo): StepChanges => {
+    if (info.tools.length === 0 || toolChoice === undefined) return {}
+    const isFirst = !offered
+    offered = true
+    return isFirst || toolChoice.on === "every" ? { toolChoice: toolChoice.choice } : {}
+  }
+  return {
+    onWithheld: ({ id }, names) => void withheld.set(id, names),
+    before: (info) =>
+      Effect.gen(function* () {
+        let changes = chosen(info)
+        for (const prepare of prepareStep) {
+          const more: StepChanges | undefined = yield* Effect.mapError(prepare(info), fatal)
+          if (more !== undefined) changes = { ...changes, ...more }
+        }
+        const problem = problemOf(state.agent.name, info, changes)
+        return problem === undefined ? changes : yield* Effect.fail(fatal(problem))
+      }) as Effect.Effect<StepChanges, ToolRunner.Fatality>
+  }
+}
+
+/** Refuses the calls of tools that their step did not offer. */
+export const refuseWithheld = (state: State, withheld: Withheld): ToolRunner.ToolInterceptor =>
+  RunInterceptors.own(state, (call, next) => {
+    const names = withheld.get(call.id)
+    if (names === undefined) return next(call)
+    withheld.delete(call.id)
+    const toolName = call.name.slice(0, 128)
+    const message = `The tool "${toolName}" is not available in this step. Available: ${names.join(", ")}`
+    const error = errorInfo(new ToolNotFoundError({ toolName, availableTools: names, message }))
+    return Effect.succeed(RunInterceptors.refusedCall(call, `Error: ${message}`, error))
+  })
+
+const repairable = new Set(["ToolNotFoundError", "ToolValidationError"])
+
+/** Runs a repaired call in place of one that could not run. */
+export const repair = (state: State): ToolRunner.ToolInterceptor =>
+  RunInterceptors.own(state, (call, next) =>
+    Effect.flatMap(next(call), (outcome) => {
+      if (!repairable.has(outcome.error?.tag ?? "")) return Effect.succeed(outcome)
+      const { definitions, names, tools } = state.tools
+      const known = names.toProvider(call.name)
+      const failed = {
+        id: call.id,
+        name: call.name,
+        params: call.params,
+        problem: outcome.observation,
+        parameters: definitions.find(({ name }) => name === known)?.parameters,
+        tools: tools.map(({ name }) => name)
+      }
+      return Effect.gen(function* () {
+        for (const one of state.agent.definition.control.repairs) {
+          const repaired = yield* Effect.mapError(one(failed), fatal)
+          if (repaired !== undefined) {
+            return yield* next({ ...call, name: repaired.name ?? call.name, params: repaired.params })
+          }
+        }
+        return outcome
+      }) as Effect.Effect<ToolRunner.Outcome, ToolRunner.Fatality>
+    })
+  )
+
+/** What a validator says against an answer; `undefined` if they accept it. */
+const problemWith = (state: State, answer: Answer): Effect.Effect<string | undefined, unknown, any> => {
+  const { control, output } = state.agent.definition
+  const decoded = output === undefined ? Effect.succeed(answer.text) : Effect.orDie(output.decode(answer.output))
+  return Effect.flatMap(decoded, (value) =>
+    Effect.catchAll(
+      Effect.as(
+        Effect.forEach(control.validators, (validate) => validate(value), { discard: true }),
+        undefined
+      ),
+      (error): Effect.Effect<string, unknown> =>
+        error instanceof Rejected ? Effect.succeed(error.problem) : Effect.fail(fatal(error))
+    )
+  )
+}
+
+const invalid = (strategyName: string, { text }: Answer, issues: string, attempts: number) =>
+  fatal(
+    new OutputValidationError({
+      strategyName,
+      text: text.slice(0, 2000),
+      issues: issues.slice(0, 2000),
+      attempts,
+      message: `The answer was rejected after ${attempts} attempts: ${issues.slice(0, 500)}`,
+      hint: "Say in the instructions what an answer needs, or raise `retries` of the validator"
+    })
+  )
+
+/** The messages of a run without the rejected answer and the problem with it. */
+const joined = (rejected: Answer, next: Answer): Answer => ({
+  ...next,
+  messages: [...rejected.messages.slice(0, -1), ...next.messages.slice(1)]
+})
+
+/** Reasons until the validators accept the answer. */
+export const validated = (
+  state: State,
+  strategyName: string,
+  task: Task,
+  reason: (task: Task) => Effect.Effect<Answer, unknown, any>
+): Effect.Effect<Answer, unknown, any> => {
+  const { validatorRetries, validators } = state.agent.definition.control
+  if (validators.length === 0) return reason(task)
+  const attempt = (given: Task, number: number): Effect.Effect<Answer, unknown, any> =>
+    Effect.flatMap(reason(given), (answer) =>
+      Effect.flatMap(problemWith(state, answer), (problem) => {
+        if (problem === undefined) return Effect.succeed(answer)
+        const isLast = number > validatorRetries || answer.reason !== "completed"
+        if (isLast) return Effect.fail(invalid(strategyName, answer, problem, number))
+        // Strategies that plan know the task from the input alone.
+        const input = `${task.input}\n\nYour last answer to this was rejected: ${problem}`
+        const next = { ...task, history: [...given.history, ...answer.messages], input }
+        return Effect.map(attempt(next, number + 1), (accepted) => joined(answer, accepted))
+      })
+    )
+  return attempt(task, 1)
+}
