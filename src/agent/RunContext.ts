@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import type { SessionId, UserId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Attribution from "../governance/store/Attribution.js"
+import * as CallTimer from "../internal/fiber/CallTimer.js"
 import * as Services from "../internal/fiber/Services.js"
 import * as Spanned from "../internal/fiber/Spanned.js"
 import * as CallGate from "../llm/model/CallGate.js"
@@ -81,17 +82,21 @@ const requesterOf = ({ sessionId, userId }: State, outer: Requester | undefined)
   sessionId: sessionId ?? (userId === undefined || userId === outer?.userId ? outer?.sessionId : undefined)
 })
 
-/** Adds the span of a run and its context to an effect; `own` are the services of the executor. */
+/** Adds the span of a run, its context and its timer to an effect; `own` are the services of the executor. */
 export const withRunContext = (
   state: State,
   own: Context.Context<never>,
   effect: Effect.Effect<Answer, unknown, unknown>
 ): Effect.Effect<Answer, unknown, unknown> => {
   const named = state.sessionId !== undefined || state.userId !== undefined
+  const timer = CallTimer.kept(Spanned.currentFiber())
   if (!state.run.telemetry.tracing) {
-    return Effect.mapInputContext(effect, (current: Context.Context<any>) => {
+    const provided = Effect.mapInputContext(effect, (current: Context.Context<any>) => {
       const given = Context.merge(current, own)
-      const context = Context.add(Context.merge(given, bounds(state, given)), Run.Run, state.run)
+      const context = Context.merge(given, bounds(state, given)).pipe(
+        Context.add(Run.Run, state.run),
+        Context.add(CallTimer.Shared, timer)
+      )
       return named
         ? Context.add(
             context,
@@ -100,6 +105,7 @@ export const withRunContext = (
           )
         : context
     })
+    return Spanned.watch(provided, () => () => timer.release())
   }
   return Spanned.run(
     `${Telemetry.SPAN_AGENT_EXECUTE}.${state.agent.name}`,
@@ -112,6 +118,7 @@ export const withRunContext = (
     },
     effect,
     (exit, span) => {
+      timer.release()
       if (Exit.isFailure(exit)) span.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause))
       const progress = state.progress()
       span.attribute(Telemetry.attribute.steps, progress.steps.length)
@@ -122,6 +129,7 @@ export const withRunContext = (
       Services.copyInto(services, own)
       Services.copyInto(services, bounds(state, Context.unsafeMake(services)))
       services.set(Run.Run.key, state.run)
+      services.set(CallTimer.Shared.key, timer)
       const { key } = ApprovalGate.Requester
       if (named) services.set(key, requesterOf(state, services.get(key) as Requester | undefined))
     }

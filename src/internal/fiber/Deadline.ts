@@ -9,7 +9,6 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -18,20 +17,16 @@ import * as FiberRefs from "effect/FiberRefs"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
+import * as CallTimer from "./CallTimer.js"
 import * as Services from "./Services.js"
 import { Enclosing, type Options, type Pulse, Watch } from "./Watch.js"
 
 export type { Options, Phase, Pulse } from "./Watch.js"
 
-/** Milliseconds that a timer of the platform can wait at most. */
-const maxTimer = 2 ** 31 - 1
-
 const noPulse: Pulse = { beat: () => {}, hold: () => {} }
 
 /** Makes what it surrounds as interruptible as the caller. */
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-
-const wait = (millis: number): Duration.Duration => Duration.millis(Math.min(Math.ceil(millis), maxTimer))
 
 /** What the child has of its own: its interruptibility, and the watch in its context. */
 const isOwn = (ref: FiberRef.FiberRef<any>): boolean =>
@@ -58,40 +53,36 @@ const expired = <E, E2>(
   return Exit.failCause(Option.isSome(defects) ? Cause.sequential(cause, defects.value) : cause)
 }
 
-/** The watchdog: sleeps on the clock until a limit can have passed, and interrupts the child when one has. */
-const watchdog = (watch: Watch, interrupt: () => void): Effect.Effect<void> => {
-  const resumed = Effect.async<void>((resume) => {
-    watch.onResume = () => resume(Effect.void)
-  })
-  const sleep = (millis: number): Effect.Effect<void> => Effect.flatMap(watch.clock.sleep(wait(millis)), look)
-  const look = (): Effect.Effect<void> => {
-    if (watch.ended !== undefined) return Effect.void
-    if (watch.isPaused) return Effect.flatMap(resumed, look)
-    const next = watch.check()
-    return watch.ended === undefined ? sleep(next) : Effect.sync(interrupt)
-  }
-  return Effect.suspend(() => sleep(watch.initial()))
-}
+/** The exit of a child. `onEnd` is called at its end, before the caller continues. */
+const exitOf = <A, E>(child: Fiber.RuntimeFiber<A, E>, onEnd: () => void): Effect.Effect<Exit.Exit<A, E>> =>
+  Effect.async((resume) =>
+    child.addObserver((exit) => {
+      onEnd()
+      resume(Exit.succeed(exit))
+    })
+  )
 
-/** Starts what ends a running child early: the watchdog, and the caller's `ending`. Returns how to stop both. */
+/** Starts what ends a running child early: the timer, and the caller's `ending`. Returns how to stop both. */
 const guard = <E2>(
   child: Fiber.RuntimeFiber<unknown, unknown>,
   parent: Fiber.RuntimeFiber<unknown, unknown>,
   runtime: Runtime.Runtime<never>,
   watch: Watch,
   options: Options<E2>
-): Effect.Effect<void> => {
+): (() => void) => {
   const interrupt = () => child.unsafeInterruptAsFork(parent.id())
   const unsubscribe = options.ending?.((error) => {
     if (watch.ended !== undefined) return
     watch.ended = { error }
     interrupt()
   })
-  const timer = watch.isEndless ? undefined : Runtime.runFork(runtime, watchdog(watch, interrupt))
-  return Effect.suspend(() => {
+  if (watch.isEndless) return () => unsubscribe?.()
+  const timer = CallTimer.of(parent, watch.clock)
+  const call = timer.add(watch, interrupt, runtime)
+  return () => {
     unsubscribe?.()
-    return timer === undefined ? Effect.void : Effect.asVoid(Fiber.interruptAs(timer, parent.id()))
-  })
+    timer.remove(call)
+  }
 }
 
 const isEndless = ({ ending, first, gap, whole }: Options<unknown>): boolean =>
@@ -146,14 +137,12 @@ export const runMasked = <A, E, R, E2>(
   const ended = child.unsafePoll()
   if (ended !== null) return settle(ended)
   const stop = guard(child, parent, runtime, watch, options)
-  return Effect.matchCauseEffect(restore(Fiber.await(child)), {
-    onSuccess: (exit) =>
-      Effect.zipRight(
-        stop,
-        Effect.suspend(() => settle(exit))
-      ),
-    onFailure: (cause) =>
-      Effect.zipRight(Effect.zipRight(stop, Fiber.interruptAs(child, parent.id())), Effect.failCause(cause))
+  return Effect.matchCauseEffect(restore(exitOf(child, stop)), {
+    onSuccess: settle,
+    onFailure: (cause) => {
+      stop()
+      return Effect.zipRight(Fiber.interruptAs(child, parent.id()), Effect.failCause(cause))
+    }
   })
 }
 

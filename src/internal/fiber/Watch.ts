@@ -45,8 +45,12 @@ export interface Options<out E> {
   readonly onTimeout: (phase: Phase, limit: number) => E
 }
 
-/** A timer that wakes early by less than this, the rounding of the clock, is on time. */
-const tolerance = 0.01
+/**
+ * A timer that wakes early by less than this, the rounding of the clock, is on time.
+ *
+ * @category constants
+ */
+export const tolerance = 0.01
 
 const limit = (millis: number | undefined): number =>
   millis === undefined || Number.isNaN(millis) ? Number.POSITIVE_INFINITY : Math.max(0, millis)
@@ -120,7 +124,7 @@ export class Watch implements Pulse {
 
   /** Whether no limit can pass. */
   get isEndless(): boolean {
-    return this.initial() === Number.POSITIVE_INFINITY
+    return Math.min(this.whole, this.first, this.gap) === Number.POSITIVE_INFINITY
   }
 
   /** Stops its time and that of all pausable watches around it, up to `border`. */
@@ -149,8 +153,8 @@ export class Watch implements Pulse {
     onResume?.()
   }
 
-  // The wall clock may be set while a call runs; the nanosecond clock of `Clock` is monotonic.
-  private now(): number {
+  /** Milliseconds of the monotonic clock: the wall clock may be set while a call runs. */
+  now(): number {
     return Number(this.clock.unsafeCurrentTimeNanos()) / 1_000_000
   }
 
@@ -176,11 +180,6 @@ export class Watch implements Pulse {
     const gap = this.last + this.gap - now
     if (gap < tolerance) return this.expire("gap", this.gap)
     return Math.min(whole, gap)
-  }
-
-  /** Milliseconds until the first check: no limit can pass earlier, so that a beat only has to record the time. */
-  initial(): number {
-    return Math.min(this.whole, this.first, this.gap)
   }
 
   private expire(phase: Phase, millis: number): number {
