@@ -7,6 +7,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Usage from "../domain/Usage.js"
+import * as Now from "../internal/fiber/Now.js"
 import type { Reservation, Settlement, TrackCost } from "./Governance.js"
 import { costOf, limitsOf, names, tokensOf } from "./GovernanceAmounts.js"
 import { type About, aboutOf, estimatorOf, orElse, record, reportSoftLimit, reportWrite } from "./GovernanceParts.js"
@@ -47,7 +48,7 @@ const crossings = (
   return warnings
 }
 
-const booked = (
+const booked = Effect.fnUntraced(function* (
   books: Books,
   bookings: ReadonlyArray<CostLedger.Booking>,
   about: About,
@@ -57,10 +58,13 @@ const booked = (
     readonly latencyMs?: number | undefined
     readonly estimatedTokens?: number | undefined
   }
-): Effect.Effect<void> => {
+) {
   const { parts } = books
   GovernanceMetrics.booked(CostLedger.toUsd(call.amount.nanoUsd), call.amount.tokens)
-  const audited = record(parts, () => ({
+  if (parts.ledger.isPersistent) yield* reportWrite(parts)
+  if (parts.rules().config.softLimitPct !== undefined) yield* crossings(books, bookings, about)
+  if (parts.audit.enabled === false) return
+  yield* record(parts, () => ({
     eventType: "llm_call",
     ...aboutOf(about),
     tokens: call.amount.tokens,
@@ -68,8 +72,7 @@ const booked = (
     ...(call.latencyMs === undefined ? {} : { latencyMs: call.latencyMs }),
     ...(call.estimatedTokens === undefined ? {} : { metadata: { estimatedTokens: call.estimatedTokens } })
   }))
-  return Effect.zipRight(Effect.zipRight(reportWrite(parts), crossings(books, bookings, about)), audited)
-}
+})
 
 /** Subject of a settlement: the model that answered, else the reserved one. */
 const answeredBy = (reservation: Reservation, settlement: Settlement | undefined): About => {
@@ -86,7 +89,7 @@ const answeredBy = (reservation: Reservation, settlement: Settlement | undefined
 
 /** Books a call that had no hold in its month; again if that fails and is tried again. */
 const bookUnheld = ({ monthAccount, parts, unheld }: Books, reservation: Reservation, amount: CostLedger.Amount) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+  Now.use((now) => {
     unheld.delete(reservation.id)
     const month = monthAccount(reservation.userId, reservation.at ?? now)
     return Effect.tapError(parts.ledger.book([month], amount), () => Effect.sync(() => void unheld.add(reservation.id)))
@@ -120,8 +123,10 @@ export const settle = (
       const bookings = yield* orElse(parts, "settle", settled, undefined)
       if (bookings === undefined) return
       if (isHeld && ended?.isReleased !== true) GovernanceMetrics.reserved(-1)
-      yield* adjustTokens(books, reservation, amount.tokens)
-      yield* correctQuotas(books, reservation, { tokens: amount.tokens, ...(cost === undefined ? {} : { cost }) })
+      if (reservation.takenAt !== undefined) yield* adjustTokens(books, reservation, amount.tokens)
+      if (reservation.receipt !== undefined) {
+        yield* correctQuotas(books, reservation, { tokens: amount.tokens, ...(cost === undefined ? {} : { cost }) })
+      }
       const now = audit.enabled === false ? 0 : yield* Clock.currentTimeMillis
       const latencyMs = reservation.at === undefined ? undefined : Math.max(0, now - reservation.at)
       const { estimatedTokens } = usage

@@ -48,6 +48,8 @@ export interface Checks {
   readonly request: (request: CheckRequest) => Effect.Effect<Verdict, GovernancePersistenceError>
   readonly guardrail: (request: CheckGuardrail) => Effect.Effect<Verdict, GovernancePersistenceError>
   readonly toolCall: (request: CheckToolCall) => Effect.Effect<Verdict, GovernancePersistenceError>
+  /** False while every tool call passes uncounted. */
+  readonly areToolCallsCounted: () => boolean
 }
 
 const passes: Verdict = {}
@@ -151,12 +153,10 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
           request
         )
       }),
-    toolCall: (request) =>
-      Effect.suspend(() => {
-        const { config, quotas } = rules()
-        return config.enabled && quotas.enabled !== false
-          ? verdict(Effect.as(consumeQuotas(request, { tool_calls: 1 }), passes), request)
-          : Effect.succeed(passes)
-      })
+    toolCall: (request) => verdict(Effect.as(consumeQuotas(request, { tool_calls: 1 }), passes), request),
+    areToolCallsCounted: () => {
+      const { config, quotas } = rules()
+      return config.enabled && quotas.enabled !== false
+    }
   }
 }

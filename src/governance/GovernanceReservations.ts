@@ -5,10 +5,12 @@
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { UserId } from "../domain/Ids.js"
+import * as CostEstimator from "../llm/model/CostEstimator.js"
 import type { Reservation, ReserveRequest } from "./Governance.js"
 import { exceeded, limitsOf, mostOf, runAccount, toTokenCount } from "./GovernanceAmounts.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
@@ -230,12 +232,36 @@ const tryReserve = Effect.fnUntraced(function* (books: Books, request: ReserveRe
   return yield* Effect.uninterruptible(setAside(books, request, cost))
 })
 
+/** Whether any rule concerns model calls. Without one there is nothing to decide, to take or to hold. */
+const isLimited = ({ rules, policies }: Parts): boolean => {
+  const { access, config, quotas } = rules()
+  return (
+    access.isLimited ||
+    config.tpmLimit !== undefined ||
+    quotas.enabled !== false ||
+    policies.enabled !== false ||
+    enforced(config) !== undefined
+  )
+}
+
+/** A reservation that holds nothing: its settlement books what was used. */
+const reserveNothing = (books: Books, request: ReserveRequest): Effect.Effect<Reservation> =>
+  Effect.flatMap(IdGenerator.generate, (id) =>
+    Effect.withFiberRuntime((fiber) => {
+      const estimator = books.parts.estimator ?? Context.get(fiber.currentContext, CostEstimator.CostEstimator)
+      const at = Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
+      const cost = mostOf(estimator, request)
+      remember(books.unheld, id)
+      return Effect.succeed(cost === undefined ? { id, at, ...request } : { id, at, cost, ...request })
+    })
+  )
+
 /** Reserves the maximum a call may use. While governance is off, the reservation is not tracked. */
 export const reserve = (books: Books, request: ReserveRequest): Effect.Effect<Reservation, GovernanceError> =>
-  Effect.suspend(() =>
-    books.parts.rules().config.enabled
-      ? Effect.tapError(tryReserve(books, request), (error: GovernanceError) =>
-          error._tag === "GovernancePersistenceError" ? Effect.void : refused(books.parts, error, request)
-        )
-      : Effect.succeed({ id: UNTRACKED, ...request })
-  )
+  Effect.suspend(() => {
+    if (!books.parts.rules().config.enabled) return Effect.succeed({ id: UNTRACKED, ...request })
+    if (!isLimited(books.parts)) return reserveNothing(books, request)
+    return Effect.tapError(tryReserve(books, request), (error: GovernanceError) =>
+      error._tag === "GovernancePersistenceError" ? Effect.void : refused(books.parts, error, request)
+    )
+  })

@@ -40,7 +40,10 @@ const makeService = (parts: Parts, leases: HoldLeases.HoldLeases): Service => {
     },
     checkRequest: (request) => Effect.map(checks.request(request), toDecision),
     checkGuardrail: (request) => Effect.map(checks.guardrail(request), toDecision),
-    checkToolCall: (request) => Effect.map(checks.toolCall(request), toDecision),
+    checkToolCall: (request) =>
+      Effect.suspend(() =>
+        checks.areToolCallsCounted() ? Effect.map(checks.toolCall(request), toDecision) : Effect.succeed(allow())
+      ),
     checkBudget: budgets.checkBudget,
     reserve: budgets.reserve,
     settle: budgets.settle,
@@ -49,18 +52,20 @@ const makeService = (parts: Parts, leases: HoldLeases.HoldLeases): Service => {
     getBudget: budgets.getBudget,
     release: budgets.release,
     audit: (entry) =>
-      Effect.suspend(() => {
-        if (!parts.rules().config.enabled) return Effect.void
-        return record(parts, () => ({
-          eventType: entry.type,
-          status: entry.status,
-          latencyMs: entry.latencyMs,
-          ...aboutOf(entry),
-          ...(entry.tokens === undefined ? {} : { tokens: entry.tokens }),
-          ...(entry.cost === undefined ? {} : { cost: entry.cost }),
-          ...(entry.metadata === undefined ? {} : { metadata: entry.metadata })
-        }))
-      })
+      parts.audit.enabled === false
+        ? Effect.void
+        : Effect.suspend(() => {
+            if (!parts.rules().config.enabled) return Effect.void
+            return record(parts, () => ({
+              eventType: entry.type,
+              status: entry.status,
+              latencyMs: entry.latencyMs,
+              ...aboutOf(entry),
+              ...(entry.tokens === undefined ? {} : { tokens: entry.tokens }),
+              ...(entry.cost === undefined ? {} : { cost: entry.cost }),
+              ...(entry.metadata === undefined ? {} : { metadata: entry.metadata })
+            }))
+          })
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import type { RunId, SessionId, TurnId, UserId } from "../../domain/Ids.js"
@@ -312,12 +313,14 @@ export const conclude = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   options: { readonly state: State; readonly stage: string }
 ): Effect.Effect<void, never, R> =>
-  Effect.asVoid(
-    degrade(
-      Deadline.run(() => effect, {
-        whole: patience,
-        onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
-      }),
-      { ...options, orElse: undefined }
-    )
-  )
+  Exit.isExit(effect) && Exit.isSuccess(effect)
+    ? Effect.void
+    : Effect.asVoid(
+        degrade(
+          Deadline.run(() => effect, {
+            whole: patience,
+            onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+          }),
+          { ...options, orElse: undefined }
+        )
+      )

@@ -112,23 +112,24 @@ const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallI
   toolCallId: call.id
 })
 
-/** A refused call ends the run, since the model cannot act on a quota. */
-const permitted = (
-  state: State,
-  governance: Governance.Service,
-  call: ToolRunner.ToolCall
-): Effect.Effect<void, ToolRunner.Fatality> =>
-  Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: nameOf(call) }), {
-    onFailure: fatal,
-    onSuccess: (decision) => (decision.allowed ? Effect.void : fatal(decision.error))
-  })
+/** Lets a call begin if it is allowed. A refused one ends the run, since the model cannot act on a quota. */
+const permitted =
+  (state: State, governance: Governance.Service, interceptor: ToolRunner.ToolInterceptor): ToolRunner.ToolInterceptor =>
+  (call, next) =>
+    Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: nameOf(call) }), {
+      onFailure: fatal,
+      onSuccess: (decision) => (decision.allowed ? interceptor(call, next) : fatal(decision.error))
+    })
 
 /** Outermost: checks whether a call is allowed, and reports how it ended to the bus and the audit. */
 export const toolEvents = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
   const reported: ToolRunner.ToolInterceptor = (call, next) =>
-    Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
-      Effect.onExit(next(call), (exit) =>
-        Effect.flatMap(Effect.zip(Step.Step, Clock.currentTimeMillis), ([step, now]) => {
+    Effect.withFiberRuntime((fiber) => {
+      const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+      const step = Context.get(fiber.currentContext as Context.Context<any>, Step.Step)
+      const startedAt = clock.unsafeCurrentTimeMillis()
+      return Effect.onExit(next(call), (exit) =>
+        Effect.suspend(() => {
           if (step.isSuspended()) return Effect.void
           const success = Exit.isSuccess(exit) && !exit.value.isFailure
           state.run.announce(() =>
@@ -147,20 +148,15 @@ export const toolEvents = (state: State, governance: Governance.Service): ToolRu
               agent: state.agent.name,
               ...(state.userId === undefined ? {} : { userId: state.userId }),
               status: success ? "success" : interrupted ? "interrupted" : "failure",
-              latencyMs: now - startedAt,
+              latencyMs: clock.unsafeCurrentTimeMillis() - startedAt,
               metadata: { tool: nameOf(call) }
             }),
             { state, stage: "audit" }
           )
         })
       )
-    )
-  return own(
-    state,
-    governance.enabled === false
-      ? reported
-      : (call, next) => Effect.flatMap(permitted(state, governance, call), () => reported(call, next))
-  )
+    })
+  return own(state, governance.enabled === false ? reported : permitted(state, governance, reported))
 }
 
 /** Filters may change arguments before guards see them. */
