@@ -255,16 +255,20 @@ export class LexicalIndex<A extends Indexed> {
       a.score - b.score || this.later(b.item, a.item)
     const heap: Array<{ item: A; score: number }> = []
     try {
-      for (let index = 0; index < count; index++) {
+      // The slots of a term ascend by time of storing. From the last one on, an equal but older item is passed by with
+      // one comparison; the other way round each newer one would displace an older one.
+      for (let index = count - 1; index >= 0; index--) {
         const slot = touched[index] as number
         const score = scores[slot] as number
         const item = this.items[slot]
-        if (item === undefined || (heap.length === limit && score < heap[0]!.score)) continue
-        const hit = { item, score }
-        if (heap.length === limit && worse(hit, heap[0]!) < 0) continue
+        if (item === undefined) continue
+        if (heap.length === limit) {
+          const least = heap[0]!
+          if (score < least.score || (score === least.score && this.later(least.item, item) < 0)) continue
+        }
         if (wanted !== undefined && !wanted(item)) continue
-        if (heap.length < limit) push(heap, hit, worse)
-        else replace(heap, hit, worse)
+        if (heap.length < limit) push(heap, { item, score }, worse)
+        else replace(heap, { item, score }, worse)
       }
     } finally {
       for (let index = 0; index < count; index++) scores[touched[index] as number] = 0

@@ -201,4 +201,22 @@ describe("LexicalIndex", () => {
     assert.strictEqual(index.size, 1)
     assert.deepStrictEqual(ids(index.search(["a"], 5).hits), [2])
   })
+
+  it("compares each entry of equal score that is too old for the hits once", () => {
+    let compared = 0
+    const index = new LexicalIndex<Doc>(scratch(), (a, b) => {
+      compared++
+      return b.id - a.id
+    })
+    const count = 2000
+    const limit = 10
+    for (let id = 0; id < count; id++) index.add(doc(id, "a b"), ["a", "b"])
+    const { hits } = index.search(["a", "b"], limit)
+    assert.deepStrictEqual(
+      ids(hits),
+      Array.from({ length: limit }, (_, index) => count - 1 - index)
+    )
+    // The hits are compared with each other as well.
+    assert.isAtMost(compared, count + limit * limit)
+  })
 })
