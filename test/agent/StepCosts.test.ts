@@ -6,11 +6,13 @@ import * as Schema from "effect/Schema"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import { SessionId, UserId } from "../../src/domain/Ids.js"
 import * as GuardPresets from "../../src/guard/GuardPresets.js"
 import * as DefaultGuardPipeline from "../../src/guard/pipeline/DefaultGuardPipeline.js"
 import * as WindowGuard from "../../src/guard/pipeline/WindowGuard.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as LlmGateway from "../../src/llm/model/LlmGateway.js"
+import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as FunctionCalling from "../../src/strategy/loop/FunctionCalling.js"
 import * as ReAct from "../../src/strategy/loop/ReAct.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
@@ -124,6 +126,14 @@ describe("a step", () => {
       const plain = yield* ofStep(functionCalling, 10)
       assert.isAbove(guarded, plain)
       assert.isAtMost(guarded, 2 * plain)
+    })
+  )
+
+  it.effect("takes at most 145 operations with memory, sessions and governance in this process", () =>
+    Effect.gen(function* () {
+      const executor = Lexigram.layerMemory()
+      const request = { input: "go", userId: UserId.make("u"), sessionId: SessionId.make("s") }
+      assert.isAtMost(yield* ofStep(functionCalling, 10, { executor, request }), 145)
     })
   )
 

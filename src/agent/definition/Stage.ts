@@ -304,23 +304,22 @@ const patience = 5000
 
 /**
  * Work at the end of a run, even an interrupted one. It may take 5 s, then it is interrupted. Failures and timeouts are
- * skipped.
+ * skipped. Work that is known to end without waiting (`immediate`) needs no limit.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const conclude = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
-  options: { readonly state: State; readonly stage: string }
-): Effect.Effect<void, never, R> =>
-  Exit.isExit(effect) && Exit.isSuccess(effect)
-    ? Effect.void
-    : Effect.asVoid(
-        degrade(
-          Deadline.run(() => effect, {
-            whole: patience,
-            onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
-          }),
-          { ...options, orElse: undefined }
-        )
-      )
+  options: { readonly state: State; readonly stage: string; readonly immediate?: boolean | undefined }
+): Effect.Effect<void, never, R> => {
+  if (Exit.isExit(effect) && Exit.isSuccess(effect)) return Effect.void
+  const limited =
+    options.immediate === true
+      ? effect
+      : Deadline.run(() => effect, {
+          whole: patience,
+          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+        })
+  return Effect.asVoid(degrade(limited, { ...options, orElse: undefined }))
+}

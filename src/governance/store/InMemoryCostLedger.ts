@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { count } from "../../internal/Count.js"
+import * as Immediate from "../../internal/fiber/Immediate.js"
 import * as Now from "../../internal/fiber/Now.js"
 import * as CostLedger from "./CostLedger.js"
 import { GovernancePersistenceError } from "./GovernanceError.js"
@@ -240,9 +241,9 @@ export const make = (options?: Options | undefined): Effect.Effect<CostLedger.Se
       holdTtl: Duration.millis(holdTtl),
       hold: (request) => Now.use((now) => full(book.hold(request, now))),
       renew: (ids) => Now.use((now) => Effect.succeed(book.renew(ids, now))),
-      settle: (id, amount) => Now.use((now) => Effect.succeed(book.settle(id, amount, now))),
-      release: (id) => Now.use((now) => Effect.succeed(book.release(id, now))),
-      book: (accounts, amount) => Now.use((now) => full(book.book(accounts, amount, now))),
+      settle: Immediate.make((id, amount) => Now.use((now) => Effect.succeed(book.settle(id, amount, now)))),
+      release: Immediate.make((id) => Now.use((now) => Effect.succeed(book.release(id, now)))),
+      book: Immediate.make((accounts, amount) => Now.use((now) => full(book.book(accounts, amount, now)))),
       read: (account) => Now.use((now) => Effect.succeed(book.read(account, now))),
       close: (account) => Now.use((now) => Effect.succeed(book.close(account, now)))
     }

@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { EntryId } from "../../domain/Ids.js"
+import * as Spanned from "../../internal/fiber/Spanned.js"
 import * as Announcer from "../../observability/Announcer.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Observed from "../../observability/Observed.js"
@@ -94,10 +95,11 @@ export const observed =
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Observed.timed(
       (ended) =>
-        Effect.withSpan(
-          Effect.onExit(effect, (exit) => Effect.sync(() => ended(exit))),
+        Spanned.run(
           MemoryMetrics.SPAN_MEMORY + operation,
-          { captureStackTrace: false, attributes: { [MemoryMetrics.attribute.tier]: tier } }
+          { attributes: { [MemoryMetrics.attribute.tier]: tier } },
+          effect,
+          ended
         ),
       (outcome, durationMs) => MemoryMetrics.operated(tier, operation, outcome, durationMs)
     )
