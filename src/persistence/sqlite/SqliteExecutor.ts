@@ -4,7 +4,6 @@
  * @private
  * @since 0.1.0
  */
-
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Chunk from "effect/Chunk"
@@ -14,13 +13,13 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type * as Permits from "../../internal/fiber/Permits.js"
 import { type Level, Synchronous } from "../engine/Synchronous.js"
 import * as SqliteBusy from "./SqliteBusy.js"
 import type * as SqliteDriver from "./SqliteDriver.js"
 import * as SqliteFailure from "./SqliteFailure.js"
 import type { Session } from "./SqliteSession.js"
 import * as SqliteText from "./SqliteText.js"
-import type * as SqliteTurns from "./SqliteTurns.js"
 
 type Transform = (<A extends object>(row: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
 type Operation<A> = (session: Session, level: Level | undefined) => A
@@ -35,7 +34,7 @@ const CHUNK = 100
 export interface Host {
   readonly isMemory: boolean
   readonly busyTimeout: number
-  readonly turns: SqliteTurns.Turns
+  readonly turns: Permits.Line
   readonly courtesy: SqliteBusy.Courtesy
   readonly main: Session
   readonly leaseOf: (context: Context.Context<never>) => readonly [connection: Connection, depth: number] | undefined
@@ -172,10 +171,10 @@ abstract class Executor implements Connection {
 export class Lease extends Executor {
   protected readonly isAhead = true
   private readonly session: Session
-  private readonly turn: SqliteTurns.Turn
+  private readonly turn: Permits.Permit
   private readonly asked: number
   private isOpen = true
-  constructor(pool: Host, session: Session, turn: SqliteTurns.Turn, asked: number) {
+  constructor(pool: Host, session: Session, turn: Permits.Permit, asked: number) {
     super(pool)
     this.session = session
     this.turn = turn
@@ -188,7 +187,7 @@ export class Lease extends Executor {
     if (!this.isOpen) return
     this.isOpen = false
     this.pool.returned(this.session)
-    this.turn.end()
+    this.turn.release()
   }
 
   protected attempt<A>(
@@ -249,7 +248,7 @@ export class Direct extends Executor {
   ): Effect.Effect<A, SqlError> {
     const { courtesy, isMemory, main, turns } = this.pool
     const level = levelOf(fiber)
-    if ((turns.isTaken() || courtesy.isDue()) && (isMemory || !main.isRead(sql))) {
+    if ((turns.isFull() || courtesy.isDue()) && (isMemory || !main.isRead(sql))) {
       return this.inLine(operation, level, fiber)
     }
     try {
@@ -286,7 +285,7 @@ export class Direct extends Executor {
     if (!pool.isMemory) return attempt
     // Inside a transaction the caller already has the turn.
     return Effect.withFiberRuntime((fiber) =>
-      pool.turns.isTaken() && pool.leaseOf(fiber.currentContext) === undefined ? pool.turns.withTurn(attempt) : attempt
+      pool.turns.isFull() && pool.leaseOf(fiber.currentContext) === undefined ? pool.turns.withPermit(attempt) : attempt
     )
   }
 
@@ -307,6 +306,6 @@ export class Direct extends Executor {
       this.pool.free()
       return value
     }
-    return turns.withTurn(Effect.zipRight(courtesy.standBack, this.pool.patiently(attempt, asked)))
+    return turns.withPermit(Effect.zipRight(courtesy.standBack, this.pool.patiently(attempt, asked)))
   }
 }

@@ -10,13 +10,13 @@ import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Permits from "../../internal/fiber/Permits.js"
 import * as SqliteBusy from "./SqliteBusy.js"
 import type * as SqliteDriver from "./SqliteDriver.js"
 import { Direct, type Host, held, Lease } from "./SqliteExecutor.js"
 import * as SqliteFailure from "./SqliteFailure.js"
 import { Session, type Shared } from "./SqliteSession.js"
 import * as SqliteStretch from "./SqliteStretch.js"
-import * as SqliteTurns from "./SqliteTurns.js"
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -44,7 +44,7 @@ export const open = (shared: Shared, busyTimeout: number): Pool => {
 export class Pool implements Host {
   readonly isMemory: boolean
   readonly busyTimeout: number
-  readonly turns: SqliteTurns.Turns = SqliteTurns.make()
+  readonly turns: Permits.Line = Permits.line(1)
   readonly courtesy: SqliteBusy.Courtesy = SqliteBusy.courtesy()
   private readonly stretch: SqliteStretch.Stretch = SqliteStretch.make(SqliteBusy.now)
   readonly main: Session
@@ -53,7 +53,7 @@ export class Pool implements Host {
   private readonly leased: new (
     pool: Host,
     session: Session,
-    turn: SqliteTurns.Turn,
+    turn: Permits.Permit,
     asked: number
   ) => Lease
   private writer: Session | undefined
@@ -96,7 +96,7 @@ export class Pool implements Host {
 
   /** A lease if there is nothing to wait for. */
   private leaseNow(): Lease | undefined {
-    if (this.writer === undefined || this.turns.isTaken() || this.courtesy.isDue()) return undefined
+    if (this.writer === undefined || this.turns.isFull() || this.courtesy.isDue()) return undefined
     if (this.stretch.isOver(false)) return undefined
     return new this.leased(this, this.writer, this.turns.ask(), SqliteBusy.now())
   }
@@ -112,7 +112,7 @@ export class Pool implements Host {
         Effect.map(
           restore(
             turn
-              .come()
+              .wait()
               .pipe(
                 Effect.zipRight(this.courtesy.standBack),
                 Effect.zipRight(
@@ -122,7 +122,7 @@ export class Pool implements Host {
           ),
           (session) => new this.leased(this, session, turn, asked)
         ),
-        () => Effect.sync(() => turn.end())
+        () => Effect.sync(() => turn.release())
       )
     })
   }
@@ -140,7 +140,7 @@ export class Pool implements Host {
 
   /** Runs on a connection of its own, or waits for the turn if there is only one connection. */
   aside<A>(operation: (session: Session) => A): Effect.Effect<A, SqlError> {
-    if (this.isMemory) return this.turns.withTurn(SqliteBusy.retry(() => operation(this.main), 0))
+    if (this.isMemory) return this.turns.withPermit(SqliteBusy.retry(() => operation(this.main), 0))
     return Effect.scoped(
       Effect.flatMap(
         held(

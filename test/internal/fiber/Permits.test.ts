@@ -61,6 +61,23 @@ describe("Permits", () => {
     assert.deepStrictEqual(await lostAt(() => Permits.make(1)), [])
   })
 
+  it("loses no requested permit when a waiter is interrupted at any operation", async () => {
+    const requested =
+      (permits: Permits.Line): WithPermit =>
+      (effect) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.suspend(() => {
+            const permit = permits.ask()
+            const release = Effect.sync(() => permit.release())
+            return Effect.zipRight(
+              Effect.onError(restore(permit.wait()), () => release),
+              Effect.ensuring(restore(effect), release)
+            )
+          })
+        )
+    assert.deepStrictEqual(await lostAt(() => requested(Permits.line(1))), [])
+  })
+
   it("KeyedLock loses no key when a waiter is interrupted at any operation", async () => {
     const keyed = (locks: KeyedLock.KeyedLock): WithPermit => locks.withLock("key")
     assert.deepStrictEqual(await lostAt(() => keyed(KeyedLock.make())), [])
@@ -124,6 +141,118 @@ describe("Permits", () => {
       )
       yield* Effect.all([effect, effect], { concurrency: 2 })
       assert.strictEqual(most, 1)
+    })
+  )
+})
+
+describe("line", () => {
+  it.effect("grants permits in order of request", () =>
+    Effect.gen(function* () {
+      const permits = Permits.line(1)
+      const order: Array<number> = []
+      const first = permits.ask()
+      const fibers = yield* Effect.forEach([1, 2, 3], (n) =>
+        Effect.fork(permits.withPermit(Effect.sync(() => order.push(n)))).pipe(Effect.zipLeft(Effect.yieldNow()))
+      )
+      assert.deepStrictEqual([permits.waiting(), order], [3, []])
+      first.release()
+      yield* Fiber.joinAll(fibers)
+      assert.deepStrictEqual(order, [1, 2, 3])
+      assert.isFalse(permits.isFull())
+    })
+  )
+
+  it.effect("are not all taken by a fiber that repermits at once", () =>
+    Effect.gen(function* () {
+      const permits = Permits.line(1)
+      const order: Array<string> = []
+      const worker = (name: string) =>
+        Effect.repeatN(
+          permits.withPermit(
+            Effect.zipRight(
+              Effect.sync(() => order.push(name)),
+              Effect.yieldNow()
+            )
+          ),
+          49
+        )
+      yield* Effect.all([worker("a"), worker("b"), worker("c")], { concurrency: 3 })
+      let longest = 0
+      let run = 0
+      order.forEach((name, at) => {
+        run = name === order[at - 1] ? run + 1 : 1
+        longest = Math.max(longest, run)
+      })
+      assert.strictEqual(order.length, 150)
+      assert.isAtMost(longest, 2)
+    })
+  )
+
+  it.effect("keeps nothing of an interrupted wait", () =>
+    Effect.gen(function* () {
+      const permits = Permits.line(1)
+      const holder = permits.ask()
+      const waiting = yield* Effect.fork(permits.withPermit(Effect.void))
+      const next = yield* Effect.fork(permits.withPermit(Effect.succeed("next")))
+      yield* Effect.yieldNow()
+      yield* Fiber.interrupt(waiting)
+      assert.strictEqual(permits.waiting(), 1)
+      holder.release()
+      assert.strictEqual(yield* Fiber.join(next), "next")
+      assert.isFalse(permits.isFull())
+    })
+  )
+
+  it.effect("passes on a permit that is granted at the moment of an interruption", () =>
+    Effect.gen(function* () {
+      const permits = Permits.line(1)
+      const holder = permits.ask()
+      const waiting = yield* Effect.fork(permits.withPermit(Effect.never))
+      yield* Effect.yieldNow()
+      holder.release()
+      yield* Fiber.interrupt(waiting)
+      assert.isFalse(permits.isFull())
+      yield* permits.withPermit(Effect.void)
+    })
+  )
+
+  it.effect("releases a permit with its effect however it ends, and only once", () =>
+    Effect.gen(function* () {
+      const permits = Permits.line(1)
+      yield* Effect.exit(permits.withPermit(Effect.fail("no")))
+      yield* Effect.exit(permits.withPermit(Effect.die("no")))
+      const reached = yield* Deferred.make<void>()
+      const fiber = yield* Effect.fork(
+        permits.withPermit(Effect.zipRight(Deferred.succeed(reached, undefined), Effect.never))
+      )
+      yield* Deferred.await(reached)
+      yield* Fiber.interrupt(fiber)
+      assert.isFalse(permits.isFull())
+      const first = permits.ask()
+      const second = permits.ask()
+      first.release()
+      first.release()
+      assert.isTrue(permits.isFull())
+      second.release()
+      assert.isFalse(permits.isFull())
+    })
+  )
+
+  it.effect("keeps the place of a request that is waited for later", () =>
+    Effect.gen(function* () {
+      const permits = Permits.line(1)
+      const holder = permits.ask()
+      const early = permits.ask()
+      const order: Array<string> = []
+      const late = yield* Effect.fork(permits.withPermit(Effect.sync(() => order.push("late"))))
+      yield* Effect.yieldNow()
+      holder.release()
+      assert.deepStrictEqual([permits.isFull(), permits.waiting()], [true, 1])
+      yield* early.wait()
+      order.push("early")
+      early.release()
+      yield* Fiber.join(late)
+      assert.deepStrictEqual(order, ["early", "late"])
     })
   )
 })
