@@ -9,6 +9,27 @@
 import * as Schema from "effect/Schema"
 
 /**
+ * How the provider caches the beginning of prompts. `ttl` is how long at least: Anthropic keeps 5 minutes or an hour
+ * (`24h` is an hour there), OpenAI keeps as long as it wants or 24 hours. `key` groups the calls that share a beginning
+ * (OpenAI). `false`: Anthropic gets no marks.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const PromptCache = Schema.Union(
+  Schema.Literal(false),
+  Schema.Struct({
+    ttl: Schema.optional(Schema.Literal("5m", "1h", "24h")),
+    key: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)))
+  })
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type PromptCache = typeof PromptCache.Type
+
+/**
  * `maxTokens` bounds the answer; `providerOptions` are merged into the request body as they are, with the provider's
  * keys, and override everything else.
  *
@@ -26,6 +47,11 @@ export const ModelSettings = Schema.Struct({
   frequencyPenalty: Schema.optional(Schema.Number),
   reasoningEffort: Schema.optional(Schema.Literal("minimal", "low", "medium", "high")),
   parallelToolCalls: Schema.optional(Schema.Boolean),
+  /**
+   * Default: whatever caches by itself does (OpenAI, Gemini and most others), and calls of Anthropic's models mark
+   * tools, system prompt and a conversation that is likely to go on.
+   */
+  promptCache: Schema.optional(PromptCache),
   providerOptions: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }).annotations({ identifier: "effect-lexigram/llm/ModelSettings" })
 

@@ -21,6 +21,7 @@ import { LlmClient } from "../../llm/model/LlmClient.js"
 import type { LlmConfigurationError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as AiErrorClassifier from "../exchange/AiErrorClassifier.js"
+import * as AnthropicCache from "../exchange/AnthropicCache.js"
 import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
 import * as OptionalPackage from "../exchange/OptionalPackage.js"
@@ -206,10 +207,13 @@ const finishBody = (
       return { ...message, content: content.map((block) => finishBlock(block, own, results)) }
     })
     .filter((message) => Array.isArray(message.content) && message.content.length > 0)
-  return {
+  const made = {
     ...(body.system === undefined ? {} : { system: body.system }),
     messages,
-    ...toolsOf(request, settings),
+    ...toolsOf(request, settings)
+  }
+  return {
+    ...AnthropicCache.mark(made, request),
     ...settings,
     ...(streamed ? { stream: true } : {})
   }

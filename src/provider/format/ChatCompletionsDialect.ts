@@ -42,6 +42,8 @@ export interface Dialect {
   readonly requiredToolChoice?: "required" | "any" | undefined
   /** The field for `settings.seed`. Default `seed`. */
   readonly seedField?: "seed" | "random_seed" | undefined
+  /** Whether `settings.promptCache` is sent, as OpenAI's `prompt_cache_key` and `prompt_cache_retention`. */
+  readonly promptCache?: boolean | undefined
   /** Fields that the server rejects: the settings behind them are not sent. */
   readonly rejects?:
     | ReadonlyArray<"stop" | "presence_penalty" | "frequency_penalty" | "parallel_tool_calls">
@@ -93,7 +95,8 @@ export const openai: Preset = {
     maxTokensField: "max_completion_tokens",
     strictSchemas: true,
     reasoningBack: "never",
-    reasoningModels: true
+    reasoningModels: true,
+    promptCache: true
   }
 }
 

@@ -317,7 +317,8 @@ const encodeSettings = (settings: ModelSettings, dialect: Dialect): Body => ({
     ? {}
     : dialect.reasoningEffort === "reasoning"
       ? { reasoning: { effort: settings.reasoningEffort } }
-      : { reasoning_effort: settings.reasoningEffort })
+      : { reasoning_effort: settings.reasoningEffort }),
+  ...(dialect.promptCache === true ? OpenAiModels.cacheFields(settings) : {})
 })
 
 const withoutRejected = (body: Body, { rejects = [] }: Dialect): Body => {

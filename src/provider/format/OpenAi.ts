@@ -70,6 +70,7 @@ export const fromSettings = (settings: ModelSettings): Json => {
     ...(settings.reasoningEffort === undefined ? {} : { reasoning: { effort: settings.reasoningEffort } }),
     ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls }),
     ...(settings.model === undefined ? {} : { model: settings.model }),
+    ...OpenAiModels.cacheFields(settings),
     ...settings.providerOptions
   }
 }

@@ -27,3 +27,17 @@ export const accepted = (model: string, settings: ModelSettings): ModelSettings 
   const { frequencyPenalty: _f, presencePenalty: _p, stop: _s, temperature: _t, topP: _o, ...rest } = settings
   return rest
 }
+
+/**
+ * The fields of the prompt cache, which caches by itself. It keeps as long as it wants, or 24 hours.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const cacheFields = ({ promptCache }: ModelSettings): { readonly [key: string]: string } =>
+  promptCache === undefined || promptCache === false
+    ? {}
+    : {
+        ...(promptCache.key === undefined ? {} : { prompt_cache_key: promptCache.key }),
+        ...(promptCache.ttl === "24h" ? { prompt_cache_retention: "24h" } : {})
+      }

@@ -9,6 +9,7 @@ import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import type { LlmRequest, Message, ToolChoice } from "../../llm/model/LlmClient.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import * as AnthropicCache from "../exchange/AnthropicCache.js"
 import type * as Sdk from "./SdkSpecification.js"
 
 /** A part of a message that the model cannot be given. */
@@ -210,6 +211,33 @@ const providerOptions = (settings: ModelSettings, target: Target): { readonly pr
   return { providerOptions: { ...given, [target.provider]: { ...own, ...given?.[target.provider] } } }
 }
 
+const hasCacheMark = ({ providerOptions }: { readonly providerOptions?: Sdk.Options | undefined }): boolean =>
+  providerOptions?.anthropic?.cacheControl !== undefined || providerOptions?.anthropic?.cache_control !== undefined
+
+const isMarked = (message: Sdk.Message): boolean =>
+  hasCacheMark(message) || (typeof message.content !== "string" && message.content.some(hasCacheMark))
+
+const cached = <A extends { readonly providerOptions?: Sdk.Options | undefined }>(one: A, cacheControl: object): A => ({
+  ...one,
+  providerOptions: { ...one.providerOptions, anthropic: { ...one.providerOptions?.anthropic, cacheControl } }
+})
+
+/** Marks what Anthropic is to cache: the tools, the system prompt, and a conversation that is likely to go on. */
+const withCacheMarks = (options: Sdk.CallOptions, request: LlmRequest, target: Target): Sdk.CallOptions => {
+  const mark = target.provider === "anthropic" ? AnthropicCache.markOf(request.settings?.promptCache) : undefined
+  const { prompt, tools } = options
+  if (mark === undefined || hasCacheMark(options) || prompt.some(isMarked)) return options
+  const places = new Set<number>([prompt.findLastIndex(({ role }) => role === "system")])
+  if (AnthropicCache.isContinued(request)) places.add(prompt.length - 1)
+  return {
+    ...options,
+    prompt: prompt.map((message, index) => (places.has(index) ? cached(message, mark) : message)),
+    ...(tools === undefined
+      ? {}
+      : { tools: tools.map((tool, index) => (index === tools.length - 1 ? cached(tool as object, mark) : tool)) })
+  }
+}
+
 const defined = <A extends object>(value: A): A =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as A
 
@@ -222,7 +250,7 @@ export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOpt
   const settings = request.settings ?? {}
   const format = request.responseFormat
   const tools = request.tools ?? []
-  return Either.map(Either.all(request.messages.map((message) => messageOf(message, target))), (messages) => ({
+  const made = Either.map(Either.all(request.messages.map((message) => messageOf(message, target))), (messages) => ({
     ...defined({
       prompt: messages.filter(isPresent),
       maxOutputTokens: settings.maxTokens,
@@ -257,4 +285,5 @@ export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOpt
       : {}),
     ...providerOptions(settings, target)
   }))
+  return Either.map(made, (options) => withCacheMarks(options, request, target))
 }

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import type { LlmPart, LlmRequest } from "../../../src/llm/model/LlmClient.js"
+import type { LlmPart, LlmRequest, Message } from "../../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as Anthropic from "../../../src/provider/format/Anthropic.js"
 import * as ChatServer from "../../support/ChatServer.js"
@@ -49,7 +49,8 @@ const start = (options?: Partial<Anthropic.Options>) =>
       apiKey: Redacted.make(secret),
       model: "claude-sonnet-4-5",
       baseUrl: server.baseUrl,
-      ...options
+      ...options,
+      settings: { promptCache: false, ...options?.settings }
     })
     return { server, client }
   }).pipe(Effect.provide(FetchHttpClient.layer))
@@ -124,6 +125,44 @@ describe("the request", () => {
         frequency_penalty: 0.2,
         top_k: 40
       })
+    })
+  )
+
+  it.scopedLive("marks tools, system prompt and the end of a conversation that goes on for the cache", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* start({ settings: { promptCache: {} } })
+      yield* server.script(hello, hello, hello, hello, hello, hello)
+      const mark = { cache_control: { type: "ephemeral" } }
+      const system: Message = { role: "system", content: "Be brief." }
+      const turns: ReadonlyArray<Message> = [
+        { role: "user", content: "Hello" },
+        { role: "assistant", content: "Hi" },
+        { role: "user", content: [text("One"), text("Two")] as never }
+      ]
+      const bodyOf = (request: LlmRequest) =>
+        Effect.map(client.complete(request), () => server.requests.at(-1)!.body as any)
+      const whole = yield* bodyOf({ messages: [system, ...turns], tools: [weather, { ...weather, name: "other" }] })
+      assert.deepStrictEqual(whole.system, [{ ...text("Be brief."), ...mark }])
+      assert.deepStrictEqual(whole.tools, [encoded(weather), { ...encoded({ ...weather, name: "other" }), ...mark }])
+      assert.deepStrictEqual(
+        whole.messages.map(({ content }: any) => content),
+        [[text("Hello")], [text("Hi")], [text("One"), { ...text("Two"), ...mark }]]
+      )
+      // Nothing is likely to repeat a first message without tools.
+      const first = yield* bodyOf({ messages: [system, turns[0]!] })
+      assert.deepStrictEqual(first.messages[0].content, [text("Hello")])
+      assert.deepStrictEqual(first.system, [{ ...text("Be brief."), ...mark }])
+      const hour = yield* bodyOf({ messages: [system, ...turns], settings: { promptCache: { ttl: "24h" } } })
+      assert.deepStrictEqual(hour.system[0].cache_control, { type: "ephemeral", ttl: "1h" })
+      for (const settings of [{ promptCache: false as const }, { providerOptions: { cache_control: mark } }]) {
+        const off = yield* bodyOf({ messages: [system, ...turns], tools: [weather], settings })
+        assert.deepStrictEqual([off.system, off.tools], [[text("Be brief.")], [encoded(weather)]])
+      }
+      // Marks of its own are enough.
+      const own: Message = { ...system, options: { anthropic: { cacheControl: { type: "ephemeral" } } } }
+      const given = yield* bodyOf({ messages: [own, ...turns], tools: [weather] })
+      assert.deepStrictEqual([given.system, given.tools], [[{ ...text("Be brief."), ...mark }], [encoded(weather)]])
+      assert.deepStrictEqual(given.messages[2].content, [text("One"), text("Two")])
     })
   )
 

@@ -79,6 +79,26 @@ describe("ChatCompletionsRequest", () => {
     })
   })
 
+  it.each([
+    ["openai", { prompt_cache_key: "clerk", prompt_cache_retention: "24h" }],
+    ["standard", {}]
+  ] as const)(
+    "sends the key and the retention of the prompt cache where the server knows them: %s",
+    (name, expected) => {
+      const { dialect } =
+        name === "openai" ? ChatCompletionsDialect.openai : { dialect: ChatCompletionsDialect.standard }
+      const { messages, model, ...body } = encode(
+        {},
+        { dialect, settings: { promptCache: { key: "clerk", ttl: "24h" } } }
+      )
+      assert.deepStrictEqual(body, expected)
+      assert.deepStrictEqual(Object.keys(encode({}, { dialect, settings: { promptCache: false } })), [
+        "model",
+        "messages"
+      ])
+    }
+  )
+
   describe("reasoning models", () => {
     const settings = {
       temperature: 0.7,

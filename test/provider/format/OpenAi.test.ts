@@ -103,6 +103,7 @@ describe("the request", () => {
           frequencyPenalty: 0.2,
           reasoningEffort: "low",
           parallelToolCalls: false,
+          promptCache: { key: "clerk", ttl: "24h" },
           providerOptions: { service_tier: "flex", store: false, top_p: 0.75 }
         }
       })
@@ -114,6 +115,8 @@ describe("the request", () => {
         max_output_tokens: 77,
         reasoning: { effort: "low" },
         parallel_tool_calls: false,
+        prompt_cache_key: "clerk",
+        prompt_cache_retention: "24h",
         service_tier: "flex",
         store: false
       })

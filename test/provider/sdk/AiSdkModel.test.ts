@@ -61,7 +61,7 @@ const optionsFor = (version: string, request: LlmRequest, more: Partial<AiSdkMod
   Effect.gen(function* () {
     const model = scripted(version, [hello], more)
     const client = yield* AiSdkModel.make(model)
-    yield* client.complete(request)
+    yield* client.complete({ ...request, settings: { promptCache: false, ...request.settings } })
     const { abortSignal, ...options } = model.asked[0]
     assert.instanceOf(abortSignal, AbortSignal)
     return options

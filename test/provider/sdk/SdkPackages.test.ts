@@ -6,6 +6,7 @@ import { createGoogleGenerativeAI as google4 } from "@ai-sdk/google"
 import { createGoogleGenerativeAI as google3 } from "@ai-sdk/google-v3"
 import { createOpenAICompatible as compatible4 } from "@ai-sdk/openai-compatible"
 import { createOpenAICompatible as compatible3 } from "@ai-sdk/openai-compatible-v3"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,6 +14,7 @@ import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type { LlmPart, LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as Anthropic from "../../../src/provider/format/Anthropic.js"
 import * as AiSdkModel from "../../../src/provider/sdk/AiSdkModel.js"
 import * as ChatServer from "../../support/ChatServer.js"
 import * as ErrorRenderings from "../../support/ErrorRenderings.js"
@@ -331,3 +333,52 @@ describe.each(packages)("AiSdkModel over %s", (_, make, wire) => {
 })
 
 type LlmClientError = Effect.Effect.Error<ReturnType<LlmClient.Service["complete"]>>
+
+/** The texts and names that a body of Anthropic's API marks for the cache. */
+const marked = (body: any): ReadonlyArray<unknown> => {
+  const blocks: ReadonlyArray<any> = [
+    ...(body.tools ?? []),
+    ...(body.system ?? []),
+    ...body.messages.flatMap(({ content }: any) => content)
+  ]
+  return blocks
+    .filter((block) => block.cache_control !== undefined)
+    .map(({ cache_control, name, text, tool_use_id }) => [name ?? text ?? tool_use_id, cache_control])
+}
+
+describe("cache marks in Anthropic's API", () => {
+  const call = { type: "tool-call" as const, id: "c", name: "get_weather", params: {}, providerExecuted: false }
+  const result = { ...call, type: "tool-result" as const, isFailure: false, result: "sunny" }
+  const requests: ReadonlyArray<readonly [string, LlmRequest]> = [
+    ["without tools", ask],
+    ["with a system prompt", { messages: [{ role: "system", content: "Be brief." }, ...ask.messages] }],
+    ["with tools", { ...askWeather, messages: [{ role: "system", content: "Be brief." }, ...ask.messages] }],
+    [
+      "with a result",
+      {
+        ...askWeather,
+        messages: [...ask.messages, { role: "assistant", content: [call] }, { role: "tool", content: [result] }]
+      }
+    ],
+    ["for an hour", { ...askWeather, settings: { promptCache: { ttl: "1h" } } }],
+    ["without a cache", { ...askWeather, settings: { promptCache: false } }]
+  ]
+  it.scopedLive.each(requests)("stand where the packages of AI SDK 6 and 7 put them: %s", ([, request]) =>
+    Effect.gen(function* () {
+      const server = yield* ChatServer.make
+      yield* server.script(messages.hello, messages.hello, messages.hello)
+      const own = yield* Anthropic.make({ apiKey: Redacted.make(secret), model: "m", baseUrl: server.baseUrl })
+      const bodies: Array<unknown> = []
+      for (const client of [
+        own,
+        yield* AiSdkModel.make(anthropic3({ baseURL: server.baseUrl, apiKey: secret })("m")),
+        yield* AiSdkModel.make(anthropic4({ baseURL: server.baseUrl, apiKey: secret })("m"))
+      ]) {
+        yield* client.complete(request)
+        bodies.push(marked(server.requests.at(-1)!.body))
+      }
+      assert.deepStrictEqual(bodies[1], bodies[0])
+      assert.deepStrictEqual(bodies[2], bodies[0])
+    }).pipe(Effect.provide(FetchHttpClient.layer))
+  )
+})
