@@ -71,6 +71,26 @@ const called = <A>(
 
 type Fail = (error: unknown) => Effect.Effect<never, LlmError>
 
+/** Asks a model once which URLs it fetches, and again after a rejection. */
+const supportedUrls = (model: Model, known: Map<string, Promise<Sdk.SupportedUrls>>): Promise<Sdk.SupportedUrls> => {
+  const before = known.get(model.modelId)
+  if (before !== undefined) return before
+  const read = (async () => (await model.supportedUrls) ?? {})()
+  known.set(model.modelId, read)
+  read.catch(() => known.delete(model.modelId))
+  return read
+}
+
+const urlsUnknown = (error: unknown, known: Omit<SdkFailure.Context, "nowMs">): Effect.Effect<never, LlmError> => {
+  const { message } = SdkFailure.classify(error, { ...known, nowMs: 0 })
+  return new LlmInvalidRequestError({
+    provider: known.provider,
+    model: known.model,
+    message: `The provider's package did not tell which URLs the model fetches: ${message}`,
+    hint: "Give the bytes of the file instead of its URL, or repeat the call."
+  })
+}
+
 const readWhole = (model: Model, options: Sdk.CallOptions, signal: AbortSignal, fail: Fail) =>
   Effect.map(
     called(() => model.doGenerate({ ...options, abortSignal: signal }), fail),
@@ -112,16 +132,24 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
   const provider = options.provider ?? providerOf(given)
   const { redact } = options
 
-  const targetOf = (model: Model) =>
-    Effect.map(
-      Effect.promise(async () => await model.supportedUrls),
-      (supportedUrls): SdkRequest.Target => ({
-        version: model.specificationVersion as Sdk.Version,
-        provider: providerOf(model),
-        model: model.modelId,
-        supportedUrls: supportedUrls ?? {}
-      })
+  const urls = new Map<string, Promise<Sdk.SupportedUrls>>()
+
+  const targetOf = (request: LlmRequest, model: Model): Effect.Effect<SdkRequest.Target, LlmError> => {
+    const target = {
+      version: model.specificationVersion as Sdk.Version,
+      provider: providerOf(model),
+      model: model.modelId,
+      supportedUrls: {}
+    }
+    if (!SdkRequest.hasFileUrl(request)) return Effect.succeed(target)
+    return Effect.map(
+      called(
+        () => supportedUrls(model, urls),
+        (error) => urlsUnknown(error, { provider, model: model.modelId, redact })
+      ),
+      (supportedUrls) => ({ ...target, supportedUrls })
     )
+  }
 
   const complete = (request: LlmRequest, onParts: OnParts | undefined): Effect.Effect<LlmResponse, LlmError> =>
     Effect.gen(function* () {
@@ -134,7 +162,7 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
         })
       const model = choice.right
       const known = { provider, model: model.modelId }
-      const callOptions = SdkRequest.make(request, yield* targetOf(model))
+      const callOptions = SdkRequest.make(request, yield* targetOf(request, model))
       if (Either.isLeft(callOptions)) {
         const { hint, message } = callOptions.left
         return yield* new LlmInvalidRequestError({ ...known, message, hint })

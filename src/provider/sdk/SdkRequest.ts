@@ -30,6 +30,7 @@ export interface Target {
   /** The key of its options: `anthropic`, `google`. */
   readonly provider: string
   readonly model: string
+  /** Read only when a message has a file by its URL. */
   readonly supportedUrls: Sdk.SupportedUrls
 }
 
@@ -89,11 +90,31 @@ const fromBytes = (data: Uint8Array | string | undefined, target: Target): Conve
   return Either.right(target.version === "v3" ? data : { type: "data", data })
 }
 
+/** The URL by which a file is given. */
+const urlOf = (data: Prompt.FilePartEncoded["data"]): URL | undefined => {
+  if (data instanceof URL) return data
+  return typeof data === "string" && /^(?:https?|data):/i.test(data) && URL.canParse(data) ? new URL(data) : undefined
+}
+
+/**
+ * True if a message has a file by its URL, so that it matters which URLs the model fetches.
+ *
+ * @category guards
+ */
+export const hasFileUrl = ({ messages }: LlmRequest): boolean =>
+  messages.some(
+    ({ content, role }) =>
+      (role === "user" || role === "assistant") &&
+      typeof content !== "string" &&
+      content.some((part) => {
+        const url = part.type === "file" ? urlOf(part.data) : undefined
+        return url !== undefined && url.protocol !== "data:"
+      })
+  )
+
 const fileData = ({ data, mediaType }: Prompt.FilePartEncoded, target: Target): Converted<Sdk.FileData> => {
-  if (data instanceof URL) return fromUrl(data, mediaType, target)
-  if (typeof data === "string" && /^(?:https?|data):/i.test(data) && URL.canParse(data))
-    return fromUrl(new URL(data), mediaType, target)
-  return fromBytes(data, target)
+  const url = urlOf(data)
+  return url === undefined ? fromBytes(data as Uint8Array | string, target) : fromUrl(url, mediaType, target)
 }
 
 const filePart = (part: Prompt.FilePartEncoded, target: Target): Converted<Sdk.FilePart> =>

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agents from "../../../src/agent/Agents.js"
@@ -32,7 +33,7 @@ interface Scripted extends AiSdkModel.Model {
 const scripted = (version: string, answers: ReadonlyArray<unknown>, more: Partial<AiSdkModel.Model> = {}): Scripted => {
   const asked: Array<any> = []
   const next = () => (answers.length > asked.length - 1 ? answers[asked.length - 1] : answers.at(-1))
-  return {
+  const model: Scripted = {
     asked,
     specificationVersion: version,
     provider: "anthropic.messages",
@@ -52,9 +53,9 @@ const scripted = (version: string, answers: ReadonlyArray<unknown>, more: Partia
           }
         })
       }
-    },
-    ...more
+    }
   }
+  return Object.defineProperties(model, Object.getOwnPropertyDescriptors(more))
 }
 
 const optionsFor = (version: string, request: LlmRequest, more: Partial<AiSdkModel.Model> = {}) =>
@@ -177,6 +178,76 @@ describe("AiSdkModel", () => {
       assert.strictEqual(error._tag, "LlmInvalidRequestError")
       assert.include(`${error.message} ${error.hint}`, hint)
       assert.lengthOf(model.asked, 0)
+    })
+  )
+
+  it.effect.each(["v3", "v4"])("asks a model of %s once which URLs it fetches, when a message has one", (version) =>
+    Effect.gen(function* () {
+      let reads = 0
+      const model = scripted(version, [hello], {
+        get supportedUrls() {
+          reads++
+          return Promise.resolve({ "image/*": [/^https:/] })
+        }
+      })
+      const client = yield* AiSdkModel.make(model)
+      const withFile = (data: unknown) => client.complete(user({ type: "file", mediaType: "image/png", data }))
+      yield* client.complete(user({ type: "text", text: "see https://images.example/a.png" }))
+      yield* withFile(png)
+      yield* withFile("data:image/png;base64,iVBORw==")
+      assert.strictEqual(reads, 0)
+      const url = "https://images.example/a.png"
+      yield* Effect.all([withFile(url), withFile(new URL(url))], { concurrency: 2 })
+      yield* withFile(url)
+      assert.strictEqual(reads, 1)
+      assert.lengthOf(model.asked, 6)
+    })
+  )
+
+  it.effect("asks each model that the settings name which URLs it fetches", () =>
+    Effect.gen(function* () {
+      const reads: Array<string> = []
+      const named = (modelId: string) =>
+        scripted("v4", [hello], {
+          modelId,
+          get supportedUrls() {
+            reads.push(modelId)
+            return { "image/*": [/^https:/] }
+          }
+        })
+      const client = yield* AiSdkModel.make(named("a"), { models: named })
+      const request = user({ type: "file", mediaType: "image/png", data: "https://images.example/a.png" })
+      for (const model of ["a", "b", "b", "a", "c"]) yield* client.complete({ ...request, settings: { model } })
+      assert.deepStrictEqual(reads, ["a", "b", "c"])
+    })
+  )
+
+  it.effect.each([
+    ["rejects", () => Promise.reject(new Error("no list, key sk-secret-0123456789"))],
+    [
+      "throws",
+      () => {
+        throw new Error("no list, key sk-secret-0123456789")
+      }
+    ]
+  ] as const)("says what to do when the package %s instead of telling the URLs, and asks again", ([_, first]) =>
+    Effect.gen(function* () {
+      let reads = 0
+      const model = scripted("v4", [hello], {
+        get supportedUrls() {
+          return ++reads === 1 ? first() : Promise.resolve({ "image/*": [/^https:/] })
+        }
+      })
+      const client = yield* AiSdkModel.make(model, { redact: [Redacted.make("sk-secret-0123456789")] })
+      const request = user({ type: "file", mediaType: "image/png", data: "https://images.example/a.png" })
+      const error = yield* Effect.flip(client.complete(request))
+      assert.strictEqual(error._tag, "LlmInvalidRequestError")
+      assert.include(error.message, "no list")
+      assert.notInclude(error.message, "sk-secret")
+      assert.include(error.hint ?? "", "Give the bytes of the file")
+      assert.lengthOf(model.asked, 0)
+      yield* client.complete(request)
+      assert.lengthOf(model.asked, 1)
     })
   )
 
