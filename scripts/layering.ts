@@ -37,6 +37,7 @@ const heavyTags: Readonly<Record<string, string>> = {
   "memory/conversation/ConversationMemoryStore.ts": "a wrapper of the port of memory stores, with a tag of its own",
   "persistence/Lexigram.ts": "a preset: the whole system on one backend",
   "persistence/postgres/PostgresClient.ts": "the client of one database, which nothing else implements",
+  "persistence/redis/RedisClient.ts": "the client of one database, which nothing else implements",
   "persistence/sqlite/SqliteClient.ts": "the client of one database, which nothing else implements",
   "session/Sessions.ts": "a preset: the session subsystem as one layer",
   "skill/Skills.ts": "a preset: the skill subsystem as one layer",
