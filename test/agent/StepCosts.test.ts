@@ -73,8 +73,8 @@ const run = (strategy: typeof functionCalling, client: LlmClient.Service, given:
     Effect.provide(Layer.provide(given.executor ?? Agents.layer(), LlmGateway.layer(client)))
   )
 
-/** The operations of Effect in a run with this many calls. */
-const operations = (strategy: typeof functionCalling, steps: number, given?: Given): Effect.Effect<number> =>
+/** The operations of Effect in an effect. */
+const counted = <E, R>(effect: Effect.Effect<unknown, E, R>): Effect.Effect<number, never, R> =>
   Effect.suspend(() => {
     let count = 0
     const counting: Scheduler.Scheduler = {
@@ -84,8 +84,12 @@ const operations = (strategy: typeof functionCalling, steps: number, given?: Giv
       },
       scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
     }
-    return Effect.map(Effect.withScheduler(Effect.orDie(run(strategy, model(steps), given)), counting), () => count)
+    return Effect.map(Effect.withScheduler(Effect.orDie(effect), counting), () => count)
   })
+
+/** The operations of Effect in a run with this many calls. */
+const operations = (strategy: typeof functionCalling, steps: number, given?: Given): Effect.Effect<number> =>
+  Effect.suspend(() => counted(run(strategy, model(steps), given)))
 
 const ofStep = (strategy: typeof functionCalling, from: number, given?: Given): Effect.Effect<number> =>
   Effect.gen(function* () {
@@ -190,4 +194,20 @@ describe("a step", () => {
       })
     )
   }
+})
+
+describe("a run with memory, sessions and governance in this process", () => {
+  it.scoped("takes at most 1,650 operations of Effect with one step, also after other runs of its session", () =>
+    Effect.gen(function* () {
+      const layer = Layer.provide(Lexigram.layerMemory(), LlmGateway.layer(model(1)))
+      const context = yield* Layer.build(layer)
+      const agent = Agent.make("a", { tools: [add, ...others], strategy: functionCalling })
+      const request = { input: "go", userId: UserId.make("u"), sessionId: SessionId.make("s") }
+      const ran = Effect.provide(AgentExecutor.run(agent, request), context)
+      yield* ran
+      assert.isAtMost(yield* counted(ran), 1650)
+      for (let n = 0; n < 10; n++) yield* ran
+      assert.isAtMost(yield* counted(ran), 1650)
+    })
+  )
 })

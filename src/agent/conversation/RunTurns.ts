@@ -12,6 +12,7 @@ import type * as AgentResponse from "../../domain/AgentResponse.js"
 import { TurnId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
+import * as PlainId from "../../internal/text/PlainId.js"
 import type * as ProceduralMemory from "../../memory/procedural/ProceduralMemory.js"
 import * as Procedure from "../../memory/procedural/Procedure.js"
 import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
@@ -45,7 +46,7 @@ const commonOf = ({ agent, run }: State) => ({ skillResults: [], metadata: { age
 const asked = (state: State, content: string): Said => ({
   ...commonOf(state),
   ...free,
-  id: TurnId.make(`${state.run.runId}:user`),
+  id: PlainId.make(TurnId, `${state.run.runId}:user`),
   role: "user",
   content,
   toolCalls: []
@@ -107,7 +108,12 @@ const turnsOf = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): 
         })
   }
   const steered = state.notes.steered.map(
-    (content, index): Said => ({ ...user, ...free, content, id: TurnId.make(`${run.runId}:user:${index + 1}`) })
+    (content, index): Said => ({
+      ...user,
+      ...free,
+      content,
+      id: PlainId.make(TurnId, `${run.runId}:user:${index + 1}`)
+    })
   )
   if (!Exit.isSuccess(exit)) return [user, ...steered]
   const model = state.settings.model ?? state.uses.client.model
@@ -119,7 +125,7 @@ const turnsOf = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): 
       ...common,
       ...used,
       metadata: path.length > 1 ? { agent, path } : { agent },
-      id: TurnId.make(`${run.runId}:assistant`),
+      id: PlainId.make(TurnId, `${run.runId}:assistant`),
       role: "assistant",
       content: exit.value.text,
       toolCalls: withUniqueIds([...callsOf(state), ...state.notes.handedCalls]),

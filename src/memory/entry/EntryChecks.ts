@@ -6,10 +6,11 @@
  */
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as PlainId from "../../internal/text/PlainId.js"
 import * as Json from "./JsonCopy.js"
 import { MemoryEntry, MemoryQuery, maxContent, OwnerId } from "./MemoryEntry.js"
 import { MemoryStoreError } from "./MemoryError.js"
-import { MemoryRole, Selection } from "./Selection.js"
+import { type Ancestor, MemoryRole, Selection } from "./Selection.js"
 
 const { embedding: _, metadata: __, ...flat } = MemoryEntry.fields
 // The two fields that can be long are checked by hand.
@@ -17,13 +18,13 @@ const Flat = Schema.typeSchema(Schema.Struct(flat))
 
 const matchesFlat = Schema.is(Flat)
 const matchesOwner = Schema.is(OwnerId)
-const isSelection = Schema.is(Schema.typeSchema(Selection))
-const isQuery = Schema.is(Schema.typeSchema(MemoryQuery))
+const matchesSelection = Schema.is(Schema.typeSchema(Selection))
+const matchesQuery = Schema.is(Schema.typeSchema(MemoryQuery))
 
 // Decoding an entry with the schema costs several times as much as indexing it, and nearly every entry is plain. Only
 // entries that fail these quick tests go through the schema. No test accepts a value that the schema rejects.
 
-const isPlainId = (value: unknown): boolean => typeof value === "string" && /^[ -~]{1,256}$/.test(value)
+const isPlainId = PlainId.is
 
 const isOwner = (value: unknown): boolean => isPlainId(value) || matchesOwner(value)
 
@@ -51,6 +52,50 @@ const isPlain = (value: MemoryEntry): boolean =>
   (value.expiresAt === undefined || isTime(value.expiresAt)) &&
   (value.accessCount === undefined || (Number.isSafeInteger(value.accessCount) && value.accessCount >= 0)) &&
   (value.lastAccessedAt === undefined || isTime(value.lastAccessedAt))
+
+const isPlainObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+const isAbsentOr = (value: unknown, test: (value: unknown) => boolean): boolean => value === undefined || test(value)
+
+const isUnit = (value: unknown): boolean => isNumber(value, 0, 1)
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && isNumber(value, 0, Number.MAX_SAFE_INTEGER)
+
+const isPlainAncestor = (value: Ancestor): boolean =>
+  isPlainObject(value) &&
+  isPlainId(value.sessionId) &&
+  isAbsentOr(value.from, isTime) &&
+  isAbsentOr(value.until, isTime)
+
+/** A selection by sessions, as those of runs are. */
+const isPlainSelection = (value: Selection): boolean =>
+  isPlainObject(value) &&
+  value.filters === undefined &&
+  value.timeRange === undefined &&
+  value.roles === undefined &&
+  value.sessionIds === undefined &&
+  (value.lineage === undefined || (Array.isArray(value.lineage) && value.lineage.every(isPlainAncestor))) &&
+  isAbsentOr(value.tree, isPlainId)
+
+const isPlainQuery = (value: MemoryQuery): boolean =>
+  isPlainSelection(value) &&
+  isOwner(value.ownerId) &&
+  typeof value.query === "string" &&
+  [value.topK, value.offset, value.neighbours].every((one) => isAbsentOr(one, isCount)) &&
+  [
+    value.minRelevance,
+    value.recencyWeight,
+    value.importanceWeight,
+    value.relevanceWeight,
+    value.diversity,
+    value.suppressDuplicates
+  ].every((one) => isAbsentOr(one, isUnit)) &&
+  (value.explain === undefined || typeof value.explain === "boolean")
+
+const isSelection = (value: Selection): boolean => isPlainSelection(value) || matchesSelection(value)
+
+const isQuery = (value: MemoryQuery): boolean => isPlainQuery(value) || matchesQuery(value)
 
 const isFlat = (value: MemoryEntry): boolean => isPlain(value) || matchesFlat(value)
 

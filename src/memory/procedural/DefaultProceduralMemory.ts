@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { EntryId } from "../../domain/Ids.js"
 import * as Count from "../../internal/Count.js"
 import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
+import * as PlainId from "../../internal/text/PlainId.js"
 import { OwnerId } from "../entry/MemoryEntry.js"
 import { MemoryStoreError } from "../entry/MemoryError.js"
 import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
@@ -102,7 +103,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
       outcome: Outcome,
       fields: Pick<Procedure, "id" | "signature" | "steps">
     ) {
-      const id = EntryId.make(fields.id)
+      const id = PlainId.make(EntryId, fields.id)
       const now = yield* Clock.currentTimeMillis
       const [entry] = yield* store.getMany(space, [id])
       const known = entry === undefined ? undefined : ProcedureEntry.read(outcome.ownerId, entry)

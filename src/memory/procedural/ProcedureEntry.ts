@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { EntryId, RunId } from "../../domain/Ids.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as PlainId from "../../internal/text/PlainId.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { Outcome } from "./ProceduralMemory.js"
 import { clipped, line, type Procedure, ProcedureId, ProcedureStep, parameterNames } from "./Procedure.js"
@@ -33,7 +34,8 @@ export const steps = (given: ReadonlyArray<ProcedureStep>): ReadonlyArray<Proced
  * @category constructors
  */
 export const idOf = (signature: string, of: ReadonlyArray<ProcedureStep>): ProcedureId =>
-  ProcedureId.make(
+  PlainId.make(
+    ProcedureId,
     `procedure:${CanonicalJson.hash([signature, of.map(({ parameters, tool }) => [tool, parameters])]).slice(0, 40)}`
   )
 
@@ -64,16 +66,30 @@ export interface Known {
   readonly embedding?: ReadonlyArray<number> | undefined
 }
 
+const decoded = new WeakMap<object, typeof Metadata.Type | undefined>()
+
+/** Stores in this process return the same frozen metadata each time: it is decoded once. */
+const metadataOf = ({ metadata }: MemoryEntry): typeof Metadata.Type | undefined => {
+  if (decoded.has(metadata)) return decoded.get(metadata)
+  const found = Option.getOrUndefined(decode(metadata))
+  if (Object.isFrozen(metadata)) decoded.set(metadata, found)
+  return found
+}
+
 /**
  * The procedure of an entry, or `undefined` if it holds none.
  *
  * @category conversions
  */
 export const read = (ownerId: string, entry: MemoryEntry): Known | undefined => {
-  const metadata = Option.getOrUndefined(decode(entry.metadata))
+  const metadata = metadataOf(entry)
   if (metadata === undefined) return undefined
   const { runs, type: _, ...fields } = metadata
-  return { procedure: { id: ProcedureId.make(entry.id), ownerId, ...fields }, runs, embedding: entry.embedding }
+  return {
+    procedure: { id: PlainId.make(ProcedureId, entry.id), ownerId, ...fields },
+    runs,
+    embedding: entry.embedding
+  }
 }
 
 /**
@@ -132,7 +148,7 @@ export const counted = ({ embedding, procedure, runs }: Known, outcome: Outcome,
 export const write = (space: string, { embedding, procedure, runs }: Known): MemoryEntry => {
   const { id, ownerId: _, ...fields } = procedure
   return {
-    id: EntryId.make(id),
+    id: PlainId.make(EntryId, id),
     ownerId: space,
     content: procedure.signature,
     role: "assistant",

@@ -5,6 +5,7 @@
  */
 import { EntryId, type SessionId, type UserId } from "../../domain/Ids.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as PlainId from "../../internal/text/PlainId.js"
 import { type MemoryEntry, maxContent } from "../../memory/entry/MemoryEntry.js"
 import * as Selection from "../../memory/entry/Selection.js"
 import type { Cut, NewTurn, Session, SessionTurn } from "../turn/Session.js"
@@ -99,7 +100,7 @@ export const toEntry = (
   const sessionId = session === undefined ? undefined : "sessionId" in turn ? turn.sessionId : session.id
   const stretch = session === undefined || sessionId !== session.id ? undefined : stretchOf(session, turn.timestamp)
   return {
-    id: EntryId.make(sessionId === undefined ? turn.id : `turn-${CanonicalJson.hash([sessionId, turn.id])}`),
+    id: PlainId.make(EntryId, sessionId === undefined ? turn.id : `turn-${CanonicalJson.hash([sessionId, turn.id])}`),
     ownerId,
     content: contentOf(turn.content),
     role: turn.role,

@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 import * as EntryChecks from "../../../src/memory/entry/EntryChecks.js"
-import { MemoryEntry, maxContent, OwnerId } from "../../../src/memory/entry/MemoryEntry.js"
+import { MemoryEntry, MemoryQuery, maxContent, OwnerId } from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryStoreError } from "../../../src/memory/entry/MemoryError.js"
+import { Selection } from "../../../src/memory/entry/Selection.js"
 
 const isEntry = Schema.is(Schema.typeSchema(MemoryEntry))
 const isOwner = Schema.is(OwnerId)
@@ -93,7 +94,62 @@ const values = FastCheck.tuple(
   return { ...sound, ...Object.fromEntries(chosen) } as unknown as MemoryEntry
 })
 
+const ancestors = FastCheck.array(
+  FastCheck.oneof(
+    FastCheck.record({ sessionId: ids, from: maybe(numbers), until: maybe(numbers) }, { requiredKeys: [] }),
+    FastCheck.constantFrom<Array<unknown>>(null, 1, "s")
+  ),
+  { maxLength: 2 }
+)
+const selected: Readonly<Record<string, FastCheck.Arbitrary<unknown>>> = {
+  filters: FastCheck.constantFrom<Array<unknown>>({}, { type: "turn" }, { type: { in: ["turn"] } }, { type: {} }, 1),
+  timeRange: FastCheck.record({ start: numbers, end: numbers }),
+  roles: FastCheck.constantFrom<Array<unknown>>([], ["user"], ["User"], "user"),
+  sessionIds: FastCheck.array(ids, { maxLength: 2 }),
+  lineage: FastCheck.oneof(ancestors, FastCheck.constantFrom<Array<unknown>>(null, "s", {})),
+  tree: ids
+}
+const asked: Readonly<Record<string, FastCheck.Arbitrary<unknown>>> = {
+  ...selected,
+  ownerId: ids,
+  query: FastCheck.constantFrom<Array<unknown>>("", "text", null, undefined),
+  explain: FastCheck.constantFrom<Array<unknown>>(true, false, 0, undefined),
+  ...Object.fromEntries(
+    Object.keys(MemoryQuery.fields)
+      .filter((field) => !(field in selected) && !["ownerId", "query", "explain"].includes(field))
+      .map((field) => [field, maybe(numbers)])
+  )
+}
+
+/** A value in which at most two fields are anything. */
+const withOdd = (sound: object, fields: Readonly<Record<string, FastCheck.Arbitrary<unknown>>>) =>
+  FastCheck.uniqueArray(FastCheck.constantFrom(...Object.keys(fields)), { maxLength: 2 })
+    .chain((taken) =>
+      FastCheck.record(Object.fromEntries(taken.map((field) => [field, fields[field] as FastCheck.Arbitrary<unknown>])))
+    )
+    .map((odd): unknown => ({ ...sound, ...odd }))
+
 describe("EntryChecks", () => {
+  for (const [name, schema, given, check] of [
+    ["selections", Selection, withOdd({}, selected), EntryChecks.selection],
+    ["queries", MemoryQuery, withOdd({ ownerId: "owner", query: "text" }, asked), EntryChecks.query]
+  ] as const) {
+    it(`accepts exactly the ${name} that the schema accepts`, () => {
+      const isSound = Schema.is(Schema.typeSchema(schema as Schema.Schema<unknown>))
+      const seen = { in: 0, out: 0 }
+      FastCheck.assert(
+        FastCheck.property(given, (value) => {
+          const sound = isSound(value)
+          seen[sound ? "in" : "out"]++
+          assert.strictEqual(check("store", value as never) === undefined, sound)
+        }),
+        { numRuns: 3_000 }
+      )
+      assert.isAbove(seen.in, 300)
+      assert.isAbove(seen.out, 300)
+    })
+  }
+
   it("accepts exactly the entries that the schema accepts", () => {
     const seen = { in: 0, out: 0 }
     FastCheck.assert(

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
+import * as FastCheck from "effect/FastCheck"
+import * as Schema from "effect/Schema"
 import { RunId, TurnId } from "../../../src/domain/Ids.js"
 import * as Session from "../../../src/session/turn/Session.js"
 import * as SessionChecks from "../../../src/session/turn/SessionChecks.js"
@@ -46,5 +48,37 @@ describe("SessionChecks.turn", () => {
     const checked = Either.getOrThrow(SessionChecks.turn({ ...turn, metadata }, 10_000))
     metadata.a.b.push(2)
     assert.deepStrictEqual(checked.metadata, { a: { b: [1] } })
+  })
+
+  it("accepts exactly the turns and calls that the schemas accept", () => {
+    const odd = FastCheck.constantFrom<Array<unknown>>(
+      ...["t", "", "a".repeat(257), "é", "a\nb", "user", "blocked", "late", 0, -0, -1, 1.5, 2 ** 53, 1e300],
+      ...[Number.NaN, Number.POSITIVE_INFINITY, null, undefined, true, {}, ["t"], new String("t")]
+    )
+    const checked = Schema.Struct({
+      ...Session.NewTurn.fields,
+      cost: Schema.NonNegative.pipe(Schema.finite()),
+      toolCalls: Schema.Array(Session.TurnToolCall)
+    })
+    const isSound = Schema.is(Schema.typeSchema(checked))
+    const flat = Object.keys(turn).filter((field) => !["toolCalls", "skillResults", "metadata"].includes(field))
+    const seen = { in: 0, out: 0 }
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.constantFrom(...flat),
+        FastCheck.constantFrom("id", "name", "isFailure"),
+        FastCheck.boolean(),
+        odd,
+        (field, ofCall, isOfCall, value) => {
+          const given = isOfCall ? { ...turn, toolCalls: [{ ...call, [ofCall]: value }] } : { ...turn, [field]: value }
+          const sound = isSound(given)
+          seen[sound ? "in" : "out"]++
+          assert.strictEqual(Either.isRight(SessionChecks.turn(given as Session.NewTurn, 10_000)), sound)
+        }
+      ),
+      { numRuns: 3_000 }
+    )
+    assert.isAbove(seen.in, 300)
+    assert.isAbove(seen.out, 300)
   })
 })
