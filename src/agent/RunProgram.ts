@@ -22,7 +22,7 @@ import * as RunInterceptors from "./stage/RunInterceptors.js"
 import * as SteeredCalls from "./stage/SteeredCalls.js"
 import * as StepControl from "./stage/StepControl.js"
 
-const taskOf = (state: State, tools: Task["tools"], withheld: StepControl.Withheld): Task => {
+const taskOf = (state: State, tools: Task["tools"], progress: StepControl.Progress): Task => {
   const { agent, uses } = state
   const { definition } = agent
   return {
@@ -38,7 +38,7 @@ const taskOf = (state: State, tools: Task["tools"], withheld: StepControl.Withhe
     settings: state.settings,
     role: definition.role,
     output: definition.output?.spec,
-    preparation: StepControl.preparation(state, withheld),
+    preparation: StepControl.preparation(state, progress),
     debugNodeUpdates: definition.debugNodeUpdates,
     limits: {
       maxIterations: uses.config.maxIterations,
@@ -144,7 +144,7 @@ const surrounded = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>,
   put: Array<SteeredCalls.Put>,
-  withheld: StepControl.Withheld
+  progress: StepControl.Progress
 ): Effect.Effect<Answer, unknown, any> => {
   const { agent, run, uses } = state
   const { control, limits, module } = agent.definition
@@ -154,7 +154,8 @@ const surrounded = (
   const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
   const hooked = run.hooks !== Hooks.noop
   const told = governance.enabled !== false || uses.bus.enabled
-  const controlled = control.prepareStep.length > 0 || control.repairs.length > 0
+  const watched = control.prepareStep.length > 0 || control.stopWhen !== undefined
+  const controlled = watched || control.repairs.length > 0
   if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told && !controlled) {
     return module === undefined ? program : Effect.provideService(program, ToolRunner.CallerModule, module)
   }
@@ -167,7 +168,7 @@ const surrounded = (
       : current
     const context = Context.add(conversed, ToolRunner.ToolInterceptors, [
       ...Context.get(current, ToolRunner.ToolInterceptors),
-      ...(control.prepareStep.length === 0 ? [] : [StepControl.refuseWithheld(state, withheld)]),
+      ...(watched ? [StepControl.watchCalls(state, progress)] : []),
       ...(told ? [RunInterceptors.toolEvents(state, governance)] : []),
       ...(hooked ? [RunInterceptors.toolParamsFilter(state)] : []),
       ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
@@ -180,15 +181,16 @@ const surrounded = (
 }
 
 /** Runs the strategy on the task of the state. */
-export const make = (state: State, strategy: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> => {
+export const make = (state: State, given: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> => {
   const put: Array<SteeredCalls.Put> = []
-  const withheld: StepControl.Withheld = new Map()
+  const progress = new StepControl.Progress()
+  const strategy = StepControl.stoppable(state, given, progress)
   const owned = state.tools.tools.some((tool) => tool.annotations.owner !== undefined)
   const program = owned
     ? Effect.flatMap(state.uses.runner.visible(state.tools), (tools) =>
         // Agents that the caller may not see cannot take the conversation.
-        conversed({ ...state, tools }, strategy, taskOf(state, tools, withheld), put)
+        conversed({ ...state, tools }, strategy, taskOf(state, tools, progress), put)
       )
-    : conversed(state, strategy, taskOf(state, state.tools, withheld), put)
-  return surrounded(state, filtered(state, program), put, withheld)
+    : conversed(state, strategy, taskOf(state, state.tools, progress), put)
+  return surrounded(state, filtered(state, program), put, progress)
 }

@@ -1,8 +1,9 @@
 /** What an agent decides while it runs holds under every strategy. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Agent from "../../src/agent/definition/Agent.js"
-import { cases, succeed } from "./EveryStrategy.js"
+import { cases, succeed, watch } from "./EveryStrategy.js"
 
 const marked = { seed: 7 }
 
@@ -25,6 +26,21 @@ describe("what an agent decides while it runs", () => {
         assert.strictEqual(prepared, own)
         assert.strictEqual(steps.length, own)
         assert.isAbove(own, 0)
+      })
+    )
+
+    it.effect(`ends before the next model call: ${given.name}`, () =>
+      Effect.gen(function* () {
+        const plain = yield* succeed(given)
+        const { events, exit } = yield* watch(given, { agent: Agent.withStopWhen(({ step }) => step >= 1) })
+        const own = (all: typeof events) => all.filter((one) => one._tag === "UsageReported" && one.agent === "sample")
+        // What was asked beside the first call goes on to its end.
+        assert.isAtMost(own(events).length, 2)
+        assert.isBelow(own(events).length, own(plain.events).length)
+        if (given.shaped === true) return
+        assert.isTrue(Exit.isSuccess(exit))
+        const finished = events.findLast((one) => one._tag === "Finished")
+        assert.strictEqual(finished?._tag === "Finished" && finished.reason, "stop-condition")
       })
     )
 

@@ -38,6 +38,7 @@ export {
   reject,
   withInstructions,
   withPrepareStep,
+  withStopWhen,
   withToolChoice,
   withToolRepair,
   withValidator

@@ -11,6 +11,7 @@ import { count } from "../../internal/Count.js"
 import type { Message, ToolChoice } from "../../llm/model/LlmClient.js"
 import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
+import type { StopCondition } from "../../strategy/reasoning/StopCondition.js"
 import { type Agent, type Any, type Control, change, type FailedCall, type RepairedCall } from "./AgentDefinition.js"
 import type { AgentConfigurationError } from "./AgentError.js"
 import * as Stage from "./Stage.js"
@@ -136,6 +137,20 @@ export const withPrepareStep =
   <E2, R2>(prepare: (info: StepInfo) => Effect.Effect<StepChanges | undefined, E2, R2>) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E | E2 | AgentConfigurationError, R | R2> =>
     control(self, { prepareStep: [...self.definition.control.prepareStep, prepare] })
+
+/**
+ * Ends the run with the text so far, under any strategy, when the condition holds before one of its model calls. The
+ * answer has the finish reason `stop-condition`. An output is read from that text; if it does not fit, the run fails
+ * with `OutputValidationError`. The condition replaces an earlier one (`StopCondition.any` joins several). Conditions of a
+ * strategy (`stopWhen` of the loops) hold besides.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withStopWhen =
+  (condition: StopCondition) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    control(self, { stopWhen: condition })
 
 /**
  * Adds a function that repairs calls of unknown tools and calls whose arguments do not fit. It returns the call to run

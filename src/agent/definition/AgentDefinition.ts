@@ -19,6 +19,7 @@ import type * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
 import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
 import type { OutputSpec, Strategy } from "../../strategy/definition/Strategy.js"
 import type * as StrategyRegistry from "../../strategy/definition/StrategyRegistry.js"
+import type { StopCondition } from "../../strategy/reasoning/StopCondition.js"
 import type * as ToolSet from "../../tool/definition/ToolSet.js"
 
 /**
@@ -120,6 +121,8 @@ export interface Control {
   readonly toolChoice: { readonly choice: ToolChoice; readonly on: "first" | "every" } | undefined
   /** In their order; later changes override earlier ones. */
   readonly prepareStep: ReadonlyArray<(info: StepInfo) => Effect.Effect<StepChanges | undefined, any, any>>
+  /** Ends the run before its next model call. */
+  readonly stopWhen: StopCondition | undefined
   /** In their order; the first one that repairs a call wins. */
   readonly repairs: ReadonlyArray<(call: FailedCall) => Effect.Effect<RepairedCall | undefined, any, any>>
   readonly validators: ReadonlyArray<(output: any) => Effect.Effect<void, any, any>>
@@ -136,6 +139,7 @@ export interface Control {
 export const noControl: Control = {
   toolChoice: undefined,
   prepareStep: [],
+  stopWhen: undefined,
   repairs: [],
   validators: [],
   validatorRetries: 2

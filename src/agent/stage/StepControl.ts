@@ -6,8 +6,10 @@
  */
 import * as Effect from "effect/Effect"
 import { errorInfo } from "../../domain/ErrorInfo.js"
+import * as Usage from "../../domain/Usage.js"
+import * as LlmClient from "../../llm/model/LlmClient.js"
 import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
-import type { Answer, Task } from "../../strategy/definition/Strategy.js"
+import type { Answer, Strategy, Task } from "../../strategy/definition/Strategy.js"
 import { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import { ToolNotFoundError } from "../../tool/definition/ToolError.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
@@ -19,8 +21,33 @@ import * as RunInterceptors from "./RunInterceptors.js"
 const fatal = (error: unknown): ToolRunner.Fatality =>
   error instanceof ToolRunner.Fatality ? error : new ToolRunner.Fatality({ error, toolName: "" })
 
-/** The calls of tools that were not offered, by id, with the tools that were. */
-export type Withheld = Map<string, ReadonlyArray<string>>
+/** Ends the reasoning of a run whose condition holds. */
+class Stopped {}
+
+/** What a run has done so far, as far as its agent decides by it. */
+export class Progress {
+  /** The calls of tools that were not offered, by id, with the tools that were. */
+  readonly withheld = new Map<string, ReadonlyArray<string>>()
+  step = 0
+  usage = Usage.empty
+  toolCalls = 0
+  text = ""
+  /** The calls since the last answer. */
+  last: Array<{ readonly name: string; readonly isFailure: boolean }> = []
+
+  answered(response: LlmClient.LlmResponse, step: number): void {
+    this.step = Math.max(this.step, step)
+    this.usage = Usage.add(this.usage, response.usage)
+    const text = LlmClient.text(response)
+    if (text !== "") this.text = text
+    this.last = []
+  }
+
+  called({ isFailure, name }: ToolRunner.Outcome): void {
+    this.toolCalls++
+    this.last.push({ name, isFailure })
+  }
+}
 
 /** The problem of a change that names a tool which the call does not offer. */
 const problemOf = (agentName: string, info: StepInfo, changes: StepChanges): AgentConfigurationError | undefined => {
@@ -37,9 +64,9 @@ const problemOf = (agentName: string, info: StepInfo, changes: StepChanges): Age
 }
 
 /** Prepares the calls of a run by the agent's tool choice and its functions. */
-export const preparation = (state: State, withheld: Withheld): Task["preparation"] => {
-  const { prepareStep, toolChoice } = state.agent.definition.control
-  if (prepareStep.length === 0 && toolChoice === undefined) return undefined
+export const preparation = (state: State, progress: Progress): Task["preparation"] => {
+  const { prepareStep, stopWhen, toolChoice } = state.agent.definition.control
+  if (prepareStep.length === 0 && toolChoice === undefined && stopWhen === undefined) return undefined
   let offered = false
   const chosen = (info: StepInfo): StepChanges => {
     if (info.tools.length === 0 || toolChoice === undefined) return {}
@@ -48,9 +75,13 @@ export const preparation = (state: State, withheld: Withheld): Task["preparation
     return isFirst || toolChoice.on === "every" ? { toolChoice: toolChoice.choice } : {}
   }
   return {
-    onWithheld: ({ id }, names) => void withheld.set(id, names),
+    onAnswer: (response, step) => progress.answered(response, step),
+    onWithheld: ({ id }, names) => void progress.withheld.set(id, names),
     before: (info) =>
       Effect.gen(function* () {
+        if (progress.step > 0 && stopWhen?.(progress) === true) {
+          return yield* Effect.fail(fatal(new Stopped()))
+        }
         let changes = chosen(info)
         for (const prepare of prepareStep) {
           const more: StepChanges | undefined = yield* Effect.mapError(prepare(info), fatal)
@@ -62,17 +93,40 @@ export const preparation = (state: State, withheld: Withheld): Task["preparation
   }
 }
 
-/** Refuses the calls of tools that their step did not offer. */
-export const refuseWithheld = (state: State, withheld: Withheld): ToolRunner.ToolInterceptor =>
+/** Refuses the calls of tools that their step did not offer, and counts the others. */
+export const watchCalls = (state: State, progress: Progress): ToolRunner.ToolInterceptor =>
   RunInterceptors.own(state, (call, next) => {
-    const names = withheld.get(call.id)
-    if (names === undefined) return next(call)
-    withheld.delete(call.id)
+    const names = progress.withheld.get(call.id)
+    if (names === undefined) return Effect.tap(next(call), (outcome) => Effect.sync(() => progress.called(outcome)))
+    progress.withheld.delete(call.id)
     const toolName = call.name.slice(0, 128)
     const message = `The tool "${toolName}" is not available in this step. Available: ${names.join(", ")}`
     const error = errorInfo(new ToolNotFoundError({ toolName, availableTools: names, message }))
     return Effect.succeed(RunInterceptors.refusedCall(call, `Error: ${message}`, error))
   })
+
+/** The strategy, which answers with the text so far where the condition of the run ends its reasoning. */
+export const stoppable = (
+  state: State,
+  strategy: Strategy<unknown, unknown>,
+  progress: Progress
+): Strategy<unknown, unknown> => {
+  if (state.agent.definition.control.stopWhen === undefined) return strategy
+  const stopped = ({ input }: Task): Answer => {
+    const { text } = progress
+    const said = text === "" ? [] : [{ role: "assistant" as const, content: text }]
+    return { text, reason: "stop-condition", messages: [{ role: "user", content: input }, ...said] }
+  }
+  return {
+    ...strategy,
+    program: (task) =>
+      Effect.catchIf(
+        strategy.program(task),
+        (error) => error instanceof ToolRunner.Fatality && error.error instanceof Stopped,
+        () => Effect.sync(() => stopped(task))
+      )
+  }
+}
 
 const repairable = new Set(["ToolNotFoundError", "ToolValidationError"])
 

@@ -52,6 +52,8 @@ export interface StepChanges {
  */
 export interface Preparation {
   readonly before: (info: StepInfo) => Effect.Effect<StepChanges | undefined, Fatality>
+  /** Receives each answer. */
+  readonly onAnswer: (response: LlmClient.LlmResponse, step: number) => void
   /** Receives the calls of an answer whose tools were not offered. */
   readonly onWithheld: (call: ToolCall, offered: ReadonlyArray<string>) => void
 }
@@ -115,16 +117,16 @@ export const prepared = (
         tools: tools.tools.map(({ name }) => name).filter((name) => offers.has(tools.names.toProvider(name)))
       }
       return Effect.flatMap(preparation.before(info), (changes) => {
-        if (changes === undefined) return model.call(request, options)
-        const sent = changed(request, tools, changes)
-        const target = changes.role === undefined ? Effect.succeed(model) : withRole(changes.role)
-        const response = Effect.flatMap(target, ({ call }) => call(sent, options))
-        return changes.activeTools === undefined
-          ? response
-          : Effect.map(response, (response) => {
-              reportWithheld(preparation, tools, sent.tools ?? [], response)
-              return response
-            })
+        const sent = changes === undefined ? request : changed(request, tools, changes)
+        const target = changes?.role === undefined ? Effect.succeed(model) : withRole(changes.role)
+        return Effect.map(
+          Effect.flatMap(target, ({ call }) => call(sent, options)),
+          (response) => {
+            if (changes?.activeTools !== undefined) reportWithheld(preparation, tools, sent.tools ?? [], response)
+            preparation.onAnswer(response, options.step)
+            return response
+          }
+        )
       })
     })
 })

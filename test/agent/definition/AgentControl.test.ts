@@ -12,6 +12,7 @@ import * as DefaultModelRouter from "../../../src/llm/DefaultModelRouter.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as FunctionCalling from "../../../src/strategy/loop/FunctionCalling.js"
 import * as ReAct from "../../../src/strategy/loop/ReAct.js"
+import * as StopCondition from "../../../src/strategy/reasoning/StopCondition.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Collaborators from "../../support/Collaborators.js"
@@ -253,6 +254,47 @@ describe("withPrepareStep", () => {
         Effect.provide(Layer.merge(Runs.layer([]), Layer.succeed(Clock, { day: Effect.succeed("Monday") })))
       )
       assert.strictEqual(ended._tag, "Closed")
+    })
+  )
+})
+
+describe("withStopWhen", () => {
+  it.effect("ends the run before the next model call, with the text so far", () =>
+    Effect.gen(function* () {
+      const seen: Array<StopCondition.Progress> = []
+      const agent = Agent.make("a", { tools: [search, weather] }).pipe(
+        Agent.withStopWhen((progress) => {
+          seen.push({ ...progress, last: [...progress.last] })
+          return StopCondition.toolSucceeded("search")(progress)
+        })
+      )
+      const { ended, requests } = yield* requestsOf(agent, [
+        { text: "First the weather.", calls: [{ name: "get weather", params: {} }] },
+        { text: "Then a search.", calls: [{ name: "search" }] }
+      ])
+      assert.lengthOf(requests, 2)
+      assert.strictEqual(ended._tag === "Right" && ended.right.message, "Then a search.")
+      assert.strictEqual(ended._tag === "Right" && ended.right.finishReason, "stop-condition")
+      assert.deepStrictEqual(
+        seen.map(({ last, step, text, toolCalls, usage }) => [step, toolCalls, text, last, usage.totalTokens]),
+        [
+          [1, 1, "First the weather.", [{ name: "get weather", isFailure: true }], 15],
+          [2, 2, "Then a search.", [{ name: "search", isFailure: false }], 30]
+        ]
+      )
+    })
+  )
+
+  it.effect("reads the output from the text so far", () =>
+    Effect.gen(function* () {
+      const agent = Agent.make("a", { tools: [search], output: Schema.Struct({ n: Schema.Number }) }).pipe(
+        Agent.withStopWhen(StopCondition.steps(1))
+      )
+      const script = (text: string) => [{ text, calls: [{ name: "search" }] }]
+      const fits = yield* requestsOf(agent, script('{"n":1}'))
+      assert.deepStrictEqual(fits.ended._tag === "Right" && fits.ended.right.output, { n: 1 })
+      const not = yield* requestsOf(agent, script("not yet"))
+      assert.strictEqual(not.ended._tag === "Left" && not.ended.left._tag, "OutputValidationError")
     })
   )
 })
