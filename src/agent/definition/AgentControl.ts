@@ -141,8 +141,8 @@ export const withPrepareStep =
 /**
  * Ends the run with the text so far, under any strategy, when the condition holds before one of its model calls. The
  * answer has the finish reason `stop-condition`. An output is read from that text; if it does not fit, the run fails
- * with `OutputValidationError`. The condition replaces an earlier one (`StopCondition.any` joins several). Conditions of a
- * strategy (`stopWhen` of the loops) hold besides.
+ * with `OutputValidationError`. The condition replaces an earlier one (`StopCondition.any` joins several). Conditions
+ * of a strategy (`stopWhen` of the loops) hold besides.
  *
  * @since 0.1.0
  * @category combinators

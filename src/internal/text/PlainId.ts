@@ -1,6 +1,6 @@
 /**
- * Ids of printable ASCII, which nearly all are. Every schema of an id accepts them, and testing one costs a hundredth of
- * a decoding.
+ * Ids of printable ASCII, which nearly all are. Every schema of an id accepts them, and testing one costs a hundredth
+ * of a decoding.
  *
  * @private
  * @since 0.1.0

@@ -29,8 +29,8 @@ const Names = Schema.Array(Schema.String)
 const matchesFlat = Schema.is(Flat)
 const matchesCall = Schema.is(Call)
 
-// A schema costs several times as much as these tests, which nearly every turn passes. Only what they reject goes through
-// the schema; they accept nothing that it rejects.
+// A schema costs several times as much as these tests, which nearly every turn passes. Only what they reject goes
+// through the schema; they accept nothing that it rejects.
 
 const isText = (value: unknown): boolean => typeof value === "string"
 const isAbsentOr = (value: unknown, test: (value: unknown) => boolean): boolean => value === undefined || test(value)
