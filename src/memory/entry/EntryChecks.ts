@@ -6,11 +6,12 @@
  */
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as PlainCheck from "../../internal/text/PlainCheck.js"
 import * as PlainId from "../../internal/text/PlainId.js"
 import * as Json from "./JsonCopy.js"
 import { MemoryEntry, MemoryQuery, maxContent, OwnerId } from "./MemoryEntry.js"
 import { MemoryStoreError } from "./MemoryError.js"
-import { type Ancestor, MemoryRole, Selection } from "./Selection.js"
+import { MemoryRole, Selection } from "./Selection.js"
 
 const { embedding: _, metadata: __, ...flat } = MemoryEntry.fields
 // The two fields that can be long are checked by hand.
@@ -53,45 +54,9 @@ const isPlain = (value: MemoryEntry): boolean =>
   (value.accessCount === undefined || (Number.isSafeInteger(value.accessCount) && value.accessCount >= 0)) &&
   (value.lastAccessedAt === undefined || isTime(value.lastAccessedAt))
 
-const isPlainObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+const isPlainSelection = PlainCheck.make(Selection)
 
-const isAbsentOr = (value: unknown, test: (value: unknown) => boolean): boolean => value === undefined || test(value)
-
-const isUnit = (value: unknown): boolean => isNumber(value, 0, 1)
-
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && isNumber(value, 0, Number.MAX_SAFE_INTEGER)
-
-const isPlainAncestor = (value: Ancestor): boolean =>
-  isPlainObject(value) &&
-  isPlainId(value.sessionId) &&
-  isAbsentOr(value.from, isTime) &&
-  isAbsentOr(value.until, isTime)
-
-/** A selection by sessions, as those of runs are. */
-const isPlainSelection = (value: Selection): boolean =>
-  isPlainObject(value) &&
-  value.filters === undefined &&
-  value.timeRange === undefined &&
-  value.roles === undefined &&
-  value.sessionIds === undefined &&
-  (value.lineage === undefined || (Array.isArray(value.lineage) && value.lineage.every(isPlainAncestor))) &&
-  isAbsentOr(value.tree, isPlainId)
-
-const isPlainQuery = (value: MemoryQuery): boolean =>
-  isPlainSelection(value) &&
-  isOwner(value.ownerId) &&
-  typeof value.query === "string" &&
-  [value.topK, value.offset, value.neighbours].every((one) => isAbsentOr(one, isCount)) &&
-  [
-    value.minRelevance,
-    value.recencyWeight,
-    value.importanceWeight,
-    value.relevanceWeight,
-    value.diversity,
-    value.suppressDuplicates
-  ].every((one) => isAbsentOr(one, isUnit)) &&
-  (value.explain === undefined || typeof value.explain === "boolean")
+const isPlainQuery = PlainCheck.make(MemoryQuery)
 
 const isSelection = (value: Selection): boolean => isPlainSelection(value) || matchesSelection(value)
 

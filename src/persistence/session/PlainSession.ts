@@ -8,11 +8,11 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as PlainCheck from "../../internal/text/PlainCheck.js"
 import type { Session, SessionTurn } from "../../session/turn/Session.js"
 import * as SessionCodec from "../../session/turn/SessionCodec.js"
 import type { SessionStorageError } from "../../session/turn/SessionError.js"
 import * as SessionStoreErrors from "../../session/turn/SessionStoreErrors.js"
-import * as PlainCheck from "./PlainCheck.js"
 
 /**
  * A turn whose JSON is the turn itself.

@@ -11,7 +11,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../../domain/Ids.js"
-import * as PlainId from "../../internal/text/PlainId.js"
+import * as PlainCheck from "../../internal/text/PlainCheck.js"
 import * as JsonCopy from "../../memory/entry/JsonCopy.js"
 import { NewTurn, type SessionState, TurnToolCall } from "./Session.js"
 import { SessionInputError } from "./SessionError.js"
@@ -21,44 +21,21 @@ type Checked<A> = Either.Either<A, SessionInputError>
 
 const { metadata: _metadata, skillResults: _skillResults, toolCalls: _toolCalls, ...flatFields } = NewTurn.fields
 // The fields that can be long or deep are copied by hand.
-const Flat = Schema.typeSchema(Schema.Struct({ ...flatFields, cost: Schema.NonNegative.pipe(Schema.finite()) }))
+const flatTypes = { ...flatFields, cost: Schema.NonNegative.pipe(Schema.finite()) }
+const Flat = Schema.typeSchema(Schema.Struct(flatTypes))
 const { params: _params, result: _result, ...flatCallFields } = TurnToolCall.fields
 const Call = Schema.Struct(flatCallFields)
 const Names = Schema.Array(Schema.String)
 
+// A schema costs several times as much as its plain check, which nearly every turn passes.
+const isPlainTurn = PlainCheck.make(
+  Schema.Struct({ ...flatTypes, metadata: Schema.Unknown, skillResults: Schema.Unknown, toolCalls: Schema.Unknown })
+)
+const isPlainCall = PlainCheck.make(
+  Schema.Struct({ ...flatCallFields, params: Schema.Unknown, result: Schema.optional(Schema.Unknown) })
+)
 const matchesFlat = Schema.is(Flat)
 const matchesCall = Schema.is(Call)
-
-// A schema costs several times as much as these tests, which nearly every turn passes. Only what they reject goes
-// through the schema; they accept nothing that it rejects.
-
-const isText = (value: unknown): boolean => typeof value === "string"
-const isAbsentOr = (value: unknown, test: (value: unknown) => boolean): boolean => value === undefined || test(value)
-const isPlainObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
-const roles: ReadonlySet<unknown> = new Set(flatFields.role.literals)
-const reasons: ReadonlySet<unknown> = new Set(["blocked", "failed", "interrupted"])
-
-const isPlainTurn = (value: NewTurn): boolean =>
-  isPlainObject(value) &&
-  PlainId.is(value.id) &&
-  roles.has(value.role) &&
-  isText(value.content) &&
-  Number.isFinite(value.timestamp) &&
-  Number.isSafeInteger(value.tokensUsed) &&
-  value.tokensUsed >= 0 &&
-  Number.isFinite(value.cost) &&
-  value.cost >= 0 &&
-  isAbsentOr(value.model, isText) &&
-  isAbsentOr(value.provider, isText) &&
-  isAbsentOr(value.runId, PlainId.is) &&
-  isAbsentOr(value.unanswered, (reason) => reasons.has(reason))
-
-const isPlainCall = (value: TurnToolCall): boolean =>
-  isPlainObject(value) &&
-  isText(value.id) &&
-  isText(value.name) &&
-  (value.isFailure === undefined || typeof value.isFailure === "boolean")
 
 const isFlat = (value: NewTurn): boolean => isPlainTurn(value) || matchesFlat(value)
 const isCall = (value: TurnToolCall): boolean => isPlainCall(value) || matchesCall(value)

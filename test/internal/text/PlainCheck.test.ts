@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import * as PlainCheck from "../../../src/persistence/session/PlainCheck.js"
+import * as PlainCheck from "../../../src/internal/text/PlainCheck.js"
 
 const Data = Schema.declare((value): value is object => typeof value === "object" && value !== null)
 const Entry = Schema.Struct({
