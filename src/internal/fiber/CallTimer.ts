@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import * as Ambient from "./Ambient.js"
-import { tolerance, type Watch } from "./Watch.js"
+import { monotonic, tolerance, type Watch } from "./Watch.js"
 
 /** Milliseconds that a timer of the platform can wait at most. */
 const longest = 2 ** 31 - 1
@@ -27,6 +27,8 @@ export interface Call {
   readonly watch: Watch
   /** Ends the call. Called once, when a limit has passed. */
   readonly interrupt: () => void
+  /** Starts the fiber of the timer, when this call is the first that it has to wake for. */
+  readonly runtime: Runtime.Runtime<never>
   /** The time before which no limit of the call can pass; infinite while it is paused. */
   due: number
 }
@@ -44,7 +46,6 @@ interface Sleep {
  */
 export class CallTimer {
   private readonly calls = new Set<Call>()
-  private runtime: Runtime.Runtime<never> | undefined
   private sleep: Sleep | undefined
 
   /** A kept timer sleeps on when its last call ends: the next call finds it running. */
@@ -53,10 +54,9 @@ export class CallTimer {
     private isKept: boolean
   ) {}
 
-  /** Adds a call. The first `runtime` starts the fiber. */
-  add(watch: Watch, interrupt: () => void, runtime: Runtime.Runtime<never>): Call {
-    this.runtime ??= runtime
-    const call: Call = { watch, interrupt, due: 0 }
+  /** Adds a call that waits. Returns it, to be removed at its end. */
+  add(given: Omit<Call, "due">): Call {
+    const call: Call = { ...given, due: 0 }
     this.calls.add(call)
     this.wakeFor(call)
     return call
@@ -87,12 +87,13 @@ export class CallTimer {
 
   /** Shortens the sleep for a call whose limit can pass before its end. */
   private wakeFor(call: Call): void {
-    this.look(call)
-    if (call.due >= (this.sleep?.until ?? never) || this.runtime === undefined) return
+    const now = monotonic(this.clock)
+    this.look(call, now)
+    if (call.due >= (this.sleep?.until ?? never)) return
     this.stop()
     const sleep: Sleep = { until: call.due, fiber: undefined }
     this.sleep = sleep
-    sleep.fiber = Runtime.runFork(this.runtime, this.sleeping(sleep, call.watch.now()))
+    sleep.fiber = Runtime.runFork(call.runtime, this.sleeping(sleep, now))
   }
 
   private sleeping(sleep: Sleep, now: number): Effect.Effect<void> {
@@ -103,11 +104,10 @@ export class CallTimer {
   /** Looks at the calls that are due, and sleeps again while there are others. */
   private wake(sleep: Sleep): Effect.Effect<void> {
     if (this.sleep !== sleep) return Effect.void
+    const now = monotonic(this.clock)
     sleep.until = never
-    let now = -never
     for (const call of this.calls) {
-      now = Math.max(now, call.watch.now())
-      if (call.due - now < tolerance) this.look(call)
+      if (call.due - now < tolerance) this.look(call, now)
       sleep.until = Math.min(sleep.until, call.due)
     }
     if (sleep.until !== never) return this.sleeping(sleep, now)
@@ -116,7 +116,7 @@ export class CallTimer {
   }
 
   /** Interrupts the call when a limit has passed; otherwise sets when the next one can pass. */
-  private look(call: Call): void {
+  private look(call: Call, now: number): void {
     const { watch } = call
     call.due = never
     if (watch.ended !== undefined) return
@@ -124,8 +124,8 @@ export class CallTimer {
       watch.onResume = () => this.wakeFor(call)
       return
     }
-    const millis = watch.check()
-    if (watch.ended === undefined) call.due = watch.now() + millis
+    const millis = watch.check(now)
+    if (watch.ended === undefined) call.due = now + millis
     else call.interrupt()
   }
 }

@@ -78,7 +78,7 @@ const guard = <E2>(
   })
   if (watch.isEndless) return () => unsubscribe?.()
   const timer = CallTimer.of(parent, watch.clock)
-  const call = timer.add(watch, interrupt, runtime)
+  const call = timer.add({ watch, interrupt, runtime })
   return () => {
     unsubscribe?.()
     timer.remove(call)

@@ -52,6 +52,13 @@ export interface Options<out E> {
  */
 export const tolerance = 0.01
 
+/**
+ * Milliseconds of the monotonic clock: the wall clock may be set while a call runs.
+ *
+ * @category getters
+ */
+export const monotonic = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1_000_000
+
 const limit = (millis: number | undefined): number =>
   millis === undefined || Number.isNaN(millis) ? Number.POSITIVE_INFINITY : Math.max(0, millis)
 
@@ -102,7 +109,7 @@ export class Watch implements Pulse {
     this.first = limit(options.first)
     this.gap = limit(options.gap)
     this.parent = options.pausable === true ? enclosing(fiber) : undefined
-    this.started = this.now()
+    this.started = monotonic(this.clock)
   }
 
   beat(): void {
@@ -142,24 +149,20 @@ export class Watch implements Pulse {
 
   private pauseOne(): void {
     if (this.pauses++ > 0) return
-    this.pausedAt = this.now()
+    this.pausedAt = monotonic(this.clock)
   }
 
   private resumeOne(): void {
     if (--this.pauses > 0) return
-    this.paused += this.now() - this.pausedAt
+    this.paused += monotonic(this.clock) - this.pausedAt
     const { onResume } = this
     this.onResume = undefined
     onResume?.()
   }
 
-  /** Milliseconds of the monotonic clock: the wall clock may be set while a call runs. */
-  now(): number {
-    return Number(this.clock.unsafeCurrentTimeNanos()) / 1_000_000
-  }
-
-  private time(): number {
-    return (this.pauses > 0 ? this.pausedAt : this.now()) - this.paused
+  /** The time without pauses. */
+  private time(now: number = monotonic(this.clock)): number {
+    return (this.pauses > 0 ? this.pausedAt : now) - this.paused
   }
 
   /** Milliseconds since the start, without pauses. */
@@ -168,8 +171,8 @@ export class Watch implements Pulse {
   }
 
   /** Milliseconds until the next check. Sets `ended` when a limit has passed. */
-  check(): number {
-    const now = this.time()
+  check(at: number): number {
+    const now = this.time(at)
     const whole = this.started + this.whole - now
     if (whole < tolerance) return this.expire("whole", this.whole)
     if (this.last === undefined) {
