@@ -56,7 +56,8 @@ const list = (ast: AST.TupleType): Check => {
   const [rest, ...more] = ast.rest
   if (rest === undefined || more.length > 0 || ast.elements.length > 0) return never
   const each = compile(rest.type)
-  return (value) => Array.isArray(value) && value.every(each)
+  // Holes are absent values too, which `every` passes over.
+  return (value) => Array.isArray(value) && !value.includes(undefined) && value.every(each)
 }
 
 const union = (ast: AST.Union): Check => {
@@ -64,8 +65,15 @@ const union = (ast: AST.Union): Check => {
   return (value) => checks.some((check) => check(value))
 }
 
-const isRecordOfAnything = ({ indexSignatures, propertySignatures }: AST.TypeLiteral): boolean =>
-  propertySignatures.length === 0 && indexSignatures.length === 1 && AST.isUnknownKeyword(indexSignatures[0]!.type)
+/** A record by texts. One of anything is plain if it is data. */
+const record = ({ indexSignatures, propertySignatures }: AST.TypeLiteral): Check => {
+  const [signature, ...more] = indexSignatures
+  if (signature === undefined || more.length > 0 || propertySignatures.length > 0) return never
+  if (AST.isUnknownKeyword(signature.type)) return isData
+  if (!AST.isStringKeyword(signature.parameter)) return never
+  const each = compile(signature.type)
+  return (value) => isData(value) && Object.values(value).every(each)
+}
 
 /** What the compiler does not know is not plain. */
 const compile = (ast: AST.AST): Check => {
@@ -87,7 +95,7 @@ const compile = (ast: AST.AST): Check => {
     case "TupleType":
       return list(ast)
     case "TypeLiteral":
-      return ast.indexSignatures.length === 0 ? struct(ast) : isRecordOfAnything(ast) ? isData : never
+      return ast.indexSignatures.length === 0 ? struct(ast) : record(ast)
     case "Declaration": {
       const is = Schema.is(Schema.make(ast))
       return (value) => isData(value) && is(value)

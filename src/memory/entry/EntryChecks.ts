@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import * as PlainCheck from "../../internal/text/PlainCheck.js"
 import * as PlainId from "../../internal/text/PlainId.js"
 import * as Json from "./JsonCopy.js"
-import { MemoryEntry, MemoryQuery, maxContent, OwnerId } from "./MemoryEntry.js"
+import { MemoryEntry, MemoryQuery, maxContent } from "./MemoryEntry.js"
 import { MemoryStoreError } from "./MemoryError.js"
 import { MemoryRole, Selection } from "./Selection.js"
 
@@ -18,7 +18,6 @@ const { embedding: _, metadata: __, ...flat } = MemoryEntry.fields
 const Flat = Schema.typeSchema(Schema.Struct(flat))
 
 const matchesFlat = Schema.is(Flat)
-const matchesOwner = Schema.is(OwnerId)
 const matchesSelection = Schema.is(Schema.typeSchema(Selection))
 const matchesQuery = Schema.is(Schema.typeSchema(MemoryQuery))
 
@@ -27,7 +26,8 @@ const matchesQuery = Schema.is(Schema.typeSchema(MemoryQuery))
 
 const isPlainId = PlainId.is
 
-const isOwner = (value: unknown): boolean => isPlainId(value) || matchesOwner(value)
+/** As `OwnerId`: stores also keep entries under names that are no ids. */
+const isOwner = (value: unknown): boolean => typeof value === "string" && value.length >= 1 && value.length <= 256
 
 const isNumber = (value: unknown, least: number, most: number): boolean =>
   typeof value === "number" && value >= least && value <= most
@@ -41,7 +41,7 @@ const isPlain = (value: MemoryEntry): boolean =>
   value !== null &&
   Object.getPrototypeOf(value) === Object.prototype &&
   isPlainId(value.id) &&
-  isPlainId(value.ownerId) &&
+  isOwner(value.ownerId) &&
   typeof value.content === "string" &&
   value.content.length <= maxContent &&
   roles.has(value.role) &&

@@ -26,6 +26,7 @@ describe("PlainCheck", () => {
       { ...entry, size: Number.POSITIVE_INFINITY },
       { ...entry, tags: ["c"] },
       { ...entry, tags: undefined },
+      { ...entry, tags: new Array(1) },
       { ...entry, data: { toJSON: () => 1 } },
       { ...entry, data: new Date(0) },
       { ...entry, other: 1 },
@@ -33,6 +34,14 @@ describe("PlainCheck", () => {
     ]) {
       assert.isFalse(isPlain(other))
     }
+  })
+
+  it("checks each value of a record by texts", () => {
+    const isPlain = PlainCheck.make(Schema.Record({ key: Schema.String, value: Schema.Finite }))
+    assert.isTrue(isPlain({}))
+    assert.isTrue(isPlain({ a: 1, b: 2 }))
+    for (const other of [{ a: "1" }, { a: undefined }, { a: Number.NaN }, [1], new Map()])
+      assert.isFalse(isPlain(other))
   })
 
   it("rejects every value of a schema that it cannot compile", () => {

@@ -102,7 +102,21 @@ const ancestors = FastCheck.array(
   { maxLength: 2 }
 )
 const selected: Readonly<Record<string, FastCheck.Arbitrary<unknown>>> = {
-  filters: FastCheck.constantFrom<Array<unknown>>({}, { type: "turn" }, { type: { in: ["turn"] } }, { type: {} }, 1),
+  filters: FastCheck.oneof(
+    FastCheck.constantFrom<Array<unknown>>({}, 1, null, [], new Date(0)),
+    FastCheck.constantFrom<Array<unknown>>(
+      ...["turn", null, true, 1, Number.NaN, undefined, 1n, [], {}, ["turn"]],
+      ...[
+        { in: [] },
+        { in: ["turn", 1, null, false] },
+        { in: [Number.NaN] },
+        { in: [{}] },
+        { in: new Array(1) },
+        { in: "turn" }
+      ],
+      ...[{ in: ["turn"], gt: 1 }, { in: ["turn"], more: 1 }, { gt: 1 }, { gt: 1, more: 1 }, { more: 1 }]
+    ).map((type) => ({ type }))
+  ),
   timeRange: FastCheck.record({ start: numbers, end: numbers }),
   roles: FastCheck.constantFrom<Array<unknown>>([], ["user"], ["User"], "user"),
   sessionIds: FastCheck.array(ids, { maxLength: 2 }),
