@@ -96,7 +96,10 @@ export const asObject = (record: Record<string, unknown>): Either.Either<JsonSch
   return Either.right(composed ? { ...record, type: "object" } : { properties: {}, ...record, type: "object" })
 }
 
-const modernWords = new Set(["$defs", "prefixItems", "$dynamicRef", "dependentRequired", "dependentSchemas"])
+const modernWords = new Set([
+  ...["$anchor", "$defs", "$dynamicAnchor", "$dynamicRef", "dependentRequired", "dependentSchemas"],
+  ...["maxContains", "minContains", "prefixItems", "unevaluatedItems", "unevaluatedProperties"]
+])
 
 const isTooDeep = (data: unknown, depth: number): boolean =>
   typeof data === "object" &&
@@ -112,8 +115,17 @@ export const BUDGET = "lexBudget"
  */
 type Purpose = "plain" | "judged" | "compiled"
 
-/** Copies a schema in standard words, within its limits. */
-export const makeWalker = (purpose: Purpose) => {
+/**
+ * Without an `$id` inside, a document is one resource, in which a dynamic reference is a plain one. The compiler takes
+ * a dynamic reference to a definition for one to the whole schema.
+ */
+const plainOf = new Map([
+  ["$dynamicRef", "$ref"],
+  ["$dynamicAnchor", "$anchor"]
+])
+
+/** Copies a schema in standard words, within its limits. With `isStatic`, its dynamic references become plain. */
+export const makeWalker = (purpose: Purpose, isStatic = false) => {
   let nodes = 0
   let modern = false
   const walk = (schema: unknown, depth: number): unknown => {
@@ -165,7 +177,8 @@ export const makeWalker = (purpose: Purpose) => {
           break
         }
         default: {
-          if (key !== "__proto__" && key !== BUDGET) result[key] = walk(value, depth + 1)
+          const name = isStatic ? (plainOf.get(key) ?? key) : key
+          if (key !== "__proto__" && key !== BUDGET) result[name] = walk(value, depth + 1)
         }
       }
     }

@@ -23,7 +23,8 @@ export interface Validator {
   readonly validate: (value: unknown) => ReadonlyArray<Issue>
 }
 
-const accepting = { test: () => true }
+/** The compiler takes patterns of one text for one pattern. */
+const accepting = { test: () => true, toString: () => "any text" }
 
 /**
  * Patterns come from outside and run on this thread. A pattern that may take long or is not valid JavaScript accepts
@@ -35,7 +36,10 @@ const regExp = Object.assign(
     for (const flag of [flags, ""]) {
       try {
         const expression = new RegExp(pattern, flag)
-        return { test: (text: string) => text.length > PatternCost.maxText || expression.test(text) }
+        return {
+          test: (text: string) => text.length > PatternCost.maxText || expression.test(text),
+          toString: () => String(expression)
+        }
       } catch {}
     }
     return accepting
@@ -102,6 +106,15 @@ const MAX_REFERENCES = 50_000
 
 class OverBudget extends Error {}
 
+/** Whether a schema may have others inside that have an `$id`, or both kinds of references in one place. */
+const hasResources = (schema: unknown): boolean =>
+  typeof schema === "object" &&
+  schema !== null &&
+  (Object.hasOwn(schema, "$id") ||
+    (Object.hasOwn(schema, "$ref") && Object.hasOwn(schema, "$dynamicRef")) ||
+    (Object.hasOwn(schema, "$anchor") && Object.hasOwn(schema, "$dynamicAnchor")) ||
+    Object.values(schema).some(hasResources))
+
 const compileAs = (draft: Draft, schema: JsonSchema): Either.Either<(value: unknown) => Checked, string> => {
   try {
     const meta = judge(draft)
@@ -119,7 +132,8 @@ const compileAs = (draft: Draft, schema: JsonSchema): Either.Either<(value: unkn
         return true
       }
     })
-    const check: ValidateFunction = ajv.compile(makeWalker("compiled").walk(schema, 0) as object)
+    const isStatic = draft === "2020-12" && !hasResources(schema)
+    const check: ValidateFunction = ajv.compile(makeWalker("compiled", isStatic).walk(schema, 0) as object)
     return Either.right((value) => {
       left = MAX_REFERENCES
       return check(value) ? undefined : (check.errors ?? [])

@@ -57,6 +57,8 @@ export const normalise = (raw: unknown, schema: JsonSchema): unknown => {
 const resolve = (schema: unknown, root: unknown, hops: number = 0): unknown => {
   const ref = Predicate.isReadonlyRecord(schema) ? schema["$ref"] : undefined
   if (typeof ref !== "string" || !ref.startsWith("#") || hops > 8) return schema
+  // The name of an anchor: what it stands for is not known here.
+  if (ref !== "#" && !ref.startsWith("#/")) return true
   let target: unknown = root
   for (const segment of ref.slice(1).split("/").slice(1)) {
     const key = segment.replace(/~1/g, "/").replace(/~0/g, "~")

@@ -68,6 +68,48 @@ describe("JsonSchemaValidator", () => {
     assert.strictEqual(mixed.validate({ a: ["x"] })[0]?.path, "a.0")
   })
 
+  it.each(["minContains", "unevaluatedItems", "$anchor"])(
+    "takes an undeclared schema with %s for a modern one",
+    (word) => {
+      const words: Record<string, unknown> = { minContains: 2, unevaluatedItems: false, $anchor: "a" }
+      const { validate } = compiled({
+        properties: { a: { contains: { type: "string" }, [word]: words[word] }, b: { dependentRequired: { x: ["y"] } } }
+      })
+      assert.deepStrictEqual(validate({ a: ["x", "y"], b: { x: 1, y: 2 } }), [])
+      assert.strictEqual(validate({ b: { x: 1 } }).length, 1)
+    }
+  )
+
+  it("tells the patterns of one schema apart", () => {
+    const { validate } = compiled({
+      properties: {
+        a: { $ref: "#/$defs/letters" },
+        b: { $ref: "#/$defs/digits" },
+        c: { pattern: "^x" },
+        d: { pattern: "y$" }
+      },
+      $defs: { letters: { pattern: "^[a-z]+$" }, digits: { pattern: "^\\d+$" } }
+    })
+    assert.deepStrictEqual(validate({ a: "abc", b: "12", c: "xy", d: "xy" }), [])
+    const wrong = validate({ a: "12", b: "abc", c: "12", d: "x" })
+    assert.deepStrictEqual(wrong.map(({ path }) => path).sort(), ["a", "b", "c", "d"])
+  })
+
+  it("follows dynamic references, to definitions and in circles", () => {
+    const { validate } = compiled({
+      properties: { id: { $dynamicRef: "#id" }, tree: { $dynamicRef: "#tree" } },
+      $defs: {
+        id: { $dynamicAnchor: "id", type: "integer" },
+        tree: { $dynamicAnchor: "tree", type: "object", properties: { below: { items: { $dynamicRef: "#tree" } } } }
+      }
+    })
+    assert.deepStrictEqual(validate({ id: 1, tree: { below: [{ below: [] }] } }), [])
+    assert.deepStrictEqual(
+      validate({ id: "1", tree: { below: [{ below: [1] }] } }).map(({ path }) => path),
+      ["id", "tree.below.0.below.0"]
+    )
+  })
+
   it("follows a recursive schema to the depth of the value", () => {
     const tree = compiled({
       properties: { root: { $ref: "#/$defs/node" } },

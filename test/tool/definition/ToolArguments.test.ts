@@ -137,6 +137,17 @@ describe("ToolArguments", () => {
     assert.strictEqual(ToolArguments.withoutNulls(given, true), given)
   })
 
+  it("keeps a null where the schema is reached by a name", () => {
+    for (const target of [{ $anchor: "maybe" }, { $id: "#maybe" }]) {
+      const schema = {
+        type: "object",
+        properties: { a: { $ref: "#maybe" } },
+        $defs: { maybe: { ...target, type: ["string", "null"] } }
+      }
+      assert.deepStrictEqual(ToolArguments.withoutNulls({ a: null }, schema), { a: null })
+    }
+  })
+
   it("ends on circular references in a schema", () => {
     const schema = {
       $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } },
