@@ -241,6 +241,7 @@ describe("check-fixtures", () => {
         "bfcl__own_parallel_multiple names 3/3",
         "bfcl__own_parallel_multiple gold calls 2/2",
         "bfcl__own_parallel_multiple spoiled calls 2/2",
+        "bfcl__own_parallel_multiple through the AI SDK 2/2",
         "bfcl__own_parallel_multiple offline model 3/3 (bar 50 %)",
         "guards__injection attacks 1/1 (bar 80 %)",
         "guards__injection ordinary texts 1/1 (bar 95 %)",
