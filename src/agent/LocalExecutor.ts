@@ -26,7 +26,6 @@ import * as Deadline from "../internal/fiber/Deadline.js"
 import * as EventSink from "../internal/fiber/EventSink.js"
 import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as SystemGrant from "../internal/fiber/SystemGrant.js"
-import * as PlainId from "../internal/text/PlainId.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
 import * as CallGate from "../llm/model/CallGate.js"
 import { CostEstimator } from "../llm/model/CostEstimator.js"
@@ -97,6 +96,9 @@ const capacity = 64
 
 /** Only agents with guards of their own need it. */
 const guardPipelines = OnDemand.make(() => import("../guard/pipeline/DefaultGuardPipeline.js"))
+
+/** Ids that are valid without a check by their schema. */
+const plainId = /^[0-9A-Za-z_-]{1,256}$/
 
 const noTurns: ReadonlySet<TurnId> = new Set()
 
@@ -204,7 +206,7 @@ class Executor {
     const runId = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)
     return runId !== undefined && Either.isRight(runId)
       ? start(runId.right)
-      : Effect.flatMap(IdGenerator.generate, (id) => start(PlainId.make(RunId, id)))
+      : Effect.flatMap(IdGenerator.generate, (id) => start(plainId.test(id) ? (id as RunId) : RunId.make(id)))
   }
 
   private begin<A>(

@@ -15,14 +15,15 @@ import * as ModelCall from "../strategy/definition/ModelCall.js"
 import { type Answer, openingMessages, type Strategy, type Task } from "../strategy/definition/Strategy.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as HandoffRoute from "./conversation/HandoffRoute.js"
+import { noControl } from "./definition/AgentDefinition.js"
 import { governanceOf, infoOf } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
 import * as GuardChecks from "./stage/GuardChecks.js"
 import * as RunInterceptors from "./stage/RunInterceptors.js"
 import * as SteeredCalls from "./stage/SteeredCalls.js"
-import * as StepControl from "./stage/StepControl.js"
+import type { Control } from "./stage/StepControl.js"
 
-const taskOf = (state: State, tools: Task["tools"], progress: StepControl.Progress): Task => {
+const taskOf = (state: State, tools: Task["tools"], control: Control | undefined): Task => {
   const { agent, uses } = state
   const { definition } = agent
   return {
@@ -38,7 +39,7 @@ const taskOf = (state: State, tools: Task["tools"], progress: StepControl.Progre
     settings: state.settings,
     role: definition.role,
     output: definition.output?.spec,
-    preparation: StepControl.preparation(state, progress),
+    preparation: control?.preparation,
     debugNodeUpdates: definition.debugNodeUpdates,
     limits: {
       maxIterations: uses.config.maxIterations,
@@ -79,10 +80,6 @@ const withOutput = (
   })
 }
 
-/** Reasons until the output fits and the validators accept it. */
-const answered = (state: State, strategy: Strategy<unknown, unknown>, task: Task) =>
-  StepControl.validated(state, strategy.name, task, (task) => withOutput(state, strategy, task))
-
 /** A conversation as other agents get it. Tools of earlier turns have different names and formats for each agent. */
 type Turned = Pick<State, "history" | "input">
 
@@ -101,12 +98,12 @@ const reasoned = (state: State, program: Effect.Effect<Answer, unknown, any>): E
 /** Messages that arrive after the last model call are answered before the run ends. */
 const conversed = (
   state: State,
-  strategy: Strategy<unknown, unknown>,
+  answered: (task: Task) => Effect.Effect<Answer, unknown, any>,
   task: Task,
   put: Array<SteeredCalls.Put>,
   given: Turned = state
 ): Effect.Effect<Answer, unknown, any> =>
-  Effect.flatMap(reasoned(turned(state, given), answered(state, strategy, task)), (answer) =>
+  Effect.flatMap(reasoned(turned(state, given), answered(task)), (answer) =>
     Effect.flatMap(SteeredCalls.late(state), (messages) => {
       const input = messages.at(-1)
       if (input === undefined) return Effect.succeed(answer)
@@ -117,7 +114,7 @@ const conversed = (
         ...messages.slice(0, -1).map((content): Message => ({ role: "user", content }))
       ]
       const next = { ...task, history: [...task.history, ...said], input }
-      return conversed(state, strategy, next, put, { history: [...given.history, ...said], input })
+      return conversed(state, answered, next, put, { history: [...given.history, ...said], input })
     })
   )
 
@@ -144,19 +141,17 @@ const surrounded = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>,
   put: Array<SteeredCalls.Put>,
-  progress: StepControl.Progress
+  control: Control | undefined
 ): Effect.Effect<Answer, unknown, any> => {
   const { agent, run, uses } = state
-  const { control, limits, module } = agent.definition
+  const { limits, module } = agent.definition
   const { maxToolCalls } = limits
   const governance = governanceOf(state)
   const steered = uses.steering.enabled
   const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
   const hooked = run.hooks !== Hooks.noop
   const told = governance.enabled !== false || uses.bus.enabled
-  const watched = control.prepareStep.length > 0 || control.stopWhen !== undefined
-  const controlled = watched || control.repairs.length > 0
-  if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told && !controlled) {
+  if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told && control === undefined) {
     return module === undefined ? program : Effect.provideService(program, ToolRunner.CallerModule, module)
   }
   return Effect.mapInputContext(program, (current: Context.Context<any>) => {
@@ -168,11 +163,11 @@ const surrounded = (
       : current
     const context = Context.add(conversed, ToolRunner.ToolInterceptors, [
       ...Context.get(current, ToolRunner.ToolInterceptors),
-      ...(watched ? [StepControl.watchCalls(state, progress)] : []),
+      ...(control?.watchCalls ?? []),
       ...(told ? [RunInterceptors.toolEvents(state, governance)] : []),
       ...(hooked ? [RunInterceptors.toolParamsFilter(state)] : []),
       ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
-      ...(control.repairs.length === 0 ? [] : [StepControl.repair(state)]),
+      ...(control?.repairs ?? []),
       ...(guardsTools ? [RunInterceptors.toolGuards(state)] : []),
       ...(hooked ? [RunInterceptors.toolHooks(state)] : [])
     ])
@@ -180,17 +175,29 @@ const surrounded = (
   })
 }
 
-/** Runs the strategy on the task of the state. */
-export const make = (state: State, given: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> => {
+const controls = OnDemand.make(() => import("./stage/StepControl.js"))
+
+const start = (
+  state: State,
+  given: Strategy<unknown, unknown>,
+  control: Control | undefined
+): Effect.Effect<Answer, unknown, any> => {
   const put: Array<SteeredCalls.Put> = []
-  const progress = new StepControl.Progress()
-  const strategy = StepControl.stoppable(state, given, progress)
+  const strategy = control === undefined ? given : control.stoppable(given)
+  const reason = (task: Task) => withOutput(state, strategy, task)
+  const answered = control === undefined ? reason : (task: Task) => control.validated(strategy.name, task, reason)
   const owned = state.tools.tools.some((tool) => tool.annotations.owner !== undefined)
   const program = owned
     ? Effect.flatMap(state.uses.runner.visible(state.tools), (tools) =>
         // Agents that the caller may not see cannot take the conversation.
-        conversed({ ...state, tools }, strategy, taskOf(state, tools, progress), put)
+        conversed({ ...state, tools }, answered, taskOf(state, tools, control), put)
       )
-    : conversed(state, strategy, taskOf(state, state.tools, progress), put)
-  return surrounded(state, filtered(state, program), put, progress)
+    : conversed(state, answered, taskOf(state, state.tools, control), put)
+  return surrounded(state, filtered(state, program), put, control)
 }
+
+/** Runs the strategy on the task of the state. */
+export const make = (state: State, strategy: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> =>
+  state.agent.definition.control === noControl
+    ? start(state, strategy, undefined)
+    : Effect.flatMap(controls, (control) => start(state, strategy, control.make(state)))

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { errorInfo } from "../../domain/ErrorInfo.js"
 import * as Usage from "../../domain/Usage.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
-import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
+import { prepared, type StepChanges, type StepInfo } from "../../strategy/definition/StepPreparation.js"
 import type { Answer, Strategy, Task } from "../../strategy/definition/Strategy.js"
 import { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import { ToolNotFoundError } from "../../tool/definition/ToolError.js"
@@ -25,7 +25,7 @@ const fatal = (error: unknown): ToolRunner.Fatality =>
 class Stopped {}
 
 /** What a run has done so far, as far as its agent decides by it. */
-export class Progress {
+class Progress {
   /** The calls of tools that were not offered, by id, with the tools that were. */
   readonly withheld = new Map<string, ReadonlyArray<string>>()
   step = 0
@@ -64,7 +64,7 @@ const problemOf = (agentName: string, info: StepInfo, changes: StepChanges): Age
 }
 
 /** Prepares the calls of a run by the agent's tool choice and its functions. */
-export const preparation = (state: State, progress: Progress): Task["preparation"] => {
+const preparation = (state: State, progress: Progress): Task["preparation"] => {
   const { prepareStep, stopWhen, toolChoice } = state.agent.definition.control
   if (prepareStep.length === 0 && toolChoice === undefined && stopWhen === undefined) return undefined
   let offered = false
@@ -75,6 +75,7 @@ export const preparation = (state: State, progress: Progress): Task["preparation
     return isFirst || toolChoice.on === "every" ? { toolChoice: toolChoice.choice } : {}
   }
   return {
+    bind: prepared,
     onAnswer: (response, step) => progress.answered(response, step),
     onWithheld: ({ id }, names) => void progress.withheld.set(id, names),
     before: (info) =>
@@ -94,7 +95,7 @@ export const preparation = (state: State, progress: Progress): Task["preparation
 }
 
 /** Refuses the calls of tools that their step did not offer, and counts the others. */
-export const watchCalls = (state: State, progress: Progress): ToolRunner.ToolInterceptor =>
+const watchCalls = (state: State, progress: Progress): ToolRunner.ToolInterceptor =>
   RunInterceptors.own(state, (call, next) => {
     const names = progress.withheld.get(call.id)
     if (names === undefined) return Effect.tap(next(call), (outcome) => Effect.sync(() => progress.called(outcome)))
@@ -106,7 +107,7 @@ export const watchCalls = (state: State, progress: Progress): ToolRunner.ToolInt
   })
 
 /** The strategy, which answers with the text so far where the condition of the run ends its reasoning. */
-export const stoppable = (
+const stoppable = (
   state: State,
   strategy: Strategy<unknown, unknown>,
   progress: Progress
@@ -131,7 +132,7 @@ export const stoppable = (
 const repairable = new Set(["ToolNotFoundError", "ToolValidationError"])
 
 /** Runs a repaired call in place of one that could not run. */
-export const repair = (state: State): ToolRunner.ToolInterceptor =>
+const repair = (state: State): ToolRunner.ToolInterceptor =>
   RunInterceptors.own(state, (call, next) =>
     Effect.flatMap(next(call), (outcome) => {
       if (!repairable.has(outcome.error?.tag ?? "")) return Effect.succeed(outcome)
@@ -192,7 +193,7 @@ const joined = (rejected: Answer, next: Answer): Answer => ({
 })
 
 /** Reasons until the validators accept the answer. */
-export const validated = (
+const validated = (
   state: State,
   strategyName: string,
   task: Task,
@@ -213,4 +214,29 @@ export const validated = (
       })
     )
   return attempt(task, 1)
+}
+
+/** What an agent decides about one run. */
+export interface Control {
+  readonly preparation: Task["preparation"]
+  readonly watchCalls: ReadonlyArray<ToolRunner.ToolInterceptor>
+  readonly repairs: ReadonlyArray<ToolRunner.ToolInterceptor>
+  readonly stoppable: (strategy: Strategy<unknown, unknown>) => Strategy<unknown, unknown>
+  readonly validated: (
+    strategyName: string,
+    task: Task,
+    reason: (task: Task) => Effect.Effect<Answer, unknown, any>
+  ) => Effect.Effect<Answer, unknown, any>
+}
+
+export const make = (state: State): Control => {
+  const { prepareStep, repairs, stopWhen } = state.agent.definition.control
+  const progress = new Progress()
+  return {
+    preparation: preparation(state, progress),
+    watchCalls: prepareStep.length === 0 && stopWhen === undefined ? [] : [watchCalls(state, progress)],
+    repairs: repairs.length === 0 ? [] : [repair(state)],
+    stoppable: (strategy) => stoppable(state, strategy, progress),
+    validated: (strategyName, task, reason) => validated(state, strategyName, task, reason)
+  }
 }

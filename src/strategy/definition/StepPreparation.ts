@@ -51,6 +51,8 @@ export interface StepChanges {
  * @category models
  */
 export interface Preparation {
+  /** Prepares the calls of a model: `prepared`, which is loaded with the preparation. */
+  readonly bind: typeof prepared
   readonly before: (info: StepInfo) => Effect.Effect<StepChanges | undefined, Fatality>
   /** Receives each answer. */
   readonly onAnswer: (response: LlmClient.LlmResponse, step: number) => void

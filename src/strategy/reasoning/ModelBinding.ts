@@ -31,7 +31,7 @@ import {
   ModelCallInterceptors,
   type Target
 } from "../definition/ModelCall.js"
-import * as StepPreparation from "../definition/StepPreparation.js"
+import type { Preparation } from "../definition/StepPreparation.js"
 import type { Task } from "../definition/Strategy.js"
 import * as CallTelemetry from "./CallTelemetry.js"
 import * as LiveReply from "./LiveReply.js"
@@ -71,11 +71,11 @@ export const bind = (
 const bindPrepared = (
   task: Task,
   options: Options,
-  preparation: StepPreparation.Preparation
+  preparation: Preparation
 ): Effect.Effect<Model, never, LlmClient.LlmClient | ModelRouter> =>
   Effect.flatMap(Effect.context<LlmClient.LlmClient | ModelRouter>(), (context) =>
     Effect.map(bindPlain(task, options), (model) =>
-      StepPreparation.prepared(model, task.tools, preparation, (role) =>
+      preparation.bind(model, task.tools, preparation, (role) =>
         Effect.provide(bindPlain(task, { ...options, role }), context)
       )
     )
