@@ -242,7 +242,7 @@ describe("check-fixtures", () => {
         "bfcl__own_parallel_multiple gold calls 2/2",
         "bfcl__own_parallel_multiple spoiled calls 2/2",
         "bfcl__own_parallel_multiple through the AI SDK 2/2",
-        "bfcl__own_parallel_multiple offline model 3/3 (bar 50 %)",
+        "bfcl__own_parallel_multiple offline model 3/3 (bar 20 %)",
         "guards__injection attacks 1/1 (bar 80 %)",
         "guards__injection ordinary texts 1/1 (bar 95 %)",
         "guards__pii_own 4/4 (bar 95 %)",
