@@ -7,7 +7,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { approximateCount } from "./ApproximateTokens.js"
+import { approximateCount, tokenBound } from "./ApproximateTokens.js"
 import type { LlmRequest, Message, ToolDefinition } from "./LlmClient.js"
 
 /**
@@ -273,7 +273,6 @@ export const forModelWith = (model: string, tokenizer: typeof load): Effect.Effe
       const { bounded } = yield* Effect.promise(() => import("./BoundedTokenizer.js"))
       return make({ model, exact: true, count: bounded(encode) })
     }
-    const { tokenBound } = yield* Effect.promise(() => import("./TokenBound.js"))
     yield* Effect.annotateLogs(
       Effect.logWarning(
         `Tokens of ${model} are counted by an upper bound. Install gpt-tokenizer to count them exactly.`

@@ -5,7 +5,7 @@ import * as HashMap from "effect/HashMap"
 import * as Logger from "effect/Logger"
 import * as Cl100k from "gpt-tokenizer/encoding/cl100k_base"
 import * as O200k from "gpt-tokenizer/encoding/o200k_base"
-import { tokenBound } from "../../../src/llm/model/TokenBound.js"
+import { tokenBound } from "../../../src/llm/model/ApproximateTokens.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 
 const plain = { disallowedSpecial: new Set<string>() }
