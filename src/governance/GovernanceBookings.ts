@@ -7,7 +7,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Usage from "../domain/Usage.js"
-import * as Now from "../internal/fiber/Now.js"
 import type { Reservation, Settlement, TrackCost } from "./Governance.js"
 import { costOf, limitsOf, names, tokensOf } from "./GovernanceAmounts.js"
 import { type About, aboutOf, estimatorOf, orElse, record, reportSoftLimit, reportWrite } from "./GovernanceParts.js"
@@ -89,7 +88,7 @@ const answeredBy = (reservation: Reservation, settlement: Settlement | undefined
 
 /** Books a call that had no hold in its month; again if that fails and is tried again. */
 const bookUnheld = ({ monthAccount, parts, unheld }: Books, reservation: Reservation, amount: CostLedger.Amount) =>
-  Now.use((now) => {
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
     unheld.delete(reservation.id)
     const month = monthAccount(reservation.userId, reservation.at ?? now)
     return Effect.tapError(parts.ledger.book([month], amount), () => Effect.sync(() => void unheld.add(reservation.id)))

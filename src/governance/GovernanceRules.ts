@@ -7,7 +7,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Immediate from "../internal/fiber/Immediate.js"
 import { CostEstimator } from "../llm/model/CostEstimator.js"
 import * as DefaultResourceQuotas from "./DefaultResourceQuotas.js"
 import { allow, deny, Governance, type Service } from "./Governance.js"
@@ -30,13 +29,7 @@ interface Options {
   readonly hasQuotas: boolean
 }
 
-/** Whether settlements end at once: no part of them waits for a database, and none was given that might. */
-const settlesAtOnce = ({ audit, ledger, rates }: Parts, { hasQuotas }: Options): boolean =>
-  audit.enabled === false &&
-  !hasQuotas &&
-  [ledger.settle, ledger.release, ledger.book, rates.adjust].every((part) => Immediate.is(part))
-
-const makeService = (parts: Parts, leases: HoldLeases.HoldLeases, options: Options): Service => {
+const makeService = (parts: Parts, leases: HoldLeases.HoldLeases): Service => {
   const budgets = GovernanceBudgets.make(parts, leases)
   const checks = GovernanceChecks.make(parts, budgets)
   const toDecision = ({ refusal, remaining }: GovernanceChecks.Verdict) =>
@@ -53,8 +46,8 @@ const makeService = (parts: Parts, leases: HoldLeases.HoldLeases, options: Optio
       ),
     checkBudget: budgets.checkBudget,
     reserve: budgets.reserve,
-    settle: settlesAtOnce(parts, options) ? Immediate.make(budgets.settle) : budgets.settle,
-    refund: settlesAtOnce(parts, options) ? Immediate.make(budgets.refund) : budgets.refund,
+    settle: budgets.settle,
+    refund: budgets.refund,
     trackCost: budgets.trackCost,
     getBudget: budgets.getBudget,
     release: budgets.release,
@@ -111,7 +104,7 @@ const makeRules = Effect.fnUntraced(function* (
  */
 export const layer = <E>(
   config: Effect.Effect<GovernanceConfig.GovernanceConfig, E>,
-  options: Options
+  { hasQuotas }: Options
 ): Layer.Layer<
   Governance | GovernanceControl,
   E,
@@ -120,7 +113,7 @@ export const layer = <E>(
   Layer.scopedContext(
     Effect.gen(function* () {
       const rates = yield* RateLimitStore
-      const given = options.hasQuotas ? yield* ResourceQuotas.ResourceQuotas : undefined
+      const given = hasQuotas ? yield* ResourceQuotas.ResourceQuotas : undefined
       const rulesOf = (config: GovernanceConfig.GovernanceConfig) => makeRules(config, given, rates)
       let rules: Rules = yield* rulesOf(yield* config)
       const context = yield* Effect.context<never>()
@@ -139,7 +132,7 @@ export const layer = <E>(
         metadata: { fields: changes(GovernanceConfig.defaults, rules.config) }
       }))
       const leases = yield* HoldLeases.make(parts.ledger)
-      return Context.make(Governance, makeService(parts, leases, options)).pipe(
+      return Context.make(Governance, makeService(parts, leases)).pipe(
         Context.add(GovernanceControl, {
           config: Effect.sync(() => rules.config),
           reload: (options) =>

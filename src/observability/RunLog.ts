@@ -15,7 +15,6 @@ import * as ErrorCode from "../domain/ErrorCode.js"
 import type { RunId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
-import * as Immediate from "../internal/fiber/Immediate.js"
 import * as LiveRuns from "./log/LiveRuns.js"
 import { WholeTexts } from "./log/WholeTexts.js"
 
@@ -191,7 +190,7 @@ export const makeMemory = (options?: {
   const runs = new Map<RunId, Kept>()
   return withLive({
     enabled: true,
-    append: Immediate.make((events) =>
+    append: (events) =>
       Effect.sync(() => {
         for (const event of events) {
           let kept = runs.get(event.runId)
@@ -209,8 +208,7 @@ export const makeMemory = (options?: {
           const last = kept.events.at(-1)
           if (last === undefined || last.seq < event.seq) kept.events.push(event)
         }
-      })
-    ),
+      }),
     read: (runId, readOptions) =>
       Effect.map(SystemAccess.held, (held) => {
         const kept = runs.get(runId)

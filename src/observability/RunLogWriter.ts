@@ -11,7 +11,6 @@ import * as Fiber from "effect/Fiber"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
-import * as Immediate from "../internal/fiber/Immediate.js"
 import * as LiveRuns from "./log/LiveRuns.js"
 import type * as RunLog from "./RunLog.js"
 
@@ -105,9 +104,9 @@ export const make = (log: RunLog.Service): Writer => {
   })
   // A waiter looks again before it writes, so that an interrupted one holds up nobody: a semaphore loses the permit of
   // a fiber that is interrupted between getting and using it.
-  const inTurn: Effect.Effect<void, RunLog.RunLogError> = Effect.uninterruptibleMask((restore) => {
+  const append: Effect.Effect<void, RunLog.RunLogError> = Effect.uninterruptibleMask((restore) => {
     if (pending.length === 0) return Effect.void
-    if (isWriting) return Effect.zipRight(restore(idle), inTurn)
+    if (isWriting) return Effect.zipRight(restore(idle), append)
     isWriting = true
     const events = pending.slice()
     return Effect.onExit(restore(log.append(events)), (exit) =>
@@ -119,32 +118,21 @@ export const make = (log: RunLog.Service): Writer => {
       })
     )
   })
-  // Two fibers may write the same events to a log that answers at once, which keeps them once.
-  const atOnce: Effect.Effect<void, RunLog.RunLogError> = Effect.suspend(() => {
-    if (pending.length === 0) return Effect.void
-    const events = pending.slice()
-    return Effect.map(log.append(events), () => {
-      if (pending[0] === events[0]) pending = pending.slice(events.length)
-    })
-  })
-  const isImmediate = Immediate.is(log.append)
-  const append = isImmediate ? atOnce : inTurn
-  const within = <E>(appending: Effect.Effect<void, E>): Effect.Effect<void, E | Cause.TimeoutException> =>
-    Deadline.run(() => appending, {
-      whole: PATIENCE,
-      onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
-    })
-  const tolerated = (
-    appending: Effect.Effect<void, RunLog.RunLogError | Cause.TimeoutException>
-  ): Effect.Effect<void> =>
-    Effect.catchAll(appending, (error) => {
-      hasFailed = true
-      return Effect.annotateLogs(
-        Effect.logWarning(`the run log did not take ${pending.length} events: ${error.message}`),
-        { module: "AgentExecutor" }
-      )
-    })
-  const write = tolerated(isImmediate ? append : within(append))
+  const within = (appending: Effect.Effect<void, RunLog.RunLogError>): Effect.Effect<void> =>
+    Effect.catchAll(
+      Deadline.run(() => appending, {
+        whole: PATIENCE,
+        onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
+      }),
+      (error) => {
+        hasFailed = true
+        return Effect.annotateLogs(
+          Effect.logWarning(`the run log did not take ${pending.length} events: ${error.message}`),
+          { module: "AgentExecutor" }
+        )
+      }
+    )
+  const write = within(append)
 
   const pushed = Effect.async<void>((resume) => {
     if (pending.length > 0) return resume(Effect.void)
@@ -163,7 +151,7 @@ export const make = (log: RunLog.Service): Writer => {
       hasEnded = true
       fiber?.unsafeInterruptAsFork(self.id())
       const stopped = fiber === undefined ? Effect.void : Fiber.await(fiber)
-      return Effect.map(tolerated(within(Effect.zipRight(stopped, append))), () => {
+      return Effect.map(within(Effect.zipRight(stopped, append)), () => {
         for (const { leave } of runs.values()) leave()
         runs.clear()
       })

@@ -6,7 +6,6 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import type { RunId, SessionId, TurnId, UserId } from "../../domain/Ids.js"
@@ -304,22 +303,21 @@ const patience = 5000
 
 /**
  * Work at the end of a run, even an interrupted one. It may take 5 s, then it is interrupted. Failures and timeouts are
- * skipped. Work that is known to end without waiting (`immediate`) needs no limit.
+ * skipped.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const conclude = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
-  options: { readonly state: State; readonly stage: string; readonly immediate?: boolean | undefined }
-): Effect.Effect<void, never, R> => {
-  if (Exit.isExit(effect) && Exit.isSuccess(effect)) return Effect.void
-  const limited =
-    options.immediate === true
-      ? effect
-      : Deadline.run(() => effect, {
-          whole: patience,
-          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
-        })
-  return Effect.asVoid(degrade(limited, { ...options, orElse: undefined }))
-}
+  options: { readonly state: State; readonly stage: string }
+): Effect.Effect<void, never, R> =>
+  Effect.asVoid(
+    degrade(
+      Deadline.run(() => effect, {
+        whole: patience,
+        onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+      }),
+      { ...options, orElse: undefined }
+    )
+  )

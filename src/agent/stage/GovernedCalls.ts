@@ -12,7 +12,6 @@ import type { RunId } from "../../domain/Ids.js"
 import type * as Usage from "../../domain/Usage.js"
 import type * as Governance from "../../governance/Governance.js"
 import * as Ambient from "../../internal/fiber/Ambient.js"
-import * as Immediate from "../../internal/fiber/Immediate.js"
 import * as CallMeter from "../../llm/model/CallMeter.js"
 import * as CostEstimator from "../../llm/model/CostEstimator.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
@@ -85,7 +84,6 @@ export const make = (
   governance: Governance.Service,
   services: { readonly counter: TokenCounter.Service; readonly defaultOutput: number }
 ): ModelCall.ModelCallInterceptor => {
-  const immediate = Immediate.is(governance.settle) && Immediate.is(governance.refund)
   const inputOf = TokenCounter.forRequests(services.counter)
   return (request, next, target, lost) =>
     Effect.uninterruptibleMask((restore) =>
@@ -107,11 +105,10 @@ export const make = (
           Effect.onExit(restore(next(request)), (exit) => {
             const used = usedBy(reservation, exit, lost(exit), estimator)
             return used === undefined
-              ? conclude(governance.refund(reservation), { state, stage: "governance refund", immediate })
+              ? conclude(governance.refund(reservation), { state, stage: "governance refund" })
               : conclude(governance.settle(reservation, used.usage, used.settlement), {
                   state,
-                  stage: "governance settle",
-                  immediate
+                  stage: "governance settle"
                 })
           })
         )

@@ -3,12 +3,11 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { count } from "../../internal/Count.js"
-import * as Immediate from "../../internal/fiber/Immediate.js"
-import * as Now from "../../internal/fiber/Now.js"
 import * as CostLedger from "./CostLedger.js"
 import { GovernancePersistenceError } from "./GovernanceError.js"
 
@@ -239,13 +238,14 @@ export const make = (options?: Options | undefined): Effect.Effect<CostLedger.Se
       backend: "memory",
       isPersistent: false,
       holdTtl: Duration.millis(holdTtl),
-      hold: (request) => Now.use((now) => full(book.hold(request, now))),
-      renew: (ids) => Now.use((now) => Effect.succeed(book.renew(ids, now))),
-      settle: Immediate.make((id, amount) => Now.use((now) => Effect.succeed(book.settle(id, amount, now)))),
-      release: Immediate.make((id) => Now.use((now) => Effect.succeed(book.release(id, now)))),
-      book: Immediate.make((accounts, amount) => Now.use((now) => full(book.book(accounts, amount, now)))),
-      read: (account) => Now.use((now) => Effect.succeed(book.read(account, now))),
-      close: (account) => Now.use((now) => Effect.succeed(book.close(account, now)))
+      hold: (request) => Effect.flatMap(Clock.currentTimeMillis, (now) => full(book.hold(request, now))),
+      renew: (ids) => Effect.map(Clock.currentTimeMillis, (now) => book.renew(ids, now)),
+      settle: (id, amount) => Effect.map(Clock.currentTimeMillis, (now) => book.settle(id, amount, now)),
+      release: (id) => Effect.map(Clock.currentTimeMillis, (now) => book.release(id, now)),
+      book: (accounts, amount) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => full(book.book(accounts, amount, now))),
+      read: (account) => Effect.map(Clock.currentTimeMillis, (now) => book.read(account, now)),
+      close: (account) => Effect.map(Clock.currentTimeMillis, (now) => book.close(account, now))
     }
   })
 

@@ -9,7 +9,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { count } from "../../internal/Count.js"
-import * as Immediate from "../../internal/fiber/Immediate.js"
 import { GovernancePersistenceError } from "./GovernanceError.js"
 
 /**
@@ -259,9 +258,7 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
                 })
               )
         }),
-      adjust: Immediate.make((adjustment) =>
-        Effect.map(Clock.currentTimeMillis, (now) => windows.adjust(adjustment, now))
-      ),
+      adjust: (adjustment) => Effect.map(Clock.currentTimeMillis, (now) => windows.adjust(adjustment, now)),
       peek: ({ key }) => Effect.map(Clock.currentTimeMillis, (now) => windows.peek(key, now))
     }
   })

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { approximateCount, tokenBound } from "./ApproximateTokens.js"
+import { bounded } from "./BoundedTokenizer.js"
 import type { LlmRequest, Message, ToolDefinition } from "./LlmClient.js"
 
 /**
@@ -267,21 +268,16 @@ export const forModel = (model: string): Effect.Effect<Service> => forModelWith(
 export const forModelWith = (model: string, tokenizer: typeof load): Effect.Effect<Service> => {
   const encoding = encodingOf(model)
   if (encoding === undefined) return Effect.succeed({ ...approximate, model })
-  return Effect.gen(function* () {
-    const encode = yield* tokenizer(encoding)
-    if (encode !== undefined) {
-      const { bounded } = yield* Effect.promise(() => import("./BoundedTokenizer.js"))
-      return make({ model, exact: true, count: bounded(encode) })
-    }
-    yield* Effect.annotateLogs(
-      Effect.logWarning(
-        `Tokens of ${model} are counted by an upper bound. Install gpt-tokenizer to count them exactly.`
-      ),
-      "module",
-      "TokenCounter"
-    )
-    return make({ model, exact: false, count: tokenBound })
-  })
+  return Effect.flatMap(tokenizer(encoding), (encode) =>
+    encode === undefined
+      ? Effect.as(
+          Effect.logWarning(
+            `Tokens of ${model} are counted by an upper bound. Install gpt-tokenizer to count them exactly.`
+          ).pipe(Effect.annotateLogs("module", "TokenCounter")),
+          make({ model, exact: false, count: tokenBound })
+        )
+      : Effect.succeed(make({ model, exact: true, count: bounded(encode) }))
+  )
 }
 
 /**
