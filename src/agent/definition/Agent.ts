@@ -33,8 +33,8 @@ import type { Placed } from "./Stage.js"
 
 export type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
 export {
+  type InstructionsInfo,
   Rejected,
-  type RunInfo,
   reject,
   withInstructions,
   withPrepareStep,

@@ -22,7 +22,7 @@ import * as Stage from "./Stage.js"
  * @since 0.1.0
  * @category models
  */
-export interface RunInfo {
+export interface InstructionsInfo {
   readonly agentName: string
   readonly runId: RunId
   readonly userId: UserId | undefined
@@ -52,7 +52,7 @@ export const reject = (problem: string): Rejected => new Rejected({ problem })
 const control = (self: Any, fields: Partial<Control>): any =>
   change(self, { control: { ...self.definition.control, ...fields } })
 
-const infoOf = ({ agent, history, input, notes, run, sessionId, tenantId, userId }: Stage.State): RunInfo => ({
+const infoOf = ({ agent, history, input, notes, run, sessionId, tenantId, userId }: Stage.State): InstructionsInfo => ({
   agentName: agent.name,
   runId: run.runId,
   userId,
@@ -83,7 +83,7 @@ const infoOf = ({ agent, history, input, notes, run, sessionId, tenantId, userId
  * ```
  */
 export const withInstructions =
-  <E2, R2>(instructions: (info: RunInfo) => Effect.Effect<string, E2, R2>) =>
+  <E2, R2>(instructions: (info: InstructionsInfo) => Effect.Effect<string, E2, R2>) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E | E2, R | R2> => {
     const stage = Stage.make("instructions", (state, next) =>
       Effect.flatMap(instructions(infoOf(state)), (text) =>

@@ -16,7 +16,8 @@ const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
 })
 
 /**
- * The agent, its request or its configuration is invalid. Found before the first model call.
+ * The agent, its request or its configuration is invalid. Found before the first model call; what a step names wrongly
+ * is found before the call of that step.
  *
  * @since 0.1.0
  * @category errors

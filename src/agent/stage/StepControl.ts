@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { errorInfo } from "../../domain/ErrorInfo.js"
 import * as Usage from "../../domain/Usage.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
-import { prepared, type StepChanges, type StepInfo } from "../../strategy/definition/StepPreparation.js"
+import * as StepPreparation from "../../strategy/definition/StepPreparation.js"
 import type { Answer, Strategy, Task } from "../../strategy/definition/Strategy.js"
 import { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import { ToolNotFoundError } from "../../tool/definition/ToolError.js"
@@ -50,7 +50,11 @@ class Progress {
 }
 
 /** The problem of a change that names a tool which the call does not offer. */
-const problemOf = (agentName: string, info: StepInfo, changes: StepChanges): AgentConfigurationError | undefined => {
+const problemOf = (
+  agentName: string,
+  info: StepPreparation.StepInfo,
+  changes: StepPreparation.StepChanges
+): AgentConfigurationError | undefined => {
   const { activeTools = info.tools, toolChoice } = changes
   const forced = typeof toolChoice === "object" && info.tools.length > 0 ? [toolChoice.tool] : []
   const unknown =
@@ -68,14 +72,13 @@ const preparation = (state: State, progress: Progress): Task["preparation"] => {
   const { prepareStep, stopWhen, toolChoice } = state.agent.definition.control
   if (prepareStep.length === 0 && toolChoice === undefined && stopWhen === undefined) return undefined
   let offered = false
-  const chosen = (info: StepInfo): StepChanges => {
+  const chosen = (info: StepPreparation.StepInfo): StepPreparation.StepChanges => {
     if (info.tools.length === 0 || toolChoice === undefined) return {}
     const isFirst = !offered
     offered = true
     return isFirst || toolChoice.on === "every" ? { toolChoice: toolChoice.choice } : {}
   }
-  return {
-    bind: prepared,
+  return StepPreparation.make({
     onAnswer: (response, step) => progress.answered(response, step),
     onWithheld: ({ id }, names) => void progress.withheld.set(id, names),
     before: (info) =>
@@ -85,13 +88,13 @@ const preparation = (state: State, progress: Progress): Task["preparation"] => {
         }
         let changes = chosen(info)
         for (const prepare of prepareStep) {
-          const more: StepChanges | undefined = yield* Effect.mapError(prepare(info), fatal)
+          const more: StepPreparation.StepChanges | undefined = yield* Effect.mapError(prepare(info), fatal)
           if (more !== undefined) changes = { ...changes, ...more }
         }
         const problem = problemOf(state.agent.name, info, changes)
         return problem === undefined ? changes : yield* Effect.fail(fatal(problem))
-      }) as Effect.Effect<StepChanges, ToolRunner.Fatality>
-  }
+      }) as Effect.Effect<StepPreparation.StepChanges, ToolRunner.Fatality>
+  })
 }
 
 /** Refuses the calls of tools that their step did not offer, and counts the others. */

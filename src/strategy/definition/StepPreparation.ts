@@ -45,14 +45,24 @@ export interface StepChanges {
 }
 
 /**
- * Prepares the calls of one run.
+ * Prepares the calls of a model for the tools of its task. `withRole` binds the model of another role.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Preparation {
-  /** Prepares the calls of a model: `prepared`, which is loaded with the preparation. */
-  readonly bind: typeof prepared
+export type Preparation = (
+  model: ModelCall.Model,
+  tools: Bound,
+  withRole: (role: string) => Effect.Effect<ModelCall.Model>
+) => ModelCall.Model
+
+/**
+ * What `make` calls around each model call.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Hooks {
   readonly before: (info: StepInfo) => Effect.Effect<StepChanges | undefined, Fatality>
   /** Receives each answer. */
   readonly onAnswer: (response: LlmClient.LlmResponse, step: number) => void
@@ -83,7 +93,7 @@ const changed = (
 
 /** Reports the calls of an answer whose tools the request did not offer. */
 const reportWithheld = (
-  { onWithheld }: Preparation,
+  { onWithheld }: Hooks,
   { names, tools }: Bound,
   offered: ReadonlyArray<LlmClient.ToolDefinition>,
   response: LlmClient.LlmResponse
@@ -98,37 +108,31 @@ const reportWithheld = (
 }
 
 /**
- * A model whose calls are prepared. `withRole` binds the model of another role.
+ * A preparation that asks `before` each call what changes for it.
  *
  * @since 0.1.0
- * @category combinators
+ * @category constructors
  */
-export const prepared = (
-  model: ModelCall.Model,
-  tools: Bound,
-  preparation: Preparation,
-  withRole: (role: string) => Effect.Effect<ModelCall.Model>
-): ModelCall.Model => ({
-  client: model.client,
-  call: (request, options) =>
-    Effect.suspend(() => {
-      const offers = new Set((request.tools ?? []).map(({ name }) => name))
-      const info: StepInfo = {
-        step: options.step,
-        messages: request.messages,
-        tools: tools.tools.map(({ name }) => name).filter((name) => offers.has(tools.names.toProvider(name)))
-      }
-      return Effect.flatMap(preparation.before(info), (changes) => {
-        const sent = changes === undefined ? request : changed(request, tools, changes)
-        const target = changes?.role === undefined ? Effect.succeed(model) : withRole(changes.role)
-        return Effect.map(
-          Effect.flatMap(target, ({ call }) => call(sent, options)),
-          (response) => {
-            if (changes?.activeTools !== undefined) reportWithheld(preparation, tools, sent.tools ?? [], response)
-            preparation.onAnswer(response, options.step)
-            return response
-          }
-        )
+export const make =
+  (hooks: Hooks): Preparation =>
+  (model, tools, withRole) => ({
+    client: model.client,
+    call: (request, options) =>
+      Effect.suspend(() => {
+        const { step } = options
+        const offers = new Set((request.tools ?? []).map(({ name }) => name))
+        const names = tools.tools.map(({ name }) => name).filter((name) => offers.has(tools.names.toProvider(name)))
+        return Effect.flatMap(hooks.before({ step, messages: request.messages, tools: names }), (changes) => {
+          const sent = changes === undefined ? request : changed(request, tools, changes)
+          const target = changes?.role === undefined ? Effect.succeed(model) : withRole(changes.role)
+          return Effect.map(
+            Effect.flatMap(target, ({ call }) => call(sent, options)),
+            (response) => {
+              if (changes?.activeTools !== undefined) reportWithheld(hooks, tools, sent.tools ?? [], response)
+              hooks.onAnswer(response, step)
+              return response
+            }
+          )
+        })
       })
-    })
-})
+  })

@@ -75,9 +75,7 @@ const bindPrepared = (
 ): Effect.Effect<Model, never, LlmClient.LlmClient | ModelRouter> =>
   Effect.flatMap(Effect.context<LlmClient.LlmClient | ModelRouter>(), (context) =>
     Effect.map(bindPlain(task, options), (model) =>
-      preparation.bind(model, task.tools, preparation, (role) =>
-        Effect.provide(bindPlain(task, { ...options, role }), context)
-      )
+      preparation(model, task.tools, (role) => Effect.provide(bindPlain(task, { ...options, role }), context))
     )
   )
 
