@@ -6,11 +6,13 @@
  *
  * @since 0.1.0
  */
+
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as DataDocument from "../internal/text/DataDocument.js"
+import * as Excerpt from "../internal/text/Excerpt.js"
 import * as JsonText from "../internal/text/JsonText.js"
 import * as OutputSchema from "../internal/text/OutputSchema.js"
 import * as LlmTimeout from "../llm/LlmTimeout.js"
@@ -160,12 +162,6 @@ const responseFormat: LlmClient.ResponseFormat = { type: "json", name: "verdict"
 
 const omitted = (count: number): string => `[…${count}…]`
 
-const ends = (text: string, most: number): string => {
-  if (text.length <= most) return text
-  const half = Math.floor(most / 2)
-  return `${text.slice(0, half)}${omitted(text.length - 2 * half)}${text.slice(-half)}`
-}
-
 const detector = InjectionDetector.make()
 
 /**
@@ -179,7 +175,7 @@ const excerpt = (text: string, most: number, kind: Kind): string => {
   const middle =
     kind === "toxicity" ? [] : detector.detect(text).matches.filter(({ end, start }) => end > part && start < last)
   const suspicious = middle.toSorted((a, b) => b.weight - a.weight)[0]
-  if (suspicious === undefined) return ends(text, most)
+  if (suspicious === undefined) return Excerpt.ends(text, most)
   const room = most - 2 * part
   const from = Math.max(part, Math.min(suspicious.start - Math.floor(room / 4), last - room))
   const to = Math.min(last, from + room)
@@ -201,7 +197,7 @@ const before = (messages: ReadonlyArray<LlmClient.Message> | undefined, count: n
   const last = messages.filter(({ role }) => role !== "system").slice(-count)
   if (last.length === 0) return undefined
   const each = Math.max(2, Math.floor(most / last.length))
-  return last.map((message) => ({ role: message.role, text: ends(textOf(message), each) }))
+  return last.map((message) => ({ role: message.role, text: Excerpt.ends(textOf(message), each) }))
 }
 
 const documentOf = (content: string, context: Guard.GuardContext, options: Options): LlmClient.Message => {

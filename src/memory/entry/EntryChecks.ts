@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import * as PlainCheck from "../../internal/text/PlainCheck.js"
 import * as PlainId from "../../internal/text/PlainId.js"
 import * as Json from "./JsonCopy.js"
-import { MemoryEntry, MemoryQuery, maxContent } from "./MemoryEntry.js"
+import { MemoryEntry, MemoryQuery, maxContent, OwnerId } from "./MemoryEntry.js"
 import { MemoryStoreError } from "./MemoryError.js"
 import { MemoryRole, Selection } from "./Selection.js"
 
@@ -26,8 +26,7 @@ const matchesQuery = Schema.is(Schema.typeSchema(MemoryQuery))
 
 const isPlainId = PlainId.is
 
-/** As `OwnerId`: stores also keep entries under names that are no ids. */
-const isOwner = (value: unknown): boolean => typeof value === "string" && value.length >= 1 && value.length <= 256
+const isOwner = PlainCheck.make(OwnerId)
 
 const isNumber = (value: unknown, least: number, most: number): boolean =>
   typeof value === "number" && value >= least && value <= most

@@ -5,7 +5,6 @@
  *
  * @since 0.1.0
  */
-import * as DateTime from "effect/DateTime"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -13,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Count from "../../internal/Count.js"
 import * as DataDocument from "../../internal/text/DataDocument.js"
+import * as Excerpt from "../../internal/text/Excerpt.js"
 import * as JsonText from "../../internal/text/JsonText.js"
 import * as OutputSchema from "../../internal/text/OutputSchema.js"
 import * as LlmTimeout from "../../llm/LlmTimeout.js"
@@ -52,15 +52,6 @@ const responseFormat: LlmClient.ResponseFormat = {
   schema: OutputSchema.make(Answer).jsonSchema
 }
 
-const ends = (text: string, most: number): string => {
-  if (text.length <= most) return text
-  const half = Math.floor(most / 2)
-  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
-}
-
-const timeOf = (timestamp: number): string =>
-  DateTime.formatIso(DateTime.unsafeMake(Math.min(Math.max(timestamp, -8.64e15), 8.64e15)))
-
 /** The distinct places that the answer names, or `undefined` if it names none. */
 const placesIn = (response: LlmClient.LlmResponse, count: number): ReadonlyArray<number> | undefined => {
   const json = JsonText.read(LlmClient.text(response))
@@ -97,10 +88,15 @@ const service = (resolve: Effect.Effect<ModelRouter.Resolved>, options: Options)
     const step = MemoryRerankPrompts.Rerank
     const candidates = groups.map((group, at) => {
       const { entry } = group[0] as MemorySearchResult
-      return { n: at + 1, at: timeOf(entry.timestamp), role: entry.role, text: ends(entry.content, maxChars) }
+      return {
+        n: at + 1,
+        at: Excerpt.time(entry.timestamp),
+        role: entry.role,
+        text: Excerpt.ends(entry.content, maxChars)
+      }
     })
     const { system, user } = prompts.render(step, {
-      candidates: DataDocument.stringify({ question: ends(question, maxChars), candidates }),
+      candidates: DataDocument.stringify({ question: Excerpt.ends(question, maxChars), candidates }),
       output_format: step.textFormat
     })
     const limited = LlmTimeout.wrap({ whole: options.timeout ?? "30 seconds" })(client)

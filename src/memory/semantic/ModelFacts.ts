@@ -6,13 +6,13 @@
  * @since 0.1.0
  */
 
-import * as DateTime from "effect/DateTime"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { EntryId } from "../../domain/Ids.js"
 import * as DataDocument from "../../internal/text/DataDocument.js"
+import * as Excerpt from "../../internal/text/Excerpt.js"
 import * as JsonText from "../../internal/text/JsonText.js"
 import * as OutputSchema from "../../internal/text/OutputSchema.js"
 import * as LlmTimeout from "../../llm/LlmTimeout.js"
@@ -88,15 +88,6 @@ interface Shown {
   readonly document: string
 }
 
-const ends = (text: string, most: number): string => {
-  if (text.length <= most) return text
-  const half = Math.floor(most / 2)
-  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
-}
-
-const timeOf = (timestamp: number): string =>
-  DateTime.formatIso(DateTime.unsafeMake(Math.min(Math.max(timestamp, -8.64e15), 8.64e15)))
-
 /** Groups neighbors, as many as fit into a call. A larger entry gets its own call. */
 const callsOf = (entries: ReadonlyArray<MemoryEntry>, limits: Limits): ReadonlyArray<ReadonlyArray<Shown>> => {
   const calls: Array<Array<Shown>> = []
@@ -108,8 +99,8 @@ const callsOf = (entries: ReadonlyArray<MemoryEntry>, limits: Limits): ReadonlyA
       const document = DataDocument.stringify({
         id: alias,
         speaker: limits.speakerOf(entry),
-        at: timeOf(entry.timestamp),
-        text: ends(entry.content, limits.maxEntryChars)
+        at: Excerpt.time(entry.timestamp),
+        text: Excerpt.ends(entry.content, limits.maxEntryChars)
       })
       return { alias, entry, document }
     }

@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -12,6 +13,7 @@ import * as Schema from "effect/Schema"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import * as Count from "../../internal/Count.js"
 import * as DataDocument from "../../internal/text/DataDocument.js"
+import * as Excerpt from "../../internal/text/Excerpt.js"
 import * as JsonText from "../../internal/text/JsonText.js"
 import * as OutputSchema from "../../internal/text/OutputSchema.js"
 import * as LlmTimeout from "../../llm/LlmTimeout.js"
@@ -56,12 +58,6 @@ const responseFormat: LlmClient.ResponseFormat = {
   schema: OutputSchema.make(Decision).jsonSchema
 }
 
-const ends = (text: string, most: number): string => {
-  if (text.length <= most) return text
-  const half = Math.floor(most / 2)
-  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
-}
-
 /** The chosen name, empty for nobody; none when the reply cannot be read. */
 const read = (response: LlmClient.LlmResponse): Option.Option<string> =>
   Option.flatMap(Either.getRight(JsonText.read(LlmClient.text(response))), (json) =>
@@ -73,9 +69,12 @@ const situation = (members: ReadonlyArray<Member>, turns: ReadonlyArray<SessionT
     participants: members.map(({ description, name, role }) => ({
       name,
       role,
-      description: ends(description, maxChars)
+      description: Excerpt.ends(description, maxChars)
     })),
-    conversation: turns.map((turn) => ({ from: RoleIsolation.authorOf(turn).name, says: ends(turn.content, maxChars) }))
+    conversation: turns.map((turn) => ({
+      from: RoleIsolation.authorOf(turn).name,
+      says: Excerpt.ends(turn.content, maxChars)
+    }))
   })
 
 const unreadable: ErrorInfo = {

@@ -8,10 +8,12 @@
  *
  * @since 0.1.0
  */
+
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as Excerpt from "../../internal/text/Excerpt.js"
 import * as JsonText from "../../internal/text/JsonText.js"
 import * as LlmTimeout from "../../llm/LlmTimeout.js"
 import * as ModelRouter from "../../llm/ModelRouter.js"
@@ -121,12 +123,6 @@ const documentOf = (document: unknown): string =>
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
   )
 
-const ends = (text: string, most: number): string => {
-  if (text.length <= most) return text
-  const half = Math.floor(most / 2)
-  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
-}
-
 const Answer = Schema.Struct({ route: Schema.String })
 const decode = Schema.decodeUnknownOption(Answer)
 
@@ -223,7 +219,10 @@ const build = (name: string, options: Options<Routes, any>): any => {
   const inputOf = (params: unknown): Effect.Effect<string, SkillExecutionError> =>
     Effect.try({
       try: () =>
-        ends(options.input?.(params) ?? JSON.stringify(composite.erased.encodeParams(params) ?? null), maxChars),
+        Excerpt.ends(
+          options.input?.(params) ?? JSON.stringify(composite.erased.encodeParams(params) ?? null),
+          maxChars
+        ),
       catch: (cause) =>
         new SkillExecutionError({ message: `The input of the skill "${name}" threw`, skillName: name, cause })
     })
