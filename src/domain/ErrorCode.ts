@@ -136,6 +136,7 @@ export const table = {
   LEX_ERR_GRAPH_104: "GraphCheckpointError",
   LEX_ERR_GRAPH_105: "CheckpointerError",
   LEX_ERR_GRAPH_106: "GraphDefectError",
+  LEX_ERR_GRAPH_107: "GraphBreakpointError",
   LEX_ERR_DB_001: "PersistenceError",
   LEX_ERR_DB_100: "DatabaseError",
   LEX_ERR_DB_101: "MigrationError",

@@ -20,7 +20,8 @@ import { CheckpointerError, type Waiting } from "./GraphError.js"
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 /**
- * The update of one node, encoded: pairs of a field and its value.
+ * The update of one node, encoded: pairs of a field and its value. The last pair may have the empty name, and where the
+ * node went.
  *
  * @since 0.1.0
  * @category models
@@ -35,6 +36,20 @@ export type Writes = ReadonlyArray<readonly [field: string, value: Json]>
  */
 export interface NodeWrites {
   readonly node: string
+  readonly writes: Writes
+}
+
+/**
+ * A run of a node with fields of its own (`StateGraph.send`); `next` has its key.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Sending {
+  readonly key: string
+  readonly node: string
+  /** Counts the runs of this node in the step, from 0. */
+  readonly position: number
   readonly writes: Writes
 }
 
@@ -85,6 +100,8 @@ export interface Checkpoint {
   readonly state: Json
   /** Nodes of the next super-step, or of the current one. None: the run has ended. */
   readonly next: ReadonlyArray<string>
+  /** Nodes of `next` that run with fields of their own, if any. */
+  readonly sends?: ReadonlyArray<Sending> | undefined
   /** Joins that some of their sources have reached. */
   readonly reached: ReadonlyArray<{ readonly node: string; readonly sources: ReadonlyArray<string> }>
   /** Nodes of `next` that have finished while others wait. */

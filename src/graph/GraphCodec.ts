@@ -9,8 +9,15 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import type { Json, Writes } from "./Checkpointer.js"
+import { type Chosen, type Fields, GotoTypeId } from "./GraphChoice.js"
 
-type State = { readonly [field: string]: unknown }
+type State = Fields
+
+/** The field under which an update has where its node went; no field of a state has this name. */
+const GOTO = ""
+
+/** A target as it is saved: the name of a node, or a node and the fields that are sent to it. */
+type SavedTarget = string | readonly [node: string, writes: Writes]
 
 /** A failure is the path where the value does not fit, never the value: a state may hold secrets. */
 export interface Codec {
@@ -60,6 +67,25 @@ export const issues = (error: ParseResult.ParseIssue): string =>
     .map((issue) => `${formatPath(issue.path)} does not fit`)
     .join(", ")
 
+const isTarget = (target: unknown): target is SavedTarget =>
+  typeof target === "string" ||
+  (Array.isArray(target) && target.length === 2 && typeof target[0] === "string" && isWrites(target[1]))
+
+const isWrites = (value: unknown): value is Writes =>
+  Array.isArray(value) &&
+  value.every((write, at) => {
+    if (!Array.isArray(write) || write.length !== 2 || typeof write[0] !== "string") return false
+    if (write[0] !== GOTO) return true
+    return at === value.length - 1 && Array.isArray(write[1]) && write[1].every(isTarget)
+  })
+
+/** The update that a text holds. Throws if it holds none. */
+export const writesOf = (text: string): Writes => {
+  const value: unknown = JSON.parse(text)
+  if (isWrites(value)) return value
+  throw new TypeError("No update")
+}
+
 const decoding: SchemaAST.ParseOptions = { errors: "all" }
 
 interface FieldCodec {
@@ -88,22 +114,55 @@ export const make = (schema: Schema.Schema<any, any>): Codec => {
     }
     return codec
   }
+  const encodeFields = (state: State, update: State): Effect.Effect<Writes, string> =>
+    Effect.forEach(Object.keys(update), (field) =>
+      Effect.map(codecOf(field).encode(state, field, update[field]), (value) => [field, value] as const)
+    )
+  const decodeFields = (writes: Writes): Effect.Effect<State, string> =>
+    Effect.map(
+      Effect.forEach(writes, ([field, value]) =>
+        Effect.map(codecOf(field).decode(value, field), (decoded) => [field, decoded] as const)
+      ),
+      Object.fromEntries
+    )
+  const encodeGoto = (state: State, to: Chosen): Effect.Effect<Json, string> =>
+    Effect.forEach(
+      Array.isArray(to) ? (to as ReadonlyArray<Single>) : [to as Single],
+      (target): Effect.Effect<Json, string> =>
+        typeof target === "string"
+          ? Effect.succeed(target)
+          : Effect.map(encodeFields(state, target.update), (writes): Json => [target.node, writes])
+    )
+  const decodeGoto = (to: Json): Effect.Effect<Chosen, string> =>
+    Effect.forEach(
+      to as unknown as ReadonlyArray<SavedTarget>,
+      (target): Effect.Effect<Single, string> =>
+        typeof target === "string"
+          ? Effect.succeed(target)
+          : Effect.map(decodeFields(target[1]), (update) => ({ _tag: "Send", node: target[0], update }))
+    )
   return {
     encode,
     decode,
-    encodeUpdate: (state, update) =>
-      Effect.forEach(Object.keys(update), (field) =>
-        Effect.map(codecOf(field).encode(state, field, update[field]), (value) => [field, value] as const)
-      ),
-    decodeUpdate: (writes) =>
-      Effect.map(
-        Effect.forEach(writes, ([field, value]) =>
-          Effect.map(codecOf(field).decode(value, field), (decoded) => [field, decoded] as const)
-        ),
-        Object.fromEntries
-      )
+    encodeUpdate: (state, update) => {
+      const to = (update as { readonly [GotoTypeId]?: Chosen })[GotoTypeId]
+      const writes = encodeFields(state, update)
+      return to === undefined
+        ? writes
+        : Effect.zipWith(writes, encodeGoto(state, to), (writes, to) => [...writes, [GOTO, to]])
+    },
+    decodeUpdate: (writes) => {
+      const last = writes.at(-1)
+      if (last?.[0] !== GOTO) return decodeFields(writes)
+      return Effect.zipWith(decodeFields(writes.slice(0, -1)), decodeGoto(last[1]), (update, to) => ({
+        ...update,
+        [GotoTypeId]: to
+      }))
+    }
   }
 }
+
+type Single = Exclude<Chosen, ReadonlyArray<unknown>>
 
 /** Encodes each field as its own struct, so that a write costs its own size and not that of the whole state. */
 const single = (ast: SchemaAST.AST, field: string): FieldCodec | undefined => {

@@ -1,30 +1,16 @@
 /**
- * The types of state graphs: nodes, edges, definitions, compiled graphs, events and options.
+ * The types of state graphs: nodes, edges, definitions, compiled graphs.
  *
  * @private
  * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { Pipeable } from "effect/Pipeable"
-import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
-import type { Json } from "./Checkpointer.js"
+import type { Choice, Chosen, END, Fields } from "./GraphChoice.js"
 import type * as GraphCodec from "./GraphCodec.js"
-import type { CheckpointerError, GraphCheckpointError, GraphStepLimitError, Waiting } from "./GraphError.js"
-
-/**
- * The target that ends a branch of a run.
- *
- * @since 0.1.0
- * @category constants
- */
-export const END = "END"
-/**
- * @since 0.1.0
- * @category models
- */
-export type END = typeof END
 
 /**
  * The position at which a node runs.
@@ -37,6 +23,8 @@ export interface NodeContext {
   readonly node: string
   /** The super-step, from 1. */
   readonly step: number
+  /** For a node that `send` runs: which one of this node in the step it is, from 0. */
+  readonly send?: number | undefined
 }
 
 /**
@@ -73,6 +61,7 @@ export interface Node<in out S, out E = never, out R = never> {
   readonly run: Handler<S, E, R>
   /** The graph that the node runs. */
   readonly subgraph?: Compiled<string, any, any, any, any> | undefined
+  readonly cache?: CacheOptions<any> | undefined
 }
 
 /**
@@ -83,19 +72,31 @@ export interface Node<in out S, out E = never, out R = never> {
  * @since 0.1.0
  * @category models
  */
-export interface Branch<in S, out To extends string> {
+export interface Branch<in out S, in out To extends string> {
   readonly to: ReadonlyArray<To>
   readonly labels?: { readonly [target: string]: string } | undefined
-  readonly when: (state: S) => To | ReadonlyArray<To>
+  readonly when: (state: S) => Choice<S, To>
 }
 
 /**
- * What runs after a node: one target, several in parallel, or a branch.
+ * The node itself decides, by the update that it returns (`goto`), among the targets of `to`.
  *
  * @since 0.1.0
  * @category models
  */
-export type Edge<S, To extends string> = To | ReadonlyArray<To> | Branch<S, To>
+export interface Decided<out To extends string> {
+  readonly to: ReadonlyArray<To>
+  readonly labels?: { readonly [target: string]: string } | undefined
+  readonly when?: undefined
+}
+
+/**
+ * What runs after a node: one target, several in parallel, a branch, or what the node decides.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Edge<S, To extends string> = To | ReadonlyArray<To> | Branch<S, To> | Decided<To>
 
 /**
  * How a field takes an update. Without a reducer the update replaces the value, and two parallel updates of one field
@@ -141,6 +142,9 @@ export interface StateGraph<out N extends string, in out S, in out I, out E = ne
 export interface Task {
   readonly index: number
   readonly name: string
+  /** Names it within its super-step: the name of the node, with `#` and a number where `send` runs it. */
+  readonly key: string
+  readonly sent: Sent | undefined
   readonly run: Handler<any, any, any>
   /** Always the same targets; `undefined` where a branch decides. */
   readonly targets: Targets | undefined
@@ -149,16 +153,23 @@ export interface Task {
   readonly nested: boolean
 }
 
+/** What `send` gave to a node; `position` counts the runs of this node in the step. */
+export interface Sent {
+  readonly of: Task
+  readonly position: number
+  readonly update: Fields
+}
+
 /** `joins` are targets that wait for more than this source. */
 export interface Targets {
   readonly tasks: ReadonlyArray<Task>
   readonly joins: ReadonlyArray<Task>
 }
 
-/** A branch by the state, with its targets. */
+/** A branch with its targets: by the state, or by what the node returns. */
 export interface TaskBranch {
   readonly to: ReadonlyMap<string, Targets>
-  readonly when: (state: any) => string | ReadonlyArray<string>
+  readonly when: ((state: any) => Chosen) | undefined
 }
 
 export interface Tables {
@@ -198,163 +209,34 @@ export interface Compiled<out N extends string, in out S, in out I, out E = neve
 }
 
 /**
- * A node started.
+ * Stores updates of cached nodes as text. `CacheBackend` of `effect-lexigram/llm` is one.
  *
  * @since 0.1.0
  * @category models
  */
-export interface NodeStarted extends NodeContext {
-  readonly _tag: "NodeStarted"
-  /** The nodes that lead to the subgraph it is in, from the outside in; absent for a node of the graph itself. */
-  readonly path?: ReadonlyArray<string> | undefined
+export interface CacheStore {
+  readonly get: (key: string) => Effect.Effect<Option.Option<string>, unknown>
+  readonly set: (
+    key: string,
+    value: string,
+    options?: { readonly ttl?: Duration.DurationInput | undefined } | undefined
+  ) => Effect.Effect<void, unknown>
 }
 
 /**
- * A node finished; `update` is its result. A node of a subgraph has a `path`, and an update of the state of that graph.
+ * A cached node returns the update of an earlier run with the same key. Failures are not cached, and a store that fails
+ * is as good as none.
  *
  * @since 0.1.0
  * @category models
  */
-export type NodeFinished<S> = NodeContext & { readonly _tag: "NodeFinished" } & (
-    | { readonly path?: undefined; readonly update: Partial<S> }
-    | { readonly path: ReadonlyArray<string>; readonly update: { readonly [field: string]: unknown } }
-  )
-
-/**
- * A run ended in this state.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Finished<out S> {
-  readonly _tag: "Finished"
-  readonly graph: string
-  readonly state: S
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export type GraphEvent<S> = NodeStarted | NodeFinished<S> | Finished<S>
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface RunOptions {
-  /** The most super-steps; default 100. */
-  readonly maxSteps?: number | undefined
-  /** Concurrent nodes of one super-step; default all. */
-  readonly concurrency?: number | "unbounded" | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface InvokeOptions<S> extends RunOptions {
-  /** Called when a node has finished, while others may still run; the node counts as running until it returns. */
-  readonly onNode?: ((finished: NodeFinished<S>) => Effect.Effect<void>) | undefined
-}
-
-/**
- * When a failed node is retried.
- *
- * @since 0.1.0
- * @category models
- */
-export interface RetryOptions<in E, out R = never> {
-  /** The most retries. */
-  readonly times?: number | undefined
-  /** The waits between retries; default none. */
-  readonly schedule?: Schedule.Schedule<unknown, E, R> | undefined
-  /** Which failures; default all but timeouts. */
-  readonly while?: ((error: E) => boolean) | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface NodeOptions<in E, out R = never> {
-  /** For each run of the handler. */
-  readonly timeout?: Duration.DurationInput | undefined
-  readonly retry?: Schedule.Schedule<unknown, E, R> | RetryOptions<E, R> | undefined
-}
-
-/**
- * A node given by its parts.
- *
- * @since 0.1.0
- * @category models
- */
-export interface NodeParts<in out S> extends NodeOptions<any, any> {
-  readonly [NodeTypeId]?: undefined
-  readonly run: Handler<S, any, any>
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ThreadOptions<S> extends InvokeOptions<S> {
-  /** A thread has one run at a time: the checkpoints of two would mix. */
-  readonly threadId: string
-  /**
-   * The user of the thread; default the user of the surrounding agent run. Only that user finds the thread. A thread
-   * without a user is found without one; the system reaches every thread (`SystemAccess`). A thread of another user
-   * cannot be resumed or read; starting one under its id is a `CheckpointerError` (`taken`).
-   */
-  readonly userId?: string | undefined
-  /** Stored with every checkpoint of this run. */
-  readonly metadata?: { readonly [key: string]: Json } | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ResumeOptions<S> extends ThreadOptions<S> {
-  /**
-   * The checkpoint to resume from; default the last one. An earlier one starts a new line, and the old line is kept.
-   */
-  readonly checkpointId?: string | undefined
-  /** The value that the graph waits for, encoded. */
-  readonly value?: unknown
-  /** The wait that the value is for, where there are several: its name, or `path/node/name`. */
-  readonly wait?: string | undefined
-  /**
-   * Fields of the state to replace before the run goes on, without reducers. Waiting nodes run again, and subgraphs in
-   * them from their start.
-   */
-  readonly update?: Partial<S> | undefined
-}
-
-/**
- * Errors of a run in a thread besides those of its nodes.
- *
- * @since 0.1.0
- * @category models
- */
-export type ThreadError = GraphStepLimitError | GraphCheckpointError | CheckpointerError
-
-/**
- * A checkpoint of a thread. `next` is empty when the run had ended.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Snapshot<out N extends string, out S> {
-  readonly id: string
-  readonly parentId?: string | undefined
-  /** Super-steps finished. */
-  readonly step: number
-  readonly state: S
-  readonly next: ReadonlyArray<N>
-  readonly waiting: ReadonlyArray<Waiting>
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  /** `source` says what created it: `input`, `loop`, `wait`, `resume`, `update` or `fork`. */
-  readonly metadata: { readonly [key: string]: Json }
+export interface CacheOptions<in S> {
+  /** What the update depends on, as JSON; default the whole state as the node sees it. */
+  readonly key?: ((state: S) => unknown) | undefined
+  /** How long an update is used; default without end. */
+  readonly ttl?: Duration.DurationInput | undefined
+  /** Default: this process, for each compiled graph. */
+  readonly store?: CacheStore | undefined
+  /** The most updates kept in this process; default 256. */
+  readonly capacity?: number | undefined
 }

@@ -31,7 +31,9 @@ interface Ends {
 
 /** The label of an edge: its condition in words, or nothing for an unconditional edge. */
 const conditionOf = (edge: Edge<any, string>, target: string): string =>
-  GraphTables.isBranch(edge) ? (edge.labels?.[target] ?? edge.when.name) || "when" : ""
+  GraphTables.isBranch(edge)
+    ? (edge.labels?.[target] ?? (edge.when === undefined ? "goto" : edge.when.name)) || "when"
+    : ""
 
 const draw = (canvas: Canvas, graph: Erased, label: string): Ends & { readonly box: Box } => {
   const nodes: Array<Graph.NodeIndex> = []

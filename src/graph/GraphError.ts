@@ -175,6 +175,25 @@ export class GraphDefectError extends ErrorCode.TaggedError<GraphDefectError>(
 }) {}
 
 /**
+ * A run in a thread paused at breakpoints: `StateGraph.resume` goes on, with another state if wanted.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class GraphBreakpointError extends ErrorCode.TaggedError<GraphBreakpointError>(
+  "effect-lexigram/graph/GraphError/GraphBreakpointError"
+)("GraphBreakpointError", {
+  ...ErrorCode.fields("LEX_ERR_GRAPH_107"),
+  graph: Schema.String,
+  /** Nodes that run next. */
+  before: Schema.Array(Schema.String),
+  /** Nodes that have just run. */
+  after: Schema.Array(Schema.String),
+  threadId: Schema.String,
+  checkpointId: Schema.String
+}) {}
+
+/**
  * Any failure of a graph itself (family code `LEX_ERR_GRAPH_001`).
  *
  * @since 0.1.0
@@ -185,6 +204,7 @@ export const GraphError = ErrorCode.Union(
   GraphStepLimitError,
   GraphNodeTimeoutError,
   GraphWaitingError,
+  GraphBreakpointError,
   GraphCheckpointError,
   CheckpointerError
 )

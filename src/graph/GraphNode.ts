@@ -1,5 +1,5 @@
 /**
- * Nodes: a handler with a time limit and retries.
+ * Nodes: a handler with a time limit, retries and a cache.
  *
  * @since 0.1.0
  * @private
@@ -8,15 +8,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Deadline from "../internal/fiber/Deadline.js"
-import {
-  type Handler,
-  type Node,
-  type NodeOptions,
-  type NodeParts,
-  NodeTypeId,
-  type RetryOptions
-} from "./GraphDefinition.js"
+import { type CacheOptions, type Handler, type Node, NodeTypeId } from "./GraphDefinition.js"
 import { GraphNodeTimeoutError, GraphWaitingError } from "./GraphError.js"
+import type { NodeOptions, NodeParts, RetryOptions } from "./GraphOptions.js"
 
 /** Each run of the handler has its own limit. */
 const withTimeout =
@@ -92,7 +86,8 @@ export type ServicesOf<T> = T extends { readonly run: infer F }
   ? HandlerServices<F> | RetryServices<T>
   : HandlerServices<T>
 
-const nodeOf = <S, E, R>(run: Handler<S, E, R>): Node<S, E, R> => ({ [NodeTypeId]: NodeTypeId, run })
+const nodeOf = <S, E, R>(run: Handler<S, E, R>, cache?: CacheOptions<S> | undefined): Node<S, E, R> =>
+  cache === undefined ? { [NodeTypeId]: NodeTypeId, run } : { [NodeTypeId]: NodeTypeId, run, cache }
 
 /** Converts a node of a definition. */
 export const toNode = (given: NodeInput<any>): Node<any, any, any> => {
@@ -101,10 +96,10 @@ export const toNode = (given: NodeInput<any>): Node<any, any, any> => {
 }
 
 /**
- * Makes a node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A
- * timeout is retried only if `retry.while` accepts it.
+ * Makes a node with a time limit, retries or a cache. Only a node with `timeout` can fail with `GraphNodeTimeoutError`.
+ * A timeout is retried only if `retry.while` accepts it.
  *
- * The handler's parameter needs a type here; written as `{ run, timeout, retry }` in the record of nodes, it is
+ * The handler's parameter needs a type here; written as `{ run, timeout, retry, cache }` in the record of nodes, it is
  * inferred.
  *
  * @since 0.1.0
@@ -113,13 +108,13 @@ export const toNode = (given: NodeInput<any>): Node<any, any, any> => {
 export const node: {
   <S, E, R, R2 = never>(
     run: Handler<S, E, R>,
-    options: NodeOptions<E | GraphNodeTimeoutError, R2> & { readonly timeout: Duration.DurationInput }
+    options: NodeOptions<E | GraphNodeTimeoutError, R2, S> & { readonly timeout: Duration.DurationInput }
   ): Node<S, E | GraphNodeTimeoutError, R | R2>
   <S, E, R, R2 = never>(
     run: Handler<S, E, R>,
-    options?: NodeOptions<E, R2> & { readonly timeout?: undefined }
+    options?: NodeOptions<E, R2, S> & { readonly timeout?: undefined }
   ): Node<S, E, R | R2>
 } = (run: Handler<any, any, any>, options?: NodeOptions<any, any>): Node<any, any, any> => {
   const timed = options?.timeout === undefined ? run : withTimeout(run, Duration.toMillis(options.timeout))
-  return nodeOf(options?.retry === undefined ? timed : withRetry(timed, options.retry))
+  return nodeOf(options?.retry === undefined ? timed : withRetry(timed, options.retry), options?.cache)
 }

@@ -6,11 +6,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import type { Answer, Checkpoint, Json, NodeWrites, Saved, Service, Writes } from "./Checkpointer.js"
+import type { Answer, Checkpoint, Json, NodeWrites, Saved, Sending, Service, Writes } from "./Checkpointer.js"
 import type { Tables, Task } from "./GraphDefinition.js"
 import { GraphCheckpointError, type Waiting } from "./GraphError.js"
+import type { Breakpoints } from "./GraphOptions.js"
+import * as GraphRoute from "./GraphRoute.js"
 import type * as GraphRunner from "./GraphRunner.js"
-import * as GraphTables from "./GraphTables.js"
 
 type Run<A> = Effect.Effect<A, any, any>
 
@@ -21,16 +22,17 @@ export interface Thread {
   readonly namespace: string
   readonly metadata: { readonly [key: string]: Json }
   readonly options: GraphRunner.Options
+  readonly breakpoints?: Breakpoints<string> | undefined
 }
 
-export type Source = "input" | "loop" | "wait" | "resume" | "update" | "fork"
+export type Source = "input" | "loop" | "wait" | "pause" | "resume" | "update" | "fork"
 
 /** A decoded checkpoint. */
 export interface Position {
   readonly checkpoint: Checkpoint
   readonly state: any
   readonly next: ReadonlyArray<Task>
-  readonly reached: GraphTables.Reached
+  readonly reached: GraphRoute.Reached
   readonly finished: ReadonlyMap<Task, Finished>
 }
 
@@ -72,6 +74,20 @@ export const notEncoded = (tables: Tables, thread: Thread) => (problem: string) 
 /** Fields that change from one checkpoint to the next. */
 type Changes = Partial<Omit<Checkpoint, "threadId" | "namespace" | "id" | "at" | "metadata" | "state">>
 
+/** The state and what is sent to nodes of the next step. */
+const encoded = (tables: Tables, { next, state }: Pick<Position, "next" | "state">) =>
+  Effect.zip(
+    tables.codec.encode(state),
+    Effect.forEach(
+      next.flatMap(({ key, sent }) => (sent === undefined ? [] : [{ key, sent }])),
+      ({ key, sent }) =>
+        Effect.map(
+          tables.codec.encodeUpdate(state, sent.update),
+          (writes): Sending => ({ key, node: sent.of.name, position: sent.position, writes })
+        )
+    )
+  )
+
 /**
  * Writes a checkpoint and returns its position. `parent` is the previous checkpoint; `changes` are the fields that
  * differ.
@@ -84,13 +100,14 @@ export const put = (
   position: Omit<Position, "checkpoint">,
   changes: Changes
 ): Run<Position> =>
-  Effect.flatMap(Effect.mapError(tables.codec.encode(position.state), notEncoded(tables, thread)), (state) =>
+  Effect.flatMap(Effect.mapError(encoded(tables, position), notEncoded(tables, thread)), ([state, sends]) =>
     Effect.flatMap(IdGenerator.generate, (id) =>
       Effect.clockWith((clock) => {
         const checkpoint: Checkpoint = {
           ...(parent === undefined ? {} : { parentId: parent.id }),
+          ...(sends.length === 0 ? {} : { sends }),
           step: parent?.step ?? 0,
-          finished: Array.from(position.finished, ([task, { writes }]): NodeWrites => ({ node: task.name, writes })),
+          finished: Array.from(position.finished, ([task, { writes }]): NodeWrites => ({ node: task.key, writes })),
           waiting: [],
           answers: [],
           pins: [],
@@ -99,7 +116,7 @@ export const put = (
           namespace: thread.namespace,
           id,
           state,
-          next: position.next.map((task) => task.name),
+          next: position.next.map((task) => task.key),
           reached: Array.from(position.reached, ([join, sources]) => ({
             node: join.name,
             sources: Array.from(sources, (task) => task.name)
@@ -122,7 +139,7 @@ export const begin = (tables: Tables, thread: Thread, initial: any, parent: Chec
     thread,
     "input",
     parent,
-    { state: initial, ...GraphTables.begin(tables), finished: noneFinished },
+    { state: initial, ...GraphRoute.begin(tables), finished: noneFinished },
     { step: 0 }
   )
 
@@ -131,46 +148,60 @@ export const restore = (tables: Tables, saved: Saved): Effect.Effect<Position, G
   const { checkpoint, writes } = saved
   const fail = (reason: Reason, message: string, hint?: string | undefined) =>
     checkpointError(reason, tables.name, checkpoint.threadId, checkpoint.id, message, hint)
-  const gone = new Set<string>()
-  const task = (name: string): Task => {
-    const found = tables.tasks.get(name)
-    if (found === undefined) gone.add(name)
-    return found as Task
-  }
-  const finished = [...checkpoint.finished, ...writes]
-  const next = checkpoint.next.map(task)
-  const reached = new Map(checkpoint.reached.map(({ node, sources }) => [task(node), new Set(sources.map(task))]))
-  const done = finished.map(({ node }) => task(node))
-  const graph = checkpoint.metadata["graph"]
-  if (graph !== tables.name) {
-    return fail("changed-graph", `The checkpoint belongs to graph ${JSON.stringify(graph)}, not to "${tables.name}"`)
-  }
-  if (gone.size > 0 || [...reached.keys()].some((join) => !tables.joins.has(join))) {
-    const names = gone.size === 0 ? "a join" : `the nodes ${JSON.stringify([...gone])}`
-    return fail("changed-graph", `The checkpoint needs ${names}, which graph "${tables.name}" no longer has`)
-  }
   const bad = (problem: string) =>
     fail("state", `The checkpoint does not match the state of graph "${tables.name}": ${problem}`)
-  return Effect.mapError(
-    Effect.flatMap(tables.codec.decode(checkpoint.state), (state) =>
-      Effect.map(
-        Effect.forEach(finished, (one) => tables.codec.decodeUpdate(one.writes)),
-        (updates) => ({
-          checkpoint,
-          state,
-          next,
-          reached,
-          finished: new Map(
-            updates.map((update, i) => [done[i] as Task, { update, writes: (finished[i] as NodeWrites).writes }])
-          )
-        })
-      )
-    ),
-    bad
-  )
+  return Effect.flatMap(Effect.mapError(sentTasks(tables, checkpoint), bad), (sent) => {
+    const gone = new Set<string>()
+    const task = (key: string): Task => {
+      const found = tables.tasks.get(key) ?? sent.get(key)
+      if (found === undefined) gone.add(key)
+      return found as Task
+    }
+    const finished = [...checkpoint.finished, ...writes]
+    const next = checkpoint.next.map(task)
+    const reached = new Map(checkpoint.reached.map(({ node, sources }) => [task(node), new Set(sources.map(task))]))
+    const done = finished.map(({ node }) => task(node))
+    const graph = checkpoint.metadata["graph"]
+    if (graph !== tables.name) {
+      return fail("changed-graph", `The checkpoint belongs to graph ${JSON.stringify(graph)}, not to "${tables.name}"`)
+    }
+    if (gone.size > 0 || [...reached.keys()].some((join) => !tables.joins.has(join))) {
+      const names = gone.size === 0 ? "a join" : `the nodes ${JSON.stringify([...gone])}`
+      return fail("changed-graph", `The checkpoint needs ${names}, which graph "${tables.name}" no longer has`)
+    }
+    return Effect.mapError(
+      Effect.flatMap(tables.codec.decode(checkpoint.state), (state) =>
+        Effect.map(
+          Effect.forEach(finished, (one) => tables.codec.decodeUpdate(one.writes)),
+          (updates) => ({
+            checkpoint,
+            state,
+            next,
+            reached,
+            finished: new Map(
+              updates.map((update, i) => [done[i] as Task, { update, writes: (finished[i] as NodeWrites).writes }])
+            )
+          })
+        )
+      ),
+      bad
+    )
+  })
 }
 
-/** The node of this graph that contains a wait or an answer. */
+/** The tasks that `send` runs, by key. */
+const sentTasks = (tables: Tables, { sends = [] }: Checkpoint): Effect.Effect<ReadonlyMap<string, Task>, string> =>
+  Effect.map(
+    Effect.forEach(sends, ({ node, position, writes }) =>
+      Effect.map(tables.codec.decodeUpdate(writes), (update) => {
+        const of = tables.tasks.get(node)
+        return of === undefined ? [] : [GraphRoute.send(of, position, update)]
+      })
+    ),
+    (tasks) => new Map(tasks.flat().map((task) => [task.key, task]))
+  )
+
+/** The task of this graph that contains a wait or an answer, by its key. */
 export const topOf = (one: { readonly path: ReadonlyArray<string>; readonly node: string }): string =>
   one.path[0] ?? one.node
 
@@ -195,6 +226,14 @@ export const answer = (
     answers: [...checkpoint.answers, ...taken]
   })
 }
+
+/** Writes the same position as a checkpoint at which the run paused. */
+export const pause = (tables: Tables, thread: Thread, position: Position): Run<Position> =>
+  put(tables, thread, "pause", position.checkpoint, position, waitFields(position.checkpoint))
+
+/** True if a run that goes on from a checkpoint is behind the breakpoints of its step. */
+export const isWithinStep = ({ metadata }: Checkpoint): boolean =>
+  ["pause", "wait", "resume"].includes(metadata["source"] as string)
 
 const waitFields = ({ answers, pins, waiting }: Checkpoint) => ({ answers, pins, waiting })
 

@@ -12,6 +12,7 @@ import * as Checkpointer from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
 import type { Tables } from "./GraphDefinition.js"
 import type { CheckpointerError, GraphCheckpointError, Waiting } from "./GraphError.js"
+import type { Breakpoints } from "./GraphOptions.js"
 import * as GraphPosition from "./GraphPosition.js"
 import type * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
@@ -25,6 +26,7 @@ type Service = Checkpointer.Service
 interface Options extends GraphRunner.Options, Checkpointer.Access {
   readonly threadId: string
   readonly metadata?: { readonly [key: string]: Checkpointer.Json } | undefined
+  readonly breakpoints?: Breakpoints<string> | undefined
 }
 
 interface ResumeOptions extends Options {
@@ -51,7 +53,8 @@ const threadOf = (checkpointer: Service, options: Options): GraphPosition.Thread
   threadId: options.threadId,
   namespace: "",
   metadata: options.metadata ?? {},
-  options
+  options,
+  breakpoints: options.breakpoints
 })
 
 const stateOf = (run: Run<GraphPosition.Position>): Run<any> => Effect.map(run, (position) => position.state)
@@ -151,7 +154,8 @@ export const resume = (tables: Tables, options: ResumeOptions): Run<any> =>
         const state = GraphTables.replace(tables, position.state, options.update)
         position = yield* GraphPosition.update(tables, thread, position, state)
       } else if (!isLast && given.length === 0) position = yield* GraphPosition.fork(tables, thread, position)
-      return yield* stateOf(GraphThread.drive(tables, thread, position))
+      const begun = GraphPosition.isWithinStep(saved.checkpoint) || position.finished.size > 0
+      return yield* stateOf(GraphThread.drive(tables, thread, position, begun))
     })
   )
 
@@ -170,12 +174,12 @@ export const history = (
     Effect.fnUntraced(function* (checkpointer) {
       const checkpoints = yield* checkpointer.list(threadId, { limit: options?.limit, before: options?.before })
       return yield* Effect.forEach(checkpoints, (checkpoint) =>
-        Effect.map(GraphPosition.restore(tables, { checkpoint, writes: [] }), ({ state }) => ({
+        Effect.map(GraphPosition.restore(tables, { checkpoint, writes: [] }), ({ next, state }) => ({
           id: checkpoint.id,
           ...(checkpoint.parentId === undefined ? {} : { parentId: checkpoint.parentId }),
           step: checkpoint.step,
           state,
-          next: checkpoint.next,
+          next: next.map(({ name }) => name),
           waiting: checkpoint.waiting,
           at: checkpoint.at,
           metadata: checkpoint.metadata

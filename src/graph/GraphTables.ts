@@ -7,27 +7,25 @@
 import * as Predicate from "effect/Predicate"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Nearest from "../internal/text/Nearest.js"
+import * as GraphCache from "./GraphCache.js"
+import { END, type Fields } from "./GraphChoice.js"
 import * as GraphCodec from "./GraphCodec.js"
-import {
-  type Branch,
-  type Edge,
-  END,
-  type StateGraph,
-  type Tables,
-  type Targets,
-  type Task,
-  type TaskBranch
-} from "./GraphDefinition.js"
+import type { Branch, Decided, Edge, StateGraph, Tables, Targets, Task } from "./GraphDefinition.js"
 import { GraphDefectError, type GraphIssue } from "./GraphError.js"
 
 type Erased = StateGraph<string, any, any, any, any>
-type State = { readonly [field: string]: unknown }
-type Update = { readonly [field: string]: unknown }
+type State = Fields
+type Update = Fields
 
 const reserved: ReadonlySet<string> = new Set([END, "__proto__", ""])
+/** Names of no field: `GraphCodec` writes under the empty one where a node went. */
+const unnameable: ReadonlySet<string> = new Set(["__proto__", ""])
+/** Keys of tasks that `send` runs end like this. */
+const numbered = /#\d+$/
 
-/** True if the state decides where an edge leads. */
-export const isBranch = (edge: Edge<any, string>): edge is Branch<any, string> => Predicate.isReadonlyRecord(edge)
+/** True if the state or the node decides where an edge leads. */
+export const isBranch = (edge: Edge<any, string>): edge is Branch<any, string> | Decided<string> =>
+  Predicate.isReadonlyRecord(edge)
 
 /** All targets an edge can lead to, without duplicates. */
 export const targetsOf = (edge: Edge<any, string>): ReadonlyArray<string> => {
@@ -46,7 +44,7 @@ const structOf = (ast: SchemaAST.AST): SchemaAST.TypeLiteral | undefined => {
 const fieldsOf = (struct: SchemaAST.TypeLiteral): ReadonlyArray<string> =>
   struct.propertySignatures.flatMap((signature) => (typeof signature.name === "string" ? [signature.name] : []))
 
-const quote = (name: string): string => JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
+export const quote = (name: string): string => JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 
 const meant = (name: string, known: Iterable<string>): string => {
   const near = Nearest.nearest(name, [...known])
@@ -72,8 +70,8 @@ export const check = (graph: Erased): ReadonlyArray<GraphIssue> => {
     add("state", "the state is not a Schema.Struct: give it one, so that its fields are known")
   } else {
     const fields = fieldsOf(struct)
-    if (fields.length < struct.propertySignatures.length || fields.includes("__proto__")) {
-      add("state", "a field of the state has a symbol or __proto__ for a name: give it another")
+    if (fields.length < struct.propertySignatures.length || fields.some((field) => unnameable.has(field))) {
+      add("state", "a field of the state has a symbol, __proto__ or nothing for a name: give it another")
     }
     for (const [field, reducer] of Object.entries(graph.reducers)) {
       if (reducer !== undefined && !fields.includes(field)) {
@@ -83,7 +81,8 @@ export const check = (graph: Erased): ReadonlyArray<GraphIssue> => {
     }
   }
   for (const name of names) {
-    if (reserved.has(name)) add("reserved-name", `${quote(name)} cannot be the name of a node: rename it`, name)
+    if (reserved.has(name) || numbered.test(name))
+      add("reserved-name", `${quote(name)} cannot be the name of a node: rename it`, name)
     if (!graph.edges.has(name)) add("missing-edge", `node ${quote(name)} has no edge: name its target, or "END"`, name)
   }
   if (!names.has(graph.start)) {
@@ -170,9 +169,15 @@ type Draft = { -readonly [K in keyof Task]: Task[K] }
 /** Builds the tables of a graph without issues. */
 export const make = (graph: Erased): Tables => {
   const tasks = new Map<string, Draft>()
-  for (const [name, { run, subgraph }] of graph.nodes) {
+  const codec = GraphCodec.make(graph.state)
+  const fields = new Set(fieldsOf(structOf(graph.state.ast) as SchemaAST.TypeLiteral))
+  for (const [name, { cache, run, subgraph }] of graph.nodes) {
+    const targets = targetsOf(graph.edges.get(name) ?? END)
+    const place = { graph: graph.name, node: name, codec, fields, targets }
+    const cached = cache === undefined ? run : GraphCache.make(run, { cache, ...place })
     const nested = subgraph !== undefined
-    tasks.set(name, { index: tasks.size, name, run, targets: undefined, branch: undefined, nested })
+    const edge = { targets: undefined, branch: undefined }
+    tasks.set(name, { index: tasks.size, name, key: name, sent: undefined, run: cached, nested, ...edge })
   }
   const joins = new Map<Task, ReadonlySet<Task>>()
   for (const [name, sources] of graph.joins) {
@@ -190,22 +195,22 @@ export const make = (graph: Erased): Tables => {
     name: graph.name,
     tasks,
     start: tasks.get(graph.start) as Task,
-    fields: new Set(fieldsOf(structOf(graph.state.ast) as SchemaAST.TypeLiteral)),
+    fields,
     reducers: new Map(Object.entries(graph.reducers).filter((entry) => entry[1] !== undefined)) as Tables["reducers"],
     joins,
     nested: [...tasks.values()].some((task) => task.nested),
-    codec: GraphCodec.make(graph.state)
+    codec
   }
 }
 
 const byIndex = (a: Task, b: Task): number => a.index - b.index
 
-const nowhere: Targets = { tasks: [], joins: [] }
+export const nowhere: Targets = { tasks: [], joins: [] }
 
 const split = (target: Task, joins: Tables["joins"]): Targets =>
   joins.has(target) ? { tasks: [], joins: [target] } : { tasks: [target], joins: [] }
 
-const together = (all: ReadonlyArray<Targets>): Targets =>
+export const together = (all: ReadonlyArray<Targets>): Targets =>
   all.length === 1
     ? (all[0] as Targets)
     : {
@@ -213,7 +218,7 @@ const together = (all: ReadonlyArray<Targets>): Targets =>
         joins: [...new Set(all.flatMap((targets) => targets.joins))]
       }
 
-const defect = (tables: Tables, task: Task, message: string): GraphDefectError =>
+export const defect = (tables: Tables, task: Task, message: string): GraphDefectError =>
   new GraphDefectError({
     message: `Node "${task.name}" of graph "${tables.name}" ${message}`,
     graph: tables.name,
@@ -247,13 +252,18 @@ const mergeOne = (
     }
     const other = written?.get(field)
     if (other !== undefined) {
-      const problem = `and node "${other.name}" wrote ${quote(field)} in one step: give the field a reducer`
+      const also = other.name === task.name ? "twice" : `and node "${other.name}"`
+      const problem = `${also} wrote ${quote(field)} in one step: give the field a reducer`
       throw defect(tables, task, problem)
     }
     written?.set(field, task)
     into[field] = update[field]
   }
 }
+
+/** The state as a task sees it. */
+export const seenBy = (task: Task, state: State): State =>
+  task.sent === undefined ? state : { ...state, ...task.sent.update }
 
 /** Merges the update of a step with one node. */
 export const merge = (tables: Tables, task: Task, state: State, update: Update): State => {
@@ -279,62 +289,4 @@ export const mergeAll = (
     mergeOne(tables, tasks[i] as Task, updates[i] as Update, next, written)
   }
   return next
-}
-
-/** Sources that each join has seen since it last ran. */
-export type Reached = ReadonlyMap<Task, ReadonlySet<Task>>
-
-export interface Route {
-  readonly next: ReadonlyArray<Task>
-  readonly reached: Reached
-}
-
-const nothingReached: Reached = new Map()
-const noTasks: ReadonlyArray<Task> = []
-
-export const begin = (tables: Tables): Route => ({ next: [tables.start], reached: nothingReached })
-
-/** Targets chosen by the branch of a node, or a defect. */
-const chosen = (tables: Tables, task: Task, state: State): Targets => {
-  const { to, when } = task.branch as TaskBranch
-  const given = when(state)
-  const one = typeof given === "string" ? to.get(given) : undefined
-  if (one !== undefined) return one
-  const names: ReadonlyArray<unknown> = Array.isArray(given) ? given : [given]
-  if (names.length === 0) throw defect(tables, task, `branched nowhere: name a target, or "END"`)
-  return together(
-    names.map((name) => {
-      const targets = to.get(name as string)
-      if (targets !== undefined) return targets
-      const known = [...to.keys()].map(quote).join(", ")
-      throw defect(tables, task, `branched to ${quote(String(name))}, which is not among its targets ${known}`)
-    })
-  )
-}
-
-/** The next step after these tasks, in the order of declaration. */
-export const route = (tables: Tables, ran: ReadonlyArray<Task>, state: State, reached: Reached): Route => {
-  const first = ran[0] as Task
-  if (ran.length === 1 && reached.size === 0) {
-    const targets = first.targets ?? chosen(tables, first, state)
-    if (targets.joins.length === 0) return { next: targets.tasks, reached }
-  }
-  const next = new Set<Task>()
-  const arrived = new Map(reached)
-  for (const task of ran) {
-    const targets = task.targets ?? chosen(tables, task, state)
-    for (const target of targets.tasks) next.add(target)
-    for (const join of targets.joins) arrived.set(join, new Set(arrived.get(join)).add(task))
-  }
-  for (const [join, sources] of arrived) {
-    if (sources.size < (tables.joins.get(join) as ReadonlySet<Task>).size) continue
-    next.add(join)
-    arrived.delete(join)
-  }
-  if (next.size === 0) {
-    // Nothing else can arrive: the waiting joins run with what has arrived.
-    for (const join of arrived.keys()) next.add(join)
-    arrived.clear()
-  }
-  return { next: next.size === 0 ? noTasks : [...next].sort(byIndex), reached: arrived }
 }

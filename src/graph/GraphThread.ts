@@ -10,9 +10,10 @@ import * as Step from "../observability/Step.js"
 import type { Pin } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
 import type { Tables, Task } from "./GraphDefinition.js"
-import { GraphWaitingError, type Waiting } from "./GraphError.js"
+import { GraphBreakpointError, GraphWaitingError, type Waiting } from "./GraphError.js"
 import type { Finished, Position, Thread } from "./GraphPosition.js"
 import * as GraphPosition from "./GraphPosition.js"
+import * as GraphRoute from "./GraphRoute.js"
 import * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
 
@@ -37,32 +38,41 @@ type Outcome =
   | { readonly task: Task; readonly update: any }
   | { readonly task: Task; readonly waits: GraphWaitingError; readonly pins: ReadonlyArray<Pin> }
 
-/** Continues from a position to the end of the graph, or until it waits. */
-export const drive = (tables: Tables, thread: Thread, from: Position): Run<Position> => {
-  const { options } = thread
+/**
+ * Continues from a position to the end of the graph, or until it waits or pauses. `begun`: the breakpoints of the first
+ * step are behind it.
+ */
+export const drive = (tables: Tables, thread: Thread, from: Position, begun = false): Run<Position> => {
+  const { breakpoints, options } = thread
   const limit = options.maxSteps ?? GraphRunner.defaultMaxSteps
   const last = from.checkpoint.step + limit
 
-  const advance = (position: Position): Run<Position> => {
+  const advance = (position: Position, ran: ReadonlyArray<Task> = []): Run<Position> => {
     const { checkpoint, finished, next, state } = position
     if (next.length === 0) return Effect.succeed(position)
     if (!(checkpoint.step < last)) return GraphRunner.limitError(tables, limit, next, state)
+    if (breakpoints !== undefined && !(begun && position === from)) {
+      const before = named(next, breakpoints.before)
+      const after = named(ran, breakpoints.after)
+      if (before.length + after.length > 0) return stop(tables, thread, position, { before, after })
+    }
     const blocked = new Set(checkpoint.waiting.map(GraphPosition.topOf))
-    const due = next.filter((task) => !finished.has(task) && !blocked.has(task.name))
+    const due = next.filter((task) => !finished.has(task) && !blocked.has(task.key))
     if (due.length === 0 && blocked.size > 0) return suspend(tables, thread, position)
     if (next.length === 1 && due.length === 1) {
       return Effect.flatMap(
         runTask(tables, thread, position, due[0] as Task, (task, update) =>
           settle(tables, thread, position, new Map([[task, { update, writes: [] }]]))
         ),
-        ({ outcome, saved }) => (saved === undefined ? pause(tables, thread, position, [outcome]) : advance(saved))
+        ({ outcome, saved }) =>
+          saved === undefined ? pause(tables, thread, position, [outcome]) : advance(saved, next)
       )
     }
     const save = (task: Task, update: any): Run<Finished> =>
       Effect.flatMap(
         Effect.mapError(tables.codec.encodeUpdate(state, update), GraphPosition.notEncoded(tables, thread)),
         (writes) =>
-          Effect.as(thread.checkpointer.putWrites(thread.threadId, checkpoint.id, task.name, writes), {
+          Effect.as(thread.checkpointer.putWrites(thread.threadId, checkpoint.id, task.key, writes), {
             update,
             writes
           })
@@ -73,7 +83,7 @@ export const drive = (tables: Tables, thread: Thread, from: Position): Run<Posit
         const all = new Map(finished)
         for (const { outcome, saved } of ran) if (saved !== undefined) all.set(outcome.task, saved)
         return all.size === next.length
-          ? Effect.flatMap(settle(tables, thread, position, all), advance)
+          ? Effect.flatMap(settle(tables, thread, position, all), (settled) => advance(settled, next))
           : pause(
               tables,
               thread,
@@ -87,6 +97,34 @@ export const drive = (tables: Tables, thread: Thread, from: Position): Run<Posit
   return Effect.suspend(() => advance(from))
 }
 
+const named = (tasks: ReadonlyArray<Task>, names: ReadonlyArray<string> | "all" | undefined): ReadonlyArray<string> =>
+  names === undefined
+    ? []
+    : Array.from(new Set(tasks.map(({ name }) => name))).filter((name) => names === "all" || names.includes(name))
+
+/** Ends a run at breakpoints, with a checkpoint behind them. */
+const stop = (
+  tables: Tables,
+  thread: Thread,
+  position: Position,
+  at: { readonly before: ReadonlyArray<string>; readonly after: ReadonlyArray<string> }
+): Run<never> =>
+  Effect.flatMap(
+    GraphPosition.pause(tables, thread, position),
+    ({ checkpoint }) =>
+      new GraphBreakpointError({
+        message: `Graph "${tables.name}" paused ${[
+          ...at.after.map((name) => `after ${JSON.stringify(name)}`),
+          ...at.before.map((name) => `before ${JSON.stringify(name)}`)
+        ].join(", ")}`,
+        hint: "Go on with StateGraph.resume",
+        graph: tables.name,
+        ...at,
+        threadId: thread.threadId,
+        checkpointId: checkpoint.id
+      })
+  )
+
 /** Ends a step: writes the next checkpoint. */
 const settle = (
   tables: Tables,
@@ -98,7 +136,7 @@ const settle = (
     const { checkpoint, next, reached } = position
     const updates = next.map((task) => (finished.get(task) as Finished).update)
     const state = GraphTables.mergeAll(tables, next, position.state, updates)
-    const route = GraphTables.route(tables, next, state, reached)
+    const route = GraphRoute.next(tables, next, updates, state, reached)
     return GraphPosition.put(
       tables,
       thread,
@@ -150,18 +188,20 @@ const runTask = <A>(
   save: (task: Task, update: any) => Run<A>
 ): Run<Ran<A>> => {
   const { onNode, onStart } = thread.options
-  const { checkpoint, state } = position
-  const context = { graph: tables.name, node: task.name, step: checkpoint.step + 1 }
+  const { checkpoint } = position
+  const state = GraphTables.seenBy(task, position.state)
+  const context = GraphRunner.contextOf(tables, task, checkpoint.step + 1)
   const pins: Array<Pin> = []
   const frame: GraphRunner.Frame = {
     graph: tables.name,
-    node: task.name,
+    node: task.key,
     answers: new Map(
       checkpoint.answers.flatMap(({ name, node, path, value }) =>
-        path.length === 0 && node === task.name ? [[name, value] as const] : []
+        path.length === 0 && node === task.key ? [[name, value] as const] : []
       )
     ),
-    run: nested(thread, position, task, pins)
+    run: nested(thread, position, task, pins),
+    emit: GraphRunner.emitter(context, thread.options)
   }
   const ran = Effect.suspend(() => task.run(state, context)).pipe(
     Effect.provideService(GraphRunner.CurrentFrame, frame),
@@ -203,25 +243,30 @@ const nested = (thread: Thread, position: Position, task: Task, pins: Array<Pin>
     Effect.suspend(() => {
       const { checkpoint } = position
       const call = calls++
-      const namespace = `${thread.namespace}${JSON.stringify([checkpoint.id, task.name, call])}`
-      const below: Thread = { ...thread, namespace, options: GraphRunner.nestedOptions(task, thread.options, own) }
-      const pin = checkpoint.pins.find((one) => one.node === task.name && one.call === call)
+      const namespace = `${thread.namespace}${JSON.stringify([checkpoint.id, task.key, call])}`
+      const below: Thread = {
+        ...thread,
+        breakpoints: undefined,
+        namespace,
+        options: GraphRunner.nestedOptions(task, thread.options, own)
+      }
+      const pin = checkpoint.pins.find((one) => one.node === task.key && one.call === call)
       const answers = checkpoint.answers.flatMap((given) =>
-        given.path[0] === task.name ? [{ ...given, path: given.path.slice(1) }] : []
+        given.path[0] === task.key ? [{ ...given, path: given.path.slice(1) }] : []
       )
       return enter(tables, below, input, pin).pipe(
         Effect.flatMap((entered) => GraphPosition.answer(tables, below, entered, answers)),
         Effect.flatMap((answered) => drive(tables, below, answered)),
         Effect.map(({ checkpoint: end, state }) => {
-          pins.push({ node: task.name, call, namespace: end.namespace, id: end.id })
+          pins.push({ node: task.key, call, namespace: end.namespace, id: end.id })
           return state
         }),
         Effect.mapError((error) => {
           if (!(error instanceof GraphWaitingError) || error.checkpointId === undefined) return error
-          pins.push({ node: task.name, call, namespace, id: error.checkpointId })
+          pins.push({ node: task.key, call, namespace, id: error.checkpointId })
           return waitingError(
             tables.name,
-            error.waiting.map((one) => ({ ...one, path: [task.name, ...one.path] }))
+            error.waiting.map((one) => ({ ...one, path: [task.key, ...one.path] }))
           )
         })
       )

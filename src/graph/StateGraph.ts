@@ -10,7 +10,6 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
-import * as ParseResult from "effect/ParseResult"
 import { pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
@@ -18,24 +17,15 @@ import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as EventSink from "../internal/fiber/EventSink.js"
 import * as SystemGrant from "../internal/fiber/SystemGrant.js"
 import type { Checkpointer } from "./Checkpointer.js"
-import * as GraphCodec from "./GraphCodec.js"
+import type { END } from "./GraphChoice.js"
 import {
   type Compiled,
   CompiledTypeId,
   type Edge,
-  type END,
-  type GraphEvent,
   type Handler,
-  type InvokeOptions,
   type Node,
-  NodeTypeId,
   type Reducers,
-  type ResumeOptions,
-  type RunOptions,
-  type Snapshot,
   type StateGraph,
-  type ThreadError,
-  type ThreadOptions,
   TypeId
 } from "./GraphDefinition.js"
 import * as GraphDiagram from "./GraphDiagram.js"
@@ -43,43 +33,58 @@ import {
   type CheckpointerError,
   type GraphCheckpointError,
   GraphCompileError,
-  type GraphStepLimitError,
-  type GraphWaitingError
+  type GraphStepLimitError
 } from "./GraphError.js"
 import { type ErrorOf, type NodeInput, type ServicesOf, toNode } from "./GraphNode.js"
+import type {
+  GraphEvent,
+  InvokeOptions,
+  ResumeOptions,
+  RunOptions,
+  Snapshot,
+  ThreadError,
+  ThreadOptions
+} from "./GraphOptions.js"
 import * as GraphResume from "./GraphResume.js"
 import * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
-import * as GraphThread from "./GraphThread.js"
 
+export { type Choice, END, GotoTypeId, type Send } from "./GraphChoice.js"
+export { emit, goto, send, subgraph, wait } from "./GraphControl.js"
 export {
   type Branch,
+  type CacheOptions,
+  type CacheStore,
   type Compiled,
   CompiledTypeId,
+  type Decided,
   type Edge,
-  END,
-  type Finished,
-  type GraphEvent,
   type Handler,
-  type InvokeOptions,
   type Node,
   type NodeContext,
-  type NodeFinished,
-  type NodeOptions,
-  type NodeParts,
-  type NodeStarted,
   NodeTypeId,
   type Reducers,
-  type ResumeOptions,
-  type RetryOptions,
-  type RunOptions,
-  type Snapshot,
   type StateGraph,
-  type ThreadError,
-  type ThreadOptions,
   TypeId
 } from "./GraphDefinition.js"
 export { node } from "./GraphNode.js"
+export type {
+  Breakpoints,
+  Finished,
+  GraphEvent,
+  InvokeOptions,
+  NodeEmitted,
+  NodeFinished,
+  NodeOptions,
+  NodeParts,
+  NodeStarted,
+  ResumeOptions,
+  RetryOptions,
+  RunOptions,
+  Snapshot,
+  ThreadError,
+  ThreadOptions
+} from "./GraphOptions.js"
 
 type Name<N> = Extract<keyof N, string>
 
@@ -274,67 +279,9 @@ export const stream = <N extends string, S, I, E, R>(
         return sink.settle() ?? Effect.void
       })
     const run = SystemGrant.drop(
-      GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell })
+      GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell, onEmit: tell })
     )
     return sink.attended(Effect.tap(run, (state) => tell({ _tag: "Finished", graph: compiled.name, state })))
-  })
-
-/**
- * Makes a node that runs another graph to its end, with its own step limit. Events of its nodes carry the names of the
- * surrounding nodes; in a thread it is saved and resumed as part of the run. The parameter of `input` needs a type.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const subgraph = <N extends string, Sub, I, E, R, S>(
-  compiled: Compiled<N, Sub, I, E, R>,
-  options: RunOptions & {
-    readonly input: (state: S) => NoInfer<Sub>
-    readonly output: (sub: NoInfer<Sub>, state: NoInfer<S>) => Partial<NoInfer<S>>
-  }
-): Node<S, E | GraphStepLimitError, R> => {
-  const { concurrency, input, maxSteps, output } = options
-  return {
-    [NodeTypeId]: NodeTypeId,
-    subgraph: compiled,
-    run: (state) =>
-      Effect.flatMap(GraphRunner.CurrentFrame, (frame) =>
-        Effect.map(
-          frame.run(compiled[CompiledTypeId], input(state), { maxSteps, concurrency }) as Effect.Effect<
-            Sub,
-            E | GraphStepLimitError,
-            R
-          >,
-          (sub) => output(sub, state)
-        )
-      )
-  }
-}
-
-/**
- * Waits in a node for a value from outside, under a name unique in the node. The node fails with `GraphWaitingError`.
- * In a thread the run stops there once the other nodes of its step have finished, and `resume` gives the value: the
- * node then runs again from its start, and `wait` succeeds. So whatever a node does before it waits is repeated.
- *
- * The value is given encoded, as JSON, and decoded by the schema; a value that does not match is rejected, and the wait
- * continues with a `problem`. `payload`, also JSON, describes the wait to whoever answers it.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const wait = <A, I>(
-  name: string,
-  schema: Schema.Schema<A, I>,
-  options?: { readonly payload?: unknown } | undefined
-): Effect.Effect<A, GraphWaitingError> =>
-  Effect.flatMap(GraphRunner.CurrentFrame, (frame) => {
-    const payload = options?.payload
-    const waiting = { name, node: frame.node, path: [], ...(payload === undefined ? {} : { payload }) }
-    const given = frame.answers.get(name)
-    if (given === undefined) return GraphThread.waitingError(frame.graph, [waiting])
-    return Effect.mapError(ParseResult.decodeUnknown(schema)(given), (error) =>
-      GraphThread.waitingError(frame.graph, [{ ...waiting, problem: GraphCodec.issues(error) }])
-    )
   })
 
 /**
@@ -347,21 +294,21 @@ export const wait = <A, I>(
  */
 export const invokeThread = <N extends string, S, I, E, R>(
   compiled: Compiled<N, S, I, E, R>,
-  options: ThreadOptions<NoInfer<S>> & { readonly initial: NoInfer<S> }
+  options: ThreadOptions<NoInfer<S>, NoInfer<N>> & { readonly initial: NoInfer<S> }
 ): Effect.Effect<S, E | ThreadError, R | Checkpointer> =>
   GraphResume.invoke(compiled[CompiledTypeId], options.initial, options)
 
 /**
- * Resumes a thread: after a crash, with the value it waits for, with another state, or from an earlier checkpoint. A
- * run that has ended returns its last state again. While it waits and gets no value, it fails with the same
- * `GraphWaitingError`.
+ * Resumes a thread: after a crash, behind a breakpoint, with the value it waits for, with another state, or from an
+ * earlier checkpoint. A run that has ended returns its last state again. While it waits and gets no value, it fails with
+ * the same `GraphWaitingError`.
  *
  * @since 0.1.0
  * @category threads
  */
 export const resume = <N extends string, S, I, E, R>(
   compiled: Compiled<N, S, I, E, R>,
-  options: ResumeOptions<NoInfer<S>>
+  options: ResumeOptions<NoInfer<S>, NoInfer<N>>
 ): Effect.Effect<S, E | ThreadError, R | Checkpointer> => GraphResume.resume(compiled[CompiledTypeId], options as any)
 
 /**

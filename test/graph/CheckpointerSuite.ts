@@ -14,9 +14,18 @@ export const checkpoint = (id: string, fields?: Partial<Checkpoint>): Checkpoint
   parentId: `parent of ${id}`,
   step: 3,
   state: { n: 1, list: [1, "a", null, true, { deep: [] }], text: "ä\u0000日本\u{1f600}" },
-  next: ["a", "b"],
+  next: ["a", "b", "c#1"],
+  sends: [{ key: "c#1", node: "c", position: 1, writes: [["n", 2]] }],
   reached: [{ node: "merge", sources: ["a"] }],
-  finished: [{ node: "a", writes: [["n", { n: 1 }]] }],
+  finished: [
+    {
+      node: "a",
+      writes: [
+        ["n", { n: 1 }],
+        ["", ["b", ["c", [["n", 2]]]]]
+      ]
+    }
+  ],
   waiting: [{ name: "approval", node: "b", path: ["outer"], payload: { question: "really?" } }],
   answers: [{ path: [], node: "b", name: "approval", value: { ok: true } }],
   pins: [{ node: "b", call: 0, namespace: "inner", id: "pinned" }],

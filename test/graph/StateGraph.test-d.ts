@@ -9,6 +9,7 @@ import type { ReaderTimeoutError } from "../../src/domain/ReaderTimeout.js"
 import type { Checkpointer } from "../../src/graph/Checkpointer.js"
 import type {
   CheckpointerError,
+  GraphBreakpointError,
   GraphCheckpointError,
   GraphNodeTimeoutError,
   GraphStepLimitError,
@@ -324,7 +325,7 @@ test("a graph that waits can fail with it, and threads need a checkpointer", () 
   })
   expectTypeOf(waiting).toEqualTypeOf<StateGraph.StateGraph<"ask", S, I, GraphWaitingError, never>>()
   const compiled = StateGraph.unsafeCompile(waiting)
-  type ThreadError = GraphStepLimitError | GraphCheckpointError | CheckpointerError
+  type ThreadError = GraphStepLimitError | GraphBreakpointError | GraphCheckpointError | CheckpointerError
   expectTypeOf(StateGraph.invokeThread(compiled, { threadId: "t", initial: { n: 1, text: "" } })).toEqualTypeOf<
     Effect.Effect<S, GraphWaitingError | ThreadError, Checkpointer>
   >()
@@ -348,4 +349,44 @@ test("the events of a stream distinguish own nodes from those of subgraphs", () 
     else expectTypeOf(event.update).toEqualTypeOf<{ readonly [field: string]: unknown }>()
   }
   expectTypeOf(update).toBeFunction()
+})
+
+test("a send, a goto and breakpoints are checked by type", () => {
+  const nodes = {
+    split: () => Effect.succeed({}),
+    work: (state: S) => Effect.succeed(StateGraph.goto("END", { n: state.n + 1 }))
+  }
+  const make = { name: "sends", state: State, nodes, start: "split" } as const
+  const graph = StateGraph.make({
+    ...make,
+    edges: {
+      split: {
+        to: ["work", "END"],
+        when: ({ n }) => (n === 0 ? "END" : [StateGraph.send("work", { text: "a" }), "END"])
+      },
+      work: { to: ["work", "END"] }
+    }
+  })
+  expectTypeOf(graph).toEqualTypeOf<StateGraph.StateGraph<"split" | "work", S, I, never, never>>()
+  StateGraph.make({
+    ...make,
+    edges: {
+      // @ts-expect-error no node of the graph
+      split: { to: ["work"], when: () => StateGraph.send("wrok", { text: "a" }) },
+      work: "END"
+    }
+  })
+  StateGraph.make({
+    ...make,
+    edges: {
+      // @ts-expect-error no field of the state
+      split: { to: ["work"], when: () => [StateGraph.send("work", { words: "a" })] },
+      work: "END"
+    }
+  })
+  const compiled = StateGraph.unsafeCompile(graph)
+  const initial = { n: 1, text: "" }
+  StateGraph.invokeThread(compiled, { threadId: "t", initial, breakpoints: { before: ["work"], after: "all" } })
+  // @ts-expect-error no node of the graph
+  StateGraph.invokeThread(compiled, { threadId: "t", initial, breakpoints: { before: ["wrok"] } })
 })
