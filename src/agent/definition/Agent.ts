@@ -4,13 +4,11 @@
  * @since 0.1.0
  */
 
-import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
 import type { ExactOptions } from "../../internal/ExactOptions.js"
-import * as OutputSchema from "../../internal/text/OutputSchema.js"
 import type { ForLimit } from "../../llm/model/CostEstimator.js"
+import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type { Strategy } from "../../strategy/definition/Strategy.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
@@ -24,8 +22,10 @@ import {
   change,
   type Definition,
   type Memory,
+  makeOutput,
   noControl,
-  type Output,
+  type OutputLike,
+  type OutputType,
   type RunLimits,
   type Skills
 } from "./AgentDefinition.js"
@@ -52,7 +52,9 @@ export type {
   Memory,
   MemoryConversations,
   Output,
+  OutputLike,
   OutputOf,
+  OutputType,
   RepairedCall,
   RunLimits,
   ServicesOf,
@@ -113,27 +115,12 @@ const isArray = (tools: Tools): tools is ReadonlyArray<Tool.Any> => Array.isArra
 const toStrategy = (strategy: StrategyLike | undefined): Definition["strategy"] =>
   typeof strategy === "string" ? { _tag: "Named", name: strategy, options: {} } : strategy
 
-const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retries: number): Output => {
-  const { decode, encode, jsonSchema, problem, read } = OutputSchema.make(schema)
-  return {
-    problem,
-    decode,
-    encode,
-    spec: {
-      name: OutputSchema.nameOf(schema, `${agent}_output`),
-      retries: Number.isNaN(retries) ? 0 : Math.max(0, retries),
-      jsonSchema,
-      decode: (value) =>
-        Effect.flatMap(read(value), (decoded) => Effect.mapError(encode(decoded), OutputSchema.explain))
-    }
-  }
-}
-
 /**
  * An agent from its parts; all but the name are optional. Output, failures and requirements are inferred.
  *
  * A strategy given by name is resolved when the agent runs: an unknown name fails with `AgentConfigurationError` before
- * any model call. `output` is the Schema of the answer: an answer that does not match goes back to the model
+ * any model call. `output` is the schema of the answer, of Effect or of any library that implements Standard Schema: an
+ * answer that does not match goes back to the model
  * `outputRetries` times (default 2), then the run fails with `OutputValidationError`.
  *
  * @since 0.1.0
@@ -156,7 +143,7 @@ const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retri
 export const make = <
   const T extends Tools = readonly [],
   S extends StrategyLike = never,
-  Out extends Schema.Schema<any, any, never> = never,
+  Out extends OutputLike = never,
   const G extends ReadonlyArray<Guard.Any> = readonly [],
   const P extends ReadonlyArray<Placed<any, any>> = readonly [],
   const L extends RunLimits = {}
@@ -167,6 +154,8 @@ export const make = <
     readonly tools?: T | undefined
     readonly strategy?: S | undefined
     readonly output?: Out | undefined
+    /** Replaces the JSON Schema of `output`, which models read; a Standard Schema without one requires it. */
+    readonly outputJsonSchema?: JsonSchema | undefined
     readonly outputRetries?: number | undefined
     readonly guards?: G | undefined
     /** Its own memory, see `withMemory`. */
@@ -196,7 +185,7 @@ export const make = <
     readonly skills?: Skills | undefined
   } = {}
 ): Agent<
-  [Out] extends [never] ? string : Schema.Schema.Type<Out>,
+  [Out] extends [never] ? string : OutputType<Out>,
   | ToolsError<T>
   | StrategyErrorOf<S>
   | Guard.Failure<G[number]>
@@ -212,7 +201,10 @@ export const make = <
     system: options.system ?? "",
     tools: toToolSet(options.tools),
     strategy: toStrategy(options.strategy),
-    output: options.output === undefined ? undefined : makeOutput(name, options.output, options.outputRetries ?? 2),
+    output:
+      options.output === undefined
+        ? undefined
+        : makeOutput(name, options.output, options.outputRetries ?? 2, options.outputJsonSchema),
     guards: options.guards ?? [],
     memory: options.memory,
     governance: options.governance,
@@ -268,15 +260,18 @@ export const withStrategy: {
     })
 
 /**
- * Sets the Schema of the answer.
+ * Sets the schema of the answer.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const withOutput =
-  <O2>(schema: Schema.Schema<O2, any, never>, options?: { readonly retries?: number | undefined }) =>
+  <O2>(
+    schema: OutputLike<O2>,
+    options?: { readonly retries?: number | undefined; readonly jsonSchema?: JsonSchema | undefined }
+  ) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O2, E | OutputValidationError, R> =>
-    change(self, { output: makeOutput(self.name, schema, options?.retries ?? 2) })
+    change(self, { output: makeOutput(self.name, schema, options?.retries ?? 2, options?.jsonSchema) })
 
 /**
  * Adds guards, which run after the existing ones and before the executor's.

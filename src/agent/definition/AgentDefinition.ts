@@ -8,8 +8,11 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
+import type * as Schema from "effect/Schema"
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
+import * as OutputSchema from "../../internal/text/OutputSchema.js"
+import * as StandardSchema from "../../internal/text/StandardSchema.js"
 import type { JsonSchema, ToolChoice } from "../../llm/model/LlmClient.js"
 import type * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type { MemoryError } from "../../memory/entry/MemoryError.js"
@@ -89,6 +92,50 @@ export interface Output {
   readonly decode: (encoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
   readonly encode: (decoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
   readonly problem: string | undefined
+}
+
+/**
+ * The schema of an answer: an Effect Schema, or a Standard Schema of another library (Zod, ArkType, Valibot).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type OutputLike<A = any> = Schema.Schema<A, any, never> | StandardSchema.StandardSchema<any, A>
+
+/**
+ * The type of the answer.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type OutputType<Out extends OutputLike> =
+  Out extends Schema.Schema<infer A, any, never>
+    ? A
+    : Out extends StandardSchema.StandardSchema<any, any>
+      ? StandardSchema.OutputOf<Out>
+      : never
+
+/** The required output of an agent. A JSON Schema that is given replaces that of the schema. */
+export const makeOutput = (
+  agent: string,
+  schema: OutputLike,
+  retries: number,
+  given: JsonSchema | undefined
+): Output => {
+  const { check, decode, encode, jsonSchema, problem } = StandardSchema.isStandard(schema)
+    ? OutputSchema.fromStandard(schema, given)
+    : OutputSchema.make(schema, given)
+  return {
+    problem,
+    decode,
+    encode,
+    spec: {
+      name: OutputSchema.nameOf(schema, `${agent}_output`),
+      retries: Number.isNaN(retries) ? 0 : Math.max(0, retries),
+      jsonSchema,
+      decode: check
+    }
+  }
 }
 
 /**

@@ -13,18 +13,19 @@ import * as Schema from "effect/Schema"
 import type { Simplify } from "effect/Types"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as AllIssues from "../../internal/text/AllIssues.js"
+import * as StandardSchema from "../../internal/text/StandardSchema.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as JsonSchemaCheck from "./JsonSchemaCheck.js"
 import type { Issue } from "./JsonSchemaText.js"
 import type { compile as Compile, Validator } from "./JsonSchemaValidator.js"
 
 /**
- * Parameters as a definition gives them: an object schema, or its fields.
+ * Parameters as a definition gives them: an object schema, or its fields, or a Standard Schema of another library.
  *
  * @since 0.1.0
  * @category models
  */
-export type Parameters = Schema.Struct.Fields | Schema.Schema<any, any, never>
+export type Parameters = Schema.Struct.Fields | Schema.Schema<any, any, never> | StandardSchema.StandardSchema<any, any>
 
 /**
  * The decoded parameters.
@@ -37,7 +38,9 @@ export type ParametersType<P extends Parameters> =
     ? A
     : P extends Schema.Struct.Fields
       ? Simplify<Schema.Struct.Type<P>>
-      : never
+      : P extends StandardSchema.StandardSchema<any, any>
+        ? StandardSchema.OutputOf<P>
+        : never
 
 /**
  * The problem that makes a definition unusable.
@@ -64,7 +67,9 @@ export interface Codec {
   readonly encode: (params: unknown) => unknown
 }
 
-const isFields = (parameters: Parameters): parameters is Schema.Struct.Fields => !Schema.isSchema(parameters)
+const isFields = (
+  parameters: Schema.Struct.Fields | Schema.Schema<any, any, never>
+): parameters is Schema.Struct.Fields => !Schema.isSchema(parameters)
 
 const issuesOf = (error: ParseResult.ParseIssue): ReadonlyArray<Issue> =>
   ParseResult.ArrayFormatter.formatIssueSync(error).map((issue) => ({
@@ -101,13 +106,59 @@ export const none: Codec = {
 }
 
 /**
- * From fields or a schema. `subject` names its owner in problems: `tool "weather"`.
+ * From fields or a schema. `subject` names its owner in problems: `tool "weather"`. A JSON Schema that is given
+ * replaces that of the parameters.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const make = (subject: string, given: Parameters | undefined): Codec => {
+export const make = (subject: string, given: Parameters | undefined, jsonSchema?: unknown): Codec => {
+  const codec = codecOf(subject, given, jsonSchema)
+  if (jsonSchema === undefined) return codec
+  if (codec === none) {
+    return {
+      ...none,
+      problem: {
+        message: `${subject} has a JSON Schema, but no parameters`,
+        hint: "Give `parameters`, or use `fromJsonSchema`"
+      }
+    }
+  }
+  return { ...codec, ...rawParameters(subject, jsonSchema) }
+}
+
+/** A JSON Schema from outside, in standard words. */
+const rawParameters = (subject: string, jsonSchema: unknown): Pick<Codec, "parameters" | "problem"> =>
+  Either.match(JsonSchemaCheck.parameters(jsonSchema), {
+    onLeft: (reason) => ({
+      parameters: none.parameters,
+      problem: {
+        message: `The JSON Schema of ${subject} cannot be used: ${reason}`,
+        hint: "Use draft-07 or 2020-12 with an object at the top"
+      }
+    }),
+    onRight: (parameters) => ({ parameters, problem: undefined })
+  })
+
+const fromStandard = (subject: string, schema: StandardSchema.StandardSchema<any, any>, given: unknown): Codec => ({
+  ...Either.match(
+    given === undefined ? StandardSchema.toJsonSchema(schema, "parametersJsonSchema") : Either.right(given),
+    {
+      onLeft: ({ cause, hint, reason }) => ({
+        parameters: none.parameters,
+        problem: { message: `The parameters of ${subject} have no JSON Schema: ${reason}`, hint, cause }
+      }),
+      onRight: (jsonSchema) => rawParameters(subject, jsonSchema)
+    }
+  ),
+  decode: StandardSchema.decoder(schema),
+  // Such a schema has no way back.
+  encode: () => undefined
+})
+
+const codecOf = (subject: string, given: Parameters | undefined, jsonSchema: unknown): Codec => {
   if (given === undefined) return none
+  if (StandardSchema.isStandard(given)) return fromStandard(subject, given, jsonSchema)
   if (isFields(given)) {
     return Object.keys(given).length === 0 ? none : fromSchema(subject, Schema.Struct(given))
   }
@@ -180,15 +231,20 @@ export const fromJsonSchema = (schema: unknown): Either.Either<Codec, string> =>
   })
 
 /**
- * Encodes results through their schema; `Left` says what does not fit. Without a schema they stay unchanged.
+ * Encodes results through their schema; `Left` says what does not fit. Without a schema they stay unchanged. A Standard
+ * Schema validates them: its output is the encoded form.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const encoder = (
-  schema: Schema.Schema<any, any, never> | undefined
+  schema: Schema.Schema<any, any, never> | StandardSchema.StandardSchema<any, any> | undefined
 ): ((value: unknown) => Effect.Effect<unknown, string>) => {
   if (schema === undefined) return Either.right
+  if (StandardSchema.isStandard(schema)) {
+    const validate = StandardSchema.decoder(schema)
+    return (value) => Effect.mapError(validate(value), StandardSchema.explain)
+  }
   const encode = AllIssues.encoder(schema)
   return (value) => mapFailure(encode(value), formatted)
 }

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
+import type { StandardSchema } from "../../internal/text/StandardSchema.js"
 import { isConnectionFailure } from "./ConnectionFailure.js"
 import { stringify } from "./Observation.js"
 import * as ParameterCodec from "./Parameters.js"
@@ -43,7 +44,7 @@ const problemOf = (toolName: string, description: string): ToolDefinitionError |
       : undefined
 
 /**
- * Parameters as a definition gives them: an object schema, or its fields.
+ * Parameters as a definition gives them: an object schema, or its fields, or a Standard Schema of another library.
  *
  * @since 0.1.0
  * @category models
@@ -59,8 +60,8 @@ export type Parameters = ParameterCodec.Parameters
 export type ParametersType<P extends Parameters> = ParameterCodec.ParametersType<P>
 
 /**
- * A tool of Effect Schemas. Parameters are inferred from their schema; result, failures and requirements from the
- * handler.
+ * A tool of schemas: of Effect, or of any library that implements Standard Schema (Zod, ArkType, Valibot). Parameters
+ * are inferred from their schema; result, failures and requirements from the handler.
  *
  * The failures of the handler are observations for the model; with `fatal: true` they end the run and show in `E` (then
  * give a `failure` schema too, so that durable runs can store them). The model reads the `message` of a failure. A
@@ -69,6 +70,9 @@ export type ParametersType<P extends Parameters> = ParameterCodec.ParametersType
  * `parameters` takes fields directly. Fields with functions of their own, such as `Schema.optionalWith(schema, {
  * default })` or `Schema.transform(…)`, must be wrapped in `Schema.Struct`: TypeScript infers nothing from them
  * otherwise.
+ *
+ * A Standard Schema describes itself to models by Standard JSON Schema, or `parametersJsonSchema` does; a tool without
+ * either is unusable. As `success` it validates the result: the model reads its output.
  *
  * @since 0.1.0
  * @category constructors
@@ -97,7 +101,9 @@ export const make = <
   options: {
     readonly description: string
     readonly parameters?: P | undefined
-    readonly success?: Schema.Schema<A, any, never> | undefined
+    /** Replaces the JSON Schema of `parameters`, which models read; draft-07 or 2020-12. */
+    readonly parametersJsonSchema?: Readonly<Record<string, unknown>> | undefined
+    readonly success?: Schema.Schema<A, any, never> | StandardSchema<A, any> | undefined
     readonly failure?: Schema.Schema<F, any, never> | undefined
     readonly handler: (params: ParametersType<P>, call: CallInfo) => Effect.Effect<A, F, R>
     readonly fatal?: Fatal | undefined
@@ -109,7 +115,7 @@ export const make = <
     readonly retryable?: ((error: F) => boolean) | undefined
   } & Annotations
 ): Tool<ParametersType<P>, A, Fatal extends true ? F : never, R, F> => {
-  const codec = ParameterCodec.make(`tool "${name}"`, options.parameters)
+  const codec = ParameterCodec.make(`tool "${name}"`, options.parameters, options.parametersJsonSchema)
   return build({
     name,
     description: options.description,
