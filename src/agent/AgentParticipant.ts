@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as AgentResponse from "../domain/AgentResponse.js"
@@ -19,6 +20,7 @@ import type { SessionTurn } from "../session/turn/Session.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as AgentExecutor from "./AgentExecutor.js"
 import * as Agent from "./definition/Agent.js"
+import { aboutOf } from "./definition/AgentDefinition.js"
 
 /**
  * @since 0.1.0
@@ -49,11 +51,12 @@ export interface Options {
     | undefined
 }
 
-const describe = (agent: Agent.Any): string => agent.definition.system.replace(/\s+/g, " ").trim().slice(0, 500)
-
 /** Words of the user unchanged, words of others as data with their names. */
 const shownTurn = (turn: SessionTurn): string =>
   turn.role === "user" ? turn.content : DataDocument.stringify({ from: authorOf(turn).name, says: turn.content })
+
+/** Maximum characters about the agent. */
+const maxAbout = 500
 
 const nothingNew = "(Nobody has said anything since your last answer.)"
 const notShown = "(What was said before is not shown.)"
@@ -144,7 +147,7 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   return {
     name,
     role: options.role ?? "participant",
-    description: options.description ?? describe(agent),
+    description: options.description ?? aboutOf(agent.definition, maxAbout),
     timeout: options.timeout,
     respond: (invitation) =>
       Effect.gen(function* () {

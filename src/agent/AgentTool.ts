@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -19,6 +20,7 @@ import * as AgentExecutor from "./AgentExecutor.js"
 import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import * as Handoffs from "./conversation/Handoffs.js"
 import * as Agent from "./definition/Agent.js"
+import { aboutOf } from "./definition/AgentDefinition.js"
 import { AgentExecutionError } from "./definition/AgentError.js"
 import * as Conversation from "./definition/Conversation.js"
 
@@ -83,6 +85,9 @@ export interface Options {
   readonly sessionId?: string | ((caller: Caller) => string | undefined) | undefined
 }
 
+/** Maximum characters about the agent. */
+const maxAbout = 200
+
 const parameters = {
   message: Schema.String.annotations({
     description: "The task or question for the agent, with everything it needs to know"
@@ -90,8 +95,7 @@ const parameters = {
 }
 
 const described = (agent: Agent.Any): string => {
-  const system = agent.definition.system.replace(/\s+/g, " ").trim()
-  const about = system.length > 200 ? `${system.slice(0, 200)}…` : system
+  const about = aboutOf(agent.definition, maxAbout)
   return about === "" ? `Delegate a task to "${agent.name}"` : `Delegate a task to "${agent.name}": ${about}`
 }
 

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { count } from "../internal/Count.js"
@@ -14,6 +15,7 @@ import * as ToolSet from "../tool/definition/ToolSet.js"
 import * as AgentExecutor from "./AgentExecutor.js"
 import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import type * as Agent from "./definition/Agent.js"
+import { aboutOf } from "./definition/AgentDefinition.js"
 import { HandoffError } from "./definition/AgentError.js"
 import * as Conversation from "./definition/Conversation.js"
 
@@ -51,6 +53,8 @@ export interface Options {
 }
 
 const defaultMaxHandoffs = 10
+/** Maximum characters about the agent. */
+const maxAbout = 200
 
 const parameters = {
   note: Schema.optional(
@@ -58,11 +62,8 @@ const parameters = {
   )
 }
 
-const described = (name: string, system: string): string => {
-  const flat = system.replace(/\s+/g, " ").trim()
-  const about = flat.length > 200 ? `${flat.slice(0, 200)}…` : flat
-  return `Hand the whole conversation over to "${name}", who answers the user in your place${about === "" ? "" : `: ${about}`}`
-}
+const described = (name: string, about: string): string =>
+  `Hand the whole conversation over to "${name}", who answers the user in your place${about === "" ? "" : `: ${about}`}`
 
 const withBack = new WeakMap<ToolSet.ToolSet<any, any>, WeakMap<Agent.Any, ToolSet.ToolSet<any, any>>>()
 
@@ -184,7 +185,12 @@ export const to = <O, E, R>(
   agent: Agent.Agent<O, E, R>,
   options: Options = {}
 ): Tool.Tool<{ readonly note?: string | undefined }, string, E, R | AgentExecutor.AgentExecutor, HandoffError> =>
-  make(agent.name, () => agent, options.description ?? described(agent.name, agent.definition.system), options)
+  make(
+    agent.name,
+    () => agent,
+    options.description ?? described(agent.name, aboutOf(agent.definition, maxAbout)),
+    options
+  )
 
 /**
  * As `to`, for an agent that is created later, such as one that hands back to this one.

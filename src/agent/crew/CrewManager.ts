@@ -7,6 +7,7 @@
 import * as Schema from "effect/Schema"
 import type * as Agent from "../definition/Agent.js"
 import * as AgentModule from "../definition/Agent.js"
+import { aboutOf } from "../definition/AgentDefinition.js"
 import type { Any as AnyTask } from "./CrewTask.js"
 
 /** The manager of crews that name none. */
@@ -21,6 +22,9 @@ const section = (title: string, body: string | undefined): string =>
 /** As JSON, so that nothing in a result can look like another result. */
 const data = (values: ReadonlyArray<object>): string | undefined =>
   values.length === 0 ? undefined : values.map((value) => JSON.stringify(value)).join("\n")
+
+/** Maximum characters about an agent. */
+const maxAbout = 500
 
 /** What one task learns about another one. */
 export interface Known {
@@ -52,10 +56,10 @@ export const taskPrompt = (options: {
   ).trimEnd()
 }
 
-const about = (agent: Agent.Any): { readonly agent: string; readonly about: string } => {
-  const system = agent.definition.system.replace(/\s+/g, " ").trim()
-  return { agent: agent.name, about: system.slice(0, 500) }
-}
+const about = (agent: Agent.Any): { readonly agent: string; readonly about: string } => ({
+  agent: agent.name,
+  about: aboutOf(agent.definition, maxAbout)
+})
 
 export const assignPrompt = (options: {
   readonly input: string

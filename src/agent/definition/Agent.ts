@@ -151,6 +151,11 @@ export const make = <
   name: string,
   options: {
     readonly system?: string | undefined
+    /**
+     * What it is for, in words for the models that choose among agents: of supervisors, crews, groups and handoffs.
+     * Default: the beginning of its system prompt, which these models then see.
+     */
+    readonly description?: string | undefined
     readonly tools?: T | undefined
     readonly strategy?: S | undefined
     readonly output?: Out | undefined
@@ -199,6 +204,7 @@ export const make = <
 > =>
   build(name, {
     system: options.system ?? "",
+    description: options.description,
     tools: toToolSet(options.tools),
     strategy: toStrategy(options.strategy),
     output:

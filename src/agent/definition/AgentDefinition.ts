@@ -230,6 +230,8 @@ export interface RepairedCall {
  */
 export interface Definition {
   readonly system: string
+  /** What it is for, in words for the models that hand it work. */
+  readonly description: string | undefined
   readonly tools: ToolSet.ToolSet<any, any>
   /** `undefined`: the executor's default, `react`. */
   readonly strategy: Strategy<any, any> | StrategyRegistry.Named | undefined
@@ -284,6 +286,12 @@ const proto = {
 /** An agent of the type that its caller infers. */
 export const build = (name: string, definition: Definition): any =>
   Object.assign(Object.create(proto), { name, definition })
+
+/** What an agent is for in at most `most` characters: its description, or the beginning of its system prompt. */
+export const aboutOf = ({ description, system }: Definition, most: number): string => {
+  const flat = (description ?? system).replace(/\s+/g, " ").trim()
+  return flat.length > most ? `${flat.slice(0, most)}…` : flat
+}
 
 /** The agent with other parts. */
 export const change = (self: Any, fields: Partial<Definition>): any =>
