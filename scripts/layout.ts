@@ -20,7 +20,10 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     telemetry: "sends spans, metrics and logs to OTLP and Prometheus"
   },
   { domain: "ids, usage, events, answers and error codes that everything shares" },
-  { "observability/log": "events of running runs, and texts of logs for readers of deltas" },
+  {
+    content: "parts of messages, and the store of their bytes",
+    "observability/log": "events of running runs, and texts of logs for readers of deltas"
+  },
   {
     observability: "runs, steps, hooks, the event bus and the run log",
     "persistence/engine": "access to SQL: dialects, transactions, payloads, keys, failures",
@@ -40,6 +43,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "guard/pipeline": "the guard port, its checks and its reports",
     llm: "wrappers of the model port: cache, retry, timeout, fallback, router, limits, prices",
     offline: "the embedded model of demos and examples",
+    "persistence/blob": "blobs on SQL, in files and on S3",
     "persistence/governance": "ledger, rates and audit log on SQL",
     prompt: "the prompt library",
     "provider/exchange": "one exchange with a provider: request, failure, server-sent events",
