@@ -200,4 +200,6 @@ const start = (
 export const make = (state: State, strategy: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> =>
   state.agent.definition.control === noControl
     ? start(state, strategy, undefined)
-    : Effect.flatMap(controls, (control) => start(state, strategy, control.make(state)))
+    : Effect.flatMap(controls, ({ open }) =>
+        Effect.flatMap(open(state), (control) => start(control.state, strategy, control))
+      )

@@ -113,6 +113,13 @@ export * as McpMemory from "./mcp/McpMemory.js"
 export * as McpToolPlan from "./mcp/McpToolPlan.js"
 
 /**
+ * The tools of an MCP server as a tool source: agents get the tools that the server has now.
+ *
+ * @since 0.1.0
+ */
+export * as McpToolSource from "./mcp/McpToolSource.js"
+
+/**
  * Presents several skill registries as one.
  *
  * @since 0.1.0

@@ -105,6 +105,13 @@ export * as ToolArguments from "./definition/ToolArguments.js"
 export * as ToolError from "./definition/ToolError.js"
 
 /**
+ * Finds tools by the words of their names, descriptions and parameters.
+ *
+ * @since 0.1.0
+ */
+export * as ToolIndex from "./ToolIndex.js"
+
+/**
  * Maps tool names to those providers accept (1 to 64 of `[A-Za-z0-9_-]`) and back, without collisions.
  *
  * @since 0.1.0
@@ -126,8 +133,22 @@ export * as ToolRegistry from "./ToolRegistry.js"
 export * as ToolRunner from "./ToolRunner.js"
 
 /**
+ * Shows a model few tools of a large set: those that fit its task, and a tool that searches for others.
+ *
+ * @since 0.1.0
+ */
+export * as ToolSearch from "./ToolSearch.js"
+
+/**
  * The tools of an agent, with their combined failures and requirements.
  *
  * @since 0.1.0
  */
 export * as ToolSet from "./definition/ToolSet.js"
+
+/**
+ * Tools that may change between the steps of a run.
+ *
+ * @since 0.1.0
+ */
+export * as ToolSource from "./ToolSource.js"

@@ -59,6 +59,9 @@ export const linkStrategy = (strategy: object): void => void linkedStrategies.ad
 /** True for a strategy that asks other agents itself. */
 export const isLinkedStrategy = (strategy: object): boolean => linkedStrategies.has(strategy)
 
+/** True for the handler of a tool that asks another agent. */
+export const isLink = (handle: Tool.Any["erased"]["handle"]): boolean => links.has(handle)
+
 export interface Links {
   readonly handoffs: ReadonlyMap<string, Target>
 }

@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
 import type { ExactOptions } from "../../internal/ExactOptions.js"
@@ -41,6 +40,8 @@ export {
   withStopWhen,
   withToolChoice,
   withToolRepair,
+  withToolSearch,
+  withToolSource,
   withValidator
 } from "./AgentControl.js"
 export type {

@@ -12,6 +12,8 @@ import type { Message, ToolChoice } from "../../llm/model/LlmClient.js"
 import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import type { StopCondition } from "../../strategy/reasoning/StopCondition.js"
+import type * as ToolSearch from "../../tool/ToolSearch.js"
+import type * as ToolSource from "../../tool/ToolSource.js"
 import { type Agent, type Any, type Control, change, type FailedCall, type RepairedCall } from "./AgentDefinition.js"
 import type { AgentConfigurationError } from "./AgentError.js"
 import * as Stage from "./Stage.js"
@@ -196,3 +198,47 @@ export const withValidator =
       validators: [...self.definition.control.validators, validate],
       ...(options?.retries === undefined ? {} : { validatorRetries: count(options.retries, 2, 0) })
     })
+
+/**
+ * Adds tools that may change while a run goes on. The source is asked when the run begins and before each further step.
+ *
+ * - A source that fails when the run begins fails the run. Later its last tools stay, with one `Degraded` event until
+ *   it answers again. Defects end the run.
+ * - A tool of the agent, and one of an earlier source, wins over another one with the same name; a tool with a problem
+ *   and those above `maxTools` are left out. Each of these emits a `Degraded` event, once a run.
+ * - A model that calls a tool that is gone reads that it no longer exists. Calls that have started go on.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withToolSource =
+  <E2, R2>(source: ToolSource.ToolSource<E2, R2>) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E | E2, R | R2> =>
+    control(self, { toolSources: [...self.definition.control.toolSources, ...source.sources] })
+
+/**
+ * Shows the model at most `maxDefinitions` tools in a step: those whose words fit the input of the run, `pinned` ones,
+ * and a tool that searches for others. Tools that it finds, and tools that are called, are shown from the next step on;
+ * the least recently used leave first. A call of a tool of the run that is not shown runs: the model knew it well
+ * enough for arguments that fit. An agent with no more than `maxDefinitions` tools is not changed.
+ *
+ * It holds for all tools of a run: those of the agent, of its sources, of the registry and of skills. The index is made
+ * once per set of tools.
+ *
+ * @since 0.1.0
+ * @category combinators
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { ToolSource } from "effect-lexigram/tool"
+ *
+ * const clerk = Agent.make("clerk").pipe(
+ *   Agent.withToolSource(ToolSource.fromRegistry),
+ *   Agent.withToolSearch({ maxDefinitions: 20, pinned: ["hand_over"] })
+ * )
+ * ```
+ */
+export const withToolSearch =
+  (options?: ToolSearch.Options) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    control(self, { toolSearch: { ...options } })

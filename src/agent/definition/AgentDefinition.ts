@@ -24,6 +24,8 @@ import type { OutputSpec, Strategy } from "../../strategy/definition/Strategy.js
 import type * as StrategyRegistry from "../../strategy/definition/StrategyRegistry.js"
 import type { StopCondition } from "../../strategy/reasoning/StopCondition.js"
 import type * as ToolSet from "../../tool/definition/ToolSet.js"
+import type * as ToolSearch from "../../tool/ToolSearch.js"
+import type * as ToolSource from "../../tool/ToolSource.js"
 
 /**
  * @since 0.1.0
@@ -175,6 +177,9 @@ export interface Control {
   readonly validators: ReadonlyArray<(output: any) => Effect.Effect<void, any, any>>
   /** How often the model is asked again after an answer that a validator rejected. */
   readonly validatorRetries: number
+  /** In their order; an earlier tool wins over one with the same name. */
+  readonly toolSources: ReadonlyArray<ToolSource.Source>
+  readonly toolSearch: ToolSearch.Options | undefined
 }
 
 /**
@@ -189,7 +194,9 @@ export const noControl: Control = {
   stopWhen: undefined,
   repairs: [],
   validators: [],
-  validatorRetries: 2
+  validatorRetries: 2,
+  toolSources: [],
+  toolSearch: undefined
 }
 
 /**

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import { errorInfo } from "../../domain/ErrorInfo.js"
 import * as Usage from "../../domain/Usage.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
 import * as StepPreparation from "../../strategy/definition/StepPreparation.js"
 import type { Answer, Strategy, Task } from "../../strategy/definition/Strategy.js"
@@ -221,6 +222,8 @@ const validated = (
 
 /** What an agent decides about one run. */
 export interface Control {
+  /** The state with the tools of the sources. */
+  readonly state: State
   readonly preparation: Task["preparation"]
   readonly watchCalls: ReadonlyArray<ToolRunner.ToolInterceptor>
   readonly repairs: ReadonlyArray<ToolRunner.ToolInterceptor>
@@ -232,10 +235,29 @@ export interface Control {
   ) => Effect.Effect<Answer, unknown, any>
 }
 
-export const make = (state: State): Control => {
+const live = OnDemand.make(() => import("./LiveTools.js"))
+
+/** Decides with the tools of the agent's sources, which are asked now. */
+export const open = (state: State): Effect.Effect<Control, ToolRunner.Fatality> => {
+  const { toolSearch, toolSources } = state.agent.definition.control
+  if (toolSources.length === 0 && toolSearch === undefined) return Effect.succeed(make(state))
+  return Effect.flatMap(live, ({ open, preparation }) =>
+    Effect.map(open(state), (tools): Control => {
+      const control = make({ ...state, tools })
+      return {
+        ...control,
+        preparation: preparation(tools, control.preparation),
+        watchCalls: [...control.watchCalls, tools.watchCalls]
+      }
+    })
+  )
+}
+
+const make = (state: State): Control => {
   const { prepareStep, repairs, stopWhen } = state.agent.definition.control
   const progress = new Progress()
   return {
+    state,
     preparation: preparation(state, progress),
     watchCalls: prepareStep.length === 0 && stopWhen === undefined ? [] : [watchCalls(state, progress)],
     repairs: repairs.length === 0 ? [] : [repair(state)],

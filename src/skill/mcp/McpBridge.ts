@@ -177,6 +177,77 @@ const keyOf = (tool: ToolInfo): string | undefined => {
     : undefined
 }
 
+/** The tool of a server, or why it cannot be used. */
+const toolOf = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<McpTool, string> =>
+  Either.flatMap(makePlan(client, tool, options), (plan) =>
+    Either.mapLeft(
+      Tool.fromJsonSchema<Output, McpError>(plan.name, {
+        description: plan.description,
+        parameters: plan.parameters,
+        requiresApproval: plan.confirm,
+        idempotent: plan.idempotent,
+        readOnly: plan.readOnly,
+        timeout: options?.timeout,
+        retryable: plan.isRetryable,
+        handler: (params) => plan.call(params, limitsOf(options, "describe"), tool.outputSchema !== undefined)
+      }),
+      ({ message }) => message
+    )
+  )
+
+const resourceTool = (client: Service, options: Options): Either.Either<McpTool, unknown> => {
+  const { definition, erased } = readResource(client, options)
+  return Tool.fromJsonSchema<Output, McpError>(definition.name, {
+    description: definition.description,
+    parameters: definition.parametersSchema,
+    requiresApproval: definition.requiresConfirmation,
+    readOnly: true,
+    timeout: options.timeout,
+    retryable: (error) => erased.isRetryable?.(error) === true,
+    handler: ({ uri }) => resourceOf(client, String(uri), options, limitsOf(options, "describe"))
+  })
+}
+
+/**
+ * Tools by a hash of what the server says of them.
+ *
+ * @internal
+ */
+export type KnownTools = ReadonlyMap<string, McpTool>
+
+/**
+ * The server's tools. An unchanged tool stays the same object.
+ *
+ * @internal
+ */
+export const renewedTools = (
+  client: Service,
+  options: Options | undefined,
+  before: KnownTools
+): Effect.Effect<KnownTools, McpError> =>
+  Effect.gen(function* () {
+    const made = new Map<string, McpTool>()
+    for (const tool of yield* wanted(client, options)) {
+      const key = keyOf(tool) ?? `large ${made.size}`
+      const known = before.get(key)
+      if (known !== undefined && !key.startsWith("large ")) {
+        made.set(key, known)
+        continue
+      }
+      const one = toolOf(client, tool, options)
+      if (Either.isRight(one)) made.set(key, one.right)
+      else yield* warn(client, tool.name, `it is left out: ${one.left}`)
+      yield* Effect.yieldNow()
+    }
+    if (options?.resources === true) {
+      const known = before.get("resources")
+      const one = known === undefined ? resourceTool(client, options) : Either.right(known)
+      if (Either.isRight(one) && !Array.from(made.values()).some(({ name }) => name === one.right.name))
+        made.set("resources", one.right)
+    }
+    return made
+  })
+
 /**
  * The server's tools as tools, to give to agents directly. As `skills`, but bytes are described, and there is no
  * registry, permission check or cache.
@@ -185,44 +256,7 @@ const keyOf = (tool: ToolInfo): string | undefined => {
  * @category conversions
  */
 export const tools = (client: Service, options?: Options): Effect.Effect<ReadonlyArray<McpTool>, McpError> =>
-  Effect.gen(function* () {
-    const limits = limitsOf(options, "describe")
-    const made: Array<McpTool> = []
-    for (const tool of yield* wanted(client, options)) {
-      const one = Either.flatMap(makePlan(client, tool, options), (plan) =>
-        Either.mapLeft(
-          Tool.fromJsonSchema<Output, McpError>(plan.name, {
-            description: plan.description,
-            parameters: plan.parameters,
-            requiresApproval: plan.confirm,
-            idempotent: plan.idempotent,
-            readOnly: plan.readOnly,
-            timeout: options?.timeout,
-            retryable: plan.isRetryable,
-            handler: (params) => plan.call(params, limits, tool.outputSchema !== undefined)
-          }),
-          ({ message }) => message
-        )
-      )
-      if (Either.isRight(one)) made.push(one.right)
-      else yield* warn(client, tool.name, `it is left out: ${one.left}`)
-      yield* Effect.yieldNow()
-    }
-    if (options?.resources === true) {
-      const { definition, erased } = readResource(client, options)
-      const one = Tool.fromJsonSchema<Output, McpError>(definition.name, {
-        description: definition.description,
-        parameters: definition.parametersSchema,
-        requiresApproval: definition.requiresConfirmation,
-        readOnly: true,
-        timeout: options.timeout,
-        retryable: (error) => erased.isRetryable?.(error) === true,
-        handler: ({ uri }) => resourceOf(client, String(uri), options, limits)
-      })
-      if (Either.isRight(one) && !made.some(({ name }) => name === definition.name)) made.push(one.right)
-    }
-    return made
-  })
+  Effect.map(renewedTools(client, options, new Map()), (made) => Array.from(made.values()))
 
 /** Lists that change in quick succession are read once. */
 const PAUSE = "100 millis"

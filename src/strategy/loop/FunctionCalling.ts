@@ -38,7 +38,6 @@ const program =
       const runner = Context.get(context, ToolRunner)
       const resolved = ToolLoop.resolve(options, task)
       const { textCalls } = resolved
-      const toolNames = ToolLoop.writtenNames(task.tools)
       return Effect.flatMap(ModelBinding.bind(task, { timeout: resolved.llmTimeout }), (model) =>
         ToolSteps.run(
           {
@@ -48,7 +47,8 @@ const program =
             run,
             model,
             request: (messages) => LoopTurn.nativeRequest(task, messages),
-            read: (response, step) => LoopTurn.readNative(response, { step, toolNames, textCalls }),
+            read: (response, step) =>
+              LoopTurn.readNative(response, { step, toolNames: ToolLoop.writtenNames(task.tools), textCalls }),
             call: (call, step, refuse) => runner.run(task.tools, call, resolved.toolOptions(step, refuse))
           },
           StrategyModule.openingMessages(task)

@@ -149,19 +149,20 @@ const resolve = ({ format, ...options }: Options): Settings => {
 
 /** What a loop in this format asks and reads. */
 const formOf = ({ inText, options }: Settings, task: Task): ToolSteps.Form => {
-  const toolNames = ToolLoop.writtenNames(task.tools)
+  // Tools may change between steps.
+  const toolNames = () => ToolLoop.writtenNames(task.tools)
   if (!inText) {
     const textCalls = options.textCalls ?? "never"
     return {
       request: (messages) => LoopTurn.nativeRequest(task, messages),
-      read: (response, step) => LoopTurn.readNative(response, { step, toolNames, textCalls })
+      read: (response, step) => LoopTurn.readNative(response, { step, toolNames: toolNames(), textCalls })
     }
   }
   const settings = { stop: [...new Set([...(task.settings.stop ?? []), ...ReActText.stopSequences])] }
   return {
     request: (messages) => ({ messages, settings }),
-    read: (response, step) => LoopTurn.readText(response, { step, toolNames }),
-    deltas: () => makeDeltas(toolNames)
+    read: (response, step) => LoopTurn.readText(response, { step, toolNames: toolNames() }),
+    deltas: () => makeDeltas(toolNames())
   }
 }
 

@@ -17,6 +17,8 @@ import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import type { OutputValidationError } from "../../../src/strategy/definition/StrategyError.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
+import type { ToolRegistry } from "../../../src/tool/ToolRegistry.js"
+import * as ToolSource from "../../../src/tool/ToolSource.js"
 
 class Db extends Context.Tag("Db")<Db, { readonly get: Effect.Effect<string, DbDown> }>() {}
 class Mail extends Context.Tag("Mail")<Mail, { readonly send: Effect.Effect<void> }>() {}
@@ -193,4 +195,21 @@ test("a validator gets the decoded output, and its rejections are no failures of
     Agent.withValidator((text) => (text === "" ? EffectModule.fail(new NoRules()) : EffectModule.void))
   )
   expectTypeOf(texts).toEqualTypeOf<Agent.Agent<string, NoRules | OutputValidationError, never>>()
+})
+
+test("a tool source adds its failures, those of its tools, and what both require", () => {
+  const source = ToolSource.make({ name: "plugins", tools: EffectModule.as(Rules, [get, fatal]) })
+  const agent = Agent.make("a").pipe(Agent.withToolSource(source))
+  expectTypeOf<Agent.ServicesOf<typeof agent>>().toEqualTypeOf<
+    Rules | Tool.ServicesOf<typeof get> | Tool.ServicesOf<typeof fatal>
+  >()
+  expectTypeOf<ToolSource.ToolSourceError | Tool.ErrorOf<typeof fatal>>().toExtend<Agent.ErrorOf<typeof agent>>()
+  const broken = ToolSource.make({ name: "broken", tools: EffectModule.fail(new NoRules()) })
+  const both = Agent.make("a").pipe(Agent.withToolSource(ToolSource.merge(source, broken)), Agent.withToolSearch())
+  expectTypeOf<NoRules>().toExtend<Agent.ErrorOf<typeof both>>()
+  expectTypeOf<Agent.ServicesOf<typeof both>>().toEqualTypeOf<Agent.ServicesOf<typeof agent>>()
+  expectTypeOf(Agent.make("a").pipe(Agent.withToolSource(ToolSource.fromRegistry))).toEqualTypeOf<
+    Agent.Agent<string, ToolSource.ToolSourceError, ToolRegistry>
+  >()
+  expectTypeOf(Agent.make("a").pipe(Agent.withToolSearch({ maxDefinitions: 10 }))).toEqualTypeOf<Agent.Agent>()
 })
