@@ -36,6 +36,7 @@ export type AgentEvent =
   | RunEvents.UsageReported
   | RunEvents.GuardTriggered
   | RunEvents.MemoryRecalled
+  | RunEvents.AnswerRejected
   | RunEvents.Degraded
   | RunEvents.Message
   | RunEvents.Error
@@ -67,6 +68,7 @@ export const AgentEvent = Schema.Union(
   RunEvents.UsageReported,
   RunEvents.GuardTriggered,
   RunEvents.MemoryRecalled,
+  RunEvents.AnswerRejected,
   RunEvents.Degraded,
   RunEvents.Message,
   RunEvents.Error,

@@ -217,6 +217,7 @@ class RunFold implements Fold {
         this.text.push(event.text)
         return
       case "TextRetracted":
+      case "AnswerRejected":
         this.text = []
         return
       case "Thought":

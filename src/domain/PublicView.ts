@@ -174,6 +174,7 @@ const rules: Rules = {
   },
   GuardTriggered: { stage: "shown", guard: blank, action: "shown", reason: "hidden" },
   MemoryRecalled: { source: "shown", count: "shown", tokens: "hidden" },
+  AnswerRejected: { step: "shown", message: blank },
   Degraded: "dropped",
   Message: { text: "shown", output: "shown" },
   Error: { error: fromError, interrupted: "shown", text: "shown" },

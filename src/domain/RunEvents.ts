@@ -144,6 +144,21 @@ export const MemoryRecalled = event("MemoryRecalled", {
 export interface MemoryRecalled extends Schema.Schema.Type<typeof MemoryRecalled> {}
 
 /**
+ * A validator of the agent rejected an answer, which goes back to the model or, after the last attempt, fails the run.
+ * `message` is the problem as the model reads it. The text that was streamed so far is void: a `TextRetracted` comes
+ * before, if there was any.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const AnswerRejected = event("AnswerRejected", { step: Schema.Number, message: Schema.String })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface AnswerRejected extends Schema.Schema.Type<typeof AnswerRejected> {}
+
+/**
  * Something that must not break a run failed and was skipped, such as saving a memory or recording a cost.
  *
  * @since 0.1.0

@@ -149,6 +149,8 @@ export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.S
       return { ...given, update: yield* screenValue(screen, given.update) }
     case "Error":
       return given.interrupted ? given : { ...given, error: yield* screenError(screen, given.error) }
+    case "AnswerRejected":
+      return { ...given, message: yield* screenText(screen, given.message) }
     case "Degraded":
       return { ...given, error: yield* screenError(screen, given.error) }
     default:

@@ -19,7 +19,7 @@ export class StreamedText {
     if (body._tag === "TextDelta") {
       this.pieces.push(body.text)
       this.hasStreamed = true
-    } else if (body._tag === "TextRetracted") this.pieces = []
+    } else if (body._tag === "TextRetracted" || body._tag === "AnswerRejected") this.pieces = []
     else if (body._tag === "StepStarted") this.step = body.step
   }
 

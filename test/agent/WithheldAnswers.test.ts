@@ -194,6 +194,7 @@ describe("each kind of event of a screened run", () => {
     UsageReported: undefined,
     GuardTriggered: undefined,
     MemoryRecalled: undefined,
+    AnswerRejected: { _tag: "AnswerRejected", step: 1, message: text },
     Degraded: { _tag: "Degraded", stage: "memory", error },
     Message: { _tag: "Message", text, output: { a: text } },
     Error: { _tag: "Error", error, interrupted: false },

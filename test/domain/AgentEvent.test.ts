@@ -54,6 +54,7 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "toolOutput", guard: "g", action: "redact", reason: "r" },
   MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 2 },
+  AnswerRejected: { _tag: "AnswerRejected", step: 2, message: "m" },
   Degraded: { _tag: "Degraded", stage: "memory", error: { tag: "E", message: "m" } },
   Message: { _tag: "Message", text: "t", output: { n: 1 } },
   Error: { _tag: "Error", error: { tag: "E", message: "m" }, interrupted: true },

@@ -54,6 +54,7 @@ export const everyKind = (run: string): ReadonlyArray<AgentEvent> => {
     { _tag: "UsageReported", usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 }, model: "m", costUsd: 1e-9 },
     { _tag: "GuardTriggered", stage: "input", guard: "g", action: "redact", reason: "r" },
     { _tag: "MemoryRecalled", source: "session", count: 1, tokens: 2 },
+    { _tag: "AnswerRejected", step: 2, message: "m" },
     { _tag: "Degraded", stage: "memory", error },
     { _tag: "Message", text: "m", output: { a: 1 } },
     { _tag: "Error", error, interrupted: false },

@@ -44,24 +44,24 @@ export {
   withToolSource,
   withValidator
 } from "./AgentControl.js"
-export type {
-  Agent,
-  Any,
-  Definition,
-  ErrorOf,
-  FailedCall,
-  Memory,
-  MemoryConversations,
-  Output,
-  OutputLike,
-  OutputOf,
-  OutputType,
-  RepairedCall,
-  RunLimits,
-  ServicesOf,
-  Skills
+export {
+  type Agent,
+  type Any,
+  type Definition,
+  type ErrorOf,
+  type FailedCall,
+  type Memory,
+  type MemoryConversations,
+  type Output,
+  type OutputLike,
+  type OutputOf,
+  type OutputType,
+  type RepairedCall,
+  type RunLimits,
+  type ServicesOf,
+  type Skills,
+  TypeId
 } from "./AgentDefinition.js"
-export { TypeId } from "./AgentDefinition.js"
 
 /**
  * The tools of an agent.
@@ -292,9 +292,8 @@ export const withGuards =
     change(self, { guards: [...self.definition.guards, ...guards] })
 
 /**
- * Sets its own memory: a working memory in place of the executor's, or a function that creates a plain conversation for
- * each owner and session. The conversation always records what is said; it is recalled from if the executor has no
- * working memory or that one fails.
+ * Sets its own memory: a working memory in place of the executor's, or a function that makes a plain conversation for
+ * each owner and session. It records what is said, and is recalled from if the executor has no working one.
  *
  * @since 0.1.0
  * @category combinators

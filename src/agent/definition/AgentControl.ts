@@ -171,8 +171,9 @@ export const withToolRepair =
  * Adds a check of the answer: the decoded output, or the text of an agent without one. An answer that fails with
  * `reject(problem)` goes back to the model, which sees the conversation so far, the task and the problem; after
  * `retries` more answers (default 2) the run fails with `OutputValidationError`, and so does an answer at a limit at
- * once. Other failures are those of the run. Validators run in their order, before the output guards. Readers of deltas
- * see rejected answers too; `Message` has the accepted one.
+ * once. Other failures are those of the run. Validators run in their order, before the output guards. Each rejection
+ * emits `AnswerRejected`. Readers of deltas see a rejected answer before it is retracted (`TextRetracted`); `Message`
+ * has the accepted one.
  *
  * @since 0.1.0
  * @category combinators

@@ -77,6 +77,8 @@ export class LiveTools implements ToolSet.Bound {
   /** The definitions that strategies may have. */
   private readonly known = new WeakSet<LlmClient.ToolDefinition>()
   private step: number | undefined
+  /** The model has answered since the sources were asked. */
+  private answered = false
   /** The first definitions, which a prompt may list. */
   private first: ReadonlyArray<LlmClient.ToolDefinition> | undefined
 
@@ -119,18 +121,24 @@ export class LiveTools implements ToolSet.Bound {
     return this.set.get(name)
   }
 
-  /** Asks the sources before a step other than the first one. Calls of one step ask once. */
+  /** Asks the sources before each call but the first. Calls that begin together in one step ask once. */
   refresh(step: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const isFirst = this.step === undefined
-      if (this.step !== undefined && step <= this.step) return Effect.void
+      if (step === this.step && !this.answered) return Effect.void
       this.step = step
+      this.answered = false
       if (isFirst) return Effect.void
       return Effect.zipRight(
         Effect.forEach(this.held, (held) => this.ask(held), { discard: true }),
         Effect.suspend(() => this.update())
       )
     })
+  }
+
+  /** A call of the model ended. */
+  ended(): void {
+    this.answered = true
   }
 
   /** The request with the tools that are shown now. */
@@ -303,7 +311,12 @@ export const preparation =
       call: (request, options) =>
         Effect.suspend(() => {
           const before = live.definitions
-          return Effect.flatMap(live.refresh(options.step), () => prepared.call(live.offered(request, before), options))
+          return Effect.flatMap(live.refresh(options.step), () =>
+            Effect.ensuring(
+              Effect.suspend(() => prepared.call(live.offered(request, before), options)),
+              Effect.sync(() => live.ended())
+            )
+          )
         })
     }
   }

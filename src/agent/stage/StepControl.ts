@@ -196,6 +196,14 @@ const joined = (rejected: Answer, next: Answer): Answer => ({
   messages: [...rejected.messages.slice(0, -1), ...next.messages.slice(1)]
 })
 
+/** Reports a rejected answer, and takes back what readers saw of it. */
+const rejected = ({ progress, run }: State, { text }: Answer, problem: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const step = progress().steps.at(-1)?.step ?? 0
+    const event = { _tag: "AnswerRejected", step, message: problem.slice(0, 2000) } as const
+    return run.live && text !== "" ? run.emitAll([{ _tag: "TextRetracted", step }, event]) : run.emit(event)
+  })
+
 /** Reasons until the validators accept the answer. */
 const validated = (
   state: State,
@@ -210,11 +218,12 @@ const validated = (
       Effect.flatMap(problemWith(state, answer), (problem) => {
         if (problem === undefined) return Effect.succeed(answer)
         const isLast = number > validatorRetries || answer.reason !== "completed"
-        if (isLast) return Effect.fail(invalid(strategyName, answer, problem, number))
+        const told = rejected(state, answer, problem)
+        if (isLast) return Effect.zipRight(told, Effect.fail(invalid(strategyName, answer, problem, number)))
         // Strategies that plan know the task from the input alone.
         const input = `${task.input}\n\nYour last answer to this was rejected: ${problem}`
         const next = { ...task, history: [...given.history, ...answer.messages], input }
-        return Effect.map(attempt(next, number + 1), (accepted) => joined(answer, accepted))
+        return Effect.map(Effect.zipRight(told, attempt(next, number + 1)), (accepted) => joined(answer, accepted))
       })
     )
   return attempt(task, 1)

@@ -35,6 +35,7 @@ const makeTranslate = (state: ReasoningState, { onEvent, show = "reasoning" }: I
       case "ToolCall":
       case "ToolResult":
       case "TextRetracted":
+      case "AnswerRejected":
         return { ...body, step: numberOf(body.step) }
       case "TextDelta":
         return show === "answer" ? body : { _tag: "ReasoningDelta", text: body.text }

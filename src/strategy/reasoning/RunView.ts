@@ -82,6 +82,7 @@ const stepped = (body: Body, of: (step: number) => number): Body => {
     case "ToolCall":
     case "ToolResult":
     case "TextRetracted":
+    case "AnswerRejected":
       return { ...body, step: of(body.step) }
     default:
       return body

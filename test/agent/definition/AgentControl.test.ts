@@ -365,6 +365,36 @@ describe("withToolRepair", () => {
 })
 
 describe("withValidator", () => {
+  it.effect("reports each rejected answer and retracts its text, so that the rest of the deltas is the answer", () =>
+    Effect.gen(function* () {
+      const agent = Agent.make("a").pipe(
+        Agent.withValidator((text) => (text === "good" ? Effect.void : Effect.fail(Agent.reject(`not ${text}`))))
+      )
+      const { events } = yield* Runs.record(AgentExecutor.stream(agent, "go")).pipe(
+        Effect.provide(Runs.layer(["bad", "worse", "good"]))
+      )
+      assert.deepStrictEqual(
+        Runs.of(events, "AnswerRejected").map(({ message, step }) => [step, message]),
+        [
+          [1, "not bad"],
+          [1, "not worse"]
+        ]
+      )
+      const told = events.flatMap((event) =>
+        event._tag === "TextDelta" ? [event.text] : event._tag === "TextRetracted" ? ["-"] : []
+      )
+      assert.strictEqual(told.join(""), "bad-worse-good")
+    })
+  )
+
+  it.effect("reports the rejection that fails the run", () =>
+    Effect.gen(function* () {
+      const agent = Agent.make("a").pipe(Agent.withValidator(() => Effect.fail(Agent.reject("never")), { retries: 0 }))
+      const { events } = yield* Runs.record(AgentExecutor.stream(agent, "go")).pipe(Effect.provide(Runs.layer(["bad"])))
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag).slice(-2), ["AnswerRejected", "Error"])
+    })
+  )
+
   it.effect("sends a rejected text back with the problem and the conversation", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { tools: [search] }).pipe(

@@ -208,6 +208,18 @@ describe("withToolSource", () => {
     })
   )
 
+  it.effect("asks again before an answer that a validator wants", () =>
+    Effect.gen(function* () {
+      const { source } = answering(has(a), has(b))
+      const agent = Agent.make("x").pipe(
+        Agent.withToolSource(source),
+        Agent.withValidator((text) => (text === "good" ? Effect.void : Effect.fail(Agent.reject("no"))))
+      )
+      const { requests } = yield* ran(agent, ["bad", "good"])
+      assert.deepStrictEqual(requests.map(offered), [["a"], ["b"]])
+    })
+  )
+
   it.effect("follows the registry of the application", () =>
     Effect.gen(function* () {
       const registry = yield* ToolRegistry
