@@ -177,11 +177,14 @@ export const toStore = (backend: Backend, options: Options = {}): BlobStore.Serv
           return pages(owner, scope)
         })
       ),
-    removeScope: ({ owner, scope }) =>
-      Effect.zipRight(
-        Effect.zipRight(check.id("owner", owner), check.id("scope", scope)),
-        backend.remove(owner, scope)
-      ),
-    removeOwner: ({ owner }) => Effect.zipRight(check.id("owner", owner), backend.remove(owner, undefined))
+    removeScope: Effect.fnUntraced(function* ({ owner, scope }) {
+      yield* check.id("owner", owner)
+      yield* check.id("scope", scope)
+      return yield* backend.remove(owner, scope)
+    }),
+    removeOwner: Effect.fnUntraced(function* ({ owner }) {
+      yield* check.id("owner", owner)
+      return yield* backend.remove(owner, undefined)
+    })
   }
 }

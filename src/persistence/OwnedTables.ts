@@ -45,6 +45,8 @@ export interface OwnedTable {
   /** The key by which rows are read page by page. */
   readonly key: ReadonlyArray<string>
   readonly owned: Condition
+  /** Rows that are read at once, where rows are large. Default: `PAGE` of `OwnerStores`. */
+  readonly page?: number | undefined
   /** Whether a row means that the user has data. */
   readonly isMain?: boolean | undefined
 }
@@ -284,6 +286,18 @@ const tablesOfThreads = ({ ofThread }: Conditions): ReadonlyArray<OwnedTable> =>
   }
 ]
 
+const tablesOfBlobs = ({ ofUser }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "blobs",
+    table: "lex_blobs",
+    columns: ["owner_id", "scope", "hash", "media_type", "size", "data"],
+    key: ["scope", "hash"],
+    owned: ofUser("owner_id"),
+    page: 4,
+    isMain: true
+  }
+]
+
 /** A cached value records its owner only as part of a hash, so caches are erased completely. */
 const cacheTable: OwnedTable = {
   part: "caches",
@@ -306,6 +320,7 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     ...tablesOfAudit(conditions),
     ...tablesOfCosts(conditions),
     ...tablesOfThreads(conditions),
+    ...tablesOfBlobs(conditions),
     cacheTable
   ]
 }

@@ -59,7 +59,8 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["export"] 
           because(table.part, "Reading")
         ),
         (rows) => {
-          const last = rows.length < PAGE ? undefined : rows[PAGE - 1]
+          const page = table.page ?? PAGE
+          const last = rows.length < page ? undefined : rows[page - 1]
           const place = last === undefined ? undefined : table.key.map((_, i) => last[`key_${i}`] as Param)
           return [Chunk.unsafeFromArray(rows.map(lineOf)), Option.fromNullable(place)] as const
         }

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import { SqlError } from "@effect/sql/SqlError"
+import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -169,6 +170,17 @@ const makeCheckOwned = ({ database }: Parts, tables: Tables, { countOwn }: Count
   })
 }
 
+/** Characters of lines that are written together. */
+const maxCharacters = 32 * 1_048_576
+
+/** Up to `PAGE` lines, fewer if they are long. */
+const together = Sink.foldWeighted({
+  initial: Chunk.empty<string>(),
+  maxCost: maxCharacters,
+  cost: (_, line: string) => Math.max(line.length, maxCharacters / PAGE),
+  body: (lines, line) => Chunk.append(lines, line)
+})
+
 /**
  * @category constructors
  */
@@ -191,7 +203,7 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
       yield* checkFree(parts, tables, counting, userId)
       const intake = new Intake(userId, tables)
       yield* lines.pipe(
-        Stream.grouped(PAGE),
+        Stream.transduce(together),
         Stream.runForEach((texts) =>
           Effect.flatMap(intake.sort(texts), (batch) => Effect.map(write(batch), () => intake.written(batch)))
         )

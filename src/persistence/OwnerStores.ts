@@ -101,7 +101,7 @@ const makeStatements = (dialect: Dialect, owned: OwnedTables.OwnedTable) => {
   const place = `(${key.join(", ")}) > (${key.map(() => "?").join(", ")})`
   const page = (where: string) =>
     dialect.sql(
-      `SELECT ${names} FROM ${table} WHERE ${condition.text}${where} ORDER BY ${key.join(", ")} LIMIT ${PAGE}`
+      `SELECT ${names} FROM ${table} WHERE ${condition.text}${where} ORDER BY ${key.join(", ")} LIMIT ${owned.page ?? PAGE}`
     )
   return {
     first: page(""),

@@ -118,6 +118,14 @@ export * as SqlApprovalStore from "./run/SqlApprovalStore.js"
 export * as SqlAuditLog from "./governance/SqlAuditLog.js"
 
 /**
+ * A `BlobStore` in SQLite or Postgres. `OwnerData` exports, imports and erases its blobs with the other data of an
+ * owner.
+ *
+ * @since 0.1.0
+ */
+export * as SqlBlobStore from "./blob/SqlBlobStore.js"
+
+/**
  * A `CacheBackend` in a database, shared by all processes that use it.
  *
  * @since 0.1.0

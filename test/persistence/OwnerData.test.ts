@@ -17,6 +17,7 @@ import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import { NewFact } from "../../src/memory/facts/Fact.js"
 import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
 import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
+import * as SqlBlobStore from "../../src/persistence/blob/SqlBlobStore.js"
 import * as Database from "../../src/persistence/engine/Database.js"
 import { DataTransferError } from "../../src/persistence/engine/PersistenceError.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
@@ -102,6 +103,11 @@ const live = (userId: UserId) =>
     yield* threads.put(place(`thread of ${userId}`), { userId })
     yield* threads.putWrites(`thread of ${userId}`, "first", "node", [["text", "written"]], { userId })
     yield* threads.put(place(`nobody's thread for ${userId}`))
+    const blobs = yield* SqlBlobStore.make()
+    for (let i = 0; i < 9; i++) {
+      const bytes = new TextEncoder().encode(`picture ${i} of ${userId}`)
+      yield* blobs.put({ owner: userId, scope: `chat ${i % 2}`, bytes, mediaType: "text/plain" })
+    }
     yield* sessions.beginExchange(id, {
       userId,
       runId: RunId.make(`open of ${userId}`),
@@ -125,6 +131,8 @@ const place = (threadId: string): Checkpointer.Checkpoint => ({
   at: 0,
   metadata: {}
 })
+
+const blobOf = (owner: string) => [owner, "chat", `sha256:${"0".repeat(64)}`, "text/plain", 1, { base64: "AA==" }]
 
 /** How many rows each of our tables has. */
 const sizes = Effect.gen(function* () {
@@ -171,7 +179,17 @@ const suite = (name: string, open: Open, other: Open) =>
           const again = yield* Effect.gen(function* () {
             const { counts, userId } = yield* importOf(lines)
             assert.strictEqual(userId, ada)
-            assert.hasAllKeys(counts, ["sessions", "facts", "runs", "approvals", "audit", "costs", "threads", "memory"])
+            assert.hasAllKeys(counts, [
+              "sessions",
+              "facts",
+              "runs",
+              "approvals",
+              "audit",
+              "costs",
+              "threads",
+              "blobs",
+              "memory"
+            ])
             const sessions = yield* SessionManager.SessionManager
             const turns = yield* sessions.turns(SessionId.make("chat of ada"), { last: 9, userId: ada })
             assert.deepStrictEqual(
@@ -252,6 +270,7 @@ const suite = (name: string, open: Open, other: Open) =>
             ["everything of somebody else", [head, ...rest.map(swapped)]],
             ["the same twice", more(row)],
             ["a thread of somebody else", more(JSON.stringify({ table: "lex_threads", row: ["of eve", "eve", 1, 0] }))],
+            ["a blob of somebody else", more(JSON.stringify({ table: "lex_blobs", row: blobOf("eve") }))],
             ["a thread of nobody", more(JSON.stringify({ table: "lex_threads", row: ["free", null, 1, 0] }))],
             [
               "a question in a session of somebody else",

@@ -13,6 +13,7 @@ import type { Dialect } from "../engine/Dialect.js"
 import { type DatabaseError, MigrationError, type PersistenceConfigurationError } from "../engine/PersistenceError.js"
 import * as SqlFailure from "../engine/SqlFailure.js"
 import * as ApprovalTables from "./ApprovalTables.js"
+import * as BlobTables from "./BlobTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
 import * as SessionTables from "./SessionTables.js"
 import * as Tables from "./Tables.js"
@@ -44,7 +45,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 1, name: "initial", statements: Tables.initial },
   { version: 2, name: "open exchanges of sessions", statements: SessionTables.exchanges },
   { version: 3, name: "owners of remembered decisions", statements: ApprovalTables.owners },
-  { version: 4, name: "owners of threads", statements: CheckpointTables.owners }
+  { version: 4, name: "owners of threads", statements: CheckpointTables.owners },
+  { version: 5, name: "blobs", statements: BlobTables.tables }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

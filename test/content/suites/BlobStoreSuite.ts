@@ -4,6 +4,7 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as BlobRef from "../../../src/content/BlobRef.js"
 import * as BlobStore from "../../../src/content/BlobStore.js"
@@ -14,7 +15,7 @@ export interface Subject<R> {
   /** A store on storage that is empty when the layer is built. */
   readonly layer: Layer.Layer<BlobStore.BlobStore | R, unknown>
   /** Another store on the same storage; absent if there can be none. */
-  readonly second?: Effect.Effect<BlobStore.Service, unknown, R> | undefined
+  readonly second?: Effect.Effect<BlobStore.Service, unknown, R | Scope.Scope> | undefined
   /** All stored bytes as one text of one character a byte, temporary ones included; absent if they cannot be seen. */
   readonly stored?: Effect.Effect<string, unknown, R> | undefined
   /** Changes one byte of every stored blob. */
@@ -314,7 +315,7 @@ const removing = <R>(run: Run<R>, subject: Subject<R>): void => {
   }
 }
 
-type Run<R> = (name: string, test: () => Effect.Effect<void, unknown, BlobStore.BlobStore | R>) => void
+type Run<R> = (name: string, test: () => Effect.Effect<void, unknown, BlobStore.BlobStore | R | Scope.Scope>) => void
 
 /** Registers the cases for a backend. */
 export const suite = <R>(name: string, subject: Subject<R>): void => {
