@@ -60,10 +60,16 @@ const nouns = [
   ["referee", "sports"],
   ["dialect", "language archives"],
   ["fossil", "the museum"],
-  ["glacier", "climate records"]
+  ["glacier", "climate records"],
+  ["shuttle", "employee transport"],
+  ["mascot", "branding"],
+  ["trophy", "awards"],
+  ["locker", "changing rooms"],
+  ["boiler", "heating"],
+  ["sculpture", "the art collection"]
 ] as const
 
-/** At most 440 tools of an office, always the same ones in the same order. */
+/** At most 500 tools of an office, always the same ones in the same order. */
 export const office = (count: number): ReadonlyArray<Tool.Any> =>
   nouns
     .flatMap(([noun, domain]) =>

@@ -236,7 +236,7 @@ describe("withToolSource", () => {
 })
 
 describe("withToolSearch", () => {
-  const tools = ManyTools.office(440)
+  const tools = ManyTools.office(500)
   const many = (options?: Parameters<typeof Agent.withToolSearch>[0]) =>
     Agent.make("x").pipe(
       Agent.withToolSource(ToolSource.make({ name: "office", tools: has(...tools) })),
