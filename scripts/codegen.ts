@@ -5,7 +5,7 @@
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { entryOf, filesBelow, folderOf, programs, root, rootModules, smallEntries } from "./layout.js"
+import { entryOf, filesBelow, flatEntries, folderOf, programs, root, rootModules, smallEntries } from "./layout.js"
 import { withMap } from "./pages.js"
 
 interface Module {
@@ -42,8 +42,10 @@ const moduleDoc = (file: string, source: string): string => {
   return ["/**", ...[...paragraph, "", since ?? "@since"].map((line) => ` * ${line}`.trimEnd()), " */"].join("\n")
 }
 
-const index = (modules: ReadonlyArray<Module>, specifier: (module: Module) => string): string =>
-  modules.map((module) => `${module.doc}\nexport * as ${module.name} from "${specifier(module)}"\n`).join("\n")
+const index = (modules: ReadonlyArray<Module>, specifier: (module: Module) => string, isFlat = false): string =>
+  modules
+    .map((module) => `${module.doc}\nexport *${isFlat ? "" : ` as ${module.name}`} from "${specifier(module)}"\n`)
+    .join("\n")
 
 const emit = (path: string, content: string): void => {
   const file = Path.join(root, path)
@@ -132,7 +134,8 @@ if (problems.length === 0) {
       `src/${name}/index.ts`,
       index(
         published.filter((module) => module.entry === name),
-        (module) => `./${module.path}.js`
+        (module) => `./${module.path}.js`,
+        flatEntries.has(name)
       )
     )
   }

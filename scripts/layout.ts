@@ -138,6 +138,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { agent: "the executor, agents as tools, handoffs" },
   {
     "agent/crew": "crews: tasks, managers, results",
+    promise: "agents and tools as plain promises and async iterables",
     persistence: "the whole system on one backend, and the data of one owner"
   },
   {
@@ -178,6 +179,9 @@ export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
   "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],
   "provider/openai": ["OpenAi"]
 }
+
+/** Entries that export the members of their modules instead of the modules: for programs that import functions by name. */
+export const flatEntries: ReadonlySet<string> = new Set(["promise"])
 
 /** Whether a file below `src` is the index of an entry. */
 export const isIndex = (file: string): boolean =>

@@ -188,6 +188,18 @@ const numeric = (
 const secret = (name: string): Config.Config<Redacted.Redacted<string> | undefined> =>
   Config.map(variable(name), (value) => (value === undefined ? undefined : Redacted.make(value)))
 
+/**
+ * The key that the environment has for a provider, in the provider's own variable (`OPENAI_API_KEY`, …).
+ *
+ * @since 0.1.0
+ * @category configuration
+ */
+export const keyOf = (provider: string): Effect.Effect<Redacted.Redacted<string> | undefined, ConfigError> => {
+  const name = provider.trim().toLowerCase()
+  const own = isKnown(name) ? table[name].keyVariable : undefined
+  return own === undefined ? Effect.succeed(undefined) : secret(own)
+}
+
 const environment = Config.all({
   provider: variable(`${ENV_PREFIX}PROVIDER`),
   model: variable(`${ENV_PREFIX}MODEL`),
@@ -246,9 +258,7 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
     })
   }
   const { apiKey, provider } = options.value
-  const name = provider.toLowerCase()
-  const own = isKnown(name) ? table[name].keyVariable : undefined
-  const key = apiKey ?? (own === undefined ? undefined : yield* secret(own))
+  const key = apiKey ?? (yield* keyOf(provider))
   const temperature = yield* numeric(`${ENV_PREFIX}TEMPERATURE`, {
     message: "Expected a number between 0 and 2",
     validation: (value) => value >= 0 && value <= 2
