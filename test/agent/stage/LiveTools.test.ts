@@ -323,8 +323,8 @@ describe("withToolSearch", () => {
         "hello"
       )
       const whole = requests.map(({ messages }) => JSON.stringify(messages))
-      assert.notInclude(whole[0], "- share_recipe:\u0020Shares")
-      assert.include(whole[1], "share_recipe_never".slice(0, 12))
+      assert.notInclude(whole[0], "share_recipe")
+      assert.include(whole[1], "- share_recipe: Shares with a partner the recipe")
       assert.notInclude(whole[1], "create_invoice")
       assert.isTrue(Runs.of(events, "ToolResult").every(({ isFailure }) => !isFailure))
     })
