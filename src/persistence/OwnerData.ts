@@ -3,8 +3,8 @@
  *
  * An export is lines of JSON: a head, the rows of the tables (the same for SQLite and Postgres), the entries of memory,
  * an end. It contains sessions with all turns, checkpoints and open exchanges, memory, facts, runs, approvals, audit,
- * costs, threads of graphs, and blobs. It does not contain what is temporary or derived: caches, rates, holds, and vectors,
- * which an import computes for the entries it stores.
+ * costs, threads of graphs, and blobs. It does not contain what is temporary or derived: caches, rates, holds, and
+ * vectors, which an import computes for the entries it stores.
  *
  * @since 0.1.0
  */

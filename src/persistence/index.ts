@@ -7,6 +7,15 @@
 export * as DatabaseUrl from "./engine/DatabaseUrl.js"
 
 /**
+ * A `BlobStore` in folders: `<root>/<owner>/<scope>/<hash>`, with owners and scopes by the SHA-256 of their ids, so
+ * that no id is a path. `scope.json` in a folder has the ids themselves. A file of a blob begins with a line of JSON
+ * that has its media type; its bytes follow.
+ *
+ * @since 0.1.0
+ */
+export * as FileBlobStore from "./blob/FileBlobStore.js"
+
+/**
  * A whole system as one layer: agents with memory, sessions and governance on one backend, and every port that stores
  * data.
  *
