@@ -153,6 +153,13 @@ export * as MetricsStage from "./stage/MetricsStage.js"
 export * as OutputGuardStage from "./stage/OutputGuardStage.js"
 
 /**
+ * The output of an agent while it is written: objects whose members appear and whose texts grow.
+ *
+ * @since 0.1.0
+ */
+export * as PartialOutput from "./PartialOutput.js"
+
+/**
  * The stages of every run in their order, and the failures that they add.
  *
  * @since 0.1.0

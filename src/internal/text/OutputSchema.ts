@@ -59,8 +59,17 @@ const withObjectAtTop = (body: JsonSchema, definitions: JsonSchema) => {
   return { wrapped, jsonSchema: Object.keys(definitions).length === 0 ? top : { ...top, $defs: definitions } }
 }
 
+/** True if answers of a schema are the only field of an object. */
+export const isWrapped = (schema: Schema.Schema<any, any, never>): boolean => {
+  try {
+    return jsonSchemaOf(schema).wrapped
+  } catch {
+    return false
+  }
+}
+
 /** The field of a wrapped value. */
-const unwrap = (value: unknown, wrapped: boolean): unknown =>
+export const unwrap = (value: unknown, wrapped: boolean): unknown =>
   wrapped && typeof value === "object" && value !== null && Object.hasOwn(value, "value")
     ? (value as { readonly value: unknown }).value
     : value
