@@ -28,9 +28,9 @@ export type DeepPartial<T> = T extends string
  * is a beginning of the JSON that the model has written so far: texts may be cut, numbers are whole, nothing is made
  * up or repaired, and nothing was checked by the schema. Values do not change later, and share what is the same.
  *
- * A text that is withdrawn (`TextRetracted`) or belongs to a step that went on starts again. The last value is the whole
- * output, checked, of `Message`. An answer that repeats one which did not fit the schema comes whole, and a strategy that
- * shows no text has only the last value. Runs of other agents in the same stream are left out.
+ * A text that is withdrawn (`TextRetracted`) or belongs to a step that went on starts again. The last value is the
+ * whole output, checked, of `Message`. An answer that repeats one which did not fit the schema comes whole, and a
+ * strategy that shows no text has only the last value. Runs of other agents in the same stream are left out.
  *
  * @since 0.1.0
  * @category combinators

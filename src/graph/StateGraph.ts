@@ -300,8 +300,8 @@ export const invokeThread = <N extends string, S, I, E, R>(
 
 /**
  * Resumes a thread: after a crash, behind a breakpoint, with the value it waits for, with another state, or from an
- * earlier checkpoint. A run that has ended returns its last state again. While it waits and gets no value, it fails with
- * the same `GraphWaitingError`.
+ * earlier checkpoint. A run that has ended returns its last state again. While it waits and gets no value, it fails
+ * with the same `GraphWaitingError`.
  *
  * @since 0.1.0
  * @category threads

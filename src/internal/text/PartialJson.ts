@@ -59,8 +59,8 @@ const isHigh = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 
 /**
  * A value that arrives in pieces. Strings grow; numbers and literals appear when they have ended, members when their
- * value has begun. A text that is not JSON ends it: `value` stays what it was. Text before a code fence or a value, other
- * than white space, is not JSON. Keys that could poison a prototype are dropped.
+ * value has begun. A text that is not JSON ends it: `value` stays what it was. Text before a code fence or a value,
+ * other than white space, is not JSON. Keys that could poison a prototype are dropped.
  *
  * @category models
  */
