@@ -113,6 +113,15 @@ export * as RedisScript from "./redis/RedisScript.js"
 export * as RedisSessionStore from "./redis/RedisSessionStore.js"
 
 /**
+ * A `BlobStore` in a bucket of any S3-compatible server: `<prefix><owner>/<scope>/<hash>`, with owners and scopes by the
+ * SHA-256 of their ids. `scope.json` beside the blobs of a scope has the id itself. Requests are signed by AWS
+ * Signature Version 4 with the hash of their bodies.
+ *
+ * @since 0.1.0
+ */
+export * as S3BlobStore from "./blob/S3BlobStore.js"
+
+/**
  * An `ApprovalStore` in a database: requests outlive the process that waits for them, and any process can decide.
  *
  * @since 0.1.0
