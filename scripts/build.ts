@@ -48,10 +48,16 @@ const closureOf = (file: string, infoOf: GetModuleInfo, seen = new Set<string>()
   return seen
 }
 
+/** Providers whose shared code is one file: small modules would be packed with whatever else is small. */
+const exchanging = ["anthropic", "chat", "openai"]
+
 const makeBands = () => {
   let loaded: ReadonlySet<string> | undefined
+  let exchange: ReadonlyArray<ReadonlySet<string>> | undefined
   return (file: string, { getModuleInfo }: { readonly getModuleInfo: GetModuleInfo }): string | undefined => {
     loaded ??= closureOf(Path.join(src, "index.ts"), getModuleInfo)
+    exchange ??= exchanging.map((name) => closureOf(Path.join(src, "provider", name, "index.ts"), getModuleInfo))
+    if (!loaded.has(file) && exchange.every((modules) => modules.has(file))) return "exchange"
     const folder = folderOf(Path.relative(src, file).split(Path.sep).join("/"))
     return loaded.has(file) && folder !== "" && !file.endsWith(`${Path.sep}index.ts`) ? bandOf(folder) : undefined
   }
