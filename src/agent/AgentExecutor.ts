@@ -7,6 +7,7 @@ import * as Channel from "effect/Channel"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import type { Resolved } from "../content/Content.js"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import type * as ReaderTimeout from "../domain/ReaderTimeout.js"
@@ -25,7 +26,12 @@ export type { ExecutorError } from "./RunStages.js"
  * @category models
  */
 export interface AgentRequest {
-  readonly input: string
+  /**
+   * Text, or text and files (`Content.image`, `Content.file`, …). The model gets the files with the message that asks,
+   * in each call of the run. Guards, memory and sessions have the text; where there is none, the names or media types
+   * of the files stand for it.
+   */
+  readonly input: string | ReadonlyArray<Resolved>
   readonly sessionId?: string | undefined
   readonly userId?: string | undefined
   readonly history?: ReadonlyArray<LlmClient.Message> | undefined

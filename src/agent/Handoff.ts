@@ -18,6 +18,7 @@ import type * as Agent from "./definition/Agent.js"
 import { aboutOf } from "./definition/AgentDefinition.js"
 import { HandoffError } from "./definition/AgentError.js"
 import * as Conversation from "./definition/Conversation.js"
+import * as RunPreparation from "./RunPreparation.js"
 
 /**
  * The handed conversation: `input` is the input of the run, `history` everything else in order: the earlier messages
@@ -105,11 +106,12 @@ const targetOf = (name: string, agent: () => Agent.Any, filter: Options["input"]
   name,
   agent,
   filter: filter ?? ((handed) => handed),
-  run: (request, output, back) =>
+  run: ({ files, input, ...request }, output, back) =>
     Effect.suspend(() => {
       const next = continuing(agent(), output, back)
       const form = next.definition.output
-      return Effect.flatMap(AgentExecutor.run(next, request), (response): Effect.Effect<HandoffRoute.Reached> => {
+      const asked = { ...request, input: RunPreparation.withFiles(input, files) }
+      return Effect.flatMap(AgentExecutor.run(next, asked), (response): Effect.Effect<HandoffRoute.Reached> => {
         const reached = { text: response.message, reason: response.finishReason ?? ("completed" as const) }
         if (form === undefined) return Effect.succeed({ ...reached, output: undefined })
         // The output was decoded by this very schema.

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import type { ResolvedFile } from "../content/Content.js"
 import { RunId, SessionId, UserId } from "../domain/Ids.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type { Strategy } from "../strategy/definition/Strategy.js"
@@ -16,6 +17,47 @@ import type { AgentRequest } from "./AgentExecutor.js"
 import type * as Agent from "./definition/Agent.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
 import { AgentConfigurationError } from "./definition/AgentError.js"
+
+/** What stands for files where only text can: their names or media types. */
+export const namesOf = (files: ReadonlyArray<ResolvedFile>): string =>
+  files.map(({ fileName, mediaType }) => `[${fileName ?? mediaType}]`).join(" ")
+
+/**
+ * The files of an input.
+ *
+ * @category getters
+ */
+export const filesOf = (input: AgentRequest["input"]): ReadonlyArray<ResolvedFile> =>
+  typeof input === "string" ? none : input.filter((part) => part.type === "file")
+
+const none: ReadonlyArray<ResolvedFile> = []
+
+/**
+ * The text of an input.
+ *
+ * @category getters
+ */
+export const textOf = (input: AgentRequest["input"]): string => {
+  if (typeof input === "string") return input
+  const texts = input.flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : []))
+  return texts.length === 0 ? namesOf(filesOf(input)) : texts.join("\n")
+}
+
+/**
+ * An input with files, as a request has it.
+ *
+ * @category constructors
+ */
+export const withFiles = (text: string, files: ReadonlyArray<ResolvedFile>): AgentRequest["input"] =>
+  files.length === 0 ? text : [...(text === namesOf(files) ? [] : [{ type: "text" as const, text }]), ...files]
+
+/** Why files cannot be sent. Requests may come from outside the types. */
+const problemOf = (input: AgentRequest["input"]): string | undefined => {
+  if (typeof input === "string") return undefined
+  if (input.length === 0) return "The input has no parts"
+  const isReady = ({ data }: ResolvedFile): boolean => data instanceof Uint8Array || data instanceof URL
+  return filesOf(input).every(isReady) ? undefined : "A file of the input has neither bytes nor a URL"
+}
 
 const decodeSessionId = Schema.decodeUnknownEither(SessionId)
 export const decodeRunId = Schema.decodeUnknownEither(RunId)
@@ -105,6 +147,12 @@ export const prepare = (
   }
   if (definition.output?.problem !== undefined)
     return Either.left(misconfigured(name, `The agent cannot run: ${definition.output.problem}`))
+  const unready = problemOf(request.input)
+  if (unready !== undefined) {
+    return Either.left(
+      misconfigured(name, unready, "Make files with `Content`, and replace references by `Content.resolve`")
+    )
+  }
   const made = settings(definition, request.settings, config.right)
   if (Either.isLeft(made)) return Either.left(misconfigured(name, made.left))
   if (Either.isLeft(strategy)) return Either.left(misconfigured(name, strategy.left))

@@ -18,6 +18,7 @@ import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import { noControl } from "./definition/AgentDefinition.js"
 import { governanceOf, infoOf } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
+import * as RunPreparation from "./RunPreparation.js"
 import * as GuardChecks from "./stage/GuardChecks.js"
 import * as RunInterceptors from "./stage/RunInterceptors.js"
 import * as SteeredCalls from "./stage/SteeredCalls.js"
@@ -26,6 +27,7 @@ import type { Control } from "./stage/StepControl.js"
 const taskOf = (state: State, tools: Task["tools"], control: Control | undefined): Task => {
   const { agent, uses } = state
   const { definition } = agent
+  const { limits } = definition
   return {
     input: state.input,
     system: state.system,
@@ -42,13 +44,13 @@ const taskOf = (state: State, tools: Task["tools"], control: Control | undefined
     preparation: control?.preparation,
     debugNodeUpdates: definition.debugNodeUpdates,
     limits: {
-      maxIterations: uses.config.maxIterations,
-      llmTimeout: uses.config.llmTimeout,
-      toolTimeout: uses.config.toolTimeout,
+      maxIterations: limits.maxIterations ?? uses.config.maxIterations,
+      llmTimeout: limits.llmTimeout ?? uses.config.llmTimeout,
+      toolTimeout: limits.toolTimeout ?? uses.config.toolTimeout,
       toolMaxAttempts: uses.config.toolMaxRetries,
       observationMaxChars: uses.config.observationMaxChars,
       toolConcurrency: uses.config.toolConcurrency,
-      maxCallsPerTurn: uses.config.maxCallsPerTurn
+      maxCallsPerTurn: limits.maxCallsPerTurn ?? uses.config.maxCallsPerTurn
     }
   }
 }
@@ -177,6 +179,24 @@ const surrounded = (
 
 const controls = OnDemand.make(() => import("./stage/StepControl.js"))
 
+const contents = OnDemand.make(() => import("./stage/ContentCalls.js"))
+
+/** Gives the files of the run to its model calls. */
+const withFiles = (state: State, program: Effect.Effect<Answer, unknown, any>): Effect.Effect<Answer, unknown, any> =>
+  state.files.length === 0
+    ? program
+    : Effect.flatMap(contents, ({ RunFiles, make }) =>
+        Effect.mapInputContext(program, (current: Context.Context<any>) =>
+          current.pipe(
+            Context.add(RunFiles, { runId: state.run.runId, files: state.files }),
+            Context.add(ModelCall.ConversationInterceptors, [
+              ...Context.get(current, ModelCall.ConversationInterceptors),
+              make(state, RunPreparation.namesOf(state.files))
+            ])
+          )
+        )
+      )
+
 const start = (
   state: State,
   given: Strategy<unknown, unknown>,
@@ -193,7 +213,7 @@ const start = (
         conversed({ ...state, tools }, answered, taskOf(state, tools, control), put)
       )
     : conversed(state, answered, taskOf(state, state.tools, control), put)
-  return surrounded(state, filtered(state, program), put, control)
+  return withFiles(state, surrounded(state, filtered(state, program), put, control))
 }
 
 /** Runs the strategy on the task of the state. */

@@ -129,6 +129,18 @@ const makeRedisStep = ({ redis }: Parts): Step => {
   })
 }
 
+/** Blobs outside the database; those in it are rows of a table. */
+const makeBlobStep = ({ blobs, database }: Parts): Step => {
+  if (Option.isNone(blobs) || blobs.value.name === database.dialect.name) return () => Effect.void
+  return Effect.fnUntraced(function* (userId, _, erased) {
+    add(
+      erased,
+      "blobs",
+      yield* Effect.mapError(blobs.value.removeOwner({ owner: userId }), because("blobs", "Erasing"))
+    )
+  })
+}
+
 /**
  * @category constructors
  */
@@ -137,6 +149,7 @@ export const make = (parts: Parts, tables: Tables): Service["erase"] => {
     makeMemoryStep(parts),
     makeSessionStep(parts),
     makeTableStep(parts, tables),
+    makeBlobStep(parts),
     makeCostStep(parts),
     makeRateStep(parts),
     makeRedisStep(parts)

@@ -8,6 +8,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type * as BlobStore from "../content/BlobStore.js"
 import type { UserId } from "../domain/Ids.js"
 import type * as CostLedger from "../governance/store/CostLedger.js"
 import type { MemoryBackend } from "../memory/entry/MemoryBackend.js"
@@ -85,6 +86,7 @@ export interface Parts {
     readonly ledger: CostLedger.Service
   }
   readonly redis: Option.Option<RedisClient["Type"]>
+  readonly blobs: Option.Option<BlobStore.Service>
 }
 
 /**

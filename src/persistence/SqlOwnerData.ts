@@ -6,6 +6,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as BlobStore from "../content/BlobStore.js"
 import * as FactStore from "../memory/facts/FactStore.js"
 import * as MemoryStore from "../memory/search/MemoryStore.js"
 import * as SessionStore from "../session/turn/SessionStore.js"
@@ -22,7 +23,8 @@ import type * as Migrations from "./schema/Migrations.js"
 import * as SqlSessionStore from "./session/SqlSessionStore.js"
 
 /**
- * Also erases what Redis caches if there is a `RedisClient`.
+ * Also erases what Redis caches if there is a `RedisClient`, and the blobs of a `BlobStore` outside the database. An
+ * export has the blobs of the database only.
  *
  * @since 0.1.0
  * @category layers
@@ -45,7 +47,8 @@ export const layer: Layer.Layer<
         memory: yield* SqlMemoryStore.makeBackend(),
         ledger: yield* SqlCostLedger.make()
       },
-      redis: yield* Effect.serviceOption(RedisClient)
+      redis: yield* Effect.serviceOption(RedisClient),
+      blobs: yield* Effect.serviceOption(BlobStore.BlobStore)
     }
     const tables = OwnerStores.makeTables(parts.database)
     return {

@@ -87,8 +87,9 @@ export class Shown {
   private time = 0
   private index: ToolIndex.ToolIndex | undefined
   private byName: ReadonlyMap<string, Tool.Any> = new Map()
-  /** The search tool of the run. */
+  /** The search tool of the run, which answers for it, and that of all runs, which stands for it in sets. */
   readonly tool: Tool.Any
+  readonly template: Tool.Any
 
   constructor(
     private readonly search: ToolSearch,
@@ -98,6 +99,7 @@ export class Shown {
   ) {
     const { tool } = search
     const handle = ({ query }: { readonly query: string }) => Effect.sync(() => this.answer(query))
+    this.template = tool
     this.tool = Tool.fromParts({ ...tool, erased: { ...tool.erased, handle } })
   }
 

@@ -8,6 +8,8 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as BlobStore from "../../src/content/BlobStore.js"
+import * as InMemoryBlobStore from "../../src/content/InMemoryBlobStore.js"
 import { RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
@@ -387,6 +389,26 @@ describe("data outside of the database", () => {
       })
     )
   }
+})
+
+describe("blobs outside of the database", () => {
+  it.scoped("are erased with their owner, and only his", () =>
+    Effect.gen(function* () {
+      const file = yield* SqliteDrivers.file
+      const blobs = yield* InMemoryBlobStore.make()
+      const put = { scope: "chat", bytes: new Uint8Array([1, 2, 3]), mediaType: "image/png" }
+      yield* blobs.put({ ...put, owner: ada })
+      yield* blobs.put({ ...put, owner: adam })
+      const system = Layer.provide(Lexigram.layerSqlite({ file }), model)
+      yield* Effect.gen(function* () {
+        const data = yield* OwnerData.OwnerData
+        assert.deepStrictEqual(yield* data.erase(ada), { blobs: 1 })
+        assert.deepStrictEqual(yield* data.erase(ada), {})
+      }).pipe(Effect.provide(Layer.provide(system, Layer.succeed(BlobStore.BlobStore, blobs))))
+      assert.lengthOf(Array.from(yield* Stream.runCollect(blobs.list({ owner: ada }))), 0)
+      assert.lengthOf(Array.from(yield* Stream.runCollect(blobs.list({ owner: adam }))), 1)
+    })
+  )
 })
 
 const postgres = await PostgresServer.database()

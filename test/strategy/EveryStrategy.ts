@@ -25,6 +25,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type * as AgentConfig from "../../src/agent/definition/AgentConfig.js"
+import * as Content from "../../src/content/Content.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmAuthenticationError, type LlmError } from "../../src/llm/model/LlmError.js"
@@ -469,6 +470,8 @@ export interface Watched {
 }
 
 export interface WatchOptions {
+  /** Files of the request. */
+  readonly files?: ReadonlyArray<Content.ResolvedFile> | undefined
   readonly model?:
     | ((request: LlmClient.LlmRequest) => ReturnType<Model> | Effect.Effect<ReturnType<Model>, LlmError>)
     | undefined
@@ -505,18 +508,29 @@ export const toolWatch = () => {
   return { watch, begun, open: () => open }
 }
 
+/** The request as the models of the cases read it. */
+const withoutFiles = (request: LlmClient.LlmRequest): LlmClient.LlmRequest => ({
+  ...request,
+  messages: request.messages.map((message) =>
+    message.role === "user" && typeof message.content !== "string"
+      ? { ...message, content: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("") }
+      : message
+  )
+})
+
 /** Streams a run to its end, whatever that is. */
 export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Watched> =>
   Effect.gen(function* () {
     const model = options.model ?? (given.shaped === true ? shaping(given.sample.model) : given.sample.model)
     const client = TestModel.make((request) => {
-      const reply = model(request)
+      const reply = model(options.files === undefined ? request : withoutFiles(request))
       return Effect.zipRight(Effect.yieldNow(), Effect.isEffect(reply) ? reply : Effect.succeed(reply))
     })
     const events: Array<AgentEvent> = []
     const tools = toolWatch()
     const agent = (options.agent ?? ((one) => one))(agentOf(given, options.tools ?? given.sample.tools))
-    const input = options.input ?? given.sample.task
+    const text = options.input ?? given.sample.task
+    const input = options.files === undefined ? text : [Content.text(text), ...options.files]
     const around = options.around ?? ((run) => run)
     const program = Stream.runForEach(
       AgentExecutor.stream(agent, { input, history: options.history, userId: options.userId }),

@@ -48,6 +48,8 @@ const listOf = (objects: Map<string, Stored>, query: URLSearchParams): string =>
 /** A bucket named `bucket`, by path. */
 export const make = Effect.gen(function* () {
   const objects = new Map<string, Stored>()
+  /** Copies are refused after the answer has begun, or their sources are gone. */
+  const copies = { refuse: false, lose: false }
   const answer = (request: Http.IncomingMessage, body: Buffer, response: Http.ServerResponse): void => {
     const end = (status: number, headers: object = {}, content: Buffer | string = "") =>
       response.writeHead(status, { "x-amz-request-id": "REQ1", ...headers } as Http.OutgoingHttpHeaders).end(content)
@@ -63,7 +65,9 @@ export const make = Effect.gen(function* () {
     const found = objects.get(source === undefined ? key : String(source).slice("/bucket/".length))
     if (request.method === "PUT") {
       if (source === undefined) objects.set(key, { type: String(request.headers["content-type"]), body })
-      else if (found !== undefined) objects.set(key, found)
+      else if (copies.refuse) return void end(200, {}, "<Error><Code>InternalError</Code></Error>")
+      else if (found === undefined || copies.lose) return void end(404, {}, "<Error><Code>NoSuchKey</Code></Error>")
+      else objects.set(key, found)
       return void end(200)
     }
     if (found === undefined) return void end(404, {}, "<Error><Code>NoSuchKey</Code></Error>")
@@ -82,5 +86,5 @@ export const make = Effect.gen(function* () {
       server.closeAllConnections()
     })
   )
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, objects }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, objects, copies }
 })

@@ -6,6 +6,7 @@
  */
 
 import type * as Effect from "effect/Effect"
+import type { ResolvedFile } from "../../content/Content.js"
 import type { FinishReason } from "../../domain/AgentEvent.js"
 import type { RunId, UserId } from "../../domain/Ids.js"
 import type { Message } from "../../llm/model/LlmClient.js"
@@ -28,7 +29,11 @@ export interface Station {
 export interface Target extends Station {
   readonly filter: (handed: Handed, from: string) => Handed
   readonly run: (
-    request: Handed & { readonly runId: RunId; readonly userId: UserId | undefined },
+    request: Handed & {
+      readonly files: ReadonlyArray<ResolvedFile>
+      readonly runId: RunId
+      readonly userId: UserId | undefined
+    },
     /** The output that the agent that handed over requires. */
     output: Agent.Output | undefined,
     /** The agent that the conversation can always be handed back to. */

@@ -153,7 +153,7 @@ const handOver = (
     const { output } = agent.definition
     const reached = yield* state.tools.provide(
       Effect.provideService(
-        target.run({ history, input, runId, userId: state.userId }, output, route.at(-2)),
+        target.run({ history, input, files: state.files, runId, userId: state.userId }, output, route.at(-2)),
         HandedTo,
         { runId, handoffs, route, calls }
       )

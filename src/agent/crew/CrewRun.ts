@@ -6,6 +6,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type { ResolvedFile } from "../../content/Content.js"
 import type { PlanStep } from "../../domain/AgentEvent.js"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import * as IdGenerator from "../../domain/IdGenerator.js"
@@ -23,6 +24,8 @@ import * as Handoffs from "../conversation/Handoffs.js"
 import * as Agent from "../definition/Agent.js"
 import { CrewError, RunLimitExceededError } from "../definition/AgentError.js"
 import * as Conversation from "../definition/Conversation.js"
+import * as RunPreparation from "../RunPreparation.js"
+import * as ContentCalls from "../stage/ContentCalls.js"
 import { type CrewDefinition, contextOf, problem } from "./CrewDefinition.js"
 import * as CrewManager from "./CrewManager.js"
 import type { CrewStarted, TaskFinished, TaskResult, TaskRetried, TaskStarted } from "./CrewResult.js"
@@ -122,7 +125,8 @@ class CrewWork {
     private readonly given: StrategyTask,
     private readonly run: Run.Service,
     private readonly follower: Follower | undefined,
-    private readonly userId: string | undefined
+    private readonly userId: string | undefined,
+    private readonly files: ReadonlyArray<ResolvedFile>
   ) {
     this.manager = unremembered(crew.manager ?? CrewManager.standard)
     this.agents = new Map(crew.agents.map((agent) => [agent.name, unremembered(agent)] as const))
@@ -228,11 +232,12 @@ class CrewWork {
     const { userId } = this
     return Effect.zipRight(
       Handoffs.delegated(this.run, agent.name, runId, message),
-      AgentExecutor.run(agent, { input: message, runId, userId, history: this.given.history }) as Effect.Effect<
-        Ask<A>,
-        unknown,
-        any
-      >
+      AgentExecutor.run(agent, {
+        input: RunPreparation.withFiles(message, this.files),
+        runId,
+        userId,
+        history: this.given.history
+      }) as Effect.Effect<Ask<A>, unknown, any>
     )
   }
 
@@ -371,7 +376,7 @@ export const program =
       const follower = following?.runId === run.runId ? following : undefined
       const conversation = yield* Conversation.Conversation
       const userId = conversation?.runId === run.runId ? conversation.userId : undefined
-      const work = new CrewWork(crew, given, run, follower, userId)
+      const work = new CrewWork(crew, given, run, follower, userId, yield* ContentCalls.current)
       yield* work.start
       yield* work.assign
       yield* work.workAll

@@ -34,8 +34,10 @@ import type * as ToolSource from "../../tool/ToolSource.js"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/Agent")
 
 /**
- * Limits of a run of the agent. Reaching one fails the run with `RunLimitExceededError`, which has the partial
- * response.
+ * Limits of a run of the agent and of each of its steps. Reaching one of the run fails it with `RunLimitExceededError`,
+ * which has the partial response. Those of a step (`maxIterations`, `llmTimeout`, `toolTimeout`, `maxCallsPerTurn`)
+ * replace those of the executor (`AgentConfig`), and options of the strategy replace them: a timeout of the model ends
+ * the run, one of a tool and a call too many are told to the model.
  *
  * @since 0.1.0
  * @category models
@@ -55,6 +57,14 @@ export interface RunLimits {
   readonly maxCostUsd?: number | undefined
   readonly maxModelCalls?: number | undefined
   readonly maxToolCalls?: number | undefined
+  /** Model calls of the strategy, one a step. What it does at the limit is its own. */
+  readonly maxIterations?: number | undefined
+  /** For one model call, with its retries. */
+  readonly llmTimeout?: Duration.DurationInput | undefined
+  /** For one attempt of a tool without a timeout of its own. */
+  readonly toolTimeout?: Duration.DurationInput | undefined
+  /** Tool calls of one step that are run. */
+  readonly maxCallsPerTurn?: number | undefined
 }
 
 /**

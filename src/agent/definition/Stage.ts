@@ -6,6 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type { ResolvedFile } from "../../content/Content.js"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import type { RunId, SessionId, TurnId, UserId } from "../../domain/Ids.js"
@@ -109,6 +110,7 @@ export interface State {
   readonly budgetRunId: RunId
   readonly uses: Collaborators
   readonly input: string
+  readonly files: ReadonlyArray<ResolvedFile>
   readonly system: string
   readonly history: ReadonlyArray<LlmClient.Message>
   readonly tools: ToolSet.Bound

@@ -50,6 +50,17 @@ const searchOf = (options: ToolSearch.Options): ToolSearch.ToolSearch => {
   return made
 }
 
+/** The set of the last run of an agent, which its next run mostly has as well. */
+const sets = new WeakMap<object, ToolSet.ToolSet<any, any>>()
+
+const setOf = (control: object, tools: ReadonlyArray<Tool.Any>): ToolSet.ToolSet<any, any> => {
+  const known = sets.get(control)
+  if (known !== undefined && ToolIndex.isSame(known.tools, tools)) return known
+  const made = ToolSet.make(...tools)
+  sets.set(control, made)
+  return made
+}
+
 const definitionOf = (tool: Tool.Any, made: LlmClient.ToolDefinition): LlmClient.ToolDefinition => {
   const known = definitions.get(tool)
   if (known !== undefined && known.name === made.name) return known
@@ -118,7 +129,8 @@ export class LiveTools implements ToolSet.Bound {
   }
 
   get(name: string): Tool.Any | undefined {
-    return this.set.get(name)
+    const tool = this.set.get(name)
+    return tool !== undefined && tool === this.shown?.template ? this.shown.tool : tool
   }
 
   /** Asks the sources before each call but the first. Calls that begin together in one step ask once. */
@@ -258,8 +270,8 @@ export class LiveTools implements ToolSet.Bound {
           this.vanished.add(this.names.toProvider(name))
         }
         this.all = all
-        const search = this.shown === undefined || names.has(this.shown.tool.name) ? [] : [this.shown.tool]
-        this.set = ToolSet.make(...all, ...search)
+        const search = this.shown === undefined || names.has(this.shown.tool.name) ? [] : [this.shown.template]
+        this.set = setOf(this.state.agent.definition.control, [...all, ...search])
         this.show()
       })
     })

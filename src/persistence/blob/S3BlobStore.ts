@@ -39,6 +39,9 @@ export interface Options extends BlobBackend.Options {
 
 const invalid = (message: string, hint: string) => BlobBackend.failure("s3", "input", message, hint)
 
+/** Whether the path can be decoded: it is signed decoded. */
+const isPath = ({ pathname }: URL): boolean => Option.isSome(Option.liftThrowable(decodeURIComponent)(pathname))
+
 const placeOf = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<S3Client.Place, BlobStoreError> {
   const { bucket, prefix = "", region } = options
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) {
@@ -49,13 +52,19 @@ const placeOf = Effect.fnUntraced(function* (options: Options): Effect.fn.Return
   if (!/^[\w/-]{0,200}$/.test(prefix)) return yield* invalid("The prefix is malformed", "Use letters, digits and -_/")
   const endpoint = options.endpoint ?? `https://s3.${region}.amazonaws.com`
   const base = URL.canParse(endpoint) ? new URL(endpoint) : undefined
-  if (base === undefined || !/^https?:$/.test(base.protocol) || base.username !== "" || base.search !== "") {
+  if (
+    base === undefined ||
+    !/^https?:$/.test(base.protocol) ||
+    base.username !== "" ||
+    base.search !== "" ||
+    !isPath(base)
+  ) {
     return yield* invalid("The endpoint is malformed", "Give an http or https URL without credentials")
   }
   const path = base.pathname.endsWith("/") ? base.pathname : `${base.pathname}/`
-  const isPath = options.pathStyle ?? options.endpoint !== undefined
-  base.pathname = isPath ? `${path}${bucket}/` : path
-  if (!isPath) base.hostname = `${bucket}.${base.hostname}`
+  const inPath = options.pathStyle ?? options.endpoint !== undefined
+  base.pathname = inPath ? `${path}${bucket}/` : path
+  if (!inPath) base.hostname = `${bucket}.${base.hostname}`
   const { accessKeyId, secretAccessKey, sessionToken } = options
   return { base, region, accessKeyId, secretAccessKey, sessionToken }
 })
@@ -108,10 +117,13 @@ const makeCopy = (send: S3Client.Send, keys: ReturnType<typeof makeKeys>): BlobB
       send({
         method: "PUT",
         key: `${keys.scopeKey(owner, to)}${name}`,
-        headers: { "x-amz-copy-source": keys.source(`${source}${name}`) }
+        headers: { "x-amz-copy-source": keys.source(`${source}${name}`) },
+        mayRefuseLate: true
       })
-    yield* Effect.forEach(names, copyOne, { concurrency, discard: true })
-    return { missing, copied: names.length }
+    const copied = yield* Effect.forEach(names, copyOne, { concurrency })
+    // Removed since they were found.
+    const gone = names.filter((_, i) => copied[i] === undefined).map((name) => `sha256:${name}`)
+    return { missing: gone, copied: names.length - gone.length }
   })
 
 const makePage = (send: S3Client.Send, keys: ReturnType<typeof makeKeys>): BlobBackend.Backend["page"] =>

@@ -38,6 +38,8 @@ export interface Call {
   readonly query?: { readonly [name: string]: string } | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
   readonly body?: Uint8Array | undefined
+  /** The server may refuse after it has answered with success: the answer is then an error. */
+  readonly mayRefuseLate?: boolean | undefined
   /** The most bytes of the answer. Default: 4 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -150,7 +152,8 @@ export const make = (client: HttpClient.HttpClient, place: Place): Send => {
     const isDone = status >= 200 && status < 300
     const most = isDone ? (call.maxBytes ?? maxAnswer) : maxAnswer
     const body = call.method === "HEAD" ? new Uint8Array(0) : yield* readBody(response, most)
-    if (isDone) return { headers, body }
+    const isRefused = call.mayRefuseLate === true && codeOf(body) !== undefined
+    if (isDone && !isRefused) return { headers, body }
     return isMissing(call, status, body) ? undefined : yield* refuse(status, body, headers)
   })
 }

@@ -8,6 +8,7 @@
  * @since 0.1.0
  */
 import { createHash, createHmac } from "node:crypto"
+import * as DateTime from "effect/DateTime"
 
 /**
  * @category models
@@ -78,7 +79,7 @@ const canonicalQuery = (url: URL): string =>
     .join("&")
 
 /** `20150830T123600Z` */
-const stampOf = (at: number): string => new Date(at).toISOString().replace(/[-:]|\.\d{3}/g, "")
+const stampOf = (at: number): string => DateTime.formatIso(DateTime.unsafeMake(at)).replace(/[-:]|\.\d{3}/g, "")
 
 /**
  * @category constructors
