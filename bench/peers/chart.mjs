@@ -1,4 +1,6 @@
 /** Draws the rows as bars, as a multiple of the library's own figure, on a logarithmic scale. */
+import { names } from "./names.mjs"
+
 const width = 960
 const left = 190
 const right = 150
@@ -33,7 +35,7 @@ const bar = ({ median, subject }, own, y) => {
   const isOwn = subject === own.subject
   const factor = isOwn ? "" : ` (×${short(median / own.median)})`
   return [
-    `<text x="20" y="${y + 11}">${escape(subject)}</text>`,
+    `<text x="20" y="${y + 11}">${escape(names[subject] ?? subject)}</text>`,
     `<rect class="${isOwn ? "own" : "peer"}" x="${from.toFixed(1)}" y="${y}" width="${length.toFixed(1)}" height="${barHeight - 3}"/>`,
     `<text x="${width - right + 8}" y="${y + 11}">${short(median)}${factor}</text>`
   ]

@@ -1,18 +1,8 @@
 /** Writes the tables of `docs/performance.md` from the results. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { names } from "./names.mjs"
 import { root } from "./places.mjs"
-
-const names = {
-  "effect-lexigram": "effect-lexigram",
-  "ai-sdk-7": "AI SDK 7",
-  "ai-sdk-6": "AI SDK 6",
-  "openai-agents": "OpenAI Agents",
-  langgraph: "LangGraph",
-  mastra: "Mastra",
-  "effect-ai": "@effect/ai",
-  bare: "by hand"
-}
 
 const shown = (value) => (value >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3))))
 
