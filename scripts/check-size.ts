@@ -46,7 +46,7 @@ const filesOf = (file: string, seen = new Set<string>()): ReadonlySet<string> =>
 }
 
 /** The strategies and their prompts are files of their own, since an agent loads those it names. */
-const mostFiles: Readonly<Record<string, number>> = { ".": 6, "./agent": 9, "./persistence": 24, "./strategy": 51 }
+const mostFiles: Readonly<Record<string, number>> = { ".": 6, "./agent": 9, "./persistence": 25, "./strategy": 51 }
 for (const [entry, target] of Object.entries(manifest.exports)) {
   const file = typeof target === "object" ? target?.default : undefined
   if (file !== undefined) expect(`files of ${entry}`, filesOf(Path.join(root, file)).size, mostFiles[entry] ?? 18)
@@ -135,7 +135,7 @@ const overHttp = agentOn(
   `Layer.provide(ChatCompletions.layer({ baseUrl: "http://127.0.0.1/v1", model: "m" }), FetchHttpClient.layer)`
 )
 expect("bundle of an agent", await bundledBytes(inProcess), 143_000, " bytes")
-expect("bundle of an agent on chat completions", await bundledBytes(overHttp), 173_000, " bytes")
+expect("bundle of an agent on chat completions", await bundledBytes(overHttp), 173_500, " bytes")
 
 const locked = (
   JSON.parse(Fs.readFileSync(Path.join(root, "package-lock.json"), "utf8")) as {

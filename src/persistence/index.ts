@@ -113,8 +113,8 @@ export * as RedisScript from "./redis/RedisScript.js"
 export * as RedisSessionStore from "./redis/RedisSessionStore.js"
 
 /**
- * A `BlobStore` in a bucket of any S3-compatible server: `<prefix><owner>/<scope>/<hash>`, with owners and scopes by the
- * SHA-256 of their ids. `scope.json` beside the blobs of a scope has the id itself. Requests are signed by AWS
+ * A `BlobStore` in a bucket of any S3-compatible server: `<prefix><owner>/<scope>/<hash>`, with owners and scopes by
+ * the SHA-256 of their ids. `scope.json` beside the blobs of a scope has the id itself. Requests are signed by AWS
  * Signature Version 4 with the hash of their bodies.
  *
  * @since 0.1.0

@@ -386,7 +386,8 @@ test("a send, a goto and breakpoints are checked by type", () => {
   })
   const compiled = StateGraph.unsafeCompile(graph)
   const initial = { n: 1, text: "" }
-  StateGraph.invokeThread(compiled, { threadId: "t", initial, breakpoints: { before: ["work"], after: "all" } })
+  const paused = { threadId: "t", initial, breakpoints: { before: ["work"], after: "all" } } as const
+  expectTypeOf(StateGraph.invokeThread(compiled, paused)).toBeObject()
   // @ts-expect-error no node of the graph
-  StateGraph.invokeThread(compiled, { threadId: "t", initial, breakpoints: { before: ["wrok"] } })
+  expectTypeOf(StateGraph.invokeThread(compiled, { ...paused, breakpoints: { before: ["wrok"] } })).toBeObject()
 })

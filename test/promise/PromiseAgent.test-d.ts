@@ -1,3 +1,4 @@
+// @effect-diagnostics missingEffectContext:off
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -21,7 +21,7 @@ const answer = (model: Model, maxRetries?: number) =>
       await using agent = createAgent({ name: "a", model, maxRetries })
       return (await agent.run("hi")).message
     },
-    catch: (error) => error
+    catch: (error) => error as object
   })
 
 const local = (baseUrl: string): Model => ({
