@@ -7,8 +7,9 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import type { ResolvedFile } from "../content/Content.js"
+import type { Resolved, ResolvedFile } from "../content/Content.js"
 import { RunId, SessionId, UserId } from "../domain/Ids.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type { Strategy } from "../strategy/definition/Strategy.js"
@@ -22,15 +23,23 @@ import { AgentConfigurationError } from "./definition/AgentError.js"
 export const namesOf = (files: ReadonlyArray<ResolvedFile>): string =>
   files.map(({ fileName, mediaType }) => `[${fileName ?? mediaType}]`).join(" ")
 
+const isPart = (part: unknown): part is Resolved =>
+  Predicate.isReadonlyRecord(part) &&
+  (part["type"] === "file" || (part["type"] === "text" && typeof part["text"] === "string"))
+
+/** The parts of an input that are parts: requests may come from outside the types. */
+const partsOf = (input: AgentRequest["input"]): ReadonlyArray<Resolved> =>
+  Array.isArray(input) ? input.filter(isPart) : noParts
+
+const noParts: ReadonlyArray<never> = []
+
 /**
  * The files of an input.
  *
  * @category getters
  */
 export const filesOf = (input: AgentRequest["input"]): ReadonlyArray<ResolvedFile> =>
-  typeof input === "string" ? none : input.filter((part) => part.type === "file")
-
-const none: ReadonlyArray<ResolvedFile> = []
+  typeof input === "string" ? noParts : partsOf(input).filter((part) => part.type === "file")
 
 /**
  * The text of an input.
@@ -39,7 +48,7 @@ const none: ReadonlyArray<ResolvedFile> = []
  */
 export const textOf = (input: AgentRequest["input"]): string => {
   if (typeof input === "string") return input
-  const texts = input.flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : []))
+  const texts = partsOf(input).flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : []))
   return texts.length === 0 ? namesOf(filesOf(input)) : texts.join("\n")
 }
 
@@ -51,9 +60,10 @@ export const textOf = (input: AgentRequest["input"]): string => {
 export const withFiles = (text: string, files: ReadonlyArray<ResolvedFile>): AgentRequest["input"] =>
   files.length === 0 ? text : [...(text === namesOf(files) ? [] : [{ type: "text" as const, text }]), ...files]
 
-/** Why files cannot be sent. Requests may come from outside the types. */
+/** Why an input is none. */
 const problemOf = (input: AgentRequest["input"]): string | undefined => {
   if (typeof input === "string") return undefined
+  if (!Array.isArray(input) || !input.every(isPart)) return "The input is neither text nor a list of texts and files"
   if (input.length === 0) return "The input has no parts"
   const isReady = ({ data }: ResolvedFile): boolean => data instanceof Uint8Array || data instanceof URL
   return filesOf(input).every(isReady) ? undefined : "A file of the input has neither bytes nor a URL"

@@ -86,7 +86,7 @@ export const make = (run: Handler<any, any, any>, options: Cached): Handler<any,
     ).pipe(Effect.catchAll(withoutCache("The update of a node cannot be cached")))
   return (state, context) =>
     Effect.flatMap(Effect.option(keyOf(state)), (id) => {
-      const ran = run(state, context)
+      const ran = Effect.suspend(() => run(state, context))
       if (Option.isNone(id)) {
         return Effect.zipRight(withoutCache("The key of a cached node is not JSON")(undefined), ran)
       }

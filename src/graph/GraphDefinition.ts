@@ -224,8 +224,8 @@ export interface CacheStore {
 }
 
 /**
- * A cached node returns the update of an earlier run with the same key. Failures are not cached, and a store that fails
- * is as good as none.
+ * A cached node returns the update of an earlier run with the same key, whoever's run it was. Failures are not cached,
+ * and a store that fails is as good as none.
  *
  * @since 0.1.0
  * @category models

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"

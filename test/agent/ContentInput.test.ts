@@ -126,7 +126,8 @@ describe("a request with files", () => {
   it.effect("fails before the model is asked if a file is no file, or there is nothing", () =>
     Effect.gen(function* () {
       const ref = { hash: `sha256:${"0".repeat(64)}`, size: 1, mediaType: "image/png" }
-      for (const input of [[{ type: "file", mediaType: "image/png", data: ref }], []]) {
+      const file = { type: "file", mediaType: "image/png", data: ref }
+      for (const input of [[file], [], [null], [{ type: "text" }], [{ type: "video" }], {}, 5, null, undefined]) {
         const run = asked(Agent.make("seer"), { input: input as never }, ["A cat"])
         const error = yield* Effect.flip(run)
         assert.strictEqual((error as { readonly _tag: string })._tag, "AgentConfigurationError")

@@ -22,12 +22,20 @@ const cachedGraph = <E = never>(
   handler: (count: number, state: State) => Effect.Effect<Partial<State>, E> = (count) =>
     Effect.succeed({ answer: count })
 ) => {
-  const calls = { count: 0 }
+  const calls = { count: 0, begun: 0 }
   const graph = StateGraph.unsafeCompile(
     StateGraph.make({
       name: "cached",
       state: State,
-      nodes: { ask: { run: (state: State) => Effect.suspend(() => handler(++calls.count, state)), cache } },
+      nodes: {
+        ask: {
+          run: (state: State) => {
+            calls.begun++
+            return Effect.suspend(() => handler(++calls.count, state))
+          },
+          cache
+        }
+      },
       start: "ask",
       edges: { ask: "END" }
     })
@@ -45,6 +53,7 @@ describe("a cached node", () => {
       assert.deepStrictEqual(yield* Effect.forEach(answers, whole.ask), [1, 1, 2, 3, 1])
       const keyed = cachedGraph(byQuestion)
       assert.deepStrictEqual(yield* Effect.forEach(answers, keyed.ask), [1, 1, 2, 1, 1])
+      assert.deepStrictEqual(keyed.calls, { count: 2, begun: 2 })
     })
   )
 
