@@ -7,7 +7,7 @@ import * as Channel from "effect/Channel"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type { Resolved } from "../content/Content.js"
+import type { Content } from "../content/Content.js"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import type * as ReaderTimeout from "../domain/ReaderTimeout.js"
@@ -28,10 +28,11 @@ export type { ExecutorError } from "./RunStages.js"
 export interface AgentRequest {
   /**
    * Text, or text and files (`Content.image`, `Content.file`, …). The model gets the files with the message that asks,
-   * in each call of the run. Guards, memory and sessions have the text; where there is none, the names or media types
-   * of the files stand for it.
+   * in each call of the run. Guards and memory have the text; where there is none, the names or media types of the
+   * files stand for it. A session with a `BlobStore` keeps the files and shows them in later runs (`sessionFiles`); a
+   * `BlobRef` in the input is a file that the session of the request has (`SessionManager.attach`).
    */
-  readonly input: string | ReadonlyArray<Resolved>
+  readonly input: string | ReadonlyArray<Content>
   readonly sessionId?: string | undefined
   readonly userId?: string | undefined
   readonly history?: ReadonlyArray<LlmClient.Message> | undefined

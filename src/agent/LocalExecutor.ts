@@ -106,6 +106,7 @@ const newNotes = (): Notes => ({
   session: undefined,
   shown: noTurns,
   keep: undefined,
+  files: [],
   blocked: false,
   screened: undefined,
   guarded: new Map(),

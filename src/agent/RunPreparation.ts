@@ -9,7 +9,7 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import type { Resolved, ResolvedFile } from "../content/Content.js"
+import type { Content, File } from "../content/Content.js"
 import { RunId, SessionId, UserId } from "../domain/Ids.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type { Strategy } from "../strategy/definition/Strategy.js"
@@ -18,17 +18,18 @@ import type { AgentRequest } from "./AgentExecutor.js"
 import type * as Agent from "./definition/Agent.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
 import { AgentConfigurationError } from "./definition/AgentError.js"
+import { isResolved } from "./definition/RunIdentity.js"
 
 /** What stands for files where only text can: their names or media types. */
-export const namesOf = (files: ReadonlyArray<ResolvedFile>): string =>
+export const namesOf = (files: ReadonlyArray<File>): string =>
   files.map(({ fileName, mediaType }) => `[${fileName ?? mediaType}]`).join(" ")
 
-const isPart = (part: unknown): part is Resolved =>
+const isPart = (part: unknown): part is Content =>
   Predicate.isReadonlyRecord(part) &&
   (part["type"] === "file" || (part["type"] === "text" && typeof part["text"] === "string"))
 
 /** The parts of an input that are parts: requests may come from outside the types. */
-const partsOf = (input: AgentRequest["input"]): ReadonlyArray<Resolved> =>
+const partsOf = (input: AgentRequest["input"]): ReadonlyArray<Content> =>
   Array.isArray(input) ? input.filter(isPart) : noParts
 
 const noParts: ReadonlyArray<never> = []
@@ -38,7 +39,7 @@ const noParts: ReadonlyArray<never> = []
  *
  * @category getters
  */
-export const filesOf = (input: AgentRequest["input"]): ReadonlyArray<ResolvedFile> =>
+export const filesOf = (input: AgentRequest["input"]): ReadonlyArray<File> =>
   typeof input === "string" ? noParts : partsOf(input).filter((part) => part.type === "file")
 
 /**
@@ -57,16 +58,20 @@ export const textOf = (input: AgentRequest["input"]): string => {
  *
  * @category constructors
  */
-export const withFiles = (text: string, files: ReadonlyArray<ResolvedFile>): AgentRequest["input"] =>
+export const withFiles = (text: string, files: ReadonlyArray<File>): AgentRequest["input"] =>
   files.length === 0 ? text : [...(text === namesOf(files) ? [] : [{ type: "text" as const, text }]), ...files]
 
 /** Why an input is none. */
-const problemOf = (input: AgentRequest["input"]): string | undefined => {
+const problemOf = ({ input, sessionId }: AgentRequest): string | undefined => {
   if (typeof input === "string") return undefined
   if (!Array.isArray(input) || !input.every(isPart)) return "The input is neither text nor a list of texts and files"
   if (input.length === 0) return "The input has no parts"
-  const isReady = ({ data }: ResolvedFile): boolean => data instanceof Uint8Array || data instanceof URL
-  return filesOf(input).every(isReady) ? undefined : "A file of the input has neither bytes nor a URL"
+  const references = filesOf(input).filter((file) => !isResolved(file))
+  if (!references.every(({ data }) => Predicate.hasProperty(data, "hash")))
+    return "A file of the input has neither bytes nor a URL"
+  return references.length > 0 && sessionId === undefined
+    ? "The input refers to a file of a session, and the request has none"
+    : undefined
 }
 
 const decodeSessionId = Schema.decodeUnknownEither(SessionId)
@@ -157,10 +162,14 @@ export const prepare = (
   }
   if (definition.output?.problem !== undefined)
     return Either.left(misconfigured(name, `The agent cannot run: ${definition.output.problem}`))
-  const unready = problemOf(request.input)
+  const unready = problemOf(request)
   if (unready !== undefined) {
     return Either.left(
-      misconfigured(name, unready, "Make files with `Content`, and replace references by `Content.resolve`")
+      misconfigured(
+        name,
+        unready,
+        "Make files with `Content`; a reference needs the session that has the file, else replace it by `Content.resolve`"
+      )
     )
   }
   const made = settings(definition, request.settings, config.right)

@@ -16,7 +16,7 @@ import { type Answer, openingMessages, type Strategy, type Task } from "../strat
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import { noControl } from "./definition/AgentDefinition.js"
-import { governanceOf, infoOf } from "./definition/RunIdentity.js"
+import { governanceOf, infoOf, isResolved } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
 import * as RunPreparation from "./RunPreparation.js"
 import * as GuardChecks from "./stage/GuardChecks.js"
@@ -182,20 +182,22 @@ const controls = OnDemand.make(() => import("./stage/StepControl.js"))
 const contents = OnDemand.make(() => import("./stage/ContentCalls.js"))
 
 /** Gives the files of the run to its model calls. */
-const withFiles = (state: State, program: Effect.Effect<Answer, unknown, any>): Effect.Effect<Answer, unknown, any> =>
-  state.files.length === 0
+const withFiles = (state: State, program: Effect.Effect<Answer, unknown, any>): Effect.Effect<Answer, unknown, any> => {
+  const files = state.files.filter(isResolved)
+  return files.length === 0
     ? program
     : Effect.flatMap(contents, ({ RunFiles, make }) =>
         Effect.mapInputContext(program, (current: Context.Context<any>) =>
           current.pipe(
-            Context.add(RunFiles, { runId: state.run.runId, files: state.files }),
+            Context.add(RunFiles, { runId: state.run.runId, files }),
             Context.add(ModelCall.ConversationInterceptors, [
               ...Context.get(current, ModelCall.ConversationInterceptors),
-              make(state, RunPreparation.namesOf(state.files))
+              make(state, files, RunPreparation.namesOf(state.files))
             ])
           )
         )
       )
+}
 
 const start = (
   state: State,

@@ -97,6 +97,15 @@ export type Content = typeof Content.Type
 export type ResolvedFile = File & { readonly data: Uint8Array | URL }
 
 /**
+ * Whether the bytes of a file are at hand or have a URL.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isResolved = (file: File): file is ResolvedFile =>
+  file.data instanceof Uint8Array || file.data instanceof URL
+
+/**
  * Content without references.
  *
  * @since 0.1.0
@@ -231,10 +240,9 @@ export const resolve = <E, R>(
 ): Effect.Effect<ReadonlyArray<Resolved>, E, R> =>
   Effect.forEach(contents, (content): Effect.Effect<Resolved, E, R> => {
     if (content.type === "text") return Effect.succeed(content)
-    const { data } = content
-    return data instanceof Uint8Array || data instanceof URL
-      ? Effect.succeed({ ...content, data })
-      : Effect.map(load(data), (bytes) => ({ ...content, data: bytes }))
+    return isResolved(content)
+      ? Effect.succeed(content)
+      : Effect.map(load(content.data as BlobRef), (bytes) => ({ ...content, data: bytes }))
   })
 
 /**

@@ -14,6 +14,7 @@ import type * as VectorIndex from "../memory/search/VectorIndex.js"
 import type * as SessionStore from "../session/turn/SessionStore.js"
 import * as SkillResultBackend from "../skill/execute/SkillResultBackend.js"
 import type * as SkillResultCache from "../skill/execute/SkillResultCache.js"
+import * as SqlBlobStore from "./blob/SqlBlobStore.js"
 import { PersistenceConfigurationError } from "./engine/PersistenceError.js"
 import * as SqlAuditLog from "./governance/SqlAuditLog.js"
 import * as SqlCostLedger from "./governance/SqlCostLedger.js"
@@ -30,7 +31,7 @@ import * as SqlCacheBackend from "./run/SqlCacheBackend.js"
 import * as SqlCheckpointer from "./run/SqlCheckpointer.js"
 import * as SqlRunLog from "./run/SqlRunLog.js"
 import * as SqlSkillCache from "./run/SqlSkillCache.js"
-import type { Backend, Given } from "./SystemComposition.js"
+import { type Backend, blobsOr, type Given } from "./SystemComposition.js"
 import type { MigrationFailure } from "./schema/Migrations.js"
 import * as Migrations from "./schema/Migrations.js"
 import * as SqlSessionStore from "./session/SqlSessionStore.js"
@@ -66,6 +67,7 @@ const cached = (
  */
 export const make = ({ redis, vectors }: Omit<Databases, "client">, given: Given): Backend => ({
   ports: Layer.mergeAll(
+    blobsOr(SqlBlobStore.layer()),
     SqlCheckpointer.layer,
     SqlCostLedger.layer(),
     redis === undefined ? SqlRateLimitStore.layer : RedisRateLimitStore.layer(),

@@ -9,9 +9,12 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as AgentExecutor from "../agent/AgentExecutor.js"
 import * as Agents from "../agent/Agents.js"
 import type * as AgentConfig from "../agent/definition/AgentConfig.js"
+import * as BlobStore from "../content/BlobStore.js"
+import * as InMemoryBlobStore from "../content/InMemoryBlobStore.js"
 import * as DefaultGovernance from "../governance/DefaultGovernance.js"
 import * as Governance from "../governance/Governance.js"
 import * as GovernanceConfig from "../governance/GovernanceConfig.js"
@@ -51,6 +54,7 @@ import * as ApprovalStore from "../tool/approval/ApprovalStore.js"
 
 /** The ports that store data. */
 export type Ports =
+  | BlobStore.BlobStore
   | CacheBackend.CacheBackend
   | SkillResultCache.SkillResultCache
   | SessionStore.SessionStore
@@ -156,9 +160,24 @@ export const inDatabase = ConfigProvider.fromMap(
 /** Provides the service in context as a layer, for compositions that require one. */
 const same = <I, S>(tag: Context.Tag<I, S>): Layer.Layer<I, never, I> => Layer.effect(tag, tag)
 
+/** The store of blobs in context, such as one in folders or on S3, else that of the backend. */
+export const blobsOr = <E, R>(
+  otherwise: Layer.Layer<BlobStore.BlobStore, E, R>
+): Layer.Layer<BlobStore.BlobStore, E, R> =>
+  Layer.unwrapEffect(
+    Effect.map(
+      Effect.serviceOption(BlobStore.BlobStore),
+      Option.match({
+        onNone: () => otherwise,
+        onSome: (blobs): Layer.Layer<BlobStore.BlobStore, E, R> => Layer.succeed(BlobStore.BlobStore, blobs)
+      })
+    )
+  )
+
 /** All ports in the memory of this process. */
 export const portsInMemory: Layer.Layer<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>> =
   Layer.mergeAll(
+    blobsOr(InMemoryBlobStore.layer()),
     Checkpointer.layerMemory(),
     InMemoryCostLedger.layer(),
     RateLimitStore.layerMemory(),

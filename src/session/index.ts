@@ -223,6 +223,13 @@ export * as Session from "./turn/Session.js"
 export * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
 
 /**
+ * What a session manager does with files.
+ *
+ * @since 0.1.0
+ */
+export * as SessionAttachments from "./manager/SessionAttachments.js"
+
+/**
  * The port that expires idle sessions. They stay stored, and their turns stay readable.
  *
  * @since 0.1.0

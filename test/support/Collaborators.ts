@@ -95,6 +95,9 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
         SessionManager.Service["endExchange"]
       >,
     recover: Effect.succeed([]),
+    keepsFiles: false,
+    attach: unused,
+    file: unused,
     maxTurnBytes: Number.POSITIVE_INFINITY,
     resume: find,
     claim: unused,

@@ -23,6 +23,7 @@ import type { Answer } from "../../strategy/definition/Strategy.js"
 import { MaxIterationsExceededError, OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import { Fatality } from "../../tool/ToolRunner.js"
 import * as Conversation from "../definition/Conversation.js"
+import { isResolved } from "../definition/RunIdentity.js"
 import type { State } from "../definition/Stage.js"
 import { HandedTo } from "./HandedTo.js"
 import { along, linksOf, noLinks, routeTo, type Station, type Target, type Way } from "./HandoffRoute.js"
@@ -153,7 +154,11 @@ const handOver = (
     const { output } = agent.definition
     const reached = yield* state.tools.provide(
       Effect.provideService(
-        target.run({ history, input, files: state.files, runId, userId: state.userId }, output, route.at(-2)),
+        target.run(
+          { history, input, files: state.files.filter(isResolved), runId, userId: state.userId },
+          output,
+          route.at(-2)
+        ),
         HandedTo,
         { runId, handoffs, route, calls }
       )

@@ -12,6 +12,7 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as SessionContext from "../../session/manager/SessionContext.js"
 import type { Answer } from "../../strategy/definition/Strategy.js"
 import type { State } from "../definition/Stage.js"
+import * as KeptFiles from "./KeptFiles.js"
 import { begin } from "./RunTurns.js"
 
 /** A session bound for another user is hidden from the run. */
@@ -46,6 +47,8 @@ const withSession = <E, R>(state: State, sessionId: SessionId, next: (state: Sta
           ? yield* sessions.resume(sessionId, access)
           : yield* sessions.create({ id: sessionId, ...access })
         state.notes.session = session
+        const files = yield* KeptFiles.resolve(state, session)
+        state.notes.files = yield* KeptFiles.keep(state, session)
         yield* begin(state, session)
         const { messages, shown } = yield* history.read({
           session,
@@ -58,13 +61,14 @@ const withSession = <E, R>(state: State, sessionId: SessionId, next: (state: Sta
         if (messages.length > 0) {
           yield* state.run.emit({ _tag: "MemoryRecalled", source: "session", count: shown.size })
         }
-        return { session, messages }
+        return { session, files, messages: yield* KeptFiles.show(state, session, messages) }
       })
     ),
-    ({ messages, session }) => {
+    ({ files, messages, session }) => {
       const bound = SessionContext.bind(session)(
         next({
           ...state,
+          files,
           system: session.systemPrompt ?? state.system,
           history: [...messages, ...state.history]
         })

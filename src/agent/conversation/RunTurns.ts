@@ -46,6 +46,7 @@ const commonOf = ({ agent, run }: State) => ({ skillResults: [], metadata: { age
 const asked = (state: State, content: string): Said => ({
   ...commonOf(state),
   ...free,
+  ...(state.notes.files.length === 0 ? {} : { files: state.notes.files }),
   id: PlainId.make(TurnId, `${state.run.runId}:user`),
   role: "user",
   content,
@@ -107,9 +108,10 @@ const turnsOf = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): 
               : ("failed" as const)
         })
   }
+  const { files: _, ...withoutFiles } = user
   const steered = state.notes.steered.map(
     (content, index): Said => ({
-      ...user,
+      ...withoutFiles,
       ...free,
       content,
       id: PlainId.make(TurnId, `${run.runId}:user:${index + 1}`)

@@ -70,6 +70,11 @@ export const AgentConfig = Schema.Struct({
   memoryTokenBudget: Positive,
   /** Turns of a session that a run sees. */
   sessionTurns: Positive,
+  /**
+   * The newest files of a session that the model sees again, of at most 20 MiB together; the names or media types of
+   * the others stand for them. Only sessions with a `BlobStore` keep files.
+   */
+  sessionFiles: Schema.NonNegativeInt,
   /** Whether the model sees the tool calls of earlier turns of a session, with their results. */
   sessionToolCalls: Schema.Boolean
 }).annotations({ identifier: "effect-lexigram/agent/AgentConfig" })
@@ -102,6 +107,7 @@ export const defaults: AgentConfig = {
   maxRunTokens: undefined,
   memoryTokenBudget: 4096,
   sessionTurns: 20,
+  sessionFiles: 10,
   sessionToolCalls: true
 }
 
@@ -195,6 +201,7 @@ const fields = {
   maxRunTokens: Config.integer(env("MAX_RUN_TOKENS")),
   memoryTokenBudget: Config.integer(env("MEMORY_TOKEN_BUDGET")),
   sessionTurns: Config.integer(env("SESSION_TURNS")),
+  sessionFiles: Config.integer(env("SESSION_FILES")),
   sessionToolCalls: Config.boolean(env("SESSION_TOOL_CALLS"))
 } satisfies { [K in keyof AgentConfig]: Config.Config<AgentConfig[K] | undefined> }
 

@@ -1,9 +1,10 @@
 /**
- * Identifies a run for governance and hooks.
+ * Identifies a run for governance and hooks, and the files that it can show.
  *
  * @private
  * @since 0.1.0
  */
+import type { File, ResolvedFile } from "../../content/Content.js"
 import type * as Governance from "../../governance/Governance.js"
 import type * as AgentHooks from "../../observability/AgentHooks.js"
 import type { State } from "./Stage.js"
@@ -37,3 +38,7 @@ export const infoOf = (state: State): AgentHooks.RunInfo => ({
  */
 export const hasOwner = ({ sessionId, userId }: Pick<State, "sessionId" | "userId">): boolean =>
   sessionId !== undefined || userId !== undefined
+
+/** As `Content.isResolved`, whose module a run without files does not need. */
+export const isResolved = (file: File): file is ResolvedFile =>
+  file.data instanceof Uint8Array || file.data instanceof URL

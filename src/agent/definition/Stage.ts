@@ -6,7 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { ResolvedFile } from "../../content/Content.js"
+import type { File } from "../../content/Content.js"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import type { RunId, SessionId, TurnId, UserId } from "../../domain/Ids.js"
@@ -23,7 +23,7 @@ import type * as Hooks from "../../observability/Hooks.js"
 import type * as Run from "../../observability/Run.js"
 import type * as SessionHistory from "../../session/history/SessionHistory.js"
 import type * as SessionManager from "../../session/manager/SessionManager.js"
-import type { Session, TurnToolCall } from "../../session/turn/Session.js"
+import type { Session, TurnFile, TurnToolCall } from "../../session/turn/Session.js"
 import type * as SkillExecutor from "../../skill/execute/SkillExecutor.js"
 import type * as SkillRegistry from "../../skill/execute/SkillRegistry.js"
 import type * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
@@ -82,6 +82,8 @@ export interface Notes {
   shown: ReadonlySet<TurnId>
   /** The user's message after the input guards, which may be kept. Absent while nothing may be kept. */
   keep: string | undefined
+  /** The files of the message, as the session keeps them. */
+  files: ReadonlyArray<TurnFile>
   /** Guards blocked the answer. */
   blocked: boolean
   /**
@@ -110,7 +112,8 @@ export interface State {
   readonly budgetRunId: RunId
   readonly uses: Collaborators
   readonly input: string
-  readonly files: ReadonlyArray<ResolvedFile>
+  /** Those that are references are read when the session of the run is loaded. */
+  readonly files: ReadonlyArray<File>
   readonly system: string
   readonly history: ReadonlyArray<LlmClient.Message>
   readonly tools: ToolSet.Bound

@@ -40,7 +40,11 @@ const placeOf = (messages: ReadonlyArray<Message>, input: string): number => {
 }
 
 /** Adds the files of the run to each of its model calls. `names` stands for them in an input without text. */
-export const make = ({ files, input, run: { runId } }: State, names: string): ModelCall.ModelCallInterceptor => {
+export const make = (
+  { input, run: { runId } }: State,
+  files: ReadonlyArray<ResolvedFile>,
+  names: string
+): ModelCall.ModelCallInterceptor => {
   const parts = files.map(
     ({ data, fileName, mediaType }): Prompt.FilePartEncoded => ({
       type: "file",

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import type { BlobNotFoundError, BlobStoreError } from "../../content/ContentError.js"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import type {
   SessionCapacityError,
@@ -32,6 +33,8 @@ const sessions = OnDemand.make(() => import("../conversation/RunSession.js"))
  * @category stages
  */
 export const stage: Stage<
+  | BlobNotFoundError
+  | BlobStoreError
   | SessionNotFoundError
   | SessionClosedError
   | SessionConflictError

@@ -12,6 +12,7 @@ import type { SessionId } from "../../domain/Ids.js"
 import * as Count from "../../internal/Count.js"
 import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import * as SessionEffects from "../manager/SessionEffects.js"
+import * as SessionFiles from "../manager/SessionFiles.js"
 import * as SessionWriter from "../manager/SessionWriter.js"
 import type { Session } from "../turn/Session.js"
 import * as SessionMetrics from "../turn/SessionMetrics.js"
@@ -66,6 +67,7 @@ export const make = (
   Effect.gen(function* () {
     const writer = yield* SessionWriter.SessionWriter
     const telemetry = yield* SessionTelemetry.make
+    const files = yield* SessionFiles.fromContext
     const feed = yield* SessionEffects.makeFeed
     const remember = ({ session, turns }: SessionMerge.Merged, restore: SessionTelemetry.Restore) => {
       for (const _ of turns) SessionMetrics.turnAdded()
@@ -90,7 +92,9 @@ export const make = (
           SessionTelemetry.thenAfterWrite(
             (written: SessionTelemetry.Written<SessionStore.Created>) => fork(id, options, written),
             ({ isNew, session }, restore) =>
-              isNew ? Effect.as(telemetry.started(session, restore), session) : Effect.succeed(session)
+              isNew
+                ? files.copy(id, session).pipe(Effect.zipRight(telemetry.started(session, restore)), Effect.as(session))
+                : Effect.succeed(session)
           )
         ),
       merge: <E, R>(into: SessionId, from: SessionId, options?: BranchManager.MergeOptions<E, R>) =>
@@ -111,6 +115,7 @@ export const make = (
                 ? telemetry
                     .changed("merged", merged.session)
                     .pipe(
+                      Effect.zipRight(files.copy(from, merged.session, SessionFiles.hashesOf(merged.turns))),
                       Effect.zipRight(
                         merged.checkpoint === undefined
                           ? Effect.void

@@ -5,7 +5,7 @@
  */
 import type { Message } from "../../llm/model/LlmClient.js"
 import type * as TokenCounter from "../../llm/model/TokenCounter.js"
-import type { SessionTurn } from "../turn/Session.js"
+import type { SessionTurn, TurnFile } from "../turn/Session.js"
 import type { History } from "./SessionHistory.js"
 
 /** Unanswered turns are marked, so that the model does not mistake an old question for the present one. */
@@ -13,6 +13,18 @@ const withMark = ({ role, unanswered }: SessionTurn, message: Message): Readonly
   role === "user" && unanswered !== undefined
     ? [message, { role: "assistant", content: `(no answer: ${unanswered})` }]
     : [message]
+
+/** Where a message refers to files: beside the options that are for providers. */
+const filesKey = "effect-lexigram"
+
+/**
+ * The files of a message of `fromTurn`. A model is shown them only when their bytes are put into the message.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const filesOf = ({ options, role }: Message): ReadonlyArray<TurnFile> =>
+  role === "user" ? ((options?.[filesKey]?.["files"] as ReadonlyArray<TurnFile> | undefined) ?? []) : []
 
 /**
  * The messages of a turn: its text, and after an unanswered question a message that says so. System and tool turns are
@@ -22,8 +34,10 @@ const withMark = ({ role, unanswered }: SessionTurn, message: Message): Readonly
  * @category conversions
  */
 export const fromTurn = (turn: SessionTurn): ReadonlyArray<Message> => {
-  const { content, role } = turn
-  return (role === "user" || role === "assistant") && content !== "" ? withMark(turn, { role, content }) : []
+  const { content, files = [], role } = turn
+  if (!(role === "user" || role === "assistant") || content === "") return []
+  const options = role === "user" && files.length > 0 ? { options: { [filesKey]: { files } } } : {}
+  return withMark(turn, { role, content, ...options })
 }
 
 /** Messages that precede the text of a turn: its tool calls with their results. */

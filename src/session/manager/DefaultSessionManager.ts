@@ -25,6 +25,7 @@ import * as SessionChange from "./SessionChange.js"
 import * as SessionCheckpoints from "./SessionCheckpoints.js"
 import * as SessionEffects from "./SessionEffects.js"
 import * as SessionExchanges from "./SessionExchanges.js"
+import * as SessionFiles from "./SessionFiles.js"
 import * as SessionLease from "./SessionLease.js"
 import * as SessionManager from "./SessionManager.js"
 import * as SessionStateMachine from "./SessionStateMachine.js"
@@ -154,7 +155,7 @@ const resume =
   }
 
 const claim =
-  (parts: Parts): Service["claim"] =>
+  (parts: Parts, files: SessionFiles.Files): Service["claim"] =>
   (id, userId) => {
     const decide = (session: Session, now: number): Effect.Effect<Claimed, SessionNotFoundError> => {
       if (session.userId === userId) return Effect.succeed({ _tag: "Keep", value: session })
@@ -163,12 +164,25 @@ const claim =
       const limits = { perUser: parts.settings.maxSessionsPerUser }
       return Effect.succeed({ _tag: "Save", value, change: { session: value, limits } })
     }
-    const claimed = Effect.zipRight(
-      Effect.suspend(() => SessionChecks.ids(id, userId)),
-      // The decision checks the owner.
-      SessionChange.opening(parts, SystemAccess.grant(parts.writer.modify(id, undefined, decide)))
+    // The decision checks the owner.
+    const given = SessionChange.opening(parts, SystemAccess.grant(parts.writer.modify(id, undefined, decide)))
+    const moved = Effect.gen(function* () {
+      const before = yield* SystemAccess.grant(parts.writer.find(id, undefined))
+      if (before.userId !== undefined) return yield* given
+      // First the files: the turns never refer to what their user does not have.
+      yield* files.give(before, userId)
+      const session = yield* given
+      yield* files.remove(before)
+      return session
+    })
+    return observed(
+      "claim",
+      id,
+      Effect.zipRight(
+        Effect.suspend(() => SessionChecks.ids(id, userId)),
+        files.isEnabled ? moved : given
+      )
     )
-    return observed("claim", id, claimed)
   }
 
 type Claimed = SessionWriter.Decision<Session>
@@ -233,15 +247,19 @@ const update =
   }
 
 const remove =
-  ({ writer }: Parts): Service["delete"] =>
+  ({ writer }: Parts, files: SessionFiles.Files): Service["delete"] =>
   (id, options) =>
     observed(
       "delete",
       id,
       SessionChange.unlimited(
         // Keeps other writers out between the read and the write.
-        writer.modify(id, options, () =>
-          Effect.map(writer.store.delete(id), (value) => ({ _tag: "Keep", value }) as const)
+        writer.modify(id, options, (session) =>
+          // First the files: a repeated call finds only what has a session.
+          Effect.map(
+            Effect.zipRight(files.remove(session), writer.store.delete(id)),
+            (value) => ({ _tag: "Keep", value }) as const
+          )
         )
       ).pipe(
         Effect.asVoid,
@@ -308,6 +326,7 @@ export const make = (
 > =>
   Effect.gen(function* () {
     const writer = yield* SessionWriter.SessionWriter
+    const files = yield* SessionFiles.fromContext
     const effects = yield* SessionEffects.make({ consolidateOnClose: options?.consolidateOnClose ?? true })
     const parts: Parts = { settings: settingsOf(options), writer, effects }
     const lease = yield* SessionLease.make(
@@ -318,7 +337,7 @@ export const make = (
     return {
       create: create(parts),
       resume: resume(parts),
-      claim: claim(parts),
+      claim: claim(parts, files),
       get: (id, access) =>
         observed(
           "get",
@@ -329,6 +348,19 @@ export const make = (
       addTurn: SessionTurns.addTurn(parts),
       beginExchange: SessionExchanges.begin(parts, lease),
       endExchange: SessionExchanges.end(parts, lease),
+      keepsFiles: files.isEnabled,
+      attach: (id, file, access) =>
+        observed(
+          "attach",
+          id,
+          Effect.flatMap(writer.find(id, access), (session) => files.attach(session, file))
+        ),
+      file: (id, hash, access) =>
+        observed(
+          "file",
+          id,
+          Effect.flatMap(writer.find(id, access), (session) => files.read(session, hash))
+        ),
       maxTurnBytes: parts.settings.maxTurnBytes,
       recover: forSystem(SessionExchanges.recover(parts, recoverSize)),
       turns: SessionTurns.turns(parts),
@@ -338,7 +370,7 @@ export const make = (
       restore: SessionCheckpoints.restore(parts),
       suspend: suspend(parts),
       close: close(parts),
-      delete: remove(parts),
+      delete: remove(parts, files),
       expireIdle: expireIdle(parts),
       health: writer.store.health
     }

@@ -35,6 +35,7 @@ import {
   type TurnError
 } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import * as SessionAttachments from "./SessionAttachments.js"
 
 /**
  * The caller. With a user, only that user's sessions are found. Without one, only sessions without an owner are found,
@@ -43,9 +44,7 @@ import type * as SessionStore from "../turn/SessionStore.js"
  * @since 0.1.0
  * @category models
  */
-export interface Access {
-  readonly userId?: UserId | undefined
-}
+export interface Access extends SessionAttachments.Access {}
 
 /**
  * The small state of a session. In an update, a given field replaces the old one as a whole, and the others stay.
@@ -204,7 +203,7 @@ export interface CheckpointOptions extends Access {
  * @since 0.1.0
  * @category models
  */
-export interface Service {
+export interface Service extends SessionAttachments.Service {
   /**
    * Creates an active session without turns. An id that the same user already uses returns that session, so that a
    * repeated call creates nothing; another user's id fails with `SessionNotFoundError`. Fails with
@@ -348,8 +347,7 @@ const ephemeral = (id: SessionId, options: CreateOptions | undefined, status: Se
   }))
 
 /**
- * Stores nothing. Any id that is created or resumed is an active session without turns; writes are returned and
- * forgotten.
+ * Stores nothing. Any id is an active session without turns; writes are returned and forgotten.
  *
  * @since 0.1.0
  * @category layers
@@ -366,6 +364,7 @@ export const layerNoop: Layer.Layer<SessionManager> = Layer.succeed(SessionManag
   addTurn: (id, turn) => Effect.succeed({ ...turn, sessionId: id, depth: 1 }),
   beginExchange: () => Effect.void,
   endExchange: (id, { turns }) => Effect.succeed(turns.map((turn) => ({ ...turn, sessionId: id, depth: 1 }))),
+  ...SessionAttachments.none,
   maxTurnBytes: Number.POSITIVE_INFINITY,
   recover: Effect.succeed([]),
   turns: () => Effect.succeed([]),

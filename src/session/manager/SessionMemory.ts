@@ -81,9 +81,9 @@ const contentOf = (content: string): string => {
 /**
  * The memory entry of a turn. Its id derives from the ids of the turn and of the session that wrote it, so that a turn
  * added twice is remembered once, and equal turn ids of different sessions stay distinct. Outside any session, the id
- * of the turn is used. The metadata has the `type` `turn`, the reason for a missing answer, and under
- * `Selection.treeKey` the session tree; for a restored session also, under `Selection.stretchKey`, the time since which
- * it has continued.
+ * of the turn is used. The metadata has the `type` `turn`, the references to its `files`, the reason for a missing
+ * answer, and under `Selection.treeKey` the session tree; for a restored session also, under `Selection.stretchKey`,
+ * the time since which it has continued.
  *
  * @since 0.1.0
  * @category conversions
@@ -108,6 +108,7 @@ export const toEntry = (
     importance: 0.5,
     metadata: {
       type: "turn",
+      ...(turn.files === undefined ? {} : { files: turn.files }),
       ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }),
       ...(session === undefined ? {} : { [Selection.treeKey]: treeOf(session) }),
       ...(stretch === undefined ? {} : { [Selection.stretchKey]: stretch })

@@ -70,8 +70,8 @@ const findKnown = (
   )
 
 /** The content of a turn: time, model and price are not part of it. */
-const contentOf = ({ content, role, skillResults, toolCalls }: NewTurn): string =>
-  CanonicalJson.stringify([role, content, toolCalls, skillResults])
+const contentOf = ({ content, files, role, skillResults, toolCalls }: NewTurn): string =>
+  CanonicalJson.stringify([role, content, toolCalls, skillResults, ...(files === undefined ? [] : [files])])
 
 const conflict = (session: Session, given: NewTurn, message: string, actual: string): SessionConflictError =>
   new SessionConflictError({

@@ -122,10 +122,38 @@ export const TurnToolCall = Schema.Struct({
  */
 export interface TurnToolCall extends Schema.Schema.Type<typeof TurnToolCall> {}
 
+const MediaType = Schema.String.pipe(Schema.maxLength(192))
+
+const StoredBytes = Schema.Struct({
+  hash: Schema.String.pipe(Schema.maxLength(128)),
+  size: Schema.NonNegativeInt,
+  mediaType: MediaType
+})
+
+/**
+ * A file of a turn: a reference to bytes that the session keeps (`SessionManager.attach`), or the URL that was given.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const TurnFile = Schema.Struct({
+  mediaType: MediaType,
+  fileName: Schema.optional(Schema.String.pipe(Schema.maxLength(255))),
+  // A `BlobRef`, whose hash the store checks: its module hashes too.
+  data: Schema.Union(StoredBytes, Schema.Struct({ url: Schema.String.pipe(Schema.maxLength(2048)) }))
+}).annotations({ identifier: `${NAME}/TurnFile` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface TurnFile extends Schema.Schema.Type<typeof TurnFile> {}
+
 const turnFields = {
   id: TurnId,
   role: Schema.Literal("system", "user", "assistant", "tool"),
   content: Schema.String,
+  /** At most 100. */
+  files: Schema.optional(Schema.Array(TurnFile).pipe(Schema.maxItems(100))),
   timestamp: Schema.Finite,
   toolCalls: Schema.optionalWith(Schema.Array(TurnToolCall), { default: () => [] }),
   skillResults: Schema.optionalWith(Schema.Array(Attributes), { default: () => [] }),

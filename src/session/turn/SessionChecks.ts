@@ -13,7 +13,7 @@ import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../../domain/Ids.js"
 import * as PlainCheck from "../../internal/text/PlainCheck.js"
 import * as JsonCopy from "../../memory/entry/JsonCopy.js"
-import { NewTurn, type SessionState, TurnToolCall } from "./Session.js"
+import { NewTurn, type SessionState, type TurnFile, TurnToolCall } from "./Session.js"
 import { SessionInputError } from "./SessionError.js"
 import * as TurnBytes from "./TurnBytes.js"
 
@@ -70,6 +70,12 @@ const picker = <A extends object>(fields: { readonly [K in keyof A]: unknown }):
 
 const flatTurn = picker<typeof Flat.Type>(flatFields)
 const flatCall = picker<typeof Call.Type>(flatCallFields)
+
+const fileOf = ({ data, fileName, mediaType }: TurnFile): TurnFile => ({
+  mediaType,
+  ...(fileName === undefined ? {} : { fileName }),
+  data: "url" in data ? { url: data.url } : { hash: data.hash, size: data.size, mediaType: data.mediaType }
+})
 
 /** The fields that are out of bounds, never their values. */
 const fieldsOf = (value: unknown): string => {
@@ -145,7 +151,14 @@ const copied = (given: NewTurn): Checked<NewTurn> => {
   if (toolCalls === undefined) return refused("The turn", "toolCalls", plainData)
   const skillResults = skillResultsOf(given.skillResults)
   if (skillResults === undefined) return refused("The turn", "skillResults", plainData)
-  return Either.right({ ...flatTurn(given), toolCalls, skillResults, metadata })
+  const { files, ...flat } = flatTurn(given)
+  return Either.right({
+    ...flat,
+    ...(files === undefined ? {} : { files: files.map(fileOf) }),
+    toolCalls,
+    skillResults,
+    metadata
+  })
 }
 
 /**

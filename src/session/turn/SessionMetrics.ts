@@ -65,6 +65,8 @@ export const METRIC_SESSION_MEMORY_FAILURES_TOTAL = "session.memory.failures.tot
  * @category models
  */
 export type Operation =
+  | "attach"
+  | "file"
   | "create"
   | "claim"
   | "get"

@@ -34,17 +34,20 @@ const bytesOf = (value: unknown, depth = 0): number => {
   return bytes
 }
 
-type Sized = Pick<NewTurn, "content" | "toolCalls" | "skillResults" | "metadata">
+type Sized = Pick<NewTurn, "content" | "files" | "toolCalls" | "skillResults" | "metadata">
 
 const sumOf = (calls: ReadonlyArray<TurnToolCall>): number => calls.reduce((sum, call) => sum + bytesOf(call), 0)
 
+/** What is stored of a turn besides its text and its calls. */
+const restOf = ({ files, metadata, skillResults }: Sized): number =>
+  bytesOf(metadata) + bytesOf(skillResults) + (files === undefined ? 0 : bytesOf(files))
+
 /**
- * The bytes of a turn: its text, calls, results and metadata, all of which must be plain data.
+ * The bytes of a turn: its text, calls, results, metadata and references to files, all of which must be plain data.
  *
  * @category getters
  */
-export const measure = ({ content, metadata, skillResults, toolCalls }: Sized): number =>
-  Buffer.byteLength(content) + sumOf(toolCalls) + bytesOf(skillResults) + bytesOf(metadata)
+export const measure = (turn: Sized): number => Buffer.byteLength(turn.content) + sumOf(turn.toolCalls) + restOf(turn)
 
 /** The beginning of a text, of at most this many bytes. */
 const beginning = (text: string, bytes: number): string => {
@@ -69,7 +72,7 @@ export const truncate = <T extends Sized>(turn: T, most: number): T => {
   const bytes = measure(turn)
   if (bytes <= most) return turn
   const note = `\n[Cut: this turn had ${bytes} bytes; ${most} are stored.]`
-  let room = most - Buffer.byteLength(note) - bytesOf(turn.metadata) - bytesOf(turn.skillResults)
+  let room = most - Buffer.byteLength(note) - restOf(turn)
   const text = Buffer.byteLength(turn.content)
   const kept: Array<TurnToolCall> = []
   let calls = 0

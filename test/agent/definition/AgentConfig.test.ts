@@ -18,7 +18,10 @@ import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agents from "../../../src/agent/Agents.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as AgentConfig from "../../../src/agent/definition/AgentConfig.js"
+import * as Content from "../../../src/content/Content.js"
+import * as InMemoryBlobStore from "../../../src/content/InMemoryBlobStore.js"
 import * as AgentMetrics from "../../../src/observability/AgentMetrics.js"
+import * as Sessions from "../../../src/session/Sessions.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Collaborators from "../../support/Collaborators.js"
@@ -338,6 +341,28 @@ const rows: Row = {
     [2, 3],
     [20, 5]
   ],
+  sessionFiles: [
+    (config) =>
+      orDie(
+        Effect.suspend(() => {
+          const image = Content.image(Uint8Array.from([0xff, 0xd8, 0xff, 0xe0]), { fileName: "a.jpg" })
+          return Effect.gen(function* () {
+            yield* AgentExecutor.run(Agent.make("a"), { input: [yield* image], sessionId: "s" })
+            yield* AgentExecutor.run(Agent.make("a"), { input: "again", sessionId: "s" })
+            const content = (yield* TestModel.requests)[1]?.messages[0]?.content
+            return typeof content === "string" ? content : content?.map(({ type }) => type)
+          }).pipe(
+            Effect.provide(
+              layer(config, ["1", "2"], {
+                sessions: Layer.provide(Sessions.layer({ cleanup: false }), InMemoryBlobStore.layer())
+              })
+            )
+          )
+        })
+      ),
+    [1, ["file"]],
+    [0, "[a.jpg]"]
+  ],
   sessionToolCalls: [
     (config) =>
       orDie(
@@ -409,6 +434,7 @@ const variables: {
   maxRunTokens: ["MAX_RUN_TOKENS", "1000", 1000],
   memoryTokenBudget: ["MEMORY_TOKEN_BUDGET", "12", 12],
   sessionTurns: ["SESSION_TURNS", "4", 4],
+  sessionFiles: ["SESSION_FILES", "0", 0],
   sessionToolCalls: ["SESSION_TOOL_CALLS", "false", false]
 }
 

@@ -18,6 +18,14 @@ const turn: Required<Session.NewTurn> = {
   id: TurnId.make("t"),
   role: "user",
   content: "hi",
+  files: [
+    {
+      mediaType: "image/png",
+      fileName: "a.png",
+      data: { hash: `sha256:${"0".repeat(64)}`, size: 3, mediaType: "image/png" }
+    },
+    { mediaType: "image/*", data: { url: "https://example.com/a" } }
+  ],
   timestamp: 1,
   toolCalls: [call],
   skillResults: [{ name: "s" }],
