@@ -35,6 +35,7 @@ export type AgentEvent =
   | ReasoningEvents.NodeFinished
   | RunEvents.UsageReported
   | RunEvents.GuardTriggered
+  | RunEvents.FilesKept
   | RunEvents.MemoryRecalled
   | RunEvents.AnswerRejected
   | RunEvents.Degraded
@@ -67,6 +68,7 @@ export const AgentEvent = Schema.Union(
   ReasoningEvents.NodeFinished,
   RunEvents.UsageReported,
   RunEvents.GuardTriggered,
+  RunEvents.FilesKept,
   RunEvents.MemoryRecalled,
   RunEvents.AnswerRejected,
   RunEvents.Degraded,

@@ -10,6 +10,7 @@ import * as SecretText from "../internal/text/SecretText.js"
 import type { AgentEvent, Meta, Of, Tag } from "./AgentEvent.js"
 import * as ErrorCode from "./ErrorCode.js"
 import { type ErrorInfo, errorInfo } from "./ErrorInfo.js"
+import type { StoredFile } from "./StoredFile.js"
 
 /**
  * What to show in addition.
@@ -108,6 +109,15 @@ type Rules = {
 
 const blank = (): string => ""
 
+const publicFile = ({ data, fileName, mediaType }: StoredFile): StoredFile => ({
+  mediaType,
+  ...(fileName === undefined ? {} : { fileName }),
+  data:
+    "url" in data
+      ? { url: SecretText.redact(data.url) }
+      : { hash: data.hash, size: data.size, mediaType: data.mediaType }
+})
+
 /** A new event, or a new field of one, does not compile until it has a rule here. */
 const rules: Rules = {
   Started: {
@@ -173,6 +183,7 @@ const rules: Rules = {
     cutOff: "shown"
   },
   GuardTriggered: { stage: "shown", guard: blank, action: "shown", reason: "hidden" },
+  FilesKept: { files: (files) => files.map(publicFile) },
   MemoryRecalled: { source: "shown", count: "shown", tokens: "hidden" },
   AnswerRejected: { step: "shown", message: blank },
   Degraded: "dropped",
@@ -194,6 +205,7 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  * - `ToolResult`: `result` and `observation` only with `toolResults`, only of successful calls, without texts that look
  *   like keys;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
+ * - `FilesKept`: URLs without what looks like keys;
  * - `UsageReported`: without `model`, `provider`, `role`, `costUsd`;
  * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; for errors of other libraries only the fact that
  *   one occurred;

@@ -7,6 +7,7 @@
 import * as Schema from "effect/Schema"
 import { ErrorInfo } from "./ErrorInfo.js"
 import { event } from "./EventSchema.js"
+import { StoredFile } from "./StoredFile.js"
 import { Usage } from "./Usage.js"
 
 /**
@@ -142,6 +143,19 @@ export const MemoryRecalled = event("MemoryRecalled", {
  * @category models
  */
 export interface MemoryRecalled extends Schema.Schema.Type<typeof MemoryRecalled> {}
+
+/**
+ * The session keeps the files of the message: references to their bytes, and the URLs.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const FilesKept = event("FilesKept", { files: Schema.Array(StoredFile) })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface FilesKept extends Schema.Schema.Type<typeof FilesKept> {}
 
 /**
  * A validator of the agent rejected an answer, which goes back to the model or, after the last attempt, fails the run.

@@ -65,6 +65,13 @@ export * as ReaderTimeout from "./ReaderTimeout.js"
 export * as Requester from "./Requester.js"
 
 /**
+ * Files as turns and events refer to them.
+ *
+ * @since 0.1.0
+ */
+export * as StoredFile from "./StoredFile.js"
+
+/**
  * The capability to act for the system, and the rule of ownership: a call with a user reaches only that user's data; a
  * call without one reaches only data without an owner. An effect that holds the capability reaches everybody's data,
  * but only while it names no user.

@@ -193,6 +193,8 @@ describe("each kind of event of a screened run", () => {
     NodeFinished: { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: { answer: text } },
     UsageReported: undefined,
     GuardTriggered: undefined,
+    // Given by a user.
+    FilesKept: undefined,
     MemoryRecalled: undefined,
     AnswerRejected: { _tag: "AnswerRejected", step: 1, message: text },
     Degraded: { _tag: "Degraded", stage: "memory", error },

@@ -88,6 +88,7 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     cutOff: true
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "input", guard: "guard", action: "block", reason: "reason" },
+  FilesKept: { _tag: "FilesKept", files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },
   MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 1, tokens: 2 },
   AnswerRejected: { _tag: "AnswerRejected", step: 2, message: "message" },
   Degraded: { _tag: "Degraded", stage: "stage", error },
@@ -146,6 +147,7 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   NodeFinished: undefined,
   UsageReported: { usage: whole.UsageReported.usage, finishReason: "finishReason", cutOff: true },
   GuardTriggered: { stage: "input", guard: "", action: "block" },
+  FilesKept: { files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },
   MemoryRecalled: { source: "session", count: 1 },
   AnswerRejected: { step: 2, message: "" },
   Degraded: undefined,
@@ -185,6 +187,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   Delegated: ["toAgent", "childRunId"],
   UsageReported: ["finishReason"],
   GuardTriggered: ["stage", "action"],
+  FilesKept: ["files.mediaType", "files.fileName", "files.data.url", "files.data.hash", "files.data.mediaType"],
   MemoryRecalled: ["source"],
   Message: ["text", "output.answer"],
   Error: ["text"],
@@ -239,6 +242,14 @@ describe("PublicView", () => {
         )
       })
     )
+  })
+
+  it("hides what looks like a key in the URL of a file", () => {
+    const data = { url: "https://a.example/?api_key=abcdefgh" }
+    const event = { ...eventOf("FilesKept"), files: [{ mediaType: "image/*", data }] } as AgentEvent.AgentEvent
+    assert.deepInclude(PublicView.fromEvent(event), {
+      files: [{ mediaType: "image/*", data: { url: `https://a.example/?api_key=${REDACTED}` } }]
+    })
   })
 
   it("hides arguments as a whole if they are unparsed and some are secret", () => {

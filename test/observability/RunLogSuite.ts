@@ -53,6 +53,13 @@ export const everyKind = (run: string): ReadonlyArray<AgentEvent> => {
     { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: [] },
     { _tag: "UsageReported", usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 }, model: "m", costUsd: 1e-9 },
     { _tag: "GuardTriggered", stage: "input", guard: "g", action: "redact", reason: "r" },
+    {
+      _tag: "FilesKept",
+      files: [
+        { mediaType: "image/png", fileName: "a.png", data: { hash: "sha256:0", size: 1, mediaType: "image/png" } },
+        { mediaType: "image/*", data: { url: "https://example.com/a" } }
+      ]
+    },
     { _tag: "MemoryRecalled", source: "session", count: 1, tokens: 2 },
     { _tag: "AnswerRejected", step: 2, message: "m" },
     { _tag: "Degraded", stage: "memory", error },

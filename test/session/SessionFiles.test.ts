@@ -83,6 +83,13 @@ describe("a session with a store of blobs", () => {
       assert.deepStrictEqual(yield* asked, [["My cat", "cat.jpg", "application/pdf"], ["again.jpg"], "Which is which?"])
       const blobs = yield* listed
       assert.lengthOf(blobs, 1, "the same bytes")
+      const { events } = yield* Runs.record(
+        AgentExecutor.stream(Agent.make("viewer"), { input: [page], sessionId: id, ...ada })
+      )
+      assert.deepStrictEqual(
+        Runs.of(events, "FilesKept").map(({ files }) => files),
+        [[{ mediaType: "application/pdf", data: { url: "https://example.com/report.pdf" } }]]
+      )
       const [first, , second] = yield* turns()
       const data = blobs[0]?.ref
       assert.deepStrictEqual(first?.files, [

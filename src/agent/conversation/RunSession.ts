@@ -48,7 +48,11 @@ const withSession = <E, R>(state: State, sessionId: SessionId, next: (state: Sta
           : yield* sessions.create({ id: sessionId, ...access })
         state.notes.session = session
         const files = yield* KeptFiles.resolve(state, session)
-        state.notes.files = yield* KeptFiles.keep(state, session)
+        const kept = yield* KeptFiles.keep(state, session)
+        if (kept.length > 0) {
+          state.notes.files = kept
+          yield* state.run.emit({ _tag: "FilesKept", files: kept })
+        }
         yield* begin(state, session)
         const { messages, shown } = yield* history.read({
           session,

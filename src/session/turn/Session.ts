@@ -7,6 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 import { RunId, SessionId, TurnId, UserId } from "../../domain/Ids.js"
+import { StoredFile } from "../../domain/StoredFile.js"
 
 const NAME = "effect-lexigram/session/Session"
 
@@ -122,26 +123,13 @@ export const TurnToolCall = Schema.Struct({
  */
 export interface TurnToolCall extends Schema.Schema.Type<typeof TurnToolCall> {}
 
-const MediaType = Schema.String.pipe(Schema.maxLength(192))
-
-const StoredBytes = Schema.Struct({
-  hash: Schema.String.pipe(Schema.maxLength(128)),
-  size: Schema.NonNegativeInt,
-  mediaType: MediaType
-})
-
 /**
  * A file of a turn: a reference to bytes that the session keeps (`SessionManager.attach`), or the URL that was given.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const TurnFile = Schema.Struct({
-  mediaType: MediaType,
-  fileName: Schema.optional(Schema.String.pipe(Schema.maxLength(255))),
-  // A `BlobRef`, whose hash the store checks: its module hashes too.
-  data: Schema.Union(StoredBytes, Schema.Struct({ url: Schema.String.pipe(Schema.maxLength(2048)) }))
-}).annotations({ identifier: `${NAME}/TurnFile` })
+export const TurnFile = StoredFile
 /**
  * @since 0.1.0
  * @category models
