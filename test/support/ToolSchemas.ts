@@ -27,6 +27,9 @@ const uris = {
   "2020-12": "https://json-schema.org/draft/2020-12/schema"
 }
 
+/** Only meta-schemas need it. */
+const $vocabulary = { "https://json-schema.org/draft/2020-12/vocab/core": true }
+
 const names = FastCheck.stringMatching(/^[a-z]{3,8}$/)
 const labels = FastCheck.stringMatching(/^d[0-9a-f]{12}$/)
 
@@ -134,10 +137,22 @@ const references = (draft: Draft, label: string, node: Node): ReadonlyArray<Node
     defs: { ...node.defs, [label]: target }
   })
   const byPath = placed({ $ref: `#/${shelf}/${label}` }, node.schema)
+  // Paths inside of a schema with an `$id` start there.
+  const byId =
+    node.defs === undefined
+      ? [
+          placed(
+            { $ref: `https://schemas.example/${label}` },
+            { $id: `https://schemas.example/${label}`, ...node.schema }
+          ),
+          placed({ $ref: `${label}.json` }, { $id: `${label}.json`, ...node.schema })
+        ]
+      : []
   return draft === "draft-07"
-    ? [byPath, placed({ $ref: `#${label}` }, { $id: `#${label}`, allOf: [node.schema] })]
+    ? [byPath, ...byId, placed({ $ref: `#${label}` }, { $id: `#${label}`, allOf: [node.schema] })]
     : [
         byPath,
+        ...byId,
         placed({ $ref: `#${label}`, description: "beside" }, { $anchor: label, allOf: [node.schema] }),
         placed({ $dynamicRef: `#${label}` }, { $dynamicAnchor: label, allOf: [node.schema] })
       ]
@@ -189,6 +204,7 @@ export const parameters: FastCheck.Arbitrary<Parameters> = FastCheck.constantFro
       draft,
       schema: {
         ...(isDeclared ? { $schema: uris[draft] } : {}),
+        ...(isDeclared && draft === "2020-12" ? { $vocabulary } : {}),
         ...schema,
         ...(Object.keys(defs ?? {}).length === 0 ? {} : { [draft === "draft-07" ? "definitions" : "$defs"]: defs })
       },

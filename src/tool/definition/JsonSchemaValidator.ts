@@ -106,14 +106,24 @@ const MAX_REFERENCES = 50_000
 
 class OverBudget extends Error {}
 
-/** Whether a schema may have others inside that have an `$id`, or both kinds of references in one place. */
-const hasResources = (schema: unknown): boolean =>
+const isDynamic = (schema: unknown): boolean =>
   typeof schema === "object" &&
   schema !== null &&
-  (Object.hasOwn(schema, "$id") ||
+  (Object.hasOwn(schema, "$dynamicRef") ||
+    Object.hasOwn(schema, "$dynamicAnchor") ||
+    Object.values(schema).some(isDynamic))
+
+/**
+ * Whether a dynamic reference may lead elsewhere than a plain one: if a schema inside with an `$id` has any, or where
+ * both kinds are in one place.
+ */
+const hasScopes = (schema: unknown): boolean =>
+  typeof schema === "object" &&
+  schema !== null &&
+  ((Object.hasOwn(schema, "$id") && isDynamic(schema)) ||
     (Object.hasOwn(schema, "$ref") && Object.hasOwn(schema, "$dynamicRef")) ||
     (Object.hasOwn(schema, "$anchor") && Object.hasOwn(schema, "$dynamicAnchor")) ||
-    Object.values(schema).some(hasResources))
+    Object.values(schema).some(hasScopes))
 
 const compileAs = (draft: Draft, schema: JsonSchema): Either.Either<(value: unknown) => Checked, string> => {
   try {
@@ -132,7 +142,7 @@ const compileAs = (draft: Draft, schema: JsonSchema): Either.Either<(value: unkn
         return true
       }
     })
-    const isStatic = draft === "2020-12" && !hasResources(schema)
+    const isStatic = draft === "2020-12" && !hasScopes(schema)
     const check: ValidateFunction = ajv.compile(makeWalker("compiled", isStatic).walk(schema, 0) as object)
     return Either.right((value) => {
       left = MAX_REFERENCES
