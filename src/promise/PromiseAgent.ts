@@ -16,7 +16,9 @@ import type * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as StrategyRegistry from "../strategy/definition/StrategyRegistry.js"
 import type * as Tool from "../tool/definition/Tool.js"
 import { EventReader } from "./EventReader.js"
+import { toInput } from "./InputContent.js"
 import * as Job from "./Job.js"
+import type { Input } from "./PromiseInput.js"
 import { createRuntime, type Runtime, type RuntimeOptions } from "./PromiseRuntime.js"
 
 /**
@@ -102,9 +104,9 @@ export interface Agent<Output = string> {
    * Runs the agent to its end. Rejects with the failure itself, as `AgentExecutor.run` has it (`instanceof` and `_tag`
    * apply), with a defect as it was thrown, or with the reason of an aborted signal.
    */
-  readonly run: (input: string, options?: RunOptions | undefined) => Promise<Result<Output>>
+  readonly run: (input: Input, options?: RunOptions | undefined) => Promise<Result<Output>>
   /** The same run as its events; the last one is `Finished` or `Error`, and an error is then thrown. */
-  readonly stream: (input: string, options?: RunOptions | undefined) => AgentStream<Output>
+  readonly stream: (input: Input, options?: RunOptions | undefined) => AgentStream<Output>
   /** Stops its runs and waits for them. Releases its services unless they are those of a runtime. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
@@ -226,9 +228,19 @@ export const createAgent = <Out extends Definition.OutputLike = never, R = never
   return {
     name: options.name,
     run: (input, { signal, ...request } = {}) =>
-      runtime.start(owner, AgentExecutor.run(agent, { ...request, input }), signal).result,
+      runtime.start(
+        owner,
+        Effect.flatMap(toInput(input), (input) => AgentExecutor.run(agent, { ...request, input })),
+        signal
+      ).result,
     stream: (input, { signal, ...request } = {}) =>
-      makeStream((reader) => runtime.start(owner, streamed(agent, { ...request, input }, reader), signal)),
+      makeStream((reader) =>
+        runtime.start(
+          owner,
+          Effect.flatMap(toInput(input), (input) => streamed(agent, { ...request, input }, reader)),
+          signal
+        )
+      ),
     close,
     [Symbol.asyncDispose]: close
   }

@@ -15,6 +15,7 @@ import type * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import type * as SessionManager from "../session/manager/SessionManager.js"
 import * as Job from "./Job.js"
 import * as ModelLayer from "./ModelLayer.js"
+import type { Approver } from "./PromiseApproval.js"
 import type { Model } from "./PromiseModel.js"
 
 /**
@@ -29,10 +30,12 @@ export interface RuntimeOptions<R = never> {
   readonly maxRetries?: number | undefined
   /** Defaults of all agents: time limits, retries of tools, turns of a session, … */
   readonly config?: AgentConfig.Options | undefined
-  /** `true` keeps sessions in this process; a Layer keeps them elsewhere. Default: runs have no sessions. */
+  /** `true` keeps sessions with their files in this process; a Layer keeps them elsewhere. Default: runs have no sessions. */
   readonly sessions?: true | Layer.Layer<SessionManager.SessionManager, any, never> | undefined
   /** Default: runs remember nothing beyond their session. */
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, never> | undefined
+  /** Decides tool calls that need approval, in place of `collaborators.approvals`. Default: they are denied. */
+  readonly approve?: Approver | undefined
   /** Any other collaborator: guards, governance, approvals, hooks, run log, … (`Agents.layerWith`). */
   readonly collaborators?: Omit<Agents.Replaceable, "sessions" | "memory"> | undefined
   /** Services that tools require; its resources are released by `close`. */
@@ -64,17 +67,23 @@ export interface Runtime<in out R = never> {
   ) => Job.Job<A>
 }
 
+const sessions = OnDemand.make(() => import("../session/Sessions.js"))
+const blobs = OnDemand.make(() => import("../content/InMemoryBlobStore.js"))
+const approvals = OnDemand.make(() => import("./ApprovalLayer.js"))
+
 const sessionsInProcess = Layer.unwrapEffect(
-  Effect.map(
-    OnDemand.make(() => import("../session/Sessions.js")),
-    ({ layer }) => layer()
+  Effect.zipWith(sessions, blobs, (Sessions, InMemoryBlobStore) =>
+    Layer.provide(Sessions.layer(), InMemoryBlobStore.layer())
   )
 )
 
+const approvalsBy = (approve: Approver) => Layer.unwrapEffect(Effect.map(approvals, ({ make }) => make(approve)))
+
 const layerOf = <R>(options: RuntimeOptions<R>): Layer.Layer<AgentExecutor.AgentExecutor | R, unknown> => {
-  const { collaborators, config, memory, sessions } = options
+  const { approve, collaborators, config, memory, sessions } = options
   const given: Agents.Replaceable = {
     ...collaborators,
+    ...(approve === undefined ? {} : { approvals: approvalsBy(approve) }),
     sessions: sessions === true ? sessionsInProcess : sessions,
     memory
   }

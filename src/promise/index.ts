@@ -13,6 +13,20 @@ export * from "./AgentClosedError.js"
 export * from "./PromiseAgent.js"
 
 /**
+ * Decides tool calls that need approval by a function.
+ *
+ * @since 0.1.0
+ */
+export * from "./PromiseApproval.js"
+
+/**
+ * Inputs of runs: text, and files beside it.
+ *
+ * @since 0.1.0
+ */
+export * from "./PromiseInput.js"
+
+/**
  * Models as plain values: a provider by its name, a model of the AI SDK, or any Layer.
  *
  * @since 0.1.0

@@ -1,0 +1,239 @@
+/** What each option of agents and runtimes changes. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { z } from "zod"
+import { BlobNotFoundError, ContentError } from "../../src/content/ContentError.js"
+import * as LengthGuard from "../../src/guard/LengthGuard.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
+import * as RunLog from "../../src/observability/RunLog.js"
+import {
+  type AgentOptions,
+  type Approver,
+  createAgent,
+  createRuntime,
+  type Decision,
+  tool
+} from "../../src/promise/index.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+
+/** A model that says what the script says, and keeps what it was asked. */
+const recorded = (...script: ReadonlyArray<TestModel.ScriptItem>) => {
+  const requests: Array<LlmClient.LlmRequest> = []
+  const turns = [...script]
+  const model = TestModel.layer((request) => {
+    requests.push(request)
+    return (turns.shift() as string | TestModel.Turn | undefined) ?? "done"
+  })
+  return { model, requests }
+}
+
+const failureOf = (promise: Promise<unknown>): Promise<any> =>
+  promise.then(
+    () => assert.fail("it did not fail"),
+    (error) => error
+  )
+
+const asked = async (options: Partial<AgentOptions>, ...script: ReadonlyArray<TestModel.ScriptItem>) => {
+  const { model, requests } = recorded(...script)
+  await using agent = createAgent({ name: "a", model, ...options } as AgentOptions)
+  const result = await agent.run("hi", { sessionId: "s", userId: "ada" })
+  return { requests, result }
+}
+
+const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+
+const pay = tool({
+  name: "pay",
+  description: "Pays",
+  parameters: z.object({ amount: z.number() }),
+  requiresApproval: true,
+  execute: ({ amount }) => `paid ${amount}`
+})
+const paying = { calls: [{ name: "pay", params: { amount: 5 } }] }
+
+describe("approve", () => {
+  const decided = async (approve: Approver) => {
+    const { result } = await asked({ tools: [pay], approve }, paying, "ok")
+    const [call] = result.toolCalls
+    return call?.isFailure === true ? call.observation : call?.result
+  }
+
+  it("decides by a value or a promise, with other arguments or a reason", async () => {
+    assert.strictEqual(await decided(() => true), "paid 5")
+    assert.strictEqual(await decided(async ({ params, tool }) => tool === "pay" && params !== undefined), "paid 5")
+    assert.strictEqual(await decided(() => ({ approved: true, params: { amount: 3 } })), "paid 3")
+    assert.include(String(await decided(async () => ({ approved: false, reason: "too dear" }))), "too dear")
+    assert.include(String(await decided(() => false)), "not allowed")
+  })
+
+  it("denies what it cannot decide, and what is no decision", async () => {
+    const silent = { layer: Logger.remove(Logger.defaultLogger) as Layer.Layer<never> }
+    for (const approve of [
+      () => {
+        throw new Error("the key is sk-1")
+      },
+      () => Promise.reject(new Error("the key is sk-1")),
+      () => "yes" as unknown as Decision,
+      () => undefined as unknown as Decision,
+      () => ({}) as Decision
+    ]) {
+      const { result } = await asked({ tools: [pay], approve, ...silent } as never, paying, "ok")
+      assert.strictEqual(result.toolCalls[0]?.error?.tag, "ToolApprovalDeniedError")
+      assert.notInclude(String(result.toolCalls[0]?.observation), "sk-1")
+    }
+  })
+
+  it("is told by its signal that the run has ended", async () => {
+    const controller = new AbortController()
+    const told = new Promise<boolean>((resolve) => {
+      const { model } = recorded(paying)
+      const agent = createAgent({
+        name: "a",
+        model,
+        tools: [pay],
+        approve: (_, { signal }) => {
+          signal.addEventListener("abort", () => resolve(signal.aborted))
+          controller.abort()
+          return new Promise(() => undefined)
+        }
+      })
+      agent.run("hi", { signal: controller.signal }).catch(() => agent.close())
+    })
+    assert.isTrue(await told)
+  })
+})
+
+describe("an input with files", () => {
+  it("gives them to the model, by bytes, base64 and URLs", async () => {
+    const { model, requests } = recorded("one", "two")
+    await using agent = createAgent({ name: "seer", model })
+    await agent.run([
+      { type: "text", text: "Look" },
+      { type: "image", data: png, fileName: "a.png" },
+      { type: "file", data: "JVBERi0xLjcK" },
+      { type: "file", data: new URL("https://example.com/a.pdf") }
+    ])
+    assert.deepStrictEqual(requests[0]?.messages.at(-1)?.content, [
+      { type: "text", text: "Look" },
+      { type: "file", mediaType: "image/png", data: png, fileName: "a.png" },
+      { type: "file", mediaType: "application/pdf", data: Uint8Array.from(Buffer.from("JVBERi0xLjcK", "base64")) },
+      { type: "file", mediaType: "application/pdf", data: new URL("https://example.com/a.pdf") }
+    ] as never)
+    const stream = agent.stream([{ type: "image", data: png }])
+    assert.strictEqual((await stream.result).message, "two")
+    assert.strictEqual(requests.length, 2)
+  })
+
+  it("is refused before the model is asked", async () => {
+    const { model, requests } = recorded()
+    await using agent = createAgent({ name: "seer", model })
+    const failure = await failureOf(agent.run([{ type: "image", data: "no base64!" }]))
+    assert.instanceOf(failure, ContentError)
+    assert.strictEqual(failure.reason, "base64")
+    const kind = await failureOf(agent.stream([{ type: "audio", data: png }]).result)
+    assert.strictEqual(kind.reason, "kind")
+    const large = await failureOf(agent.run([{ type: "file", data: png, maxBytes: 4 }]))
+    assert.strictEqual(large.reason, "too-large")
+    assert.lengthOf(requests, 0)
+  })
+
+  it("is kept by sessions in this process, and shown again", async () => {
+    const { model, requests } = recorded()
+    await using agent = createAgent({ name: "seer", model, sessions: true })
+    const session = { sessionId: "s", userId: "ada" }
+    await agent.run([{ type: "image", data: png }], session)
+    await agent.run("And now?", session)
+    assert.deepStrictEqual(requests[1]?.messages[0]?.content, [
+      { type: "file", mediaType: "image/png", data: png }
+    ] as never)
+    const ref = { hash: `sha256:${"0".repeat(64)}`, size: 1, mediaType: "image/png" }
+    const foreign = [{ type: "file", mediaType: "image/png", data: ref }] as never
+    assert.notInstanceOf(await failureOf(agent.run(foreign, session)), BlobNotFoundError, "no source of a file")
+  })
+})
+
+describe("options of agents", () => {
+  it("instructions, settings and outputRetries", async () => {
+    const { requests } = await asked({ instructions: "Be kind.", settings: { temperature: 0.1 } }, "ok")
+    assert.deepInclude(requests[0]?.messages[0], { role: "system", content: "Be kind." })
+    assert.strictEqual(requests[0]?.settings?.temperature, 0.1)
+    const { model, requests: retried } = recorded("no", "no")
+    await using agent = createAgent({ name: "a", model, output: z.object({ a: z.number() }), outputRetries: 1 })
+    await failureOf(agent.run("hi"))
+    assert.lengthOf(retried, 2)
+  })
+
+  it("outputJsonSchema is what the model reads", async () => {
+    const outputJsonSchema = { type: "object", properties: { a: { type: "number", description: "The first" } } }
+    const { requests } = await asked(
+      { output: z.object({ a: z.number() }), outputJsonSchema } as never,
+      { text: '{"a":1}' },
+      { text: '{"a":1}' }
+    )
+    assert.include(JSON.stringify(requests[0]), "The first")
+  })
+
+  it("strategy and maxSteps", async () => {
+    await using agent = createAgent({ name: "a", model: recorded().model, strategy: "function_calling", maxSteps: 2 })
+    for await (const event of agent.stream("hi")) {
+      if (event._tag === "Started") assert.strictEqual(event.strategy, "function_calling")
+    }
+    const unknown = await failureOf(asked({ strategy: "no_such" }))
+    assert.include(unknown.message, "no_such")
+    const looping = await failureOf(asked({ tools: [pay], maxSteps: 1 }, paying, paying))
+    assert.strictEqual(looping._tag, "MaxIterationsExceededError")
+  })
+
+  it("limits", async () => {
+    const failure = await failureOf(asked({ tools: [pay], limits: { maxToolCalls: 0 } } as never, paying, paying))
+    assert.strictEqual(failure._tag, "RunLimitExceededError")
+  })
+
+  it("guards", async () => {
+    const guards = [LengthGuard.make({ maxChars: 1, stages: ["input"] })]
+    assert.strictEqual((await failureOf(asked({ guards }, "ok")))._tag, "InputGuardError")
+  })
+})
+
+describe("options of runtimes", () => {
+  it("config", async () => {
+    const failure = await failureOf(asked({ config: { enabled: false } }))
+    assert.include(failure.message, "disabled")
+  })
+
+  it("memory", async () => {
+    const { model, requests } = recorded()
+    const memory = DefaultMemory.layer()
+    await using agent = createAgent({ name: "a", model, memory })
+    await agent.run("I live in Ghent", { userId: "ada" })
+    await agent.run("Where do I live?", { userId: "ada" })
+    assert.include(JSON.stringify(requests[1]?.messages), "I live in Ghent")
+    await agent.run("Where do I live?", { userId: "eve" })
+    assert.notInclude(JSON.stringify(requests[2]?.messages), "Ghent")
+  })
+
+  it("collaborators", async () => {
+    const logged: Array<string> = []
+    const log = Layer.succeed(RunLog.RunLog, {
+      ...Effect.runSync(Effect.provide(RunLog.RunLog, RunLog.layerNoop)),
+      enabled: true,
+      append: (events: ReadonlyArray<{ readonly _tag: string }>) =>
+        Effect.sync(() => void logged.push(...events.map(({ _tag }) => _tag)))
+    } as never)
+    await asked({ collaborators: { log } }, "ok")
+    assert.include(logged, "Finished")
+  })
+
+  it("are shared by its agents", async () => {
+    const { model, requests } = recorded()
+    await using runtime = createRuntime({ model, sessions: true, approve: () => true })
+    const one = createAgent({ name: "one", runtime })
+    const two = createAgent({ name: "two", runtime })
+    await one.run("first", { sessionId: "s", userId: "ada" })
+    await two.run("second", { sessionId: "s", userId: "ada" })
+    assert.include(JSON.stringify(requests[1]?.messages), "first")
+  })
+})
