@@ -360,6 +360,13 @@ export * as MemoryStore from "./search/MemoryStore.js"
 export * as MemorySummary from "./episodic/MemorySummary.js"
 
 /**
+ * Tools by which a model keeps notes about its user: `remember`, `search_memory` and `forget`.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryTools from "./tools/MemoryTools.js"
+
+/**
  * Lets a model order results. It sees the question and the best results once, as numbered data, and answers with their
  * numbers; nothing else in its answer is used. The content of an entry can at most reorder the entries shown. It cannot
  * add, remove or change any.

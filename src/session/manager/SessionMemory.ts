@@ -7,17 +7,9 @@ import { EntryId, type SessionId, type UserId } from "../../domain/Ids.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as PlainId from "../../internal/text/PlainId.js"
 import { type MemoryEntry, maxContent } from "../../memory/entry/MemoryEntry.js"
+import * as MemoryOwner from "../../memory/entry/MemoryOwner.js"
 import * as Selection from "../../memory/entry/Selection.js"
 import type { Cut, NewTurn, Session, SessionTurn } from "../turn/Session.js"
-
-/** The maximum length of an owner. */
-const maxOwner = 256
-
-/** Ids that are too long are hashed, after a character that no id contains. */
-const bounded = (prefix: string, id: string): string =>
-  prefix.length + id.length <= maxOwner ? prefix + id : `${prefix}\u001f${CanonicalJson.hash(id)}`
-
-const ownerOfTree = (sessionId: SessionId): string => bounded("session:", sessionId)
 
 /**
  * The owner of a session's memory: the user, under its id, or else the session, under `session:…`, so that neither can
@@ -31,8 +23,8 @@ export const ownerOf = (of: {
   readonly userId?: UserId | undefined
   readonly sessionId?: SessionId | undefined
 }): string | undefined => {
-  if (of.userId !== undefined) return bounded(/^(?:session|user):/.test(of.userId) ? "user:" : "", of.userId)
-  return of.sessionId === undefined ? undefined : ownerOfTree(of.sessionId)
+  if (of.userId !== undefined) return MemoryOwner.ofUser(of.userId)
+  return of.sessionId === undefined ? undefined : MemoryOwner.ofSession(of.sessionId)
 }
 
 /**
@@ -51,7 +43,7 @@ export const treeOf = (session: Pick<Session, "id" | "rootSessionId">): SessionI
  * @category getters
  */
 export const ownerOfSession = (session: Pick<Session, "id" | "userId" | "rootSessionId">): string =>
-  ownerOf({ userId: session.userId }) ?? ownerOfTree(treeOf(session))
+  ownerOf({ userId: session.userId }) ?? MemoryOwner.ofSession(treeOf(session))
 
 /**
  * The fields of a session that place its turns in memory.

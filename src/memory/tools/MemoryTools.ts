@@ -1,0 +1,230 @@
+/**
+ * Tools by which a model keeps notes about its user: `remember`, `search_memory` and `forget`.
+ *
+ * The owner is the user of the run (`Requester`) and never an argument. A run without a user is refused.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+import { EntryId } from "../../domain/Ids.js"
+import { Requester } from "../../domain/Requester.js"
+import * as Count from "../../internal/Count.js"
+import * as Tool from "../../tool/definition/Tool.js"
+import * as ToolSet from "../../tool/definition/ToolSet.js"
+import * as MemoryEntry from "../entry/MemoryEntry.js"
+import type { RetrievalFailure } from "../entry/MemoryError.js"
+import * as MemoryOwner from "../entry/MemoryOwner.js"
+import * as Scoring from "../entry/Scoring.js"
+import * as MemoryStore from "../search/MemoryStore.js"
+import * as Notes from "./Notes.js"
+
+/**
+ * A call of a memory tool that cannot be served. The model reads the message.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class MemoryToolError extends ErrorCode.TaggedError<MemoryToolError>(
+  "effect-lexigram/memory/MemoryTools/MemoryToolError"
+)("MemoryToolError", {
+  ...ErrorCode.fields("LEX_ERR_MEM_100"),
+  reason: Schema.Literal("NoUser", "Empty", "TooLong", "TooMany", "Full", "Secret")
+}) {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Characters of a note at most. Default 2,000, at least 1. */
+  readonly maxCharacters?: number | undefined
+  /** Notes of one user at most; then `remember` asks the model to forget some. Default 1,000, at least 1. */
+  readonly maxNotes?: number | undefined
+  /** Notes that one search shows at most. Default 10, at least 1. */
+  readonly maxFound?: number | undefined
+}
+
+/** Ids that one call of `forget` takes. */
+const MAX_IDS = 20
+/** Characters of a query. */
+const MAX_QUERY = 1_000
+
+const isEntryId = Schema.is(EntryId)
+
+const refuse = (reason: MemoryToolError["reason"], message: string): MemoryToolError =>
+  new MemoryToolError({ reason, message })
+
+const owner: Effect.Effect<string, MemoryToolError> = Effect.flatMap(Requester, ({ userId }) =>
+  userId === undefined
+    ? refuse("NoUser", "Nothing can be remembered: nobody is signed in")
+    : Effect.succeed(MemoryOwner.ofUser(userId))
+)
+
+const Shown = Schema.Struct({
+  id: Schema.String,
+  text: Schema.String,
+  stored: Schema.String
+})
+
+const bounded = (text: string, most: number, what: string): Effect.Effect<string, MemoryToolError> =>
+  text.trim() === ""
+    ? refuse("Empty", `The ${what} is empty. Give a text`)
+    : text.length > most
+      ? refuse("TooLong", `The ${what} has ${text.length} characters; ${most} are allowed. Give a shorter text`)
+      : Effect.succeed(Notes.textOf(text))
+
+type Handled<A> = Effect.Effect<A, MemoryToolError | RetrievalFailure, MemoryStore.MemoryStore>
+
+/** The type of a memory tool without its parameters. */
+type MemoryTool<P, A> = Tool.Tool<P, A, never, MemoryStore.MemoryStore, MemoryToolError | RetrievalFailure>
+
+/**
+ * Stores a note. The same text is one note, which a repetition renews.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const remember = (
+  options: Options = {}
+): MemoryTool<{ readonly text: string; readonly importance?: "low" | "normal" | "high" | undefined }, unknown> => {
+  const most = Math.min(Count.count(options.maxCharacters, 2_000, 1), MemoryEntry.maxContent)
+  const maxNotes = Count.count(options.maxNotes, 1_000, 1)
+  return Tool.make("remember", {
+    description:
+      "Keeps a fact or preference of the user for later conversations, as one short statement that is clear by itself. Never keep passwords or keys.",
+    parameters: {
+      text: Schema.String.annotations({ description: `The statement, ${most} characters at most` }),
+      importance: Schema.optional(
+        Schema.Literal("low", "normal", "high").annotations({ description: "Default normal" })
+      )
+    },
+    idempotent: true,
+    handler: ({ importance = "normal", text }): Handled<{ readonly id: string; readonly stored: string }> =>
+      Effect.gen(function* () {
+        const ownerId = yield* owner
+        const content = yield* bounded(text, most, "text")
+        if (Notes.hasSecret(content)) {
+          return yield* refuse("Secret", "The text contains a password or key. Leave it out")
+        }
+        const store = yield* MemoryStore.MemoryStore
+        const id = Notes.idOf(content)
+        const [known] = yield* store.getMany(ownerId, [id])
+        if (known === undefined && (yield* store.count(ownerId, Notes.selection)) >= maxNotes) {
+          return yield* refuse("Full", `There are ${maxNotes} notes already. Use forget for some that are not needed`)
+        }
+        const entry = MemoryEntry.make({
+          id,
+          ownerId,
+          content,
+          role: "assistant",
+          timestamp: yield* Clock.currentTimeMillis,
+          importance: Notes.importance[importance],
+          metadata: { type: Notes.TYPE }
+        })
+        yield* store.store(entry)
+        return { id, stored: content }
+      })
+  })
+}
+
+/**
+ * Finds notes by words, or by meaning where the store has vectors; without a query it shows the newest ones.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const search = (options: Options = {}): MemoryTool<{ readonly query?: string | undefined }, unknown> => {
+  const maxFound = Count.count(options.maxFound, 10, 1)
+  return Tool.make("search_memory", {
+    description: "Finds what was remembered of the user. Each note has an id, by which forget removes it.",
+    parameters: {
+      query: Schema.optional(
+        Schema.String.annotations({ description: "What to look for, in a few words. Without it: the newest notes" })
+      )
+    },
+    readOnly: true,
+    success: Schema.Array(Shown),
+    handler: ({ query = "" }): Handled<ReadonlyArray<typeof Shown.Type>> =>
+      Effect.gen(function* () {
+        const ownerId = yield* owner
+        const store = yield* MemoryStore.MemoryStore
+        if (query.trim() === "") {
+          const newest = yield* store.getRecent({ ownerId, n: maxFound, selection: Notes.selection })
+          return newest.map(Notes.shown)
+        }
+        const text = yield* bounded(query, MAX_QUERY, "query")
+        const found = yield* store.retrieve({ ownerId, query: text, topK: maxFound, ...Notes.selection })
+        return found.filter(Scoring.isRelevant).map(({ entry }) => Notes.shown(entry))
+      })
+  })
+}
+
+const Forgotten = Schema.Struct({
+  removed: Schema.Array(Shown),
+  not_found: Schema.Array(Schema.String)
+})
+
+/** An id as it is reported back, of bounded length. */
+const named = (id: string): string => (id.length > 64 ? `${id.slice(0, 64)}…` : id)
+
+/**
+ * Removes notes by their ids or by their exact text, and reports which were there. It removes no turns of
+ * conversations: those belong to their sessions.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const forget = (): MemoryTool<
+  { readonly ids?: ReadonlyArray<string> | undefined; readonly text?: string | undefined },
+  unknown
+> =>
+  Tool.make("forget", {
+    description: "Removes notes of the user, by ids that search_memory showed or by the exact text of one.",
+    parameters: {
+      ids: Schema.optional(Schema.Array(Schema.String).annotations({ description: `${MAX_IDS} ids at most` })),
+      text: Schema.optional(Schema.String.annotations({ description: "The exact text of a note" }))
+    },
+    idempotent: true,
+    success: Forgotten,
+    handler: ({ ids = [], text }): Handled<typeof Forgotten.Type> =>
+      Effect.gen(function* () {
+        const ownerId = yield* owner
+        if (ids.length > MAX_IDS) {
+          return yield* refuse("TooMany", `${ids.length} ids were given; ${MAX_IDS} are allowed at once`)
+        }
+        const asked = new Set(text === undefined || text.trim() === "" ? ids : [...ids, Notes.idOf(text)])
+        if (asked.size === 0) return yield* refuse("Empty", "Give ids that search_memory showed, or an exact text")
+        const store = yield* MemoryStore.MemoryStore
+        const notes = (yield* store.getMany(ownerId, [...asked].filter(isEntryId))).filter(Notes.isNote)
+        // One by one, so that of two concurrent calls each reports what it removed itself.
+        const removed = yield* Effect.filter(notes, ({ id }) => store.delete(ownerId, id))
+        const gone = new Set<string>(removed.map(({ id }) => id))
+        return {
+          removed: removed.map(Notes.shown),
+          not_found: [...asked].filter((id) => !gone.has(id)).map(named)
+        }
+      })
+  })
+
+/**
+ * All of them, for `Agent.withTools`. They need the `MemoryStore` that the agent recalls from.
+ *
+ * Notes belong to the user and not to a session: every session and branch of the user finds them, and working memory
+ * recalls them as data. They are kept as long as the store keeps its entries, and are erased and exported with their
+ * owner.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { MemoryTools } from "effect-lexigram/memory"
+ *
+ * const agent = Agent.make("assistant").pipe(Agent.withTools(MemoryTools.make({ maxNotes: 200 })))
+ * ```
+ */
+export const make = (options: Options = {}): ToolSet.ToolSet<never, MemoryStore.MemoryStore> =>
+  ToolSet.make(remember(options), search(options), forget())
