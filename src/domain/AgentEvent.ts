@@ -33,6 +33,7 @@ export type AgentEvent =
   | ReasoningEvents.Delegated
   | ReasoningEvents.Critique
   | ReasoningEvents.NodeFinished
+  | ReasoningEvents.NodeEmitted
   | RunEvents.UsageReported
   | RunEvents.GuardTriggered
   | RunEvents.FilesKept
@@ -66,6 +67,7 @@ export const AgentEvent = Schema.Union(
   ReasoningEvents.Delegated,
   ReasoningEvents.Critique,
   ReasoningEvents.NodeFinished,
+  ReasoningEvents.NodeEmitted,
   RunEvents.UsageReported,
   RunEvents.GuardTriggered,
   RunEvents.FilesKept,

@@ -173,6 +173,7 @@ const rules: Rules = {
   Delegated: { toAgent: "shown", childRunId: "shown", message: blank, handoff: "shown" },
   Critique: { step: "shown", text: "shown", accepted: "shown", score: "shown" },
   NodeFinished: "dropped",
+  NodeEmitted: { graph: "shown", node: "shown", step: "shown", value: (value) => redacted(value, none, 0) },
   UsageReported: {
     usage: "shown",
     model: "hidden",
@@ -205,6 +206,8 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  * - `ToolResult`: `result` and `observation` only with `toolResults`, only of successful calls, without texts that look
  *   like keys;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
+ * - `NodeEmitted`: `value` without texts under names like `password` or `token`, and without texts that look like
+ *   keys;
  * - `FilesKept`: URLs without what looks like keys;
  * - `UsageReported`: without `model`, `provider`, `role`, `costUsd`;
  * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; for errors of other libraries only the fact that

@@ -235,3 +235,22 @@ export const NodeFinished = event("NodeFinished", {
  * @category models
  */
 export interface NodeFinished extends Schema.Schema.Type<typeof NodeFinished> {}
+
+/**
+ * A node of a graph emitted a value while it ran (`StateGraph.emit`): without messages, in at most 4 kB of JSON. Not
+ * emitted while output guards have not judged the answer.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const NodeEmitted = event("NodeEmitted", {
+  graph: Schema.String,
+  node: Schema.String,
+  step: Schema.Number,
+  value: Schema.Unknown
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface NodeEmitted extends Schema.Schema.Type<typeof NodeEmitted> {}

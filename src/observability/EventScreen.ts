@@ -147,6 +147,8 @@ export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.S
       return kept(given, { ...given, input: yield* screenText(screen, given.input) })
     case "NodeFinished":
       return { ...given, update: yield* screenValue(screen, given.update) }
+    case "NodeEmitted":
+      return { ...given, value: yield* screenValue(screen, given.value) }
     case "Error":
       return given.interrupted ? given : { ...given, error: yield* screenError(screen, given.error) }
     case "AnswerRejected":

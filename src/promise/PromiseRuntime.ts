@@ -30,7 +30,7 @@ export interface RuntimeOptions<R = never> {
   readonly maxRetries?: number | undefined
   /** Defaults of all agents: time limits, retries of tools, turns of a session, … */
   readonly config?: AgentConfig.Options | undefined
-  /** `true` keeps sessions with their files in this process; a Layer keeps them elsewhere. Default: runs have no sessions. */
+  /** `true` keeps sessions with their files in this process, a Layer elsewhere. Default: no sessions. */
   readonly sessions?: true | Layer.Layer<SessionManager.SessionManager, any, never> | undefined
   /** Default: runs remember nothing beyond their session. */
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, never> | undefined

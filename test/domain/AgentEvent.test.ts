@@ -53,6 +53,7 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
     finishReason: "stop"
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "toolOutput", guard: "g", action: "redact", reason: "r" },
+  NodeEmitted: { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { done: 3 } },
   FilesKept: { _tag: "FilesKept", files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },
   MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 2 },
   AnswerRejected: { _tag: "AnswerRejected", step: 2, message: "m" },

@@ -88,6 +88,13 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     cutOff: true
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "input", guard: "guard", action: "block", reason: "reason" },
+  NodeEmitted: {
+    _tag: "NodeEmitted",
+    graph: "g",
+    node: "n",
+    step: 1,
+    value: { city: "Ghent", password: "secret", key: "api_key=abcdefgh" }
+  },
   FilesKept: { _tag: "FilesKept", files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },
   MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 1, tokens: 2 },
   AnswerRejected: { _tag: "AnswerRejected", step: 2, message: "message" },
@@ -147,6 +154,12 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   NodeFinished: undefined,
   UsageReported: { usage: whole.UsageReported.usage, finishReason: "finishReason", cutOff: true },
   GuardTriggered: { stage: "input", guard: "", action: "block" },
+  NodeEmitted: {
+    graph: "g",
+    node: "n",
+    step: 1,
+    value: { city: "Ghent", password: REDACTED, key: `api_key=${REDACTED}` }
+  },
   FilesKept: { files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },
   MemoryRecalled: { source: "session", count: 1 },
   AnswerRejected: { step: 2, message: "" },
@@ -187,6 +200,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   Delegated: ["toAgent", "childRunId"],
   UsageReported: ["finishReason"],
   GuardTriggered: ["stage", "action"],
+  NodeEmitted: ["graph", "node", "value.city", "value.key"],
   FilesKept: ["files.mediaType", "files.fileName", "files.data.url", "files.data.hash", "files.data.mediaType"],
   MemoryRecalled: ["source"],
   Message: ["text", "output.answer"],
@@ -234,7 +248,7 @@ describe("PublicView", () => {
         const allowed = [...ofEvery, ...(open[given._tag] ?? [])]
         // Arguments and outputs are any value: their own names stand below those of their fields.
         const isAllowed = (path: string) =>
-          allowed.includes(path) || /^(?:params|output)(?:\.|$)/.test(path) || path.startsWith("steps.")
+          allowed.includes(path) || /^(?:params|output|value)(?:\.|$)/.test(path) || path.startsWith("steps.")
         assert.deepStrictEqual(
           [...canaries(view)].filter((path) => !isAllowed(path)),
           [],

@@ -53,6 +53,7 @@ export const everyKind = (run: string): ReadonlyArray<AgentEvent> => {
     { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: [] },
     { _tag: "UsageReported", usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 }, model: "m", costUsd: 1e-9 },
     { _tag: "GuardTriggered", stage: "input", guard: "g", action: "redact", reason: "r" },
+    { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { done: 3 } },
     {
       _tag: "FilesKept",
       files: [

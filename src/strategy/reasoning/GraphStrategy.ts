@@ -37,9 +37,9 @@ export interface GraphDefinition<out N extends string, in out S, in out I, out E
 /**
  * Makes a strategy from a graph. Its nodes reach their run through the `Reasoning` service. Each node that ends emits a
  * `NodeFinished` event with its update: without messages, grown lists reduced to what was added, and at most
- * `NodeUpdate.MAX_BYTES` long. The graph is compiled once for all runs. An invalid graph throws `GraphCompileError`;
- * use
- * `StateGraph.compile` for a typed failure.
+ * `NodeUpdate.MAX_BYTES` long. What a node emits (`StateGraph.emit`) is a `NodeEmitted` event of the same size. The
+ * graph is compiled once for all runs. An invalid graph throws `GraphCompileError`; use `StateGraph.compile` for a typed
+ * failure.
  *
  * @since 0.1.0
  * @category constructors
@@ -58,7 +58,8 @@ export const make = <N extends string, S, I, E, R>(
       StateGraph.invoke(compiled, start(task), {
         maxSteps,
         concurrency: reasoning.concurrency,
-        onNode: makeNodeFinished(reasoning, definition.updates)
+        onNode: makeNodeFinished(reasoning, definition.updates),
+        onEmit: makeNodeEmitted(reasoning)
       }).pipe(
         Effect.catchIf(
           (error): error is GraphStepLimitError => error instanceof GraphStepLimitError,
@@ -95,6 +96,14 @@ const makeNodeFinished = (
   const show = shownUpdate(reasoning, options)
   return ({ graph, node, step, update }) =>
     reasoning.run.unsafeEmit({ _tag: "NodeFinished", graph, node, step, update: show(node, update) }) ?? Effect.void
+}
+
+const makeNodeEmitted = ({ run }: Reasoning.Service): NonNullable<StateGraph.InvokeOptions<any>["onEmit"]> => {
+  const isShown = !(run.withheld || run.sink.kept === false)
+  return ({ graph, node, step, value }) =>
+    isShown
+      ? (run.unsafeEmit({ _tag: "NodeEmitted", graph, node, step, value: NodeUpdate.bounded(value) }) ?? Effect.void)
+      : Effect.void
 }
 
 const exceeded = (strategyName: string, limit: number): MaxIterationsExceededError =>

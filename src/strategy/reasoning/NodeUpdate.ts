@@ -173,3 +173,14 @@ export const make = (options: Options = {}): ((node: string, update: object) => 
     return new Copy(options.maxBytes?.[node] ?? MAX_BYTES).value(fields, 0) as object
   }
 }
+
+/**
+ * A value without messages, in at most `MAX_BYTES` of JSON.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const bounded = (value: unknown): unknown => {
+  const copy = new Copy(MAX_BYTES).value(value, 0)
+  return copy === omitted ? undefined : copy
+}

@@ -227,6 +227,54 @@ describe("GraphStrategy.make", () => {
     })
   )
 
+  it.effect("reports what its nodes emit, in order and bounded", () =>
+    Effect.gen(function* () {
+      const given = definition()
+      const emitting = StateGraph.wrapNode(
+        given.graph,
+        "choose",
+        (next) => (state, context) =>
+          Effect.gen(function* () {
+            yield* StateGraph.emit({ drafts: state.drafts.length })
+            yield* StateGraph.emit("x".repeat(10_000))
+            return yield* next(state, context)
+          })
+      )
+      const strategy = GraphStrategy.make({ ...given, graph: emitting })
+      const ran = yield* Strategies.run(strategy, ["one", "two"])
+      yield* ran.exit
+      const [first, second, ...more] = ran.of("NodeEmitted")
+      assert.deepInclude(first, { graph: "drafts", node: "choose", step: 3, value: { drafts: 2 } })
+      assert.isAtMost(String(second?.value).length, 4_200)
+      assert.isEmpty(more)
+      const last = ran.of("NodeFinished").at(-1)
+      assert.isTrue(first !== undefined && last !== undefined && first.seq < last.seq)
+    })
+  )
+
+  it.effect("emits nothing where nobody reads, and runs", () =>
+    Effect.gen(function* () {
+      const given = definition()
+      const seen: Array<string> = []
+      const run = Run.make({
+        runId: RunId.make("run-1"),
+        agent: "tester",
+        clock: yield* Effect.clock,
+        sink: { push: (event) => void seen.push(event._tag), settle: () => undefined, live: false, kept: false }
+      })
+      const graph = StateGraph.wrapNode(
+        given.graph,
+        "choose",
+        (next) => (state, context) => Effect.zipRight(StateGraph.emit("unread"), next(state, context))
+      )
+      yield* GraphStrategy.make({ ...given, graph })
+        .program(yield* Strategies.task())
+        .pipe(Effect.provideService(Run.Run, run), Effect.provide(Strategies.layer(["one", "two"])))
+      assert.include(seen, "NodeFinished")
+      assert.notInclude(seen, "NodeEmitted")
+    })
+  )
+
   it.effect("runs a wrapped node in place of the original", () =>
     Effect.gen(function* () {
       const given = definition()
