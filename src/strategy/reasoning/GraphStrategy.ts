@@ -38,8 +38,8 @@ export interface GraphDefinition<out N extends string, in out S, in out I, out E
  * Makes a strategy from a graph. Its nodes reach their run through the `Reasoning` service. Each node that ends emits a
  * `NodeFinished` event with its update: without messages, grown lists reduced to what was added, and at most
  * `NodeUpdate.MAX_BYTES` long. What a node emits (`StateGraph.emit`) is a `NodeEmitted` event of the same size. The
- * graph is compiled once for all runs. An invalid graph throws `GraphCompileError`; use `StateGraph.compile` for a typed
- * failure.
+ * graph is compiled once for all runs. An invalid graph throws `GraphCompileError`; use `StateGraph.compile` for a
+ * typed failure.
  *
  * @since 0.1.0
  * @category constructors
