@@ -48,6 +48,13 @@ export * as AgentTool from "./AgentTool.js"
 export * as Agents from "./Agents.js"
 
 /**
+ * Shows memory blocks in every run of an agent.
+ *
+ * @since 0.1.0
+ */
+export * as BlockStage from "./conversation/BlockStage.js"
+
+/**
  * The conversation of a run, for tools that ask other agents.
  *
  * @since 0.1.0

@@ -20,6 +20,7 @@ import * as LastConsolidation from "./consolidation/LastConsolidation.js"
 import type * as MemoryConsolidator from "./consolidation/MemoryConsolidator.js"
 import * as SummarizeStrategy from "./consolidation/SummarizeStrategy.js"
 import { MemorySystemError } from "./entry/MemoryError.js"
+import * as OwnerNamespace from "./entry/OwnerNamespace.js"
 import * as DefaultEpisodicCompressor from "./episodic/DefaultEpisodicCompressor.js"
 import * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
 import type * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
@@ -178,7 +179,8 @@ const memory = (config: MemoryConfig.MemoryConfig) =>
         forget: (ownerId) =>
           Effect.gen(function* () {
             const procedures = yield* procedural.clear(ownerId)
-            return { entries: yield* store.clear(ownerId), facts: yield* facts.clear(ownerId), procedures }
+            const blocks = yield* store.clear(OwnerNamespace.blocks(ownerId))
+            return { entries: blocks + (yield* store.clear(ownerId)), facts: yield* facts.clear(ownerId), procedures }
           }),
         health: Health.sum([
           { name: "entries", check: store.health },

@@ -25,6 +25,7 @@ import * as WorkingMemory from "./working/WorkingMemory.js"
  * @category models
  */
 export interface Forgotten {
+  /** Fields of memory blocks included. */
   readonly entries: number
   readonly facts: number
   readonly procedures: number

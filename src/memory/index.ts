@@ -269,6 +269,14 @@ export * as Memory from "./Memory.js"
 export * as MemoryBackend from "./entry/MemoryBackend.js"
 
 /**
+ * Memory blocks: small named records about a user that agents always see, typed by a schema, and that a model changes
+ * field by field.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryBlock from "./tools/MemoryBlock.js"
+
+/**
  * A model client with working memory, for calls outside agents. Agents get memory from the executor.
  *
  * @since 0.1.0
@@ -358,6 +366,13 @@ export * as MemoryStore from "./search/MemoryStore.js"
  * @since 0.1.0
  */
 export * as MemorySummary from "./episodic/MemorySummary.js"
+
+/**
+ * The error of memory tools, and the owner for whom they act.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryToolError from "./tools/MemoryToolError.js"
 
 /**
  * Tools by which a model keeps notes about its user: `remember`, `search_memory` and `forget`.

@@ -58,7 +58,7 @@ export const because =
  */
 export const ownersOf = (userId: UserId): ReadonlyArray<string> => {
   const owner = SessionMemory.ownerOf({ userId }) as string
-  return [owner, OwnerNamespace.procedures(owner)]
+  return [owner, OwnerNamespace.procedures(owner), OwnerNamespace.blocks(owner)]
 }
 
 /**

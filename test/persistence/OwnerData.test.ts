@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
@@ -19,6 +20,7 @@ import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import { NewFact } from "../../src/memory/facts/Fact.js"
 import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
 import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
+import * as MemoryBlock from "../../src/memory/tools/MemoryBlock.js"
 import * as SqlBlobStore from "../../src/persistence/blob/SqlBlobStore.js"
 import * as Database from "../../src/persistence/engine/Database.js"
 import { DataTransferError } from "../../src/persistence/engine/PersistenceError.js"
@@ -34,6 +36,7 @@ import * as PostgresServer from "../support/PostgresServer.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 import * as TestServers from "../support/TestServers.js"
 
+const profile = MemoryBlock.make("profile", { description: "Where the user lives", fields: { city: Schema.String } })
 const agent = Agent.make("helper", { system: "You help." })
 const model = TestModel.layer(() => ({ text: "I see" }))
 
@@ -74,6 +77,7 @@ const live = (userId: UserId) =>
       ],
       success: true
     })
+    yield* MemoryBlock.write(profile, userId, { city: `city of ${userId}` })
     const ledger = yield* CostLedger.CostLedger
     yield* ledger.book([`user:${userId}:2031-04`], { nanoUsd: 5, tokens: 5 })
     yield* ledger.hold({
@@ -192,6 +196,7 @@ const suite = (name: string, open: Open, other: Open) =>
               "blobs",
               "memory"
             ])
+            assert.deepStrictEqual(yield* MemoryBlock.read(profile, ada), { city: "city of ada" })
             const sessions = yield* SessionManager.SessionManager
             const turns = yield* sessions.turns(SessionId.make("chat of ada"), { last: 9, userId: ada })
             assert.deepStrictEqual(

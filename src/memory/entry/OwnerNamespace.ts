@@ -28,6 +28,14 @@ const nameOf = (kind: string, ownerId: string): string => {
 export const procedures = (ownerId: string): string => nameOf("procedures", ownerId)
 
 /**
+ * The owner under which the memory blocks of an owner are stored.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const blocks = (ownerId: string): string => nameOf("blocks", ownerId)
+
+/**
  * Returns whether this is not a real owner but a space that memory reserves. Code that iterates over all owners of a
  * store must skip it.
  *

@@ -8,31 +8,16 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as ErrorCode from "../../domain/ErrorCode.js"
 import { EntryId } from "../../domain/Ids.js"
-import { Requester } from "../../domain/Requester.js"
 import * as Count from "../../internal/Count.js"
 import * as Tool from "../../tool/definition/Tool.js"
 import * as ToolSet from "../../tool/definition/ToolSet.js"
 import * as MemoryEntry from "../entry/MemoryEntry.js"
 import type { RetrievalFailure } from "../entry/MemoryError.js"
-import * as MemoryOwner from "../entry/MemoryOwner.js"
 import * as Scoring from "../entry/Scoring.js"
 import * as MemoryStore from "../search/MemoryStore.js"
+import { MemoryToolError, owner } from "./MemoryToolError.js"
 import * as Notes from "./Notes.js"
-
-/**
- * A call of a memory tool that cannot be served. The model reads the message.
- *
- * @since 0.1.0
- * @category errors
- */
-export class MemoryToolError extends ErrorCode.TaggedError<MemoryToolError>(
-  "effect-lexigram/memory/MemoryTools/MemoryToolError"
-)("MemoryToolError", {
-  ...ErrorCode.fields("LEX_ERR_MEM_100"),
-  reason: Schema.Literal("NoUser", "Empty", "TooLong", "TooMany", "Full", "Secret")
-}) {}
 
 /**
  * @since 0.1.0
@@ -56,12 +41,6 @@ const isEntryId = Schema.is(EntryId)
 
 const refuse = (reason: MemoryToolError["reason"], message: string): MemoryToolError =>
   new MemoryToolError({ reason, message })
-
-const owner: Effect.Effect<string, MemoryToolError> = Effect.flatMap(Requester, ({ userId }) =>
-  userId === undefined
-    ? refuse("NoUser", "Nothing can be remembered: nobody is signed in")
-    : Effect.succeed(MemoryOwner.ofUser(userId))
-)
 
 const Shown = Schema.Struct({
   id: Schema.String,

@@ -1,0 +1,33 @@
+/**
+ * Shows memory blocks in every run of an agent.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type * as MemoryStore from "../../memory/search/MemoryStore.js"
+import * as MemoryBlock from "../../memory/tools/MemoryBlock.js"
+import * as MemoryToolError from "../../memory/tools/MemoryToolError.js"
+import * as Stage from "../definition/Stage.js"
+
+/**
+ * For `Agent.withStages`: adds the blocks of the run's user as a message of data before recalled memory, never to the
+ * system prompt. A run without a user sees none. A store that fails is reported and skipped.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  ...blocks: ReadonlyArray<MemoryBlock.MemoryBlock<any>>
+): Stage.Placed<never, MemoryStore.MemoryStore> =>
+  Stage.inside("memory")(
+    Stage.make("memoryBlocks", (state, next) =>
+      Effect.matchEffect(MemoryToolError.owner, {
+        onFailure: () => next(state),
+        onSuccess: (ownerId) =>
+          Effect.flatMap(
+            Stage.degrade(MemoryBlock.messages(blocks, ownerId), { state, stage: "memory blocks", orElse: [] }),
+            (shown) => next(shown.length === 0 ? state : { ...state, history: [...shown, ...state.history] })
+          )
+      })
+    )
+  )
