@@ -79,6 +79,10 @@ export interface Options {
   readonly tools?:
     | ReadonlyArray<{ readonly name: string; readonly parameters?: PlanArguments.Schema | undefined }>
     | undefined
+  /** Finds a tool that `tools` does not list. */
+  readonly findTool?:
+    | ((name: string) => { readonly name: string; readonly parameters?: PlanArguments.Schema | undefined } | undefined)
+    | undefined
   /** Maximum number of tasks in one plan; default 500. */
   readonly maxTasks?: number | undefined
   /**

@@ -87,6 +87,7 @@ export class Collector {
   readonly #maxTasks: number
   readonly #tools: ReadonlyMap<string, PlanArguments.Schema | undefined> | undefined
   readonly #names: ReadonlyArray<string> | undefined
+  readonly #find: Options["findTool"]
   readonly #earlier: ReadonlyMap<string, boolean>
   readonly #tasks = new Map<string, PlanTask>()
   /** Tasks whose texts contain words and numbers that may turn out to be references to later tasks. */
@@ -107,6 +108,7 @@ export class Collector {
     this.#maxTasks = count(options.maxTasks, 500, 1)
     this.#tools = options.tools && new Map(options.tools.map(({ name, parameters }) => [name, parameters]))
     this.#names = options.tools?.map(({ name }) => name)
+    this.#find = options.findTool
     this.#earlier = options.earlier ?? new Map()
   }
 
@@ -184,13 +186,15 @@ export class Collector {
 
   #toolOf(id: string, { args, tool }: Written): string {
     if (this.#tools === undefined) return tool
-    const known = ReActAction.knownTool(tool, this.#names)
+    const listed = ReActAction.knownTool(tool, this.#names)
+    const found = listed === undefined ? this.#find?.(tool) : undefined
+    const known = listed ?? found?.name
     if (known === undefined) {
       const names = (this.#names as ReadonlyArray<string>).slice(0, 20).map(quote).join(", ")
       this.#issue("unknown-tool", id, `${referenceOf(id)} calls ${quote(tool)}, but the tools are ${names || "none"}`)
       return tool
     }
-    const schema = this.#tools.get(known)
+    const schema = found === undefined ? this.#tools.get(known) : found.parameters
     const count = schema === undefined ? 0 : PlanArguments.parameterNames(schema).length
     if (count > 0 && args.length > count) {
       this.#issue("malformed", id, `${referenceOf(id)}: ${quote(known)} takes ${count} arguments, not ${args.length}`)

@@ -78,6 +78,8 @@ export interface Options {
    * tool.
    */
   readonly tools?: ReadonlyArray<string> | undefined
+  /** Finds the name of a tool that `tools` does not list. */
+  readonly findTool?: ((name: string) => string | undefined) | undefined
   /** Maximum pieces of evidence; default 500. */
   readonly maxEvidence?: number | undefined
 }
@@ -122,7 +124,7 @@ export const readPlan = (text: string, options: Options = {}): Reading => {
       issues.push({ reason: "duplicate", task: variable, message: `${variable} is defined twice` })
       continue
     }
-    const known = ReActAction.knownTool(step.tool, options.tools)
+    const known = ReActAction.knownTool(step.tool, options.tools) ?? options.findTool?.(step.tool)
     if (options.tools !== undefined && known === undefined) {
       const shown = options.tools.slice(0, 20).map(PlanCollector.quote).join(", ") || "none"
       issues.push({

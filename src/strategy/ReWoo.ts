@@ -321,7 +321,12 @@ export const definition = (
             const tools = llmName === undefined || names.includes(llmName) ? names : [...names, llmName]
             let refusal: PlanError | undefined
             const read = (text: string): Either.Either<ReWooPlan.ReWooPlan, string> => {
-              const { issues, plan } = ReWooPlan.readPlan(text, { tools, maxEvidence })
+              // A tool search hides tools that a plan may call.
+              const findTool = (name: string) => {
+                const tool = task.tools.get(name)
+                return tool && task.tools.names.toProvider(tool.name)
+              }
+              const { issues, plan } = ReWooPlan.readPlan(text, { tools, findTool, maxEvidence })
               const [first, ...others] = issues
               if (first === undefined) return Either.right(plan)
               refusal = ReWooPlan.toError([first, ...others])

@@ -332,6 +332,16 @@ describe("issues of a plan", () => {
     assert.deepStrictEqual(reasons("1. now", { tools }), [["malformed", "1"]])
   })
 
+  it("do not include a tool that is found though it is not listed, but its arguments", () => {
+    const hidden = { name: "fly", parameters: { type: "object", properties: { to: {} } } }
+    const options = { tools: [], findTool: (name: string) => (name === "fly" ? hidden : undefined) }
+    assert.strictEqual(plan('1. fly("Oslo")', options).tasks[0]?.tool, "fly")
+    assert.deepStrictEqual(messages('1. fly("Oslo", 2)\n2. swim()', options), [
+      '$1: "fly" takes 1 arguments, not 2',
+      '$2 calls "swim", but the tools are none'
+    ])
+  })
+
   it("do not include a word after # that names no task, unless only its number differs", () => {
     const node = (id: string, text: string) => lines(`NODE: ${id}`, "TOOL: f", `ARGS: {"t": "${text}"}`)
     assert.deepStrictEqual(reasons(node("node1", "#1 in C# is #AI #fff")), [])

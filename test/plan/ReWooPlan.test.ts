@@ -19,6 +19,12 @@ const reasons = (text: string, options?: ReWooPlan.Options) =>
   read(text, options).issues.map(({ reason, task }) => [reason, task])
 
 describe("ReWooPlan in lines", () => {
+  it("takes a tool that is found though it is not listed", () => {
+    const options = { tools: [], findTool: (name: string) => (name === "Search" ? "search" : undefined) }
+    assert.strictEqual(plan("#E1 = Search[Alien]", options).evidence[0]?.tool, "search")
+    assert.deepStrictEqual(reasons("#E1 = Look[Alien]", options), [["unknown-tool", "#E1"]])
+  })
+
   it("reads thoughts, and evidence with its references", () => {
     const { evidence, plans } = plan(
       lines(

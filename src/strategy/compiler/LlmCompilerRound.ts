@@ -93,8 +93,14 @@ class Round {
 
   constructor(private readonly given: Given) {
     this.earlier = new Map(given.earlier.map((call) => [call.id, call] as const))
+    const { tools } = given.reasoning.task
     this.parseOptions = {
-      tools: given.reasoning.task.tools.definitions,
+      tools: tools.definitions,
+      // A tool search hides tools that a plan may call.
+      findTool: (name) => {
+        const tool = tools.get(name)
+        return tool && { name: tools.names.toProvider(tool.name), parameters: tool.parameters }
+      },
       maxTasks: given.maxTasks,
       earlier: new Map(Array.from(this.earlier, ([id, { status }]) => [id, status === "completed"] as const))
     }

@@ -1,0 +1,53 @@
+/** Tools of a source and a tool search serve every strategy as declared tools do. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Agent from "../../src/agent/definition/Agent.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSource from "../../src/tool/ToolSource.js"
+import { cases, succeed } from "./EveryStrategy.js"
+
+const offered = ({ tools }: LlmClient.LlmRequest) => (tools ?? []).map(({ name }) => name)
+
+const source = (tools: ReadonlyArray<Tool.Any>) =>
+  ToolSource.make({ name: "all", tools: Effect.succeed(tools as ReadonlyArray<Tool.Tool<never, unknown>>) })
+
+/** The only tool of its set that a search shows. */
+const decoy = Tool.make("decoy", {
+  description: "Does nothing",
+  readOnly: true,
+  handler: () => Effect.succeed("nothing")
+})
+
+describe("tools that change", () => {
+  for (const given of cases) {
+    const tools = given.sample.tools ?? []
+    if (tools.length === 0) continue
+
+    it.effect(`run from a source as declared ones do: ${given.name}`, () =>
+      Effect.gen(function* () {
+        const plain = yield* succeed(given)
+        const changed = yield* succeed(given, { tools: [], agent: Agent.withToolSource(source(tools)) })
+        assert.strictEqual(changed.answer, plain.answer)
+        assert.deepStrictEqual(changed.tools, plain.tools)
+        assert.deepStrictEqual(changed.requests.map(offered), plain.requests.map(offered))
+        assert.deepStrictEqual(
+          changed.requests.map(({ messages }) => messages),
+          plain.requests.map(({ messages }) => messages)
+        )
+      })
+    )
+
+    it.effect(`run while a search hides them: ${given.name}`, () =>
+      Effect.gen(function* () {
+        const plain = yield* succeed(given)
+        const searched = yield* succeed(given, {
+          tools: [...tools, decoy],
+          agent: Agent.withToolSearch({ maxDefinitions: 2, pinned: [decoy.name] })
+        })
+        assert.strictEqual(searched.answer, plain.answer)
+        assert.deepStrictEqual(searched.tools.begun, plain.tools.begun)
+      })
+    )
+  }
+})
