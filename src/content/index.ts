@@ -49,3 +49,10 @@ export * as InMemoryBlobStore from "./InMemoryBlobStore.js"
  * @since 0.1.0
  */
 export * as MediaType from "./MediaType.js"
+
+/**
+ * Results of tools that have files: images, documents, audio.
+ *
+ * @since 0.1.0
+ */
+export * as ToolContent from "./ToolContent.js"

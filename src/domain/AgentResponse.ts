@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import type { AgentEvent, FinishReason, Of, PlanStep } from "./AgentEvent.js"
 import type { ErrorInfo } from "./ErrorInfo.js"
 import type { RunId } from "./Ids.js"
+import type { StoredFile } from "./StoredFile.js"
 import * as Usage from "./Usage.js"
 
 /**
@@ -28,6 +29,7 @@ export interface ToolExecutionRecord {
   readonly durationMs?: number | undefined
   readonly attempts?: number | undefined
   readonly error?: ErrorInfo | undefined
+  readonly files?: ReadonlyArray<StoredFile> | undefined
 }
 
 /**
@@ -283,6 +285,7 @@ class RunFold implements Fold {
     record.durationMs = event.durationMs
     record.attempts = event.attempts
     if (event.error !== undefined) record.error = event.error
+    if (event.files !== undefined) record.files = event.files
   }
 
   readonly response = (): AgentResponse<unknown> => {
@@ -381,7 +384,8 @@ export const toMessages = (
       if (call.isFailure === undefined) continue
       const base = { id: call.id, name: nameOf(call.name), providerExecuted: false }
       calls.push({ type: "tool-call", ...base, params: call.params })
-      results.push({ type: "tool-result", ...base, isFailure: call.isFailure, result: call.result })
+      const options = call.files === undefined ? {} : { options: { lexigram: { files: call.files } } }
+      results.push({ type: "tool-result", ...base, isFailure: call.isFailure, result: call.result, ...options })
     }
     if (calls.length === 0) continue
     const text: ReadonlyArray<Prompt.AssistantMessagePartEncoded> =

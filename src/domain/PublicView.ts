@@ -159,7 +159,8 @@ const rules: Rules = {
     truncated: "shown",
     durationMs: "shown",
     attempts: "shown",
-    error: (error) => (error === undefined ? undefined : fromError(error))
+    error: (error) => (error === undefined ? undefined : fromError(error)),
+    files: (files, _, { toolResults }) => (toolResults === true ? files?.map(publicFile) : undefined)
   },
   ApprovalRequested: {
     id: "shown",

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import { ErrorInfo } from "./ErrorInfo.js"
 import { event, NAME } from "./EventSchema.js"
 import { RunId } from "./Ids.js"
+import { StoredFile } from "./StoredFile.js"
 
 /**
  * One step of a plan with its status.
@@ -119,7 +120,7 @@ export interface ToolCall extends Schema.Schema.Type<typeof ToolCall> {}
 
 /**
  * A tool ended. `observation` is the text that the model reads, `result` the encoded value; a failed call has an
- * `error`.
+ * `error`. `files` are those that the model is shown beside the result.
  *
  * @since 0.1.0
  * @category schemas
@@ -134,7 +135,8 @@ export const ToolResult = event("ToolResult", {
   truncated: Schema.Boolean,
   durationMs: Schema.Number,
   attempts: Schema.Number,
-  error: Schema.optional(ErrorInfo)
+  error: Schema.optional(ErrorInfo),
+  files: Schema.optional(Schema.Array(StoredFile))
 })
 /**
  * @since 0.1.0

@@ -35,6 +35,7 @@ import { toPlainPart, toStreamParts, withOwnName } from "./exchange/LanguageMode
 import * as LanguageModelRequest from "./exchange/LanguageModelRequest.js"
 import * as LlmErrorClassifier from "./exchange/LlmErrorClassifier.js"
 import * as ToolCallIds from "./exchange/ToolCallIds.js"
+import * as ToolResults from "./exchange/ToolResults.js"
 import * as Wire from "./exchange/WireDecoder.js"
 import * as Anthropic from "./format/Anthropic.js"
 import * as AnthropicMessages from "./format/AnthropicMessages.js"
@@ -119,7 +120,7 @@ const encodable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => 
     if (isOurs) dropped.add(part.id)
     return !isOurs
   }
-  return messages.map((message) =>
+  return ToolResults.lower(messages, true).map((message) =>
     message.role === "assistant" && typeof message.content !== "string"
       ? { ...message, content: message.content.filter(keeps) }
       : message

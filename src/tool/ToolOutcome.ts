@@ -8,7 +8,9 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as ToolFiles from "../content/ToolFiles.js"
 import { type ErrorInfo, errorInfo } from "../domain/ErrorInfo.js"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as SecretText from "../internal/text/SecretText.js"
 import * as Observation from "./definition/Observation.js"
 import type * as Tool from "./definition/Tool.js"
@@ -96,20 +98,50 @@ const succeeded = (tool: Tool.Any, call: ToolCall, finished: Finished, encoded: 
   }
 }
 
+const resultFiles = OnDemand.make(() => import("./ToolResultFiles.js"))
+
+/** A result with files: the model reads the value and the names of the files, and is shown the files. */
+const withFiles = (
+  tool: Tool.Any,
+  call: ToolCall,
+  finished: Finished,
+  { files, value }: ToolFiles.ToolContent,
+  maxChars: number
+): Effect.Effect<Outcome> =>
+  Effect.flatMap(resultFiles, ({ describe, make }) =>
+    Effect.match(make(files), {
+      onFailure: (error) => failed(call, tool.name, finished, executionError(tool, error), maxChars),
+      onSuccess: (stored): Outcome => {
+        const note = describe(stored)
+        const outcome = succeeded(tool, call, finished, value ?? "", maxChars)
+        if (stored.length === 0 || outcome.isFailure) return outcome
+        const observation = outcome.observation === "" ? note : `${outcome.observation}\n${note}`
+        const result = typeof outcome.result === "string" ? observation : outcome.result
+        return { ...outcome, observation, result, files: stored }
+      }
+    })
+  )
+
 /** Encodes and truncates the end of a call. */
 export const make = (tools: Bound, call: ToolCall, finished: Finished, maxChars: number): Effect.Effect<Outcome> => {
   const tool = tools.get(call.name)
   if (tool === undefined || finished.error !== undefined) {
     return Effect.succeed(failed(call, nameOf(tool, call), finished, finished.error as ToolError, maxChars))
   }
+  const content = ToolFiles.from(finished.value)
   const encoded = tool.erased.encode(finished.value)
-  if (Either.isEither(encoded) && Either.isRight(encoded)) {
+  if (content === undefined && Either.isEither(encoded) && Either.isRight(encoded)) {
     return Effect.succeed(succeeded(tool, call, finished, encoded.right, maxChars))
   }
-  return Effect.match(tools.provide(encoded), {
-    onFailure: (issue) =>
-      failed(call, tool.name, finished, executionError(tool, `its result does not fit its schema: ${issue}`), maxChars),
-    onSuccess: (value) => succeeded(tool, call, finished, value, maxChars)
+  return Effect.matchEffect(tools.provide(encoded), {
+    onFailure: (issue) => {
+      const error = executionError(tool, `its result does not fit its schema: ${issue}`)
+      return Effect.succeed(failed(call, tool.name, finished, error, maxChars))
+    },
+    onSuccess: (value) =>
+      content === undefined
+        ? Effect.succeed(succeeded(tool, call, finished, value, maxChars))
+        : withFiles(tool, call, finished, content, maxChars)
   })
 }
 

@@ -129,7 +129,8 @@ const emitResult = (running: Running, outcome: Outcome): Effect.Effect<void> | u
     truncated: outcome.truncated,
     durationMs,
     attempts: outcome.attempts,
-    error: outcome.error
+    error: outcome.error,
+    ...(outcome.files === undefined ? {} : { files: outcome.files })
   })
 }
 

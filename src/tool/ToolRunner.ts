@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ErrorInfo } from "../domain/ErrorInfo.js"
+import { StoredFile } from "../domain/StoredFile.js"
 import * as Ambient from "../internal/fiber/Ambient.js"
 import * as Observation from "./definition/Observation.js"
 import type { ToolError } from "./definition/ToolError.js"
@@ -43,7 +44,9 @@ export const Outcome = Schema.Struct({
   attempts: Schema.Number,
   /** Somebody was asked and allowed the call. */
   approved: Schema.optional(Schema.Boolean),
-  error: Schema.optional(ErrorInfo)
+  error: Schema.optional(ErrorInfo),
+  /** The files that the model is shown beside the result, by reference; the texts name them. */
+  files: Schema.optional(Schema.Array(StoredFile))
 }).annotations({ identifier: "effect-lexigram/tool/ToolRunner/Outcome" })
 /**
  * @since 0.1.0

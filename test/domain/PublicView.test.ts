@@ -56,7 +56,8 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     truncated: false,
     durationMs: 5,
     attempts: 1,
-    error
+    error,
+    files: [{ mediaType: "image/png", data: { hash: "hash", size: 1, mediaType: "image/png" } }]
   },
   ApprovalRequested: {
     _tag: "ApprovalRequested",
@@ -138,7 +139,8 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
     truncated: false,
     durationMs: 5,
     attempts: 1,
-    error: seen
+    error: seen,
+    files: undefined
   },
   ApprovalRequested: {
     id: "id",

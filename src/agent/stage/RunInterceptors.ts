@@ -225,7 +225,7 @@ export const toolGuards = (state: State): ToolRunner.ToolInterceptor =>
       if (!verdict.blocked) {
         return verdict.text === outcome.observation ? outcome : replaced(outcome, verdict.text)
       }
-      if (state.uses.guards.blockedObservations !== "fail") return replaced(outcome, WITHHELD)
+      if (state.uses.guards.blockedObservations !== "fail") return withheld(outcome)
       return yield* fatal(
         new ToolObservationBlockedError({
           toolName: call.name,
@@ -239,7 +239,10 @@ export const toolGuards = (state: State): ToolRunner.ToolInterceptor =>
 const WITHHELD =
   "The tool ran, and its result was withheld by a guard. Do not repeat the call; go on without the result, or say that it is not available."
 
-/** Replaces everything the tool returned, or failed with, by a text. */
+/** Replaces everything the tool returned, or failed with. */
+const withheld = ({ files: _, ...outcome }: ToolRunner.Outcome): ToolRunner.Outcome => replaced(outcome, WITHHELD)
+
+/** Replaces the texts of what the tool returned, or failed with. */
 const replaced = (outcome: ToolRunner.Outcome, text: string): ToolRunner.Outcome => ({
   ...outcome,
   observation: text,

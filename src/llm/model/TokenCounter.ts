@@ -7,6 +7,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as ToolFiles from "../../content/ToolFiles.js"
 import { approximateCount, tokenBound } from "./ApproximateTokens.js"
 import { bounded } from "./BoundedTokenizer.js"
 import type { LlmRequest, Message, ToolDefinition } from "./LlmClient.js"
@@ -103,6 +104,7 @@ export const make = (options: {
           break
         case "tool-result":
           total += perMessage + count(part.name) + count(json(part.result))
+          for (const { mediaType } of ToolFiles.refsOf(part)) total += fileCount(mediaType, undefined, count)
           break
         case "file":
           total += fileCount(part.mediaType, part.data, count)

@@ -26,6 +26,7 @@ import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
 import * as OptionalPackage from "../exchange/OptionalPackage.js"
 import * as ProviderExchange from "../exchange/ProviderExchange.js"
+import * as ToolResults from "../exchange/ToolResults.js"
 import type { Json } from "../exchange/WireDecoder.js"
 import * as Wire from "../exchange/WireDecoder.js"
 import * as AnthropicMessages from "./AnthropicMessages.js"
@@ -125,25 +126,31 @@ const ownBlocks = (
   }
 }
 
-const textResults = (messages: ReadonlyArray<Message>): ReadonlyMap<string, string> => {
-  const results = new Map<string, string>()
-  for (const message of messages) {
-    if (message.role !== "tool") continue
-    for (const part of message.content) if (typeof part.result === "string") results.set(part.id, part.result)
+const images = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
+
+/** Results have texts, images and PDFs. */
+const resultForm: ToolResults.Form<Json> = {
+  text: (text) => ({ type: "text", text }),
+  file: ({ data, mediaType }) => {
+    const isImage = mediaType.startsWith("image/")
+    if (!isImage && mediaType !== "application/pdf") return undefined
+    const type = isImage ? "image" : "document"
+    if (data instanceof URL) return { type, source: { type: "url", url: data.href } }
+    if (isImage && !images.has(mediaType)) return undefined
+    return { type, source: { type: "base64", media_type: mediaType, data: ToolResults.base64Of(data) } }
   }
-  return results
 }
 
-const finishBlock = (block: Json, own: ReadonlyMap<string, Json>, results: ReadonlyMap<string, string>): Json => {
+const finishBlock = (block: Json, own: ReadonlyMap<string, Json>, results: ReadonlyMap<string, unknown>): Json => {
   switch (block.type) {
     case "server_tool_use":
       return own.get(`tool-call:${Wire.string(block.id) ?? ""}`) ?? block
     case "web_search_tool_result":
       return own.get(`tool-result:${Wire.string(block.tool_use_id) ?? ""}`) ?? block
     case "tool_result": {
-      // The package would send a text as a JSON string, with quotes and escapes.
-      const text = results.get(Wire.string(block.tool_use_id) ?? "")
-      return text === undefined ? block : { ...block, content: text }
+      // The package would send a text as a JSON string, with quotes and escapes, and no files.
+      const content = results.get(Wire.string(block.tool_use_id) ?? "")
+      return content === undefined ? block : { ...block, content }
     }
     default:
       return block
@@ -199,7 +206,7 @@ const finishBody = (
   streamed: boolean
 ): Json => {
   const body = Wire.record(payload) ?? {}
-  const results = textResults(request.messages)
+  const results = ToolResults.collect(request.messages, resultForm)
   const settings = fromSettings(request.settings, request.settings.model)
   const messages = Wire.records(body.messages)
     .map((message): Json => {

@@ -6,6 +6,7 @@
  */
 import type * as Prompt from "@effect/ai/Prompt"
 import * as Encoding from "effect/Encoding"
+import * as ToolFiles from "../../content/ToolFiles.js"
 import type {
   JsonSchema,
   LlmRequest,
@@ -180,7 +181,13 @@ const toolTurns = (messages: ReadonlyArray<Message>): ReadonlyArray<boolean> => 
 const encodeMessages = (messages: ReadonlyArray<Message>, context: Context): Array<Body> => {
   const result: Array<Body> = []
   const inToolTurn = toolTurns(messages)
+  let files: Array<Prompt.UserMessagePartEncoded> = []
+  const show = () => {
+    if (files.length > 0) result.push({ role: "user", content: userContent(files) })
+    files = []
+  }
   messages.forEach((message, index) => {
+    if (message.role !== "tool") show()
     switch (message.role) {
       case "system": {
         result.push({ role: context.dialect.systemRole, content: message.content })
@@ -199,10 +206,12 @@ const encodeMessages = (messages: ReadonlyArray<Message>, context: Context): Arr
         for (const part of message.content) {
           result.push({ role: "tool", tool_call_id: part.id, content: resultText(part.result) })
         }
+        files.push(...ToolFiles.shown(message.content))
         break
       }
     }
   })
+  show()
   return result
 }
 
@@ -329,8 +338,8 @@ const withoutRejected = (body: Body, { rejects = [] }: Dialect): Body => {
 /**
  * The body as plain JSON. Omits what the API has no place for: files and sources of assistant messages, calls and
  * results of tools that a provider ran itself, reasoning of other providers, and assistant messages that are empty
- * without these. The result of a failed tool is sent as it is. Arguments that were not JSON are sent as `{
- * "invalid_json": text }`.
+ * without these. Files of tool results follow in a message of the user. The result of a failed tool is sent as it is.
+ * Arguments that were not JSON are sent as `{ "invalid_json": text }`.
  *
  * @since 0.1.0
  * @category encoding

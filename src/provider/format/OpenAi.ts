@@ -25,6 +25,7 @@ import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
 import * as OptionalPackage from "../exchange/OptionalPackage.js"
 import * as ProviderExchange from "../exchange/ProviderExchange.js"
+import * as ToolResults from "../exchange/ToolResults.js"
 import type { Json } from "../exchange/WireDecoder.js"
 import * as Wire from "../exchange/WireDecoder.js"
 import * as OpenAiModels from "./OpenAiModels.js"
@@ -102,13 +103,16 @@ const ownItems = (
   }
 }
 
-const textResults = (messages: ReadonlyArray<Message>): ReadonlyMap<string, string> => {
-  const results = new Map<string, string>()
-  for (const message of messages) {
-    if (message.role !== "tool") continue
-    for (const part of message.content) if (typeof part.result === "string") results.set(part.id, part.result)
+/** Results have texts, images and PDFs. */
+const resultForm: ToolResults.Form<Json> = {
+  text: (text) => ({ type: "input_text", text }),
+  file: (file) => {
+    const { data, fileName, mediaType } = file
+    if (mediaType.startsWith("image/")) return { type: "input_image", image_url: ToolResults.urlOf(file) }
+    if (mediaType !== "application/pdf") return undefined
+    if (data instanceof URL) return { type: "input_file", file_url: data.href }
+    return { type: "input_file", filename: fileName ?? "file.pdf", file_data: ToolResults.urlOf(file) }
   }
-  return results
 }
 
 const jsonFormat = (format: Extract<ResponseFormat, { readonly type: "json" }>, strict: boolean): Json => ({
@@ -128,15 +132,15 @@ const finishBody = (
   streamed: boolean
 ): Json => {
   const body = Wire.record(payload) ?? {}
-  const results = textResults(request.messages)
+  const results = ToolResults.collect(request.messages, resultForm)
   const systemRole = takesDeveloper.test(request.settings.model) ? "developer" : "system"
   const input = Wire.records(body.input).map((item): Json => {
     const own = items.get(Wire.string(item.id) ?? "")
     if (own !== undefined) return own
     if (item.role === "system" || item.role === "developer") return { ...item, role: systemRole }
-    const text = item.type === "function_call_output" ? results.get(Wire.string(item.call_id) ?? "") : undefined
-    // The package would send a text as a JSON string, with quotes and escapes.
-    return text === undefined ? item : { ...item, output: text }
+    const output = item.type === "function_call_output" ? results.get(Wire.string(item.call_id) ?? "") : undefined
+    // The package would send a text as a JSON string, with quotes and escapes, and no files.
+    return output === undefined ? item : { ...item, output }
   })
   const strict = (schema: Json): boolean => options.strict ?? LanguageModelRequest.isStrict(schema)
   const tools = (request.tools ?? []).map(({ description, name, parameters }) => ({

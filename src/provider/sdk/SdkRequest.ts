@@ -7,9 +7,11 @@
 import type * as Prompt from "@effect/ai/Prompt"
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
+import * as ToolFiles from "../../content/ToolFiles.js"
 import type { LlmRequest, Message, ToolChoice } from "../../llm/model/LlmClient.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as AnthropicCache from "../exchange/AnthropicCache.js"
+import * as ToolResults from "../exchange/ToolResults.js"
 import type * as Sdk from "./SdkSpecification.js"
 
 /** A part of a message that the model cannot be given. */
@@ -36,10 +38,17 @@ export interface Target {
 
 type Converted<A> = Either.Either<A, UnsupportedPart>
 
-const optionsOf = (part: { readonly options?: unknown }): { readonly providerOptions?: Sdk.Options } =>
-  part.options === undefined ? {} : { providerOptions: part.options as Sdk.Options }
+const optionsOf = (part: {
+  readonly options?: Prompt.ProviderOptions | undefined
+}): { readonly providerOptions?: Sdk.Options } => {
+  const options = ToolFiles.withoutFiles(part.options)
+  return options === undefined ? {} : { providerOptions: options as Sdk.Options }
+}
 
-const textPart = (text: string, part: { readonly options?: unknown } = {}): Sdk.TextPart => ({
+const textPart = (
+  text: string,
+  part: { readonly options?: Prompt.ProviderOptions | undefined } = {}
+): Sdk.TextPart => ({
   type: "text",
   text,
   ...optionsOf(part)
@@ -131,13 +140,41 @@ const outputOf = ({ isFailure, result }: Prompt.ToolResultPartEncoded): Sdk.Tool
     ? { type: isFailure ? "error-text" : "text", value: result }
     : { type: isFailure ? "error-json" : "json", value: result ?? null }
 
-const toolResult = (part: Prompt.ToolResultPartEncoded): Sdk.ToolResultPart => ({
-  type: "tool-result",
-  toolCallId: part.id,
-  toolName: part.name,
-  output: outputOf(part),
-  ...optionsOf(part)
-})
+/** Packages that send the files of results; others would write their Base64 into the text of the result. */
+const sendsFiles = new Set(["anthropic", "google"])
+
+/** Files of results by address are for those that fetch them at the server. */
+const fileOfResult = (file: Prompt.FilePartEncoded, { provider, version }: Target): object | undefined => {
+  const { data, fileName, mediaType } = file
+  const isImage = mediaType.startsWith("image/")
+  const named = fileName === undefined ? {} : { filename: fileName }
+  if (data instanceof URL) {
+    if (provider !== "anthropic") return undefined
+    if (version === "v4") return { type: "file", mediaType, ...named, data: { type: "url", url: data } }
+    return isImage ? { type: "image-url", url: data.href } : { type: "file-url", url: data.href, mediaType }
+  }
+  const base64 = ToolResults.base64Of(data)
+  if (version === "v4") return { type: "file", mediaType, ...named, data: { type: "data", data: base64 } }
+  return isImage
+    ? { type: "image-data", data: base64, mediaType }
+    : { type: "file-data", data: base64, mediaType, ...named }
+}
+
+const toolResult = (part: Prompt.ToolResultPartEncoded, target: Target): Sdk.ToolResultPart => {
+  const value = sendsFiles.has(target.provider)
+    ? ToolResults.partsOf<object>(part, {
+        text: (text) => ({ type: "text", text }),
+        file: (file) => fileOfResult(file, target)
+      })
+    : undefined
+  return {
+    type: "tool-result",
+    toolCallId: part.id,
+    toolName: part.name,
+    output: value === undefined ? outputOf(part) : { type: "content", value },
+    ...optionsOf(part)
+  }
+}
 
 const assistantPart = (
   part: Prompt.AssistantMessagePartEncoded,
@@ -161,7 +198,7 @@ const assistantPart = (
         ...optionsOf(part)
       })
     case "tool-result":
-      return Either.right(toolResult(part))
+      return Either.right(toolResult(part, target))
   }
 }
 
@@ -196,7 +233,9 @@ const messageOf = (message: Message, target: Target): Converted<Sdk.Message | un
       )
     }
     case "tool":
-      return Either.right(whole({ role: "tool", content: message.content.map(toolResult), ...options }))
+      return Either.right(
+        whole({ role: "tool", content: message.content.map((part) => toolResult(part, target)), ...options })
+      )
   }
 }
 
@@ -271,7 +310,8 @@ export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOpt
   const settings = request.settings ?? {}
   const format = request.responseFormat
   const tools = request.tools ?? []
-  const made = Either.map(Either.all(request.messages.map((message) => messageOf(message, target))), (messages) => ({
+  const messages = sendsFiles.has(target.provider) ? request.messages : ToolResults.lower(request.messages, false)
+  const made = Either.map(Either.all(messages.map((message) => messageOf(message, target))), (messages) => ({
     ...defined({
       prompt: messages.filter(isPresent),
       maxOutputTokens: settings.maxTokens,

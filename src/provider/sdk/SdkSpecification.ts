@@ -98,6 +98,7 @@ export interface ToolResultPart extends Part {
   readonly output:
     | { readonly type: "text" | "error-text"; readonly value: string }
     | { readonly type: "json" | "error-json"; readonly value: unknown }
+    | { readonly type: "content"; readonly value: ReadonlyArray<object> }
 }
 
 /**

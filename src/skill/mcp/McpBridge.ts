@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { ToolContent } from "../../content/ToolContent.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import type { JsonSchema, Message } from "../../llm/model/LlmClient.js"
@@ -22,6 +23,7 @@ import * as Skill from "../definition/Skill.js"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
 import { SkillRegistry } from "../execute/SkillRegistry.js"
 import { McpClient, type McpError, type PromptResult, type Service, type ToolInfo } from "./McpClient.js"
+import * as McpFiles from "./McpFiles.js"
 import * as McpOutput from "./McpOutput.js"
 import * as McpText from "./McpText.js"
 import { limitsOf, make as makePlan, nameOf, type Options, type Output, prefixOf } from "./McpToolPlan.js"
@@ -40,7 +42,7 @@ export type McpSkill = Skill.Skill<Readonly<Record<string, unknown>>, Output, Mc
  * @since 0.1.0
  * @category models
  */
-export type McpTool = Tool.Tool<Readonly<Record<string, unknown>>, Output, never, never, McpError>
+export type McpTool = Tool.Tool<Readonly<Record<string, unknown>>, Output | ToolContent, never, never, McpError>
 
 const skillOf = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Made, string> =>
   Either.flatMap(makePlan(client, tool, options), (plan) => {
@@ -94,11 +96,9 @@ const resourceOf = (
   options: Options | undefined,
   limits: McpOutput.Limits
 ): Effect.Effect<Output, McpError> =>
-  Effect.map(client.readResource(uri, { timeout: options?.timeout }), (contents) =>
-    McpOutput.ofResource(contents, limits)
-  )
+  Effect.map(client.readResource(uri, { timeout: options?.timeout }), (read) => McpOutput.ofResource(read, limits))
 
-const warn = (client: Service, name: string, reason: string): Effect.Effect<void> =>
+const warn = (client: Service, name: string, reason: string) =>
   Effect.logWarning(
     `The tool "${McpOutput.excerpt(name, 128)}" of the MCP server "${client.name}": ${McpOutput.excerpt(reason, 500)}`
   )
@@ -126,8 +126,8 @@ const wanted = (client: Service, options: Options | undefined): Effect.Effect<Re
 export const skills = (client: Service, options?: Options): Effect.Effect<ReadonlyArray<McpSkill>, McpError> =>
   Effect.map(collect(client, options, new Map()), (made) => Array.from(made.values(), ({ skill }) => skill))
 
+/** `key` is the hash of the tool it was made from. */
 interface Known {
-  /** Hash of the tool it was made from. */
   readonly key: string
   readonly skill: McpSkill
 }
@@ -181,7 +181,7 @@ const keyOf = (tool: ToolInfo): string | undefined => {
 const toolOf = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<McpTool, string> =>
   Either.flatMap(makePlan(client, tool, options), (plan) =>
     Either.mapLeft(
-      Tool.fromJsonSchema<Output, McpError>(plan.name, {
+      Tool.fromJsonSchema<Output | ToolContent, McpError>(plan.name, {
         description: plan.description,
         parameters: plan.parameters,
         requiresApproval: plan.confirm,
@@ -189,7 +189,7 @@ const toolOf = (client: Service, tool: ToolInfo, options: Options | undefined): 
         readOnly: plan.readOnly,
         timeout: options?.timeout,
         retryable: plan.isRetryable,
-        handler: (params) => plan.call(params, limitsOf(options, "describe"), tool.outputSchema !== undefined)
+        handler: (params) => plan.show(params, limitsOf(options, "show"), tool.outputSchema !== undefined)
       }),
       ({ message }) => message
     )
@@ -197,14 +197,14 @@ const toolOf = (client: Service, tool: ToolInfo, options: Options | undefined): 
 
 const resourceTool = (client: Service, options: Options): Either.Either<McpTool, unknown> => {
   const { definition, erased } = readResource(client, options)
-  return Tool.fromJsonSchema<Output, McpError>(definition.name, {
+  return Tool.fromJsonSchema<Output | ToolContent, McpError>(definition.name, {
     description: definition.description,
     parameters: definition.parametersSchema,
     requiresApproval: definition.requiresConfirmation,
     readOnly: true,
     timeout: options.timeout,
     retryable: (error) => erased.isRetryable?.(error) === true,
-    handler: ({ uri }) => resourceOf(client, String(uri), options, limitsOf(options, "describe"))
+    handler: ({ uri }) => McpFiles.showAll((to) => resourceOf(client, `${uri}`, options, to), limitsOf(options, "show"))
   })
 }
 

@@ -41,15 +41,28 @@ const described = (kind: string, mimeType: string | undefined, data: string): Co
   text: `[${kind}${mimeType === undefined ? "" : ` ${excerpt(mimeType, 64)}`}, ${bytesOf(data)} bytes]`
 })
 
+/** What becomes of bytes: base64 in the result, files beside it, or their description. */
+export type Binary = "keep" | "show" | "describe"
+
+/** The most characters of base64 that are shown: 20 MiB of bytes. */
+const maxShown = 4 * Math.ceil((20 * 1_048_576) / 3)
+
 /** Limits blocks to a total number of characters. */
 export const bound = (
   content: ReadonlyArray<ContentBlock>,
   max: number,
-  binary: "keep" | "describe"
+  binary: Binary
 ): ReadonlyArray<ContentBlock> => {
   let left = max
+  let shown = 0
   const result: Array<ContentBlock> = []
-  const fits = (data: string): boolean => binary === "keep" && data.length <= left
+  const fits = (data: string): boolean => {
+    if (binary !== "show") return binary === "keep" && data.length <= left
+    const isShown = shown + data.length <= maxShown
+    if (isShown) shown += data.length
+    return isShown
+  }
+  const cost = (data: string): number => (binary === "show" ? 0 : data.length)
   const take = (block: ContentBlock, size: number): void => {
     left -= size
     result.push(block)
@@ -68,7 +81,7 @@ export const bound = (
       case "image":
       case "audio": {
         const { data, mimeType, type } = block
-        if (fits(data)) take({ type, data, mimeType: excerpt(mimeType, 64) }, data.length + 64)
+        if (fits(data)) take({ type, data, mimeType: excerpt(mimeType, 64) }, cost(data) + 64)
         else take(described(type, mimeType, data), 64)
         break
       }
@@ -84,7 +97,7 @@ export const bound = (
           ...(blob === undefined ? {} : { blob }),
           ...(text === undefined ? {} : { text: McpText.truncate(McpText.visible(text), left) })
         }
-        take({ type: "resource", resource }, (blob?.length ?? 0) + (resource.text?.length ?? 0) + resource.uri.length)
+        take({ type: "resource", resource }, cost(blob ?? "") + (resource.text?.length ?? 0) + resource.uri.length)
         break
       }
       case "resource_link": {
@@ -108,7 +121,7 @@ const textOf = (content: ReadonlyArray<ContentBlock>): string | undefined =>
   content.every((block) => block.type === "text") ? content.map(({ text }) => text).join("\n\n") : undefined
 
 export interface Limits {
-  readonly binary: "keep" | "describe"
+  readonly binary: Binary
   readonly max: number
 }
 

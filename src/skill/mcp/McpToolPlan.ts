@@ -6,9 +6,11 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type { ToolContent } from "../../content/ToolContent.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { McpError, Progress, Service, ToolInfo } from "./McpClient.js"
+import * as McpFiles from "./McpFiles.js"
 import * as McpOutput from "./McpOutput.js"
 import * as McpText from "./McpText.js"
 
@@ -46,10 +48,10 @@ export interface Options {
   /** Adds `read_resource`, which reads a resource of the server by its address. Default false. */
   readonly resources?: boolean | undefined
   /**
-   * Images, audio and other bytes: `keep` them as base64, or `describe` them in one line, which is all a model can use
-   * of them in a tool result. By default skills keep and tools describe.
+   * Images, audio and other bytes: `keep` them as base64, `describe` them in one line, or `show` them to the model as
+   * files of the result, at most 20 MiB. By default skills keep and tools show; skills cannot show.
    */
-  readonly binary?: "keep" | "describe" | undefined
+  readonly binary?: "keep" | "describe" | "show" | undefined
   /** Maximum number of tools; further ones are left out. Default 256. */
   readonly maxTools?: number | undefined
   /** Maximum characters of a description, also of each parameter's. Default 4,096. */
@@ -100,6 +102,10 @@ interface Plan {
     limits: McpOutput.Limits,
     isStructured: boolean
   ) => Effect.Effect<Output, McpError>
+  /** The same with bytes as files of the result. */
+  readonly show: Plan["call"] extends (...args: infer Args) => unknown
+    ? (...args: Args) => Effect.Effect<Output | ToolContent, McpError>
+    : never
 }
 
 const needsConfirmation = (tool: ToolInfo, confirm: Options["confirm"] = "destructive"): boolean => {
@@ -112,8 +118,8 @@ const needsConfirmation = (tool: ToolInfo, confirm: Options["confirm"] = "destru
  * @category internals
  * @internal
  */
-export const limitsOf = (options: Options | undefined, binary: "keep" | "describe"): McpOutput.Limits => ({
-  binary: options?.binary ?? binary,
+export const limitsOf = (options: Options | undefined, binary: "keep" | "show"): McpOutput.Limits => ({
+  binary: options?.binary === undefined || (binary === "keep" && options.binary === "show") ? binary : options.binary,
   max: options?.maxResult ?? 1_048_576
 })
 
@@ -136,6 +142,11 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
   const readOnly = annotations?.readOnlyHint === true
   const idempotent = readOnly || annotations?.idempotentHint === true
   const tell = options?.onProgress
+  const call = (params: Readonly<Record<string, unknown>>) =>
+    client.callTool(tool.name, params, {
+      timeout: options?.timeout,
+      onProgress: tell && ((progress) => tell(name, progress))
+    })
   return Either.right({
     name,
     description: said === undefined ? name : McpText.truncate(McpText.visible(said), maxDescription),
@@ -146,12 +157,12 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
     // An interrupted call may have taken effect.
     isRetryable: ({ reason }) => reason === "Connection" || (idempotent && reason === "Closed"),
     call: (params, limits, isStructured) =>
-      Effect.flatMap(
-        client.callTool(tool.name, params, {
-          timeout: options?.timeout,
-          onProgress: tell && ((progress) => tell(name, progress))
-        }),
-        (result) => McpOutput.ofTool(client, tool, result, limits, isStructured)
+      Effect.flatMap(call(params), (result) => McpOutput.ofTool(client, tool, result, limits, isStructured)),
+    show: (params, limits, isStructured) =>
+      Effect.flatMap(call(params), (result) =>
+        Effect.flatMap(McpOutput.ofTool(client, tool, result, limits, isStructured), (output) =>
+          McpFiles.show(output, result.content, limits)
+        )
       )
   })
 }

@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import type { ToolResultPartEncoded } from "@effect/ai/Prompt"
+import * as ToolFiles from "../../content/ToolFiles.js"
 import type { FinishReason } from "../../domain/AgentEvent.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
 import type { Outcome, ToolCall } from "../../tool/ToolRunner.js"
@@ -148,7 +149,8 @@ const resultPart = (call: ToolCall, outcome: Outcome): ToolResultPartEncoded => 
   name: call.name,
   isFailure: outcome.isFailure,
   result: outcome.result,
-  providerExecuted: false
+  providerExecuted: false,
+  ...ToolFiles.optionsOf(outcome.files)
 })
 
 /** The message with the results of the calls. `note` follows the result of the last one. */

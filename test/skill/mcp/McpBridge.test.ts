@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
+import type * as ToolContent from "../../../src/content/ToolContent.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
@@ -353,14 +354,48 @@ describe("McpBridge", () => {
   })
 
   describe("tools", () => {
-    it.effect("are the server's, with bytes described", () =>
+    it.effect("show images and resources as files of the result, and describe what is none", () =>
+      Effect.gen(function* () {
+        const png = "iVBORw0KGgoAAAANSUhEUgAAAAE="
+        const content = [
+          { type: "text", text: "one" },
+          { type: "image", data: png, mimeType: "image/png" },
+          { type: "image", data: "AAAA", mimeType: "image/png" },
+          { type: "resource", resource: { uri: "x://notes/a.txt", blob: "aGVsbG8=", mimeType: "text/plain" } }
+        ] as const
+        const client = yield* serverOf(
+          tool("t", { call: () => Effect.succeed({ content, isError: false }) }),
+          tool("s", {
+            outputSchema: { type: "object" },
+            call: () => Effect.succeed({ content: content.slice(0, 2), structuredContent: { a: 1 }, isError: false })
+          })
+        )
+        const [first, second] = yield* McpBridge.tools(client)
+        const handled = (given: McpBridge.McpTool | undefined) =>
+          given?.erased.handle({}, { id: "1", attempt: 1 }) as Effect.Effect<ToolContent.ToolContent>
+        const { files, value } = yield* handled(first)
+        assert.deepStrictEqual(
+          files.map(({ fileName, mediaType }) => [mediaType, fileName]),
+          [
+            ["image/png", undefined],
+            ["text/plain", "a.txt"]
+          ]
+        )
+        assert.include(value, "one\n\n[a file of the type image/png that cannot be shown: ")
+        const structured = yield* handled(second)
+        assert.deepStrictEqual(structured.value, { a: 1 })
+        assert.lengthOf(structured.files, 1)
+      }).pipe(Effect.provide(watched))
+    )
+
+    it.effect("are the server's, with bytes described if configured", () =>
       Effect.gen(function* () {
         const client = yield* serverOf(
           tool("t", { call: () => Effect.succeed({ content: blocks.slice(0, 2), isError: false }) }),
           tool("reads", { annotations: { readOnlyHint: true } }),
           tool("bad", { inputSchema: { type: "object", properties: { x: { $ref: "https://example.com/x.json" } } } })
         )
-        const [first, second, ...others] = yield* McpBridge.tools(client, { timeout: "3 seconds" })
+        const [first, second, ...others] = yield* McpBridge.tools(client, { timeout: "3 seconds", binary: "describe" })
         assert.deepStrictEqual(others, [])
         assert.strictEqual(first?.name, "srv__t")
         assert.isTrue(first?.erased.requiresApproval({}))
