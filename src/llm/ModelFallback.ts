@@ -77,6 +77,7 @@ export const defaultWhen = (error: LlmError): boolean => {
     case "LlmRateLimitError":
     case "LlmTimeoutError":
     case "LlmUnavailableError":
+    case "LlmUnsupportedContentError":
       return true
   }
 }

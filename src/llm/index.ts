@@ -14,6 +14,13 @@ export * as CacheBackend from "./CacheBackend.js"
 export * as CallMeter from "./model/CallMeter.js"
 
 /**
+ * Which files models take in messages, and a wrapper that refuses a request with any other file before it is sent.
+ *
+ * @since 0.1.0
+ */
+export * as ContentSupport from "./ContentSupport.js"
+
+/**
  * Estimates the cost of a model call. Without prices it is unknown: an unknown price never counts as zero.
  *
  * @since 0.1.0

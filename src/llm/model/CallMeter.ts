@@ -108,6 +108,7 @@ export const isRefusal = (error: LlmError): boolean => {
     case "LlmContextOverflowError":
     case "LlmInvalidRequestError":
     case "LlmUnavailableError":
+    case "LlmUnsupportedContentError":
       return true
     case "LlmConnectionError":
       return error.sent !== true

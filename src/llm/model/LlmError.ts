@@ -160,6 +160,24 @@ export class LlmCallRefusedError extends ErrorCode.TaggedError<LlmCallRefusedErr
 }
 
 /**
+ * The model does not take a file of the request. Nothing was sent. The indexes begin at 0.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class LlmUnsupportedContentError extends ErrorCode.TaggedError<LlmUnsupportedContentError>(
+  "effect-lexigram/llm/LlmError/LlmUnsupportedContentError"
+)("LlmUnsupportedContentError", {
+  ...fields("LEX_ERR_LLM_113"),
+  messageIndex: Schema.Number,
+  partIndex: Schema.Number,
+  mediaType: Schema.String,
+  kind: Schema.Literal("image", "audio", "video", "document")
+}) {
+  readonly isRetryable = false
+}
+
+/**
  * Any failure of a model call.
  *
  * @since 0.1.0
@@ -176,7 +194,8 @@ export const LlmError = ErrorCode.Union(
   LlmConnectionError,
   LlmUnavailableError,
   LlmMalformedResponseError,
-  LlmCallRefusedError
+  LlmCallRefusedError,
+  LlmUnsupportedContentError
 )
 /**
  * @since 0.1.0

@@ -15,6 +15,7 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as ContentSupport from "../../llm/ContentSupport.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { LlmRequest, Message, Service } from "../../llm/model/LlmClient.js"
 import { LlmClient } from "../../llm/model/LlmClient.js"
@@ -44,6 +45,8 @@ export interface Options {
   readonly version?: string | undefined
   /** Settings of every request; those of a request override them. */
   readonly settings?: ModelSettings | undefined
+  /** Media types of files that the models take. Default: what `ContentSupport.table` says. */
+  readonly accepts?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -284,7 +287,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       return yield* ProviderExchange.jsonBody(post, body, provider)
     })
 
-    return ProviderExchange.make({
+    const client = ProviderExchange.make({
       provider,
       model: options.model,
       settings: options.settings,
@@ -294,6 +297,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       decoder: (request) =>
         AnthropicMessages.make(request.responseFormat?.type === "json" ? { output: request.responseFormat.name } : {})
     })
+    return ContentSupport.wrap({ accepts: options.accepts })(client)
   })
 
 /**

@@ -15,6 +15,7 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as ContentSupport from "../../llm/ContentSupport.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { LlmRequest, Message, ResponseFormat, Service, ToolChoice } from "../../llm/model/LlmClient.js"
 import { LlmClient } from "../../llm/model/LlmClient.js"
@@ -44,6 +45,8 @@ export interface Options {
   readonly projectId?: string | undefined
   /** Settings of every request; those of a request override them. */
   readonly settings?: ModelSettings | undefined
+  /** Media types of files that the models take. Default: what `ContentSupport.table` says. */
+  readonly accepts?: ReadonlyArray<string> | undefined
   /** Whether schemas are sent as strict. Default: those that satisfy the rules of the strict mode. */
   readonly strict?: boolean | undefined
 }
@@ -218,7 +221,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       return yield* ProviderExchange.jsonBody(post, body, provider)
     })
 
-    return ProviderExchange.make({
+    const client = ProviderExchange.make({
       provider,
       model: options.model,
       settings: options.settings,
@@ -227,6 +230,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       encode,
       decoder: () => OpenAiResponses.make()
     })
+    return ContentSupport.wrap({ accepts: options.accepts })(client)
   })
 
 /**

@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as ContentSupport from "../../llm/ContentSupport.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { LlmPart, LlmRequest, LlmResponse, OnParts, Service } from "../../llm/model/LlmClient.js"
 import { LlmClient } from "../../llm/model/LlmClient.js"
@@ -45,6 +46,8 @@ export interface Options {
    * such a request is an `LlmInvalidRequestError` unless it names this model.
    */
   readonly models?: ((modelId: string) => Model) | undefined
+  /** Media types of files that the models take. Default: what `ContentSupport.table` says. */
+  readonly accepts?: ReadonlyArray<string> | undefined
   /** Secrets that must not appear in errors: the keys the model was built with. */
   readonly redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
 }
@@ -192,11 +195,13 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
     })
 
   return isVersion(given.specificationVersion)
-    ? Effect.succeed({
-        provider,
-        model: given.modelId,
-        complete: (request, given) => complete(request, given?.onParts)
-      })
+    ? Effect.succeed(
+        ContentSupport.wrap({ accepts: options.accepts })({
+          provider,
+          model: given.modelId,
+          complete: (request, given) => complete(request, given?.onParts)
+        })
+      )
     : Effect.fail(
         new LlmConfigurationError({
           provider,
