@@ -9,6 +9,7 @@ import * as CallMeter from "../../src/llm/model/CallMeter.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Anthropic from "../../src/provider/format/Anthropic.js"
 import * as OpenAi from "../../src/provider/format/OpenAi.js"
+import * as AiSdkModel from "../../src/provider/sdk/AiSdkModel.js"
 import * as ChatServer from "../support/ChatServer.js"
 
 const asking = (...mediaTypes: ReadonlyArray<string>): LlmClient.LlmRequest => ({
@@ -118,6 +119,29 @@ describe("ContentSupport", () => {
     })
   )
 
+  it.effect("is part of models of the AI SDK, which are not called", () =>
+    Effect.gen(function* () {
+      let calls = 0
+      const model: AiSdkModel.Model = {
+        specificationVersion: "v4",
+        provider: "anthropic.messages",
+        modelId: "m",
+        supportedUrls: {},
+        doGenerate: () => {
+          calls += 1
+          return Promise.reject(new Error("called"))
+        },
+        doStream: () => Promise.reject(new Error("called"))
+      }
+      const refused = yield* Effect.flip((yield* AiSdkModel.make(model)).complete(asking("audio/wav")))
+      assert.strictEqual(refused._tag, "LlmUnsupportedContentError")
+      assert.strictEqual(calls, 0)
+      const lenient = yield* AiSdkModel.make(model, { accepts: ["audio/*"] })
+      yield* Effect.flip(lenient.complete(asking("audio/wav")))
+      assert.strictEqual(calls, 1)
+    })
+  )
+
   it.scopedLive(
     "is part of the clients of Anthropic and OpenAI, which send nothing",
     () =>
@@ -129,6 +153,9 @@ describe("ContentSupport", () => {
           assert.strictEqual(error._tag, "LlmUnsupportedContentError")
         }
         assert.lengthOf(server.requests, 0)
+        const narrow = yield* Anthropic.make({ ...options, accepts: ["application/pdf"] })
+        const error = yield* Effect.flip(narrow.complete(asking("image/png")))
+        assert.strictEqual(error._tag, "LlmUnsupportedContentError")
       }).pipe(Effect.provide(FetchHttpClient.layer)) as Effect.Effect<void, unknown, any>
   )
 })
