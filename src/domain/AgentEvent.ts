@@ -27,6 +27,7 @@ export type AgentEvent =
   | ReasoningEvents.Thought
   | ReasoningEvents.Plan
   | ReasoningEvents.ToolCall
+  | ReasoningEvents.ToolProgress
   | ReasoningEvents.ToolResult
   | ReasoningEvents.ApprovalRequested
   | ReasoningEvents.ApprovalResolved
@@ -61,6 +62,7 @@ export const AgentEvent = Schema.Union(
   ReasoningEvents.Thought,
   ReasoningEvents.Plan,
   ReasoningEvents.ToolCall,
+  ReasoningEvents.ToolProgress,
   ReasoningEvents.ToolResult,
   ReasoningEvents.ApprovalRequested,
   ReasoningEvents.ApprovalResolved,

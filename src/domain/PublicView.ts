@@ -173,6 +173,15 @@ const rules: Rules = {
   ApprovalResolved: { id: "shown", toolCallId: "shown", approved: "shown", reason: "shown" },
   Delegated: { toAgent: "shown", childRunId: "shown", message: blank, handoff: "shown" },
   Critique: { step: "shown", text: "shown", accepted: "shown", score: "shown" },
+  ToolProgress: {
+    step: "shown",
+    id: "shown",
+    name: "shown",
+    message: (message) => (message === undefined ? undefined : SecretText.redact(message)),
+    done: "shown",
+    total: "shown",
+    partial: (partial, _event, { toolResults }) => (toolResults === true ? redacted(partial, none, 0) : undefined)
+  },
   NodeFinished: "dropped",
   NodeEmitted: { graph: "shown", node: "shown", step: "shown", value: (value) => redacted(value, none, 0) },
   UsageReported: {
@@ -206,6 +215,7 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  *   like `password` or `token`, and without texts that look like keys;
  * - `ToolResult`: `result` and `observation` only with `toolResults`, only of successful calls, without texts that look
  *   like keys;
+ * - `ToolProgress`: `message` without what looks like keys, `partial` only with `toolResults`;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
  * - `NodeEmitted`: `value` without texts under names like `password` or `token`, and without texts that look like
  *   keys;

@@ -119,6 +119,27 @@ export const ToolCall = event("ToolCall", {
 export interface ToolCall extends Schema.Schema.Type<typeof ToolCall> {}
 
 /**
+ * How far a running tool is, as it says (`ToolProgress.report`): for people, never for the model. A log does not keep it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ToolProgress = event("ToolProgress", {
+  step: Schema.Number,
+  id: Schema.String,
+  name: Schema.String,
+  message: Schema.optional(Schema.String),
+  done: Schema.optional(Schema.Number),
+  total: Schema.optional(Schema.Number),
+  partial: Schema.optional(Schema.Unknown)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToolProgress extends Schema.Schema.Type<typeof ToolProgress> {}
+
+/**
  * A tool ended. `observation` is the text that the model reads, `result` the encoded value; a failed call has an
  * `error`. `files` are those that the model is shown beside the result.
  *

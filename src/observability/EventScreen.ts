@@ -147,6 +147,12 @@ export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.S
       return kept(given, { ...given, input: yield* screenText(screen, given.input) })
     case "NodeFinished":
       return { ...given, update: yield* screenValue(screen, given.update) }
+    case "ToolProgress":
+      return {
+        ...given,
+        ...(given.message === undefined ? {} : { message: yield* screenText(screen, given.message) }),
+        ...(given.partial === undefined ? {} : { partial: yield* screenValue(screen, given.partial) })
+      }
     case "NodeEmitted":
       return { ...given, value: yield* screenValue(screen, given.value) }
     case "Error":

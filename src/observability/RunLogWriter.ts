@@ -40,7 +40,8 @@ const LONGEST_BEHIND = 100
 /** Milliseconds that a run waits for one write. */
 const PATIENCE = 5000
 
-const isDelta = ({ _tag }: AgentEvent): boolean => _tag === "TextDelta" || _tag === "ReasoningDelta"
+const isDelta = ({ _tag }: AgentEvent): boolean =>
+  _tag === "TextDelta" || _tag === "ReasoningDelta" || _tag === "ToolProgress"
 
 /** After one of these the text of the deltas before is complete, retracted, or no longer written. */
 const endsText: ReadonlySet<AgentEvent["_tag"]> = new Set([

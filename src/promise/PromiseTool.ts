@@ -11,6 +11,7 @@ import type { StandardSchema } from "../internal/text/StandardSchema.js"
 import * as Run from "../observability/Run.js"
 import { stringify } from "../tool/definition/Observation.js"
 import * as Tool from "../tool/definition/Tool.js"
+import { CurrentReports, type Progress } from "../tool/ToolProgress.js"
 
 /**
  * The call that a function serves.
@@ -26,6 +27,8 @@ export interface ToolContext {
   readonly toolCallId: string
   /** From 1. */
   readonly attempt: number
+  /** Tells how far the call is: a `ToolProgress` event of the run. */
+  readonly progress: (progress: Progress) => void
 }
 
 /**
@@ -71,9 +74,12 @@ export const tool = <const P extends Tool.Parameters = {}, A = unknown>(
     retryable: retryable === undefined ? undefined : ({ error }) => retryable(error),
     handler: (args, { attempt, id }) =>
       Effect.withFiberRuntime((fiber) => {
-        const { runId } = Context.get(fiber.currentContext as Context.Context<Run.Run>, Run.Run)
+        const context = fiber.currentContext as Context.Context<any>
+        const { runId } = Context.get(context, Run.Run)
+        const report = Context.get(context, CurrentReports)
+        const progress = (progress: Progress): void => void report(progress)
         return Effect.tryPromise({
-          try: async (signal) => execute(args, { signal, runId, toolCallId: id, attempt }),
+          try: async (signal) => execute(args, { signal, runId, toolCallId: id, attempt, progress }),
           catch: (error) => new Cause.UnknownException(error, error instanceof Error ? error.message : stringify(error))
         })
       })

@@ -15,6 +15,7 @@ import type * as Tool from "./definition/Tool.js"
 import { ToolExecutionError, ToolTimeoutError } from "./definition/ToolError.js"
 import type { Bound } from "./definition/ToolSet.js"
 import * as ToolOutcome from "./ToolOutcome.js"
+import * as ToolProgress from "./ToolProgress.js"
 import { defaults, Fatality, type RunOptions } from "./ToolRunner.js"
 
 /** One call of a handler: its tool, its decoded arguments and its bounds. */
@@ -24,6 +25,8 @@ export interface Handling {
   readonly params: unknown
   readonly callId: string
   readonly options: RunOptions
+  /** Takes reports of progress. */
+  readonly onProgress: (progress: ToolProgress.Progress) => Effect.Effect<void> | undefined
   /** Called when an attempt begins. */
   readonly onAttempt: (number: number) => void
 }
@@ -49,11 +52,17 @@ class Expired {
   constructor(readonly error: ToolTimeoutError) {}
 }
 
-const attempt = ({ callId, options, params, tool, tools }: Handling, number: number): Effect.Effect<unknown, unknown> =>
+const attempt = (
+  { callId, onProgress, options, params, tool, tools }: Handling,
+  number: number
+): Effect.Effect<unknown, unknown> =>
   Deadline.run(() => tools.provide(tool.erased.handle(params, { id: callId, attempt: number })), {
     whole: timeoutOf(tool, options),
     pausable: true,
-    provide: (services) => services.set(HandledTool.HandledTool.key, tool.name),
+    provide: (services) => {
+      services.set(HandledTool.HandledTool.key, tool.name)
+      services.set(ToolProgress.CurrentReports.key, onProgress)
+    },
     onTimeout: (_phase, timeoutMs) =>
       new Expired(
         new ToolTimeoutError({

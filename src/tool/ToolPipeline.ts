@@ -24,6 +24,7 @@ import type * as ModuleGraph from "./ModuleGraph.js"
 import * as ToolAttempts from "./ToolAttempts.js"
 import * as ToolOutcome from "./ToolOutcome.js"
 import * as ToolPreparation from "./ToolPreparation.js"
+import * as ToolProgress from "./ToolProgress.js"
 import {
   defaults,
   type Fatality,
@@ -64,6 +65,8 @@ interface Progress {
   waited: number
   /** `ToolCall` was emitted, `ToolResult` not yet. */
   isOpen: boolean
+  /** Once it reports its progress to a reader. */
+  reports: ToolProgress.Reports | undefined
 }
 
 const jsonOf = (value: unknown): string => Observation.stringify(value) ?? "null"
@@ -80,7 +83,16 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
     const onAttempt = (number: number): void => {
       progress.attempts = number
     }
-    const finished = yield* ToolAttempts.run({ tools, tool, params, callId: call.id, options, onAttempt })
+    const onlyNumbers = yield* ToolProgress.OnlyNumbers
+    const finished = yield* ToolAttempts.run({
+      tools,
+      tool,
+      params,
+      callId: call.id,
+      options,
+      onProgress: (reported) => reportsOf(running, onlyNumbers)?.add(reported),
+      onAttempt
+    })
     return asked ? { ...finished, approved: true as const } : finished
   })
   const outcome = (end: ToolOutcome.Finished) => ToolOutcome.make(tools, call, end, options.maxResultChars)
@@ -88,6 +100,13 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
     onFailure: (error) => (error._tag === "Fatality" ? Effect.fail(error) : outcome(ToolOutcome.stopped(error))),
     onSuccess: outcome
   })
+}
+
+/** Where the progress of a call goes while it is open and somebody reads. */
+const reportsOf = ({ call, clock, name, options, progress, run }: Running, onlyNumbers: boolean) => {
+  if (!progress.isOpen || !run.sink.live) return undefined
+  progress.reports ??= new ToolProgress.Reports(run, clock, { step: options.step, id: call.id, name }, onlyNumbers)
+  return progress.reports
 }
 
 type Next = (call: ToolCall) => Effect.Effect<Outcome, Fatality>
@@ -115,6 +134,7 @@ const emitCall = ({ call, name, options, progress, run, tool }: Running): Effect
 
 const emitResult = (running: Running, outcome: Outcome): Effect.Effect<void> | undefined => {
   const { call, clock, name, options, progress, run, startedAt, tool } = running
+  progress.reports?.flush()
   progress.isOpen = false
   const durationMs = clock.unsafeCurrentTimeMillis() - startedAt - progress.waited
   run.metrics?.tool(tool?.name ?? "unknown").record({ durationMs, isFailure: outcome.isFailure })
@@ -213,7 +233,7 @@ const begin = (
       refuse: given?.refuse
     },
     startedAt: clock.unsafeCurrentTimeMillis(),
-    progress: { attempts: 0, waited: 0, isOpen: false }
+    progress: { attempts: 0, waited: 0, isOpen: false, reports: undefined }
   }
 }
 

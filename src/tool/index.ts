@@ -119,6 +119,13 @@ export * as ToolIndex from "./ToolIndex.js"
 export * as ToolNames from "./definition/ToolNames.js"
 
 /**
+ * What tools tell while they work.
+ *
+ * @since 0.1.0
+ */
+export * as ToolProgress from "./ToolProgress.js"
+
+/**
  * The port of a registry of tools by name that can change while a program runs.
  *
  * @since 0.1.0

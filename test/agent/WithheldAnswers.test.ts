@@ -193,6 +193,7 @@ describe("each kind of event of a screened run", () => {
     NodeFinished: { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: { answer: text } },
     UsageReported: undefined,
     GuardTriggered: undefined,
+    ToolProgress: { _tag: "ToolProgress", step: 1, id: "c", name: "t", message: text, partial: { a: text } },
     NodeEmitted: { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { answer: text } },
     // Given by a user.
     FilesKept: undefined,

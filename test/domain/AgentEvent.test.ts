@@ -53,6 +53,7 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
     finishReason: "stop"
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "toolOutput", guard: "g", action: "redact", reason: "r" },
+  ToolProgress: { _tag: "ToolProgress", step: 1, id: "c", name: "t", message: "Reading", done: 1, total: 3 },
   NodeEmitted: { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { done: 3 } },
   FilesKept: { _tag: "FilesKept", files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },
   MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 2 },

@@ -89,6 +89,16 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     cutOff: true
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "input", guard: "guard", action: "block", reason: "reason" },
+  ToolProgress: {
+    _tag: "ToolProgress",
+    step: 1,
+    id: "c",
+    name: "t",
+    message: "Reading with api_key=abcdefgh",
+    done: 1,
+    total: 3,
+    partial: { city: "Ghent" }
+  },
   NodeEmitted: {
     _tag: "NodeEmitted",
     graph: "g",
@@ -156,6 +166,15 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   NodeFinished: undefined,
   UsageReported: { usage: whole.UsageReported.usage, finishReason: "finishReason", cutOff: true },
   GuardTriggered: { stage: "input", guard: "", action: "block" },
+  ToolProgress: {
+    step: 1,
+    id: "c",
+    name: "t",
+    message: `Reading with api_key=${REDACTED}`,
+    done: 1,
+    total: 3,
+    partial: undefined
+  },
   NodeEmitted: {
     graph: "g",
     node: "n",
@@ -202,6 +221,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   Delegated: ["toAgent", "childRunId"],
   UsageReported: ["finishReason"],
   GuardTriggered: ["stage", "action"],
+  ToolProgress: ["id", "name", "message"],
   NodeEmitted: ["graph", "node", "value.city", "value.key"],
   FilesKept: ["files.mediaType", "files.fileName", "files.data.url", "files.data.hash", "files.data.mediaType"],
   MemoryRecalled: ["source"],

@@ -155,6 +155,27 @@ describe("an input with files", () => {
   })
 })
 
+describe("progress", () => {
+  it("of a function is told in the events", async () => {
+    const slow = tool({
+      name: "slow",
+      description: "Takes its time",
+      execute: async (_, { progress }) => {
+        progress({ message: "half", done: 1, total: 2 })
+        await Promise.resolve()
+        return "done"
+      }
+    })
+    const { model } = recorded({ calls: [{ name: "slow" }] })
+    await using agent = createAgent({ name: "a", model, tools: [slow] })
+    const told: Array<unknown> = []
+    for await (const event of agent.stream("hi")) {
+      if (event._tag === "ToolProgress") told.push([event.message, event.done, event.total])
+    }
+    assert.deepStrictEqual(told, [["half", 1, 2]])
+  })
+})
+
 describe("options of agents", () => {
   it("instructions, settings and outputRetries", async () => {
     const { requests } = await asked({ instructions: "Be kind.", settings: { temperature: 0.1 } }, "ok")

@@ -9,6 +9,7 @@ import * as Either from "effect/Either"
 import type { ToolContent } from "../../content/ToolContent.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
+import * as ToolProgress from "../../tool/ToolProgress.js"
 import type { McpError, Progress, Service, ToolInfo } from "./McpClient.js"
 import * as McpFiles from "./McpFiles.js"
 import * as McpOutput from "./McpOutput.js"
@@ -143,10 +144,16 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
   const idempotent = readOnly || annotations?.idempotentHint === true
   const tell = options?.onProgress
   const call = (params: Readonly<Record<string, unknown>>) =>
-    client.callTool(tool.name, params, {
-      timeout: options?.timeout,
-      onProgress: tell && ((progress) => tell(name, progress))
-    })
+    Effect.flatMap(ToolProgress.CurrentReports, (report) =>
+      client.callTool(tool.name, params, {
+        timeout: options?.timeout,
+        onProgress: (progress) =>
+          Effect.zipRight(
+            report({ message: progress.message, done: progress.progress, total: progress.total }) ?? Effect.void,
+            tell?.(name, progress) ?? Effect.void
+          )
+      })
+    )
   return Either.right({
     name,
     description: said === undefined ? name : McpText.truncate(McpText.visible(said), maxDescription),

@@ -1,0 +1,129 @@
+/**
+ * What tools tell while they work.
+ *
+ * @since 0.1.0
+ */
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Ambient from "../internal/fiber/Ambient.js"
+import type * as Run from "../observability/Run.js"
+import * as Observation from "./definition/Observation.js"
+
+/**
+ * How far a call is. All fields are optional.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Progress {
+  /** For people; at most 1,000 characters are shown. */
+  readonly message?: string | undefined
+  /** A number from 0; with `total`, out of that many. */
+  readonly done?: number | undefined
+  readonly total?: number | undefined
+  /** What is known of the result so far: plain data, of which at most 4,000 characters of JSON are shown. */
+  readonly partial?: unknown
+}
+
+/**
+ * Reports of a call closer to each other than this, in milliseconds, are one: the last.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const interval = 100
+
+const maxMessage = 1_000
+const maxPartial = 4_000
+
+type Report = (progress: Progress) => Effect.Effect<void> | undefined
+
+/** The reports of the call that the current fiber serves. */
+export class CurrentReports extends Ambient.Reference<CurrentReports>()("effect-lexigram/tool/ToolProgress/Reports", {
+  defaultValue: (): Report => () => undefined
+}) {}
+
+/** Whether only the numbers of reports may be shown: guards judge what tools say. */
+export class OnlyNumbers extends Ambient.Reference<OnlyNumbers>()("effect-lexigram/tool/ToolProgress/OnlyNumbers", {
+  defaultValue: (): boolean => false
+}) {}
+
+/**
+ * Tells how far the tool call is that the current fiber serves: a `ToolProgress` event of its run, between `ToolCall` and
+ * `ToolResult`. Waits for a slow reader. Outside of a call, after its end and without a reader, nothing happens. Where
+ * guards judge results of tools, only `done` and `total` are shown.
+ *
+ * @since 0.1.0
+ * @category reporting
+ * @example
+ * ```ts
+ * import * as Tool from "effect-lexigram/tool"
+ * import * as Effect from "effect/Effect"
+ *
+ * const pages = ["one", "two", "three"]
+ *
+ * const read = Tool.Tool.make("read", {
+ *   description: "Reads the pages",
+ *   handler: () =>
+ *     Effect.forEach(pages, (page, index) =>
+ *       Effect.as(
+ *         Tool.ToolProgress.report({ message: `Reading ${page}`, done: index, total: pages.length }),
+ *         page.length
+ *       )
+ *     )
+ * })
+ * ```
+ */
+export const report = (progress: Progress): Effect.Effect<void> =>
+  Effect.flatMap(CurrentReports, (report) => report(progress) ?? Effect.void)
+
+const amount = (value: number | undefined): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined
+
+/** Plain data of bounded size; a larger value as the beginning of its JSON. */
+const partialOf = (value: unknown): unknown => {
+  if (value === undefined) return undefined
+  const text = typeof value === "string" ? value : Observation.stringify(value)
+  if (text === undefined) return undefined
+  if (text.length > maxPartial) return Observation.truncate(text, maxPartial).text
+  return typeof value === "string" ? text : (JSON.parse(text) as unknown)
+}
+
+const bounded = ({ done, message, partial, total }: Progress, onlyNumbers: boolean): Progress => {
+  const [atDone, ofTotal] = [amount(done), amount(total)]
+  const shown = onlyNumbers ? undefined : partialOf(partial)
+  return {
+    ...(atDone === undefined ? {} : { done: atDone }),
+    ...(ofTotal === undefined ? {} : { total: ofTotal }),
+    ...(onlyNumbers || typeof message !== "string" ? {} : { message: Observation.truncate(message, maxMessage).text }),
+    ...(shown === undefined ? {} : { partial: shown })
+  }
+}
+
+/** The reports of one call: at most one event an interval, and the last report before the result. */
+export class Reports {
+  private last = Number.NEGATIVE_INFINITY
+  private waiting: Progress | undefined
+
+  constructor(
+    private readonly run: Run.Service,
+    private readonly clock: Clock.Clock,
+    private readonly call: { readonly step: number; readonly id: string; readonly name: string },
+    private readonly onlyNumbers: boolean
+  ) {}
+
+  add(progress: Progress): Effect.Effect<void> | undefined {
+    this.waiting = progress
+    const now = this.clock.unsafeCurrentTimeMillis()
+    if (now - this.last < interval) return undefined
+    this.last = now
+    return this.flush()
+  }
+
+  flush(): Effect.Effect<void> | undefined {
+    const { call, waiting } = this
+    if (waiting === undefined) return undefined
+    this.waiting = undefined
+    return this.run.unsafeEmit({ _tag: "ToolProgress", ...call, ...bounded(waiting, this.onlyNumbers) })
+  }
+}
