@@ -119,7 +119,7 @@ export const ToolCall = event("ToolCall", {
 export interface ToolCall extends Schema.Schema.Type<typeof ToolCall> {}
 
 /**
- * How far a running tool is, as it says (`ToolProgress.report`): for people, never for the model. A log does not keep it.
+ * How far a running tool is, as it says (`ToolProgress.report`): for people, never for the model. Logs do not keep it.
  *
  * @since 0.1.0
  * @category schemas

@@ -49,9 +49,9 @@ export class OnlyNumbers extends Ambient.Reference<OnlyNumbers>()("effect-lexigr
 }) {}
 
 /**
- * Tells how far the tool call is that the current fiber serves: a `ToolProgress` event of its run, between `ToolCall` and
- * `ToolResult`. Waits for a slow reader. Outside of a call, after its end and without a reader, nothing happens. Where
- * guards judge results of tools, only `done` and `total` are shown.
+ * Tells how far the tool call is that the current fiber serves: a `ToolProgress` event of its run, between `ToolCall`
+ * and `ToolResult`. Waits for a slow reader. Outside of a call, after its end and without a reader, nothing happens.
+ * Where guards judge results of tools, only `done` and `total` are shown.
  *
  * @since 0.1.0
  * @category reporting

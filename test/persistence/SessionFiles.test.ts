@@ -3,6 +3,7 @@ import * as Fs from "node:fs"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as BlobRef from "../../src/content/BlobRef.js"
@@ -119,7 +120,9 @@ describe("files of sessions", () => {
         assert.lengthOf(all(), 1)
         yield* Effect.flatMap(OwnerData.OwnerData, (data) => data.erase(ada))
         assert.lengthOf(all(), 0)
-      }).pipe(Effect.provide(system), Effect.provide(FileBlobStore.layer({ root })), Effect.provide(NodeContext.layer))
+      }).pipe(
+        Effect.provide(Layer.provideMerge(system, Layer.provide(FileBlobStore.layer({ root }), NodeContext.layer)))
+      )
     })
   )
 })

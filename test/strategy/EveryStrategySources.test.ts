@@ -1,10 +1,13 @@
 /** Tools of a source and a tool search serve every strategy as declared tools do. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSource from "../../src/tool/ToolSource.js"
+import * as Runs from "../support/Runs.js"
 import { cases, succeed } from "./EveryStrategy.js"
 
 const offered = ({ tools }: LlmClient.LlmRequest) => (tools ?? []).map(({ name }) => name)
@@ -50,4 +53,24 @@ describe("tools that change", () => {
       })
     )
   }
+})
+
+describe("a search of plans over tools that change", () => {
+  const pay = Tool.make("pay", { description: "Pays", handler: () => Effect.succeed("paid") })
+  const refused = (agent: Agent.Agent<string, any, any>) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(AgentExecutor.run(agent, "hi"))
+      assert.strictEqual(error._tag, "StrategyConfigurationError")
+      assert.include(error.message, '"pay"')
+      return yield* TestModel.requests
+    })
+
+  it.effect("refuses a tool with lasting effects that a tool search hides", () =>
+    Effect.gen(function* () {
+      const agent = Agent.make("a", { strategy: "lats", tools: [decoy, pay] }).pipe(
+        Agent.withToolSearch({ maxDefinitions: 2, pinned: [decoy.name] })
+      )
+      assert.isEmpty(yield* refused(agent))
+    }).pipe(Effect.provide(Runs.layer(["unused"])))
+  )
 })

@@ -78,7 +78,7 @@ export class LiveTools implements ToolSet.Bound {
   readonly provide: ToolSet.Bound["provide"]
   private set: ToolSet.ToolSet<any, any> = ToolSet.empty
   /** The tools that exist, without the search tool. */
-  private all: ReadonlyArray<Tool.Any> = []
+  all: ReadonlyArray<Tool.Any> = []
   private given: ReadonlyArray<Tool.Any> = []
   private readonly own: ReadonlyArray<Tool.Any>
   private readonly held: ReadonlyArray<Held>

@@ -44,7 +44,8 @@ const refuseLasting = (
   settings: Settings<any, any>
 ): Effect.Effect<void, StrategyConfigurationError, Reasoning.Reasoning> =>
   Effect.flatMap(Reasoning.Reasoning, ({ task }) => {
-    const lasting = task.tools.tools.filter(
+    const { all, tools } = task.tools
+    const lasting = (all ?? tools).filter(
       ({ annotations }) => annotations.readOnly !== true && annotations.idempotent !== true
     )
     if (lasting.length === 0 || settings.reset !== undefined) return Effect.void

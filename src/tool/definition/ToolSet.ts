@@ -47,6 +47,8 @@ export interface ToolSet<out E = never, out R = never> extends Pipeable {
  */
 export interface Bound {
   readonly tools: ReadonlyArray<Tool.Any>
+  /** All that a call may reach now, where the set changes or shows a part of them. Default: `tools`. */
+  readonly all?: ReadonlyArray<Tool.Any> | undefined
   readonly definitions: ReadonlyArray<ToolDefinition>
   readonly names: ToolNames.ToolNames
   readonly get: (name: string) => Tool.Any | undefined
