@@ -4,10 +4,13 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import type * as MemoryStore from "../../memory/search/MemoryStore.js"
-import * as MemoryBlock from "../../memory/tools/MemoryBlock.js"
+import type * as MemoryBlock from "../../memory/tools/MemoryBlock.js"
 import * as MemoryToolError from "../../memory/tools/MemoryToolError.js"
 import * as Stage from "../definition/Stage.js"
+
+const blockMessages = OnDemand.make(() => import("../../memory/tools/MemoryBlock.js"))
 
 /**
  * For `Agent.withStages`: adds the blocks of the run's user as a message of data before recalled memory, never to the
@@ -25,7 +28,10 @@ export const make = (
         onFailure: () => next(state),
         onSuccess: (ownerId) =>
           Effect.flatMap(
-            Stage.degrade(MemoryBlock.messages(blocks, ownerId), { state, stage: "memory blocks", orElse: [] }),
+            Stage.degrade(
+              Effect.flatMap(blockMessages, ({ messages }) => messages(blocks, ownerId)),
+              { state, stage: "memory blocks", orElse: [] }
+            ),
             (shown) => next(shown.length === 0 ? state : { ...state, history: [...shown, ...state.history] })
           )
       })
