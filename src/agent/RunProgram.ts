@@ -13,6 +13,7 @@ import * as AgentHooks from "../observability/AgentHooks.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as ModelCall from "../strategy/definition/ModelCall.js"
 import { type Answer, openingMessages, type Strategy, type Task } from "../strategy/definition/Strategy.js"
+import * as ToolProgress from "../tool/ToolProgress.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import { noControl } from "./definition/AgentDefinition.js"
@@ -150,7 +151,8 @@ const surrounded = (
   const { maxToolCalls } = limits
   const governance = governanceOf(state)
   const steered = uses.steering.enabled
-  const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
+  const judgesResults = GuardChecks.isGuarded(state, "toolOutput")
+  const guardsTools = judgesResults || GuardChecks.isGuarded(state, "toolInput")
   const hooked = run.hooks !== Hooks.noop
   const told = governance.enabled !== false || uses.bus.enabled
   if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told && control === undefined) {
@@ -163,7 +165,8 @@ const surrounded = (
           SteeredCalls.make(state, put)
         ])
       : current
-    const context = Context.add(conversed, ToolRunner.ToolInterceptors, [
+    const quiet = judgesResults ? Context.add(conversed, ToolProgress.OnlyNumbers, true) : conversed
+    const context = Context.add(quiet, ToolRunner.ToolInterceptors, [
       ...Context.get(current, ToolRunner.ToolInterceptors),
       ...(control?.watchCalls ?? []),
       ...(told ? [RunInterceptors.toolEvents(state, governance)] : []),

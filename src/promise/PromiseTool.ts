@@ -11,7 +11,7 @@ import type { StandardSchema } from "../internal/text/StandardSchema.js"
 import * as Run from "../observability/Run.js"
 import { stringify } from "../tool/definition/Observation.js"
 import * as Tool from "../tool/definition/Tool.js"
-import { CurrentReports, type Progress } from "../tool/ToolProgress.js"
+import { CurrentReports, OnlyNumbers, type Progress } from "../tool/ToolProgress.js"
 
 /**
  * The call that a function serves.
@@ -77,7 +77,8 @@ export const tool = <const P extends Tool.Parameters = {}, A = unknown>(
         const context = fiber.currentContext as Context.Context<any>
         const { runId } = Context.get(context, Run.Run)
         const report = Context.get(context, CurrentReports)
-        const progress = (progress: Progress): void => void report(progress)
+        const onlyNumbers = Context.get(context, OnlyNumbers)
+        const progress = (progress: Progress): void => void report(progress, onlyNumbers)
         return Effect.tryPromise({
           try: async (signal) => execute(args, { signal, runId, toolCallId: id, attempt, progress }),
           catch: (error) => new Cause.UnknownException(error, error instanceof Error ? error.message : stringify(error))

@@ -26,7 +26,7 @@ export interface Handling {
   readonly callId: string
   readonly options: RunOptions
   /** Takes reports of progress. */
-  readonly onProgress: (progress: ToolProgress.Progress) => Effect.Effect<void> | undefined
+  readonly onProgress: ToolProgress.CurrentReports["Type"]
   /** Called when an attempt begins. */
   readonly onAttempt: (number: number) => void
 }

@@ -83,14 +83,13 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
     const onAttempt = (number: number): void => {
       progress.attempts = number
     }
-    const onlyNumbers = yield* ToolProgress.OnlyNumbers
     const finished = yield* ToolAttempts.run({
       tools,
       tool,
       params,
       callId: call.id,
       options,
-      onProgress: (reported) => reportsOf(running, onlyNumbers)?.add(reported),
+      onProgress: (reported, onlyNumbers) => reportsOf(running)?.add(reported, onlyNumbers),
       onAttempt
     })
     return asked ? { ...finished, approved: true as const } : finished
@@ -103,9 +102,9 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
 }
 
 /** Where the progress of a call goes while it is open and somebody reads. */
-const reportsOf = ({ call, clock, name, options, progress, run }: Running, onlyNumbers: boolean) => {
+const reportsOf = ({ call, clock, name, options, progress, run }: Running) => {
   if (!progress.isOpen || !run.sink.live) return undefined
-  progress.reports ??= new ToolProgress.Reports(run, clock, { step: options.step, id: call.id, name }, onlyNumbers)
+  progress.reports ??= new ToolProgress.Reports(run, clock, { step: options.step, id: call.id, name })
   return progress.reports
 }
 

@@ -36,7 +36,7 @@ export const interval = 100
 const maxMessage = 1_000
 const maxPartial = 4_000
 
-type Report = (progress: Progress) => Effect.Effect<void> | undefined
+type Report = (progress: Progress, onlyNumbers: boolean) => Effect.Effect<void> | undefined
 
 /** The reports of the call that the current fiber serves. */
 export class CurrentReports extends Ambient.Reference<CurrentReports>()("effect-lexigram/tool/ToolProgress/Reports", {
@@ -47,6 +47,13 @@ export class CurrentReports extends Ambient.Reference<CurrentReports>()("effect-
 export class OnlyNumbers extends Ambient.Reference<OnlyNumbers>()("effect-lexigram/tool/ToolProgress/OnlyNumbers", {
   defaultValue: (): boolean => false
 }) {}
+
+/** Reports for the call that the current fiber serves, also from other fibers. */
+export const reporter: Effect.Effect<(progress: Progress) => Effect.Effect<void>> = Effect.zipWith(
+  CurrentReports,
+  OnlyNumbers,
+  (report, onlyNumbers) => (progress: Progress) => report(progress, onlyNumbers) ?? Effect.void
+)
 
 /**
  * Tells how far the tool call is that the current fiber serves: a `ToolProgress` event of its run, between `ToolCall`
@@ -75,7 +82,7 @@ export class OnlyNumbers extends Ambient.Reference<OnlyNumbers>()("effect-lexigr
  * ```
  */
 export const report = (progress: Progress): Effect.Effect<void> =>
-  Effect.flatMap(CurrentReports, (report) => report(progress) ?? Effect.void)
+  Effect.flatMap(reporter, (report) => report(progress))
 
 const amount = (value: number | undefined): number | undefined =>
   typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -89,13 +96,13 @@ const partialOf = (value: unknown): unknown => {
   return typeof value === "string" ? text : (JSON.parse(text) as unknown)
 }
 
-const bounded = ({ done, message, partial, total }: Progress, onlyNumbers: boolean): Progress => {
+const bounded = ({ done, message, partial, total }: Progress): Progress => {
   const [atDone, ofTotal] = [amount(done), amount(total)]
-  const shown = onlyNumbers ? undefined : partialOf(partial)
+  const shown = partialOf(partial)
   return {
     ...(atDone === undefined ? {} : { done: atDone }),
     ...(ofTotal === undefined ? {} : { total: ofTotal }),
-    ...(onlyNumbers || typeof message !== "string" ? {} : { message: Observation.truncate(message, maxMessage).text }),
+    ...(typeof message !== "string" ? {} : { message: Observation.truncate(message, maxMessage).text }),
     ...(shown === undefined ? {} : { partial: shown })
   }
 }
@@ -108,12 +115,11 @@ export class Reports {
   constructor(
     private readonly run: Run.Service,
     private readonly clock: Clock.Clock,
-    private readonly call: { readonly step: number; readonly id: string; readonly name: string },
-    private readonly onlyNumbers: boolean
+    private readonly call: { readonly step: number; readonly id: string; readonly name: string }
   ) {}
 
-  add(progress: Progress): Effect.Effect<void> | undefined {
-    this.waiting = progress
+  add(progress: Progress, onlyNumbers: boolean): Effect.Effect<void> | undefined {
+    this.waiting = onlyNumbers ? { done: progress.done, total: progress.total } : progress
     const now = this.clock.unsafeCurrentTimeMillis()
     if (now - this.last < interval) return undefined
     this.last = now
@@ -124,6 +130,6 @@ export class Reports {
     const { call, waiting } = this
     if (waiting === undefined) return undefined
     this.waiting = undefined
-    return this.run.unsafeEmit({ _tag: "ToolProgress", ...call, ...bounded(waiting, this.onlyNumbers) })
+    return this.run.unsafeEmit({ _tag: "ToolProgress", ...call, ...bounded(waiting) })
   }
 }

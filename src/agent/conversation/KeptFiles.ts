@@ -8,7 +8,6 @@ import type * as Prompt from "@effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import { type File, isResolved, type ResolvedFile, resolve as resolveContent } from "../../content/Content.js"
 import type { BlobNotFoundError, BlobStoreError } from "../../content/ContentError.js"
-import * as SystemAccess from "../../domain/SystemAccess.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import * as SessionMessages from "../../session/history/SessionMessages.js"
 import type { Session, TurnFile } from "../../session/turn/Session.js"
@@ -44,10 +43,11 @@ const keepOne = (state: State, { id }: Session, file: File) => {
   const { data, fileName, mediaType } = file
   const named = { mediaType, ...(fileName === undefined ? {} : { fileName }) }
   if (!isResolved(file)) return Effect.succeed<TurnFile>({ ...named, data: data as TurnFile["data"] })
-  return degrade(
-    SystemAccess.holding(state.held)(state.uses.sessions.attach(id, { ...file, data: file.data }, accessOf(state))),
-    { state, stage: "session files", orElse: undefined }
-  )
+  return degrade(state.uses.sessions.attach(id, { ...file, data: file.data }, accessOf(state)), {
+    state,
+    stage: "session files",
+    orElse: undefined
+  })
 }
 
 /**

@@ -24,7 +24,6 @@ import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
 import * as CallBudget from "../../strategy/reasoning/CallBudget.js"
-import * as ToolProgress from "../../tool/ToolProgress.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
 import type { RunLimits } from "../definition/Agent.js"
 import { RunLimitExceededError } from "../definition/AgentError.js"
@@ -214,8 +213,8 @@ export const toolGuards = (state: State): ToolRunner.ToolInterceptor =>
           state.notes.guarded.set(call.id, verdict.text)
         }
       }
-      if (!GuardChecks.isGuarded(state, "toolOutput")) return yield* next(guarded)
-      const outcome = yield* Effect.provideService(next(guarded), ToolProgress.OnlyNumbers, true)
+      const outcome = yield* next(guarded)
+      if (!GuardChecks.isGuarded(state, "toolOutput")) return outcome
       const verdict = yield* asFatal(
         Effect.mapError(GuardChecks.check(state, "toolOutput", outcome.observation, context), (error) =>
           error instanceof GuardPipelineError

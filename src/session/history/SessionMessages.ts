@@ -14,8 +14,8 @@ const withMark = ({ role, unanswered }: SessionTurn, message: Message): Readonly
     ? [message, { role: "assistant", content: `(no answer: ${unanswered})` }]
     : [message]
 
-/** Where a message refers to files: beside the options that are for providers. */
-const filesKey = "effect-lexigram"
+/** Where a message refers to files, beside the options for providers, which do not see it. */
+const filesKey = "lexigram"
 
 /**
  * The files of a message of `fromTurn`. A model is shown them only when their bytes are put into the message.

@@ -144,12 +144,12 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
   const idempotent = readOnly || annotations?.idempotentHint === true
   const tell = options?.onProgress
   const call = (params: Readonly<Record<string, unknown>>) =>
-    Effect.flatMap(ToolProgress.CurrentReports, (report) =>
+    Effect.flatMap(ToolProgress.reporter, (report) =>
       client.callTool(tool.name, params, {
         timeout: options?.timeout,
         onProgress: (progress) =>
           Effect.zipRight(
-            report({ message: progress.message, done: progress.progress, total: progress.total }) ?? Effect.void,
+            report({ message: progress.message, done: progress.progress, total: progress.total }),
             tell?.(name, progress) ?? Effect.void
           )
       })
