@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as SecretText from "../internal/text/SecretText.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import type { Approver, Decision } from "./PromiseApproval.js"
 
@@ -24,9 +25,12 @@ export const make = (approve: Approver): Layer.Layer<ApprovalGate.ApprovalGate> 
     }).pipe(
       Effect.catchAll(({ error }) =>
         Effect.as(
-          Effect.annotateLogs(Effect.logWarning(`The approver failed: ${String(error)}`), {
-            module: "PromiseApproval"
-          }),
+          Effect.annotateLogs(
+            Effect.logWarning(`The approver failed: ${SecretText.excerpt(String(error), { maxLength: 200 })}`),
+            {
+              module: "PromiseApproval"
+            }
+          ),
           ApprovalGate.deny({ reason: "The call could not be decided" })
         )
       )

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
 import * as Content from "../../content/Content.js"
 import * as ContentSource from "../../content/ContentSource.js"
 import * as ToolContent from "../../content/ToolContent.js"
@@ -25,7 +26,11 @@ const fileOf = (block: ContentBlock): Effect.Effect<Content.Resolved> => {
   if (part.type === "text") return Effect.succeed(part)
   const { data, fileName, mediaType } = part
   const mediaTypeOf = mediaType === "application/octet-stream" ? {} : { mediaType }
-  return Effect.match(Content.file(data, { ...mediaTypeOf, ...nameOf(fileName ?? "") }), {
+  // Decoded here: `Content.file` would take a text of the server for an address, which a provider then fetches.
+  const file = Effect.flatMap(Encoding.decodeBase64(data), (bytes) =>
+    Content.file(bytes, { ...mediaTypeOf, ...nameOf(fileName ?? "") })
+  )
+  return Effect.match(file, {
     onFailure: ({ message }) => Content.text(`[a file of the type ${mediaType} that cannot be shown: ${message}]`),
     onSuccess: (file) => file
   })

@@ -354,6 +354,22 @@ describe("McpBridge", () => {
   })
 
   describe("tools", () => {
+    it.effect("takes no address for the bytes of a file, whatever the server says", () =>
+      Effect.gen(function* () {
+        const addresses = ["http://169.254.169.254/latest", "https://a.example/?q=1", "data:image/png;base64,AAAA"]
+        const content = addresses.flatMap((data) => [
+          { type: "image" as const, data, mimeType: "image/png" },
+          { type: "resource" as const, resource: { uri: "x://a.png", blob: data, mimeType: "image/png" } }
+        ])
+        const client = yield* serverOf(tool("t", { call: () => Effect.succeed({ content, isError: false }) }))
+        const [only] = yield* McpBridge.tools(client)
+        const shown = yield* only?.erased.handle({}, { id: "1", attempt: 1 }) as Effect.Effect<ToolContent.ToolContent>
+        assert.deepStrictEqual(shown.files, [])
+        assert.lengthOf(String(shown.value).match(/cannot be shown/g) ?? [], content.length)
+        for (const address of addresses) assert.notInclude(String(shown.value), address)
+      })
+    )
+
     it.effect("show images and resources as files of the result, and describe what is none", () =>
       Effect.gen(function* () {
         const png = "iVBORw0KGgoAAAANSUhEUgAAAAE="
