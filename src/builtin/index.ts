@@ -76,6 +76,14 @@ export * as HttpSearch from "./web/HttpSearch.js"
 export * as MathSkill from "./text/MathSkill.js"
 
 /**
+ * Fetches files that messages give by URL, for models that do not fetch them. A URL may come from a user, a tool or a
+ * model, so its target is checked as that of the skill `http_request`.
+ *
+ * @since 0.1.0
+ */
+export * as RemoteContent from "./web/RemoteContent.js"
+
+/**
  * The port for web search.
  *
  * @since 0.1.0

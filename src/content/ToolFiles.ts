@@ -28,10 +28,17 @@ type Part = { readonly options?: Prompt.ProviderOptions | undefined }
 export const refsOf = ({ options }: Part): ReadonlyArray<StoredFile> =>
   (options?.lexigram?.files ?? []) as ReadonlyArray<StoredFile>
 
+/** Whether a message of a user has a file, or one of tools a result with files. */
+export const hasFiles = ({ content, role }: Prompt.MessageEncoded): boolean =>
+  role === "tool"
+    ? content.some(({ options }) => options?.lexigram !== undefined)
+    : role === "user" && typeof content !== "string" && content.some(({ type }) => type === "file")
+
 /** The files of a result whose bytes are at hand or have a URL. The text of the result names all of them. */
 export const read = (part: Part): ReadonlyArray<Prompt.FilePartEncoded> =>
   refsOf(part).flatMap((file) => {
-    const data = "url" in file.data ? new URL(file.data.url) : held.get(file)
+    const url = "url" in file.data && URL.canParse(file.data.url) ? new URL(file.data.url) : undefined
+    const data = held.get(file) ?? url
     const { fileName, mediaType } = file
     return data === undefined
       ? []

@@ -3,11 +3,15 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as ToolFiles from "../../src/content/ToolFiles.js"
+import type { StoredFile } from "../../src/domain/StoredFile.js"
 import * as ContentSupport from "../../src/llm/ContentSupport.js"
 import * as ModelFallback from "../../src/llm/ModelFallback.js"
 import * as CallMeter from "../../src/llm/model/CallMeter.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Anthropic from "../../src/provider/format/Anthropic.js"
+import * as ChatCompletions from "../../src/provider/format/ChatCompletions.js"
+import * as ChatCompletionsDialect from "../../src/provider/format/ChatCompletionsDialect.js"
 import * as OpenAi from "../../src/provider/format/OpenAi.js"
 import * as AiSdkModel from "../../src/provider/sdk/AiSdkModel.js"
 import * as ChatServer from "../support/ChatServer.js"
@@ -61,7 +65,7 @@ describe("ContentSupport", () => {
           provider: "anthropic"
         }
       )
-      assert.include(hint, "Models of google take it")
+      assert.include(hint, "Models of openai, google, gemini take it")
       assert.strictEqual(error.code, "LEX_ERR_LLM_113")
       assert.isFalse(error.isRetryable)
       assert.lengthOf(calls, 0)
@@ -156,6 +160,104 @@ describe("ContentSupport", () => {
         const narrow = yield* Anthropic.make({ ...options, accepts: ["application/pdf"] })
         const error = yield* Effect.flip(narrow.complete(asking("image/png")))
         assert.strictEqual(error._tag, "LlmUnsupportedContentError")
+      }).pipe(Effect.provide(FetchHttpClient.layer)) as Effect.Effect<void, unknown, any>
+  )
+
+  it.effect("leaves out files of results that the model does not take; the text names them", () =>
+    Effect.gen(function* () {
+      const { calls, client } = counting("anthropic")
+      const refs = ["image/png", "audio/wav"].map((mediaType) =>
+        ToolFiles.hold({ mediaType, data: { hash: "h", size: 1, mediaType } }, new Uint8Array([1]))
+      )
+      const result = (files: ReadonlyArray<StoredFile>): LlmClient.Message => ({
+        role: "tool",
+        content: [
+          {
+            type: "tool-result",
+            id: "1",
+            name: "record",
+            result: "[picture, image/png]\n[sound, audio/wav]",
+            isFailure: false,
+            providerExecuted: false,
+            options: { anthropic: { cacheControl: { type: "ephemeral" } }, ...ToolFiles.optionsOf(files).options }
+          }
+        ]
+      })
+      const wrapped = ContentSupport.wrap()(client)
+      yield* wrapped.complete({ messages: [result(refs)] })
+      const fitting: LlmClient.LlmRequest = { messages: [result(refs.slice(0, 1))] }
+      yield* wrapped.complete(fitting)
+      assert.strictEqual(calls[1], fitting)
+      const [message] = calls[0]?.messages ?? []
+      if (message?.role !== "tool") return assert.fail("no result")
+      const [part] = message.content
+      assert.deepStrictEqual(part?.options?.anthropic, { cacheControl: { type: "ephemeral" } })
+      assert.deepStrictEqual(part === undefined ? [] : ToolFiles.refsOf(part), refs.slice(0, 1))
+      assert.include(String(part?.result), "sound")
+      yield* ContentSupport.wrap({ accepts: [] })(client).complete({ messages: [result(refs)] })
+      const [bare] = calls[2]?.messages ?? []
+      assert.isUndefined(bare?.role === "tool" ? bare.content[0]?.options?.lexigram : null)
+    })
+  )
+
+  it.effect("says of a file by URL that its bytes would be taken", () =>
+    Effect.gen(function* () {
+      const { calls, client } = counting("somebody")
+      const by = (mediaType: string): LlmClient.LlmRequest => ({
+        messages: [{ role: "user", content: [{ type: "file", mediaType, data: new URL("https://example.com/a") }] }]
+      })
+      const wrapped = ContentSupport.wrap({ urls: ["image/*"] })(client)
+      yield* wrapped.complete(by("image/png"))
+      yield* wrapped.complete(asking("application/pdf"))
+      const error = yield* Effect.flip(wrapped.complete(by("application/pdf")))
+      assert.strictEqual(error._tag, "LlmUnsupportedContentError")
+      assert.include(error.message, "by URL")
+      assert.include(error.hint ?? "", "RemoteContent")
+      assert.lengthOf(calls, 2)
+    })
+  )
+
+  it.scopedLive(
+    "is part of chat completions, by provider and by the URLs that its server fetches",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* ChatServer.make
+        const { baseUrl } = server
+        const pdf = new URL("https://example.com/a.pdf")
+        const linked: LlmClient.LlmRequest = {
+          messages: [{ role: "user", content: [{ type: "file", mediaType: "application/pdf", data: pdf }] }]
+        }
+        const blind = yield* ChatCompletions.make({ ...ChatCompletionsDialect.deepseek, baseUrl, model: "m" })
+        const any = yield* ChatCompletions.make({ baseUrl, model: "m" })
+        const bytesOnly = yield* ChatCompletions.make({ ...ChatCompletionsDialect.ollama, baseUrl, model: "m" })
+        const image: LlmClient.LlmRequest = {
+          messages: [{ role: "user", content: [{ type: "file", mediaType: "image/png", data: pdf }] }]
+        }
+        for (const [client, request] of [
+          [blind, asking("image/png")],
+          [any, linked],
+          [bytesOnly, image]
+        ] as const) {
+          const error = yield* Effect.flip(client.complete(request))
+          assert.strictEqual(error._tag, "LlmUnsupportedContentError")
+        }
+        assert.lengthOf(server.requests, 0)
+        const seeing = yield* ChatCompletions.make({
+          ...ChatCompletionsDialect.deepseek,
+          baseUrl,
+          model: "m",
+          accepts: ["image/png"]
+        })
+        const router = yield* ChatCompletions.make({ ...ChatCompletionsDialect.openrouter, baseUrl, model: "m" })
+        for (const [client, request] of [
+          [seeing, asking("image/png")],
+          [any, image],
+          [router, linked]
+        ] as const) {
+          yield* server.script(ChatServer.json({ choices: [{ message: { content: "ok" }, finish_reason: "stop" }] }))
+          yield* client.complete(request)
+        }
+        assert.lengthOf(server.requests, 3)
       }).pipe(Effect.provide(FetchHttpClient.layer)) as Effect.Effect<void, unknown, any>
   )
 })

@@ -118,7 +118,8 @@ export const redirected = (
  */
 export const pick = (headers: IncomingHttpHeaders, names: ReadonlyArray<string>): Record<string, string> => {
   const found: Array<[string, string]> = []
-  for (const name of names) {
+  for (const given of names) {
+    const name = given.toLowerCase()
     const value = Object.hasOwn(headers, name) ? headers[name] : undefined
     if (value !== undefined) found.push([name, typeof value === "string" ? value : value.join(", ")])
   }

@@ -7,10 +7,10 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 
 /**
- * A request was refused or failed. An answer with any status is a result, not a failure. `host` is the target of the
+ * A request was refused or failed. For the skill an answer with any status is a result. `host` is the target of the
  * failed request: the requested one, or that of a redirect.
  *
- * - `Configuration`: an option of the skill is invalid
+ * - `Configuration`: an option is invalid
  * - `InvalidUrl`: not an absolute `http` or `https` URL without credentials
  * - `NotAllowed`: the host or the port is not allowed
  * - `AddressNotAllowed`: the host is or has an address that is not public
@@ -22,6 +22,7 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
  * - `TooManyRedirects`, `TooLarge`: the answer exceeded a limit
  * - `Decoding`: the body cannot be decompressed
  * - `Binary`: the body is not text
+ * - `Status`: the answer is no file (only where a file is fetched)
  *
  * @since 0.1.0
  * @category errors
@@ -45,7 +46,8 @@ export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
     "TooManyRedirects",
     "TooLarge",
     "Decoding",
-    "Binary"
+    "Binary",
+    "Status"
   ),
   host: Schema.optional(Schema.String)
 }) {}
@@ -58,7 +60,7 @@ export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
 export const misconfigured = (option: string, value: string): HttpRequestError =>
   new HttpRequestError({
     reason: "Configuration",
-    message: `The option ${option} of the skill has an invalid entry: "${value}"`,
+    message: `The option ${option} has an invalid entry: "${value}"`,
     hint: option === "hosts" ? 'Give hosts as "api.example.org" or "*.example.org"' : 'Give networks as "10.1.0.0/16"'
   })
 
@@ -79,7 +81,7 @@ const hints: Partial<Record<HttpRequestError["reason"], string>> = {
   Unresolved: "Check the name of the host",
   Unreachable: "Nothing was sent: it may be tried again",
   Tls: "Check that the host speaks https with a certificate that is trusted",
-  TooLarge: "Ask for less, or raise the limit by the options of the skill, or have it cut by the option truncate"
+  TooLarge: "Ask for less, or raise the limit by the options"
 }
 
 /**

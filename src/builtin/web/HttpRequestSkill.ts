@@ -8,13 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { version } from "../../domain/Version.js"
-import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as Skill from "../../skill/definition/Skill.js"
-import * as AddressPolicy from "./AddressPolicy.js"
 import * as HttpBody from "./HttpBody.js"
-import * as HttpExchange from "./HttpExchange.js"
+import type * as HttpExchange from "./HttpExchange.js"
+import * as HttpFetch from "./HttpFetch.js"
 import * as HttpHeaders from "./HttpHeaders.js"
-import { failureOf, HttpRequestError, invalidUrl, misconfigured } from "./HttpRequestError.js"
+import { HttpRequestError } from "./HttpRequestError.js"
 
 /**
  * @since 0.1.0
@@ -28,21 +27,9 @@ const allMethods: ReadonlyArray<Method> = ["GET", "POST", "PUT", "PATCH", "DELET
  * @since 0.1.0
  * @category models
  */
-export interface Options {
-  /** `api.example.org`, or `*.example.org` for everything below it. Default: every host. */
-  readonly hosts?: ReadonlyArray<string> | undefined
-  /**
-   * `false`: public addresses only. `true`: also this machine and private networks, but not the addresses at which
-   * clouds give out credentials. A list of addresses and networks (`10.1.0.0/16`): also its entries, whatever they are.
-   * Default `false`.
-   */
-  readonly allowPrivate?: boolean | ReadonlyArray<string> | undefined
-  /** Default 80 and 443. */
-  readonly ports?: ReadonlyArray<number> | "any" | undefined
+export interface Options extends HttpFetch.Targets {
   /** Default: all five. With `GET` only, the skill counts as idempotent. */
   readonly methods?: ReadonlyArray<Method> | undefined
-  /** Default 5. */
-  readonly maxRedirects?: number | undefined
   /** Maximum bytes of a decompressed body. Default 1 MiB. */
   readonly maxBytes?: number | undefined
   /** Maximum bytes of a body as it arrives. Default: `maxBytes`. */
@@ -59,8 +46,6 @@ export interface Options {
   readonly timeout?: Duration.DurationInput | undefined
   /** Longest time limit a call may request. Default two minutes. */
   readonly maxTimeout?: Duration.DurationInput | undefined
-  /** Resolves all addresses of a host; they are checked and then connected to. Default: the system's resolver. */
-  readonly resolve?: ((host: string) => Effect.Effect<ReadonlyArray<string>, unknown>) | undefined
 }
 
 /**
@@ -117,145 +102,15 @@ const paramsOf = (methods: ReadonlyArray<Method>, maxSeconds: number): Schema.Sc
     )
   })
 
-interface Settings {
-  readonly permitsHost: (host: string) => boolean
-  readonly permitsPort: (port: number) => boolean
-  readonly policy: AddressPolicy.Policy
-  readonly resolve: AddressPolicy.Resolve
-  readonly maxRedirects: number
-  readonly limits: Pick<HttpExchange.Request, "maxBytes" | "maxCompressedBytes" | "truncate">
-  readonly binary: "refuse" | "base64"
-  readonly responseHeaders: ReadonlyArray<string>
-}
-
-/** The host as `URL` writes it, without a trailing dot; `undefined` if the text is more than a host. */
-const hostOf = (text: string): string | undefined => {
-  if (!URL.canParse(`http://${text}/`)) return undefined
-  const url = new URL(`http://${text}/`)
-  return url.host !== url.hostname || url.pathname !== "/" || url.search + url.hash + url.username !== ""
-    ? undefined
-    : url.hostname.replace(/\.$/, "")
-}
-
-const hostsOf = (patterns: ReadonlyArray<string> | undefined): Either.Either<Settings["permitsHost"], string> => {
-  if (patterns === undefined) return Either.right(() => true)
-  const exact = new Set<string>()
-  const below: Array<string> = []
-  for (const pattern of patterns) {
-    const isBelow = pattern.startsWith("*.")
-    const host = hostOf(isBelow ? pattern.slice(2) : pattern)
-    if (host === undefined || host.includes("*")) return Either.left(pattern)
-    if (isBelow) below.push(`.${host}`)
-    else exact.add(host)
-  }
-  return Either.right((host) => exact.has(host) || below.some((suffix) => host.endsWith(suffix)))
-}
-
-const settingsOf = (options: Options): Either.Either<Settings, HttpRequestError> => {
-  const { maxBytes = mebibyte, ports = [80, 443] } = options
-  const hosts = hostsOf(options.hosts)
-  if (Either.isLeft(hosts)) return Either.left(misconfigured("hosts", hosts.left))
-  const policy = AddressPolicy.make(options.allowPrivate ?? false)
-  if (Either.isLeft(policy)) return Either.left(misconfigured("allowPrivate", policy.left))
-  return Either.right({
-    permitsHost: hosts.right,
-    permitsPort: (port) => ports === "any" || ports.includes(port),
-    policy: policy.right,
-    resolve: options.resolve ?? AddressPolicy.resolve,
-    maxRedirects: options.maxRedirects ?? 5,
-    limits: {
-      maxBytes,
-      maxCompressedBytes: options.maxCompressedBytes ?? maxBytes,
-      truncate: options.truncate ?? false
-    },
-    binary: options.binary ?? "refuse",
-    responseHeaders: (options.responseHeaders ?? HttpHeaders.defaultResponseHeaders).map((name) => name.toLowerCase())
-  })
-}
-
 const mebibyte = 1024 * 1024
 
-const maxUrlChars = 8 * 1024
-
-const urlOf = (text: string, base?: URL): Either.Either<URL, HttpRequestError> => {
-  if (text.length > maxUrlChars) return Either.left(invalidUrl("The URL is too long"))
-  if (!URL.canParse(text, base)) return Either.left(invalidUrl("The URL is not valid"))
-  const url = new URL(text, base)
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    return Either.left(invalidUrl("The URL is neither http nor https"))
-  }
-  if (url.username !== "" || url.password !== "") return Either.left(invalidUrl("The URL carries credentials"))
-  url.hash = ""
-  return Either.right(url)
-}
-
-/** Checks the target: host and port by name, then every address of the host. */
-const addressesOf = (settings: Settings, url: URL): Effect.Effect<ReadonlyArray<string>, HttpRequestError> => {
-  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
-  const isHost = settings.permitsHost(url.hostname.replace(/\.$/, ""))
-  if (!isHost || !settings.permitsPort(port)) {
-    return Effect.fail(
-      new HttpRequestError({
-        reason: "NotAllowed",
-        host: url.hostname,
-        message: isHost ? `Requests to port ${port} are not allowed` : "Requests to this host are not allowed",
-        hint: `Allowed are those in the option ${isHost ? "ports" : "hosts"} of the skill`
-      })
-    )
-  }
-  return Effect.mapError(AddressPolicy.check(settings.policy, url.hostname, settings.resolve), (refusal) =>
-    failureOf(refusal, url)
-  )
-}
-
-interface Outgoing extends Pick<HttpExchange.Request, "url" | "method" | "body"> {
-  readonly headers: Record<string, string>
-}
-
-/** The request that a redirect demands, by the rules of `fetch`. */
-const redirected = (request: Outgoing, status: number, location: string): Either.Either<Outgoing, HttpRequestError> =>
-  Either.map(urlOf(location, request.url), (url) => {
-    const turnsIntoGet =
-      status === 303 ? request.method !== "GET" : (status === 301 || status === 302) && request.method === "POST"
-    const isOtherOrigin = url.origin !== request.url.origin
-    return {
-      url,
-      method: turnsIntoGet ? "GET" : request.method,
-      body: turnsIntoGet ? undefined : request.body,
-      headers: HttpHeaders.redirected(request.headers, { isOtherOrigin, dropsBody: turnsIntoGet })
-    }
-  })
-
-const send = (
-  settings: Settings,
-  first: Outgoing
-): Effect.Effect<readonly [URL, HttpExchange.Response], HttpRequestError> =>
-  Effect.gen(function* () {
-    let request = first
-    for (let redirects = 0; ; redirects++) {
-      const { url } = request
-      const addresses = yield* addressesOf(settings, url)
-      const response = yield* Effect.mapError(
-        HttpExchange.run({ ...settings.limits, ...request, addresses }),
-        (failure) => failureOf(failure, url)
-      )
-      const location = HttpExchange.locationOf(response)
-      if (location === undefined) return [url, response] as const
-      if (redirects >= settings.maxRedirects) {
-        const message = `There were more than ${settings.maxRedirects} redirects`
-        return yield* failureOf({ reason: "TooManyRedirects", message }, url)
-      }
-      request = yield* redirected(request, response.status, location)
-    }
-  })
-
 const resultOf = (
-  settings: Settings,
+  options: Options,
   url: URL,
   { body, headers, status, truncated }: HttpExchange.Response
 ): Either.Either<Result, HttpRequestError> => {
   const text = HttpBody.text(body, headers["content-type"], truncated)
-  if (text === undefined && settings.binary === "refuse") {
+  if (text === undefined && (options.binary ?? "refuse") === "refuse") {
     return Either.left(
       new HttpRequestError({
         reason: "Binary",
@@ -267,7 +122,7 @@ const resultOf = (
   }
   return Either.right({
     status_code: status,
-    headers: HttpHeaders.pick(headers, settings.responseHeaders),
+    headers: HttpHeaders.pick(headers, options.responseHeaders ?? HttpHeaders.defaultResponseHeaders),
     body: text ?? Buffer.from(body).toString("base64"),
     body_encoding: text === undefined ? "base64" : "text",
     truncated,
@@ -290,9 +145,9 @@ const bodyOf = (
     : Either.right({ bytes, type: isText ? "text/plain; charset=utf-8" : "application/json" })
 }
 
-const outgoing = (params: Params, maxBytes: number): Either.Either<Outgoing, HttpRequestError> =>
+const outgoing = (params: Params, maxBytes: number): Either.Either<HttpFetch.Outgoing, HttpRequestError> =>
   Either.gen(function* () {
-    const url = yield* urlOf(params.url)
+    const url = yield* HttpFetch.urlOf(params.url)
     const body = yield* bodyOf(params, maxBytes)
     const headers = yield* Either.mapLeft(
       HttpHeaders.make(params.headers ?? {}, {
@@ -329,21 +184,18 @@ export const isRetryable = ({ reason }: HttpRequestError): boolean =>
  * @internal
  */
 export const fetch = (options: Options): ((params: Params) => Effect.Effect<Result, HttpRequestError>) => {
-  const settings = settingsOf(options)
+  const settings = HttpFetch.make(options)
   const timeout = Duration.toMillis(usual(options))
-  const onTimeout = (_: unknown, limit: number): HttpRequestError =>
-    new HttpRequestError({
-      reason: "Timeout",
-      message: `There was no complete response within ${limit / 1000} seconds`,
-      hint: "Try again later, or with a longer timeout"
-    })
   return (params) =>
     Effect.gen(function* () {
       const given = yield* settings
       const request = yield* outgoing(params, options.maxRequestBytes ?? mebibyte)
-      const whole = params.timeout === undefined ? timeout : params.timeout * 1000
-      const [url, response] = yield* Deadline.run(() => send(given, request), { whole, onTimeout })
-      return yield* resultOf(given, url, response)
+      const [url, response] = yield* HttpFetch.send(
+        given,
+        request,
+        params.timeout === undefined ? timeout : params.timeout * 1000
+      )
+      return yield* resultOf(options, url, response)
     })
 }
 

@@ -297,7 +297,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       decoder: (request) =>
         AnthropicMessages.make(request.responseFormat?.type === "json" ? { output: request.responseFormat.name } : {})
     })
-    return ContentSupport.wrap({ accepts: options.accepts })(client)
+    return ContentSupport.wrap({ accepts: options.accepts, urls: ["image/*", "application/pdf"] })(client)
   })
 
 /**

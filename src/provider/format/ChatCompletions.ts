@@ -10,6 +10,8 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as ToolFiles from "../../content/ToolFiles.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { CompleteOptions, LlmRequest, Service } from "../../llm/model/LlmClient.js"
 import { LlmClient } from "../../llm/model/LlmClient.js"
@@ -43,6 +45,10 @@ export interface Options {
   readonly settings?: ModelSettings.ModelSettings | undefined
   /** How this server differs from `ChatCompletionsDialect.standard`. */
   readonly dialect?: Partial<ChatCompletionsDialect.Dialect> | undefined
+  /** Media types of files that the models take. Default: what `ContentSupport.table` says. */
+  readonly accepts?: ReadonlyArray<string> | undefined
+  /** Media types that the server fetches by their URL. Default `image/*`. */
+  readonly urls?: ReadonlyArray<string> | undefined
   /** The maximum bytes of an answer; default 32 MiB. */
   readonly maxResponseBytes?: number | undefined
   /** The maximum characters of a stream event; default 8 Mi. */
@@ -51,6 +57,10 @@ export interface Options {
 
 const defaultMaxResponseBytes = 32 * 1024 * 1024
 const defaultMaxEventLength = 8 * 1024 * 1024
+
+const contentSupport = OnDemand.make(() => import("../../llm/ContentSupport.js"))
+
+const images = ["image/*"]
 
 const invalid = (provider: string, message: string, hint: string): LlmInvalidRequestError =>
   new LlmInvalidRequestError({ provider, message, hint })
@@ -95,10 +105,15 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
         )
       }
       const onParts = completeOptions?.onParts
+      const fitting = request.messages.some(ToolFiles.hasFiles)
+        ? yield* Effect.flatMap(contentSupport, ({ fit }) =>
+            fit(request, { provider, model }, { accepts: options.accepts, urls: options.urls ?? images })
+          )
+        : request
       const body = yield* Effect.try({
         try: () =>
           ChatCompletionsRequest.toText(
-            ChatCompletionsRequest.encode(request, {
+            ChatCompletionsRequest.encode(fitting, {
               dialect,
               provider,
               model,

@@ -80,6 +80,8 @@ export interface Preset {
   readonly baseUrl: string
   readonly auth: "bearer" | "api-key"
   readonly dialect: Dialect
+  /** Media types that the server fetches by their URL. Default `image/*`. */
+  readonly urls?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -121,7 +123,8 @@ export const openrouter: Preset = {
   provider: "openrouter",
   baseUrl: "https://openrouter.ai/api/v1",
   auth: "bearer",
-  dialect: { ...standard, reasoningEffort: "reasoning", reasoningBack: "always" }
+  dialect: { ...standard, reasoningEffort: "reasoning", reasoningBack: "always" },
+  urls: ["image/*", "application/pdf"]
 }
 
 /**
@@ -235,6 +238,8 @@ export const cerebras: Preset = {
 }
 
 /**
+ * It takes images by their bytes alone.
+ *
  * @since 0.1.0
  * @category presets
  */
@@ -242,7 +247,8 @@ export const ollama: Preset = {
   provider: "ollama",
   baseUrl: "http://127.0.0.1:11434/v1",
   auth: "bearer",
-  dialect: { ...standard, namedToolChoice: false }
+  dialect: { ...standard, namedToolChoice: false },
+  urls: []
 }
 
 /**
