@@ -52,7 +52,7 @@ export * as Agents from "./Agents.js"
  *
  * @since 0.1.0
  */
-export * as BlockStage from "./conversation/BlockStage.js"
+export * as BlockStage from "./definition/BlockStage.js"
 
 /**
  * The conversation of a run, for tools that ask other agents.
@@ -151,6 +151,13 @@ export * as MemoryStage from "./stage/MemoryStage.js"
  * @since 0.1.0
  */
 export * as MetricsStage from "./stage/MetricsStage.js"
+
+/**
+ * Lets the memory of a run inherit from shared namespaces of its user.
+ *
+ * @since 0.1.0
+ */
+export * as NamespaceStage from "./definition/NamespaceStage.js"
 
 /**
  * Guards the answer before it is shown.

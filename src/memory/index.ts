@@ -333,6 +333,22 @@ export * as MemoryHooks from "./entry/MemoryHooks.js"
 export * as MemoryMetrics from "./entry/MemoryMetrics.js"
 
 /**
+ * Namespaces of memory: whom an entry, a fact or a block belongs to besides single users. A project, a team or an
+ * organization owns its memory as a user does.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryNamespace from "./tools/MemoryNamespace.js"
+
+/**
+ * Which namespaces an agent reads and writes for the user of a run: its own declaration, within what the application
+ * knows of that user. No argument of a model widens it.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryNamespaces from "./tools/MemoryNamespaces.js"
+
+/**
  * Deletes unimportant and old entries.
  *
  * @since 0.1.0

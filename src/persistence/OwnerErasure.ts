@@ -14,8 +14,8 @@ import type { DataTransferError } from "./engine/PersistenceError.js"
 import * as CostLedgerBook from "./governance/CostLedgerBook.js"
 import * as SqlRates from "./governance/SqlRates.js"
 import type { Names } from "./OwnedTables.js"
-import type { Counts, EraseOptions, Service } from "./OwnerData.js"
-import { add, because, isHere, PAGE, type Parts, type Tables } from "./OwnerStores.js"
+import type { Counts, EraseOptions, Service, Subject } from "./OwnerData.js"
+import { add, because, isHere, nameOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
 import * as RedisCacheBackend from "./redis/RedisCacheBackend.js"
 import { RedisClient } from "./redis/RedisClient.js"
 import * as RedisRateLimitStore from "./redis/RedisRateLimitStore.js"
@@ -145,7 +145,8 @@ const makeBlobStep = ({ blobs, database }: Parts): Step => {
  * @category constructors
  */
 export const make = (parts: Parts, tables: Tables): Service["erase"] => {
-  const steps = [
+  const memory = [makeMemoryStep(parts), makeTableStep(parts, tables)]
+  const all = [
     makeMemoryStep(parts),
     makeSessionStep(parts),
     makeTableStep(parts, tables),
@@ -154,11 +155,13 @@ export const make = (parts: Parts, tables: Tables): Service["erase"] => {
     makeRateStep(parts),
     makeRedisStep(parts)
   ]
-  return Effect.fnUntraced(function* (userId: UserId, options?: EraseOptions) {
+  return Effect.fnUntraced(function* (subject: Subject, options?: EraseOptions) {
     const erased: Erased = new Map()
+    const userId = nameOf(subject)
     // Read before the sessions are deleted, by which runs and approvals are found.
     const names = yield* Effect.mapError(tables.namesOf(userId, options), because("sessions", "Reading"))
-    for (const step of steps) yield* step(userId, names, erased)
+    // A namespace has memory alone: no sessions, costs or rates.
+    for (const step of typeof subject === "string" ? all : memory) yield* step(userId, names, erased)
     return Object.fromEntries(erased) as Counts
   })
 }

@@ -15,7 +15,7 @@ import type { DataTransferError } from "./engine/PersistenceError.js"
 import type * as OwnedTables from "./OwnedTables.js"
 import type * as OwnerData from "./OwnerData.js"
 import { encodeEntry, FORMAT, toCell } from "./OwnerLines.js"
-import { because, failed, isHere, PAGE, type Parts, type Tables } from "./OwnerStores.js"
+import { because, failed, isHere, nameOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
 import * as Migrations from "./schema/Migrations.js"
 
 const elsewhere = (part: string, name: string): DataTransferError =>
@@ -74,12 +74,14 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["export"] 
       Stream.mapError(because("memory", "Reading"))
     )
 
-  return (userId) =>
+  return (subject) =>
     Stream.unwrap(
       Effect.gen(function* () {
         yield* checkPlaces(parts)
-        const names = yield* Effect.mapError(tables.namesOf(userId), because("sessions", "Reading"))
-        const head = { format: FORMAT, version: 1, tables: Migrations.version, userId }
+        const names = yield* Effect.mapError(tables.namesOf(nameOf(subject)), because("sessions", "Reading"))
+        const whose =
+          typeof subject === "string" ? { userId: subject } : { namespace: { scope: subject.scope, id: subject.id } }
+        const head = { format: FORMAT, version: 1, tables: Migrations.version, ...whose }
         const at = yield* Clock.currentTimeMillis
         let lines = 0
         const body = Stream.fromIterable(tables.exported.values()).pipe(

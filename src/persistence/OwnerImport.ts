@@ -21,7 +21,7 @@ import type { Names, OwnedTable } from "./OwnedTables.js"
 import type * as OwnerData from "./OwnerData.js"
 import { checkPlaces } from "./OwnerExport.js"
 import { type Line, readHead, readLine, toParam } from "./OwnerLines.js"
-import { add, because, failed, ownersOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
+import { add, because, failed, nameOf, ownersOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
 import * as Migrations from "./schema/Migrations.js"
 
 const isSqlError = (error: unknown): error is SqlError => error instanceof SqlError
@@ -197,8 +197,9 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
     yield* Effect.mapError(memory.storeMany(entries), because("memory", "Writing"))
   })
 
-  const takeIn = <E, R>(userId: UserId, lines: Stream.Stream<string, E, R>) =>
+  const takeIn = <E, R>(subject: OwnerData.Subject, lines: Stream.Stream<string, E, R>) =>
     Effect.gen(function* () {
+      const userId = nameOf(subject)
       yield* checkPlaces(parts)
       yield* checkFree(parts, tables, counting, userId)
       const intake = new Intake(userId, tables)
@@ -211,12 +212,11 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
       if (!intake.isWhole()) return yield* failed("lines", "The export is incomplete", "Import all of its lines")
       yield* Effect.mapError(database.run(raised), because("facts", "Writing"))
       yield* Effect.mapError(database.run(leased), because("sessions", "Writing"))
-      return { userId, counts: Object.fromEntries(yield* checkOwned(userId, intake)) }
+      const counts = Object.fromEntries(yield* checkOwned(userId, intake))
+      return typeof subject === "string" ? { userId: subject, counts } : { namespace: subject, counts }
     })
 
-  return <E, R>(
-    lines: Stream.Stream<string, E, R>
-  ): Effect.Effect<{ readonly userId: UserId; readonly counts: OwnerData.Counts }, DataTransferError | E, R> =>
+  return <E, R>(lines: Stream.Stream<string, E, R>): Effect.Effect<OwnerData.Imported, DataTransferError | E, R> =>
     Effect.scoped(
       Effect.gen(function* () {
         const [first, rest] = yield* Stream.peel(lines, Sink.head<string>())
@@ -225,7 +225,9 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
         if (head.right.tables > Migrations.version) {
           return yield* failed("lines", "The export was made by a newer version", "Use that version or a later one")
         }
-        return yield* client.withTransaction(takeIn(head.right.userId, rest))
+        return yield* client.withTransaction(
+          takeIn("userId" in head.right ? head.right.userId : head.right.namespace, rest)
+        )
       })
     ).pipe(
       Effect.catchIf(isSqlError, (error) => Effect.fail(because("lines", "Writing")(error))),

@@ -7,6 +7,7 @@
 import * as Schema from "effect/Schema"
 import { UserId } from "../domain/Ids.js"
 import * as MemoryEntry from "../memory/entry/MemoryEntry.js"
+import * as MemoryNamespace from "../memory/tools/MemoryNamespace.js"
 import type { Param } from "./engine/Dialect.js"
 
 /**
@@ -14,14 +15,18 @@ import type { Param } from "./engine/Dialect.js"
  */
 export const FORMAT = "effect-lexigram.owner"
 
-const Head = Schema.Struct({
+const headFields = {
   format: Schema.Literal(FORMAT),
   version: Schema.Literal(1),
   /** Version of the tables. */
   tables: Schema.Number,
-  userId: UserId,
   at: Schema.Number
-})
+}
+
+const Head = Schema.Union(
+  Schema.Struct({ ...headFields, userId: UserId }),
+  Schema.Struct({ ...headFields, namespace: MemoryNamespace.MemoryNamespace })
+)
 
 const Cell = Schema.Union(Schema.String, Schema.JsonNumber, Schema.Null, Schema.Struct({ base64: Schema.String }))
 

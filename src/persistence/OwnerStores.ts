@@ -15,6 +15,7 @@ import type { MemoryBackend } from "../memory/entry/MemoryBackend.js"
 import * as OwnerNamespace from "../memory/entry/OwnerNamespace.js"
 import type * as FactStore from "../memory/facts/FactStore.js"
 import type * as MemoryStore from "../memory/search/MemoryStore.js"
+import * as MemoryNamespace from "../memory/tools/MemoryNamespace.js"
 import * as SessionMemory from "../session/manager/SessionMemory.js"
 import type * as SessionStore from "../session/turn/SessionStore.js"
 import * as Database from "./engine/Database.js"
@@ -23,7 +24,7 @@ import * as IndexKey from "./engine/IndexKey.js"
 import { DataTransferError } from "./engine/PersistenceError.js"
 import * as SqlFailure from "./engine/SqlFailure.js"
 import * as OwnedTables from "./OwnedTables.js"
-import type { EraseOptions } from "./OwnerData.js"
+import type { EraseOptions, Subject } from "./OwnerData.js"
 import type { RedisClient } from "./redis/RedisClient.js"
 
 /**
@@ -52,7 +53,16 @@ export const because =
   }
 
 /**
- * Owners of the user's memory.
+ * The name under which the data of a subject is found. No user has the name of a namespace, so that nothing but its
+ * memory is found under it.
+ *
+ * @category getters
+ */
+export const nameOf = (subject: Subject): UserId =>
+  typeof subject === "string" ? subject : (MemoryNamespace.ownerOf(subject) as UserId)
+
+/**
+ * Owners of the memory of a user or a namespace.
  *
  * @category getters
  */

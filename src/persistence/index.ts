@@ -32,7 +32,7 @@ export * as Lexigram from "./Lexigram.js"
 export * as Migrations from "./schema/Migrations.js"
 
 /**
- * Exports, imports and erases all data of a user.
+ * Exports, imports and erases all data of a user, and the memory of a shared namespace.
  *
  * @since 0.1.0
  */

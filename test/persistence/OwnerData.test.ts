@@ -11,16 +11,19 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as BlobStore from "../../src/content/BlobStore.js"
 import * as InMemoryBlobStore from "../../src/content/InMemoryBlobStore.js"
-import { RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import { EntryId, RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as CostLedger from "../../src/governance/store/CostLedger.js"
 import * as RateLimitStore from "../../src/governance/store/RateLimitStore.js"
 import * as Checkpointer from "../../src/graph/Checkpointer.js"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
+import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { NewFact } from "../../src/memory/facts/Fact.js"
 import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
+import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 import * as MemoryBlock from "../../src/memory/tools/MemoryBlock.js"
+import * as MemoryNamespace from "../../src/memory/tools/MemoryNamespace.js"
 import * as SqlBlobStore from "../../src/persistence/blob/SqlBlobStore.js"
 import * as Database from "../../src/persistence/engine/Database.js"
 import { DataTransferError } from "../../src/persistence/engine/PersistenceError.js"
@@ -247,6 +250,55 @@ const suite = (name: string, open: Open, other: Open) =>
           assert.deepStrictEqual(bodyOf(yield* exportOf(ada)), [JSON.stringify({ end: 0 })])
           assert.deepStrictEqual(yield* erase(ada), {})
         }).pipe((test) => Effect.flatMap(open, (layer) => Effect.provide(test, layer))),
+      300_000
+    )
+
+    it.scoped(
+      "exports, imports and erases the memory of a team apart from that of its members",
+      () =>
+        Effect.gen(function* () {
+          const team = { scope: "team", id: "ada" } as const
+          const owner = MemoryNamespace.ownerOf(team)
+          const rules = MemoryBlock.make("rules", { description: "d", fields: { tone: Schema.String } })
+          const lines = yield* Effect.gen(function* () {
+            yield* live(ada)
+            const store = yield* MemoryStore.MemoryStore
+            yield* store.store(
+              MemoryEntry.make({
+                id: EntryId.make("rule"),
+                ownerId: owner,
+                content: "deploys happen on tuesdays",
+                role: "assistant",
+                timestamp: 1
+              })
+            )
+            yield* MemoryBlock.write(rules, owner, { tone: "formal" })
+            const semantic = yield* SemanticMemory.SemanticMemory
+            yield* semantic.storeFact(owner, { subject: "the team", predicate: "sits in", object: "Ghent" })
+            const data = yield* OwnerData.OwnerData
+            const ofTeam = yield* Effect.map(Stream.runCollect(data.export(team)), (lines) => [...lines])
+            const ofAda = yield* exportOf(ada)
+            assert.notInclude(ofAda.join(), "tuesdays")
+            assert.notInclude(ofTeam.join(), "Porto")
+            yield* data.erase(ada)
+            assert.strictEqual(yield* store.count(owner), 1)
+            const { memory } = yield* data.erase(team)
+            assert.strictEqual(memory, 2)
+            assert.strictEqual(yield* store.count(owner), 0)
+            assert.deepStrictEqual(yield* data.erase(team), {})
+            return ofTeam
+          }).pipe((test) => Effect.flatMap(open, (layer) => Effect.provide(test, layer)))
+          yield* Effect.gen(function* () {
+            const { counts, namespace, userId } = yield* importOf(lines)
+            assert.deepStrictEqual([namespace, userId], [team, undefined])
+            assert.strictEqual(counts["memory"], 2)
+            assert.deepStrictEqual(yield* MemoryBlock.read(rules, owner), { tone: "formal" })
+            const semantic = yield* SemanticMemory.SemanticMemory
+            assert.lengthOf(yield* semantic.recall(owner, "where does the team sit"), 1)
+            const error = yield* Effect.flip(importOf(lines))
+            assert.include(error.message, "already has data")
+          }).pipe(Effect.provide(yield* other))
+        }),
       300_000
     )
 

@@ -45,6 +45,7 @@ const assembled = (state: State, ownerId: string): Effect.Effect<State | undefin
       tokenBudget: state.uses.config.memoryTokenBudget,
       ownerId,
       shown,
+      inherits: state.inherits,
       ...(session === undefined ? {} : SessionMemory.lineageOf(session)),
       ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
     }
@@ -55,11 +56,11 @@ const assembled = (state: State, ownerId: string): Effect.Effect<State | undefin
     }
     if (answer === undefined) return undefined
     for (const { failed, source } of answer.report) if (failed !== undefined) yield* partly(state, source, failed)
-    const { facts, tokens, tools } = answer
+    const { facts, inheritedFacts = [], namespaces, tokens, tools } = answer
     const entries = answer.entries.filter(({ turnId }) => turnId === undefined || !shown.has(turnId))
-    const remembered = WorkingMemory.toMessages({ entries, facts, tools })
+    const remembered = WorkingMemory.toMessages({ entries, facts, inheritedFacts, namespaces, tools })
     if (remembered.length === 0) return undefined
-    const count = entries.length + facts.length + tools.length
+    const count = entries.length + facts.length + inheritedFacts.length + tools.length
     yield* state.run.emit({ _tag: "MemoryRecalled", source: "working-memory", count, tokens })
     return { ...state, history: [...remembered, ...state.history] }
   })

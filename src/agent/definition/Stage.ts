@@ -17,6 +17,7 @@ import * as Deadline from "../../internal/fiber/Deadline.js"
 import type * as ModelRouter from "../../llm/ModelRouter.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import type * as MemoryNamespace from "../../memory/tools/MemoryNamespace.js"
 import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import type * as EventBus from "../../observability/EventBus.js"
 import type * as Hooks from "../../observability/Hooks.js"
@@ -123,6 +124,8 @@ export interface State {
   /** The capability of the caller. The run itself, with its tools and its strategy, holds nothing. */
   readonly held: SystemAccess.Held
   readonly tenantId: string | undefined
+  /** Shared namespaces from which the memory of the run inherits, as `NamespaceStage` found them. Absent: none. */
+  readonly inherits?: ReadonlyArray<MemoryNamespace.Inherited> | undefined
   /** The data classifications of the request. */
   readonly classifications: ReadonlyArray<string>
   /** Messages that are added to the run while it goes on. */

@@ -2,8 +2,9 @@
  * Memory blocks: small named records about a user that agents always see, typed by a schema, and that a model changes
  * field by field.
  *
- * All agents that use a block of one name share it. Each field is an entry of its own in a space beside those of the
- * user (`OwnerNamespace.blocks`), so that concurrent writers of different fields keep both.
+ * All agents that use a block of one name share it. A project, a team or an organization (`MemoryNamespace.ownerOf`)
+ * has values of its own, which users inherit for fields that they do not have. Each field is an entry of its own in a
+ * space beside those of the user (`OwnerNamespace.blocks`), so that concurrent writers of different fields keep both.
  *
  * @since 0.1.0
  */
@@ -23,7 +24,9 @@ import * as MemoryEntry from "../entry/MemoryEntry.js"
 import type { MemoryStoreFailure, RetrievalFailure } from "../entry/MemoryError.js"
 import * as OwnerNamespace from "../entry/OwnerNamespace.js"
 import * as MemoryStore from "../search/MemoryStore.js"
-import { MemoryToolError, owner } from "./MemoryToolError.js"
+import type * as MemoryNamespace from "./MemoryNamespace.js"
+import * as MemoryNamespaces from "./MemoryNamespaces.js"
+import { MemoryToolError } from "./MemoryToolError.js"
 import * as Notes from "./Notes.js"
 
 const MAX_CHARACTERS = 100_000
@@ -209,47 +212,93 @@ const bounded = (block: AnyBlock, values: Encoded): Encoded => {
   return shown
 }
 
+/** A block as it is shown: of each field the value of the first space that has one, and whose it is if inherited. */
+const effective = Effect.fnUntraced(function* (
+  block: AnyBlock,
+  ownerId: string,
+  inherits: ReadonlyArray<MemoryNamespace.Inherited>
+) {
+  const own = yield* stored(ownerId, block)
+  const values: Record<string, unknown> = { ...own }
+  const from: Record<string, string> = {}
+  for (const one of inherits) {
+    for (const [field, value] of Object.entries(yield* stored(one.ownerId, block))) {
+      if (Object.hasOwn(values, field)) continue
+      values[field] = value
+      from[field] = one.label
+    }
+  }
+  const shown = bounded(block, values)
+  const labels = Object.entries(from).filter(([field]) => Object.hasOwn(shown, field))
+  return {
+    block: block.name,
+    about: block.description,
+    values: shown,
+    ...(labels.length === 0 ? {} : { inherited: Object.fromEntries(labels) })
+  }
+})
+
 /**
  * The message that shows blocks to a model, one line of JSON for each, or none without blocks. No text can end its line
- * early.
+ * early. A field that the owner does not have comes from the first namespace that has it, which `inherited` names.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const messages = (
   blocks: ReadonlyArray<MemoryBlock<any>>,
-  ownerId: string
+  ownerId: string,
+  inherits: ReadonlyArray<MemoryNamespace.Inherited> = []
 ): Effect.Effect<ReadonlyArray<Message>, MemoryStoreFailure, MemoryStore.MemoryStore> =>
   Effect.map(
     Effect.forEach(blocks, (block: AnyBlock) =>
-      Effect.map(stored(ownerId, block), (values) =>
-        DataDocument.stringify({ block: block.name, about: block.description, values: bounded(block, values) })
-      )
+      Effect.map(effective(block, ownerId, inherits), DataDocument.stringify)
     ),
     (lines) => (lines.length === 0 ? [] : [{ role: "user", content: `${heading}${lines.join("\n")}\n` }])
   )
 
+/** The parameter that names a namespace: no field of the block has its name. */
+const namespaceKey = (block: AnyBlock): string => {
+  let key = "namespace"
+  while (Object.hasOwn(block.fields, key)) key = `_${key}`
+  return key
+}
+
 /**
  * The tool by which a model changes a block: `update_profile` for one named `profile`. An agent without this tool only
- * reads the block.
+ * reads the block. With `namespaces`, the model may name one that it may write (`namespace`).
  *
  * @since 0.1.0
  * @category constructors
  */
-export const updateTool = <F extends Fields>(
-  block: MemoryBlock<F>
-): Tool.Tool<Patch<F>, string, never, MemoryStore.MemoryStore, MemoryToolError | RetrievalFailure> =>
-  Tool.make(`update_${block.name}`, {
-    description: `Changes fields of ${block.name}: ${block.description}. Fields that are not given stay; null removes one.`,
-    parameters: Schema.Struct(
-      Object.fromEntries(
-        Object.entries(block.fields).map(([field, schema]) => [field, Schema.optional(Schema.NullOr(schema))])
-      )
+export const updateTool = <F extends Fields, R = never>(
+  block: MemoryBlock<F>,
+  options: {
+    /** Whose block is changed. Default: that of the user. */
+    readonly namespaces?: MemoryNamespaces.MemoryNamespaces<R> | undefined
+  } = {}
+): Tool.Tool<Patch<F>, string, never, MemoryStore.MemoryStore | R, MemoryToolError | RetrievalFailure> => {
+  const { namespaces } = options
+  const parameter = MemoryNamespaces.parameter(namespaces)
+  const key = namespaceKey(block)
+  const parameters: Schema.Struct.Fields = {
+    ...Object.fromEntries(
+      Object.entries(block.fields).map(([field, schema]) => [field, Schema.optional(Schema.NullOr(schema))])
     ),
+    ...(parameter === undefined ? {} : { [key]: parameter })
+  }
+  return Tool.make(`update_${block.name}`, {
+    description: `Changes fields of ${block.name}: ${block.description}. Fields that are not given stay; null removes one.`,
+    parameters,
     idempotent: true,
-    handler: (patch) =>
+    handler: (given) =>
       Effect.gen(function* () {
-        yield* write(block, yield* owner, patch as Patch<F>)
-        return `${block.name} is changed.`
+        const { [key]: named, ...patch } = given as Readonly<Record<string, unknown>>
+        const isNamed = parameter !== undefined && typeof named === "string"
+        const access = yield* MemoryNamespaces.access(namespaces)
+        const { label, ownerId } = yield* MemoryNamespaces.target(access, isNamed ? named : undefined)
+        yield* write(block, ownerId, patch as Patch<F>)
+        return namespaces === undefined ? `${block.name} is changed.` : `${block.name} of ${label} is changed.`
       })
-  }) as unknown as Tool.Tool<Patch<F>, string, never, MemoryStore.MemoryStore, MemoryToolError | RetrievalFailure>
+  }) as unknown as Tool.Tool<Patch<F>, string, never, MemoryStore.MemoryStore | R, MemoryToolError | RetrievalFailure>
+}

@@ -19,7 +19,17 @@ export class MemoryToolError extends ErrorCode.TaggedError<MemoryToolError>(
   "effect-lexigram/memory/MemoryToolError/MemoryToolError"
 )("MemoryToolError", {
   ...ErrorCode.fields("LEX_ERR_MEM_100"),
-  reason: Schema.Literal("NoUser", "Empty", "Invalid", "TooLong", "TooMany", "Full", "Secret")
+  reason: Schema.Literal(
+    "NoUser",
+    "Empty",
+    "Invalid",
+    "TooLong",
+    "TooMany",
+    "Full",
+    "Secret",
+    "Namespace",
+    "Unavailable"
+  )
 }) {}
 
 /**

@@ -1,7 +1,8 @@
 /**
  * Tools by which a model keeps notes about its user: `remember`, `search_memory` and `forget`.
  *
- * The owner is the user of the run (`Requester`) and never an argument. A run without a user is refused.
+ * The owner is the user of the run (`Requester`) and never an argument. A run without a user is refused. With
+ * `namespaces`, notes of teams, projects and organizations are found too, and the model may name one that it may write.
  *
  * @since 0.1.0
  */
@@ -16,20 +17,24 @@ import * as MemoryEntry from "../entry/MemoryEntry.js"
 import type { RetrievalFailure } from "../entry/MemoryError.js"
 import * as Scoring from "../entry/Scoring.js"
 import * as MemoryStore from "../search/MemoryStore.js"
-import { MemoryToolError, owner } from "./MemoryToolError.js"
+import * as SharedRanking from "../search/SharedRanking.js"
+import * as MemoryNamespaces from "./MemoryNamespaces.js"
+import { MemoryToolError } from "./MemoryToolError.js"
 import * as Notes from "./Notes.js"
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface Options {
+export interface Options<out R = never> {
   /** Characters of a note at most. Default 2,000, at least 1. */
   readonly maxCharacters?: number | undefined
-  /** Notes of one user at most; then `remember` asks the model to forget some. Default 1,000, at least 1. */
+  /** Notes of one namespace at most; then `remember` asks the model to forget some. Default 1,000, at least 1. */
   readonly maxNotes?: number | undefined
   /** Notes that one search shows at most. Default 10, at least 1. */
   readonly maxFound?: number | undefined
+  /** Whose notes are read and written besides those of the user. Default: no others. */
+  readonly namespaces?: MemoryNamespaces.MemoryNamespaces<R> | undefined
 }
 
 /** Ids that one call of `forget` takes. */
@@ -45,7 +50,8 @@ const refuse = (reason: MemoryToolError["reason"], message: string): MemoryToolE
 const Shown = Schema.Struct({
   id: Schema.String,
   text: Schema.String,
-  stored: Schema.String
+  stored: Schema.String,
+  namespace: Schema.optional(Schema.String)
 })
 
 const bounded = (text: string, most: number, what: string): Effect.Effect<string, MemoryToolError> =>
@@ -55,10 +61,28 @@ const bounded = (text: string, most: number, what: string): Effect.Effect<string
       ? refuse("TooLong", `The ${what} has ${text.length} characters; ${most} are allowed. Give a shorter text`)
       : Effect.succeed(Notes.textOf(text))
 
-type Handled<A> = Effect.Effect<A, MemoryToolError | RetrievalFailure, MemoryStore.MemoryStore>
+type Handled<A, R> = Effect.Effect<A, MemoryToolError | RetrievalFailure, MemoryStore.MemoryStore | R>
 
 /** The type of a memory tool without its parameters. */
-type MemoryTool<P, A> = Tool.Tool<P, A, never, MemoryStore.MemoryStore, MemoryToolError | RetrievalFailure>
+type MemoryTool<P, A, R> = Tool.Tool<P, A, never, MemoryStore.MemoryStore | R, MemoryToolError | RetrievalFailure>
+
+/** The name that results carry: none where only the user's own notes are found. */
+const labelIn = (options: Options<any>, { label }: MemoryNamespaces.Place): string | undefined =>
+  options.namespaces === undefined ? undefined : label
+
+/** Parameters with the one that names a namespace. Their type has it always. */
+const withNamespace = <P extends Schema.Struct.Fields>(parameters: P, options: Options<any>) => {
+  const namespace = MemoryNamespaces.parameter(options.namespaces)
+  return (namespace === undefined ? parameters : { ...parameters, namespace }) as P & {
+    readonly namespace: Schema.optional<typeof Schema.String>
+  }
+}
+
+interface Stored {
+  readonly id: string
+  readonly stored: string
+  readonly namespace?: string | undefined
+}
 
 /**
  * Stores a note. The same text is one note, which a repetition renews.
@@ -66,24 +90,36 @@ type MemoryTool<P, A> = Tool.Tool<P, A, never, MemoryStore.MemoryStore, MemoryTo
  * @since 0.1.0
  * @category constructors
  */
-export const remember = (
-  options: Options = {}
-): MemoryTool<{ readonly text: string; readonly importance?: "low" | "normal" | "high" | undefined }, unknown> => {
+export const remember = <R = never>(
+  options: Options<R> = {}
+): MemoryTool<
+  {
+    readonly text: string
+    readonly importance?: "low" | "normal" | "high" | undefined
+    readonly namespace?: string | undefined
+  },
+  unknown,
+  R
+> => {
   const most = Math.min(Count.count(options.maxCharacters, 2_000, 1), MemoryEntry.maxContent)
   const maxNotes = Count.count(options.maxNotes, 1_000, 1)
   return Tool.make("remember", {
     description:
       "Keeps a fact or preference of the user for later conversations, as one short statement that is clear by itself. Never keep passwords or keys.",
-    parameters: {
-      text: Schema.String.annotations({ description: `The statement, ${most} characters at most` }),
-      importance: Schema.optional(
-        Schema.Literal("low", "normal", "high").annotations({ description: "Default normal" })
-      )
-    },
+    parameters: withNamespace(
+      {
+        text: Schema.String.annotations({ description: `The statement, ${most} characters at most` }),
+        importance: Schema.optional(
+          Schema.Literal("low", "normal", "high").annotations({ description: "Default normal" })
+        )
+      },
+      options
+    ),
     idempotent: true,
-    handler: ({ importance = "normal", text }): Handled<{ readonly id: string; readonly stored: string }> =>
+    handler: ({ importance = "normal", namespace, text }): Handled<Stored, R> =>
       Effect.gen(function* () {
-        const ownerId = yield* owner
+        const place = yield* MemoryNamespaces.target(yield* MemoryNamespaces.access(options.namespaces), namespace)
+        const { ownerId } = place
         const content = yield* bounded(text, most, "text")
         if (Notes.hasSecret(content)) {
           return yield* refuse("Secret", "The text contains a password or key. Leave it out")
@@ -104,10 +140,48 @@ export const remember = (
           metadata: { type: Notes.TYPE }
         })
         yield* store.store(entry)
-        return { id, stored: content }
+        const label = labelIn(options, place)
+        return { id, stored: content, ...(label === undefined ? {} : { namespace: label }) }
       })
   })
 }
+
+type FoundNotes<R> = Handled<ReadonlyArray<typeof Shown.Type>, R>
+
+/** The notes of all namespaces together; those of the user come first among equals. */
+const found = <R>(options: Options<R>, find: typeof newest, most: number): FoundNotes<R> =>
+  Effect.gen(function* () {
+    const store = yield* MemoryStore.MemoryStore
+    const { reads } = yield* MemoryNamespaces.access(options.namespaces)
+    const labels = new Map(reads.map((place) => [place.ownerId, labelIn(options, place)]))
+    const notes = yield* find(
+      store,
+      reads.map(({ ownerId }) => ownerId),
+      most
+    )
+    return notes.slice(0, most).map((entry) => Notes.shown(entry, labels.get(entry.ownerId)))
+  })
+
+type Entries = Effect.Effect<ReadonlyArray<MemoryEntry.MemoryEntry>, RetrievalFailure>
+
+const newest = (store: MemoryStore.Service, owners: ReadonlyArray<string>, most: number): Entries =>
+  Effect.map(
+    Effect.forEach(owners, (ownerId) => store.getRecent({ ownerId, n: most, selection: Notes.selection })),
+    (lists) => lists.flat().sort((a, b) => b.timestamp - a.timestamp)
+  )
+
+const matching =
+  (query: string): typeof newest =>
+  (store, owners, most) =>
+    Effect.map(
+      Effect.forEach(owners, (ownerId) =>
+        store.retrieve({ ownerId, query, topK: most, explain: owners.length > 1, ...Notes.selection })
+      ),
+      (lists) =>
+        SharedRanking.results(query, lists)
+          .filter(Scoring.isRelevant)
+          .map(({ entry }) => entry)
+    )
 
 /**
  * Finds notes by words, or by meaning where the store has vectors; without a query it shows the newest ones.
@@ -115,7 +189,9 @@ export const remember = (
  * @since 0.1.0
  * @category constructors
  */
-export const search = (options: Options = {}): MemoryTool<{ readonly query?: string | undefined }, unknown> => {
+export const search = <R = never>(
+  options: Options<R> = {}
+): MemoryTool<{ readonly query?: string | undefined }, unknown, R> => {
   const maxFound = Count.count(options.maxFound, 10, 1)
   return Tool.make("search_memory", {
     description: "Finds what was remembered of the user. Each note has an id, by which forget removes it.",
@@ -126,18 +202,10 @@ export const search = (options: Options = {}): MemoryTool<{ readonly query?: str
     },
     readOnly: true,
     success: Schema.Array(Shown),
-    handler: ({ query = "" }): Handled<ReadonlyArray<typeof Shown.Type>> =>
-      Effect.gen(function* () {
-        const ownerId = yield* owner
-        const store = yield* MemoryStore.MemoryStore
-        if (query.trim() === "") {
-          const newest = yield* store.getRecent({ ownerId, n: maxFound, selection: Notes.selection })
-          return newest.map(Notes.shown)
-        }
-        const text = yield* bounded(query, MAX_QUERY, "query")
-        const found = yield* store.retrieve({ ownerId, query: text, topK: maxFound, ...Notes.selection })
-        return found.filter(Scoring.isRelevant).map(({ entry }) => Notes.shown(entry))
-      })
+    handler: ({ query = "" }): FoundNotes<R> =>
+      query.trim() === ""
+        ? found(options, newest, maxFound)
+        : Effect.flatMap(bounded(query, MAX_QUERY, "query"), (query) => found(options, matching(query), maxFound))
   })
 }
 
@@ -156,21 +224,32 @@ const named = (id: string): string => (id.length > 64 ? `${id.slice(0, 64)}…` 
  * @since 0.1.0
  * @category constructors
  */
-export const forget = (): MemoryTool<
-  { readonly ids?: ReadonlyArray<string> | undefined; readonly text?: string | undefined },
-  unknown
+export const forget = <R = never>(
+  options: Options<R> = {}
+): MemoryTool<
+  {
+    readonly ids?: ReadonlyArray<string> | undefined
+    readonly text?: string | undefined
+    readonly namespace?: string | undefined
+  },
+  unknown,
+  R
 > =>
   Tool.make("forget", {
     description: "Removes notes of the user, by ids that search_memory showed or by the exact text of one.",
-    parameters: {
-      ids: Schema.optional(Schema.Array(Schema.String).annotations({ description: `${MAX_IDS} ids at most` })),
-      text: Schema.optional(Schema.String.annotations({ description: "The exact text of a note" }))
-    },
+    parameters: withNamespace(
+      {
+        ids: Schema.optional(Schema.Array(Schema.String).annotations({ description: `${MAX_IDS} ids at most` })),
+        text: Schema.optional(Schema.String.annotations({ description: "The exact text of a note" }))
+      },
+      options
+    ),
     idempotent: true,
     success: Forgotten,
-    handler: ({ ids = [], text }): Handled<typeof Forgotten.Type> =>
+    handler: ({ ids = [], namespace, text }): Handled<typeof Forgotten.Type, R> =>
       Effect.gen(function* () {
-        const ownerId = yield* owner
+        const place = yield* MemoryNamespaces.target(yield* MemoryNamespaces.access(options.namespaces), namespace)
+        const { ownerId } = place
         if (ids.length > MAX_IDS) {
           return yield* refuse("TooMany", `${ids.length} ids were given; ${MAX_IDS} are allowed at once`)
         }
@@ -182,7 +261,7 @@ export const forget = (): MemoryTool<
         const removed = yield* Effect.filter(notes, ({ id }) => store.delete(ownerId, id))
         const gone = new Set<string>(removed.map(({ id }) => id))
         return {
-          removed: removed.map(Notes.shown),
+          removed: removed.map((entry) => Notes.shown(entry, labelIn(options, place))),
           not_found: [...asked].filter((id) => !gone.has(id)).map(named)
         }
       })
@@ -192,8 +271,8 @@ export const forget = (): MemoryTool<
  * All of them, for `Agent.withTools`. They need the `MemoryStore` that the agent recalls from.
  *
  * Notes belong to the user and not to a session: every session and branch of the user finds them, and working memory
- * recalls them as data. They are kept as long as the store keeps its entries, and are erased and exported with their
- * owner.
+ * recalls them as data. Those of a shared namespace belong to it. They are kept as long as the store keeps its entries,
+ * and are erased and exported with their owner.
  *
  * @since 0.1.0
  * @category constructors
@@ -205,5 +284,5 @@ export const forget = (): MemoryTool<
  * const agent = Agent.make("assistant").pipe(Agent.withTools(MemoryTools.make({ maxNotes: 200 })))
  * ```
  */
-export const make = (options: Options = {}): ToolSet.ToolSet<never, MemoryStore.MemoryStore> =>
-  ToolSet.make(remember(options), search(options), forget())
+export const make = <R = never>(options: Options<R> = {}): ToolSet.ToolSet<never, MemoryStore.MemoryStore | R> =>
+  ToolSet.make(remember(options), search(options), forget(options))

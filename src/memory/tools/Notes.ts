@@ -57,12 +57,13 @@ export const isNote = ({ metadata }: Pick<MemoryEntry, "metadata">): boolean => 
 export const hasSecret = (text: string): boolean => SecretText.redact(text) !== text
 
 /**
- * A note as a model sees it.
+ * A note as a model sees it, with the namespace that it is in where there are several.
  *
  * @category conversions
  */
-export const shown = ({ content, id, timestamp }: MemoryEntry) => ({
+export const shown = ({ content, id, timestamp }: MemoryEntry, namespace?: string | undefined) => ({
   id: id as string,
   text: content,
-  stored: DateTime.formatIso(DateTime.unsafeMake(timestamp))
+  stored: DateTime.formatIso(DateTime.unsafeMake(timestamp)),
+  ...(namespace === undefined ? {} : { namespace })
 })

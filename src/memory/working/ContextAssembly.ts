@@ -13,6 +13,7 @@ import * as ToolPairs from "../entry/ToolPairs.js"
 import type { Fact } from "../facts/Fact.js"
 import * as Procedure from "../procedural/Procedure.js"
 import * as TextRelevance from "../search/TextRelevance.js"
+import type * as MemoryNamespace from "../tools/MemoryNamespace.js"
 import * as SectionFill from "./SectionFill.js"
 import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
 
@@ -48,6 +49,7 @@ export interface Options {
   readonly shares: TokenBudgetAllocator.Shares
   readonly maxRecentTurns: number
   readonly maxRecalled: number
+  readonly inherits?: ReadonlyArray<MemoryNamespace.Inherited> | undefined
   readonly counter: TokenCounter.Service
   readonly costs: TokenCosts.TokenCosts
 }
@@ -59,6 +61,8 @@ export interface Context {
   readonly entries: ReadonlyArray<MemoryEntry>
   readonly facts: ReadonlyArray<string>
   readonly tools: ReadonlyArray<string>
+  readonly namespaces?: { readonly [ownerId: string]: string }
+  readonly inheritedFacts?: ReadonlyArray<MemoryText.InheritedFact>
   readonly tokens: number
   readonly report: ReadonlyArray<{
     readonly source: TokenBudgetAllocator.Section
@@ -71,7 +75,7 @@ export interface Context {
 
 type Item =
   | { readonly _tag: "Entries"; readonly entries: ReadonlyArray<MemoryEntry> }
-  | { readonly _tag: "Fact"; readonly text: string; readonly fact: Fact }
+  | { readonly _tag: "Fact"; readonly text: string; readonly fact: Fact; readonly label: string | undefined }
   | { readonly _tag: "Tool"; readonly text: string; readonly place: number }
 
 type Candidate = SectionFill.Candidate<Item>
@@ -91,39 +95,54 @@ interface Conversation {
   readonly brokenRecalled: ReadonlyArray<string>
 }
 
+/**
+ * Identifies an entry among those of several owners.
+ *
+ * @category getters
+ */
+export const keyOf = ({ id, ownerId }: Pick<MemoryEntry, "id" | "ownerId">): string => `${id}\u001f${ownerId}`
+
+const labelsOf = ({ inherits = [] }: Pick<Options, "inherits">): ReadonlyMap<string, string> =>
+  new Map(inherits.map(({ label, ownerId }) => [ownerId, label]))
+
 const conversation = ({ recalled, recent }: Found, options: Options): Conversation => {
   const { costs, counter } = options
+  const labels = labelsOf(options)
   const pool = new Map<string, MemoryEntry>()
-  for (const entry of recalled) pool.set(entry.id, entry)
-  for (const entry of recent) pool.set(entry.id, entry)
-  const isRecent = new Set(recent.map(({ id }) => id))
-  const rank = new Map(recalled.map(({ id }, index) => [id, index] as const))
-  const broken: { readonly recent: Array<string>; readonly recalled: Array<string> } = { recent: [], recalled: [] }
+  for (const entry of recalled) pool.set(keyOf(entry), entry)
+  for (const entry of recent) pool.set(keyOf(entry), entry)
+  const isRecent = new Set(recent.map(keyOf))
+  const rank = new Map(recalled.map((entry, index) => [keyOf(entry), index] as const))
+  const broken: { readonly recent: Array<string>; readonly recalled: Array<MemoryEntry> } = { recent: [], recalled: [] }
   const turns: Array<Candidate> = []
   const found: Array<readonly [rank: number, recent: boolean, candidate: Candidate]> = []
   for (const unit of ToolPairs.units(Array.from(pool.values()).sort(ToolPairs.chronological))) {
     const { entries } = unit
-    const ids = entries.map(({ id }) => id)
-    const wholeRecent = ids.every((id) => isRecent.has(id))
+    const keys = entries.map(keyOf)
+    const wholeRecent = keys.every((key) => isRecent.has(key))
     if (unit.broken) {
-      for (const id of ids) (isRecent.has(id) ? broken.recent : broken.recalled).push(id)
+      for (const entry of entries) {
+        if (isRecent.has(keyOf(entry))) broken.recent.push(entry.id)
+        else broken.recalled.push(entry)
+      }
       continue
     }
     const candidate: Candidate = {
-      ids,
-      keys: ids.map((id) => `entry:${id}`),
+      ids: entries.map(({ id }) => id),
+      keys: keys.map((key) => `entry:${key}`),
       value: { _tag: "Entries", entries },
       cost: () => {
         let total = 0
         for (const entry of entries) {
-          const key = JSON.stringify([entry.role, entry.ownerId, entry.id])
-          total += costs.get(key, entry.content, () => counter.count(MemoryText.line.entry(entry)))
+          const label = labels.get(entry.ownerId)
+          const key = JSON.stringify([entry.role, entry.ownerId, entry.id, label])
+          total += costs.get(key, entry.content, () => counter.count(MemoryText.line.entry(entry, label)))
         }
         return total
       }
     }
     if (wholeRecent) turns.push(candidate)
-    const best = Math.min(...ids.map((id) => rank.get(id) ?? Number.POSITIVE_INFINITY))
+    const best = Math.min(...keys.map((key) => rank.get(key) ?? Number.POSITIVE_INFINITY))
     if (best !== Number.POSITIVE_INFINITY) found.push([best, wholeRecent, candidate])
   }
   let others = 0
@@ -134,7 +153,9 @@ const conversation = ({ recalled, recent }: Found, options: Options): Conversati
       .filter(([, recent]) => recent || others++ < options.maxRecalled)
       .map(([, , candidate]) => candidate),
     brokenRecent: broken.recent.reverse(),
-    brokenRecalled: broken.recalled.sort((a, b) => (rank.get(a as never) ?? 0) - (rank.get(b as never) ?? 0))
+    brokenRecalled: broken.recalled
+      .sort((a, b) => (rank.get(keyOf(a)) ?? 0) - (rank.get(keyOf(b)) ?? 0))
+      .map(({ id }) => id)
   }
 }
 
@@ -151,17 +172,22 @@ const newest = (turns: ReadonlyArray<Candidate>, most: number): ReadonlyArray<Ca
   return taken
 }
 
-const facts = (found: Found, { costs, counter }: Options): ReadonlyArray<Candidate> =>
-  found.facts.map((fact) => {
+const facts = (found: Found, options: Options): ReadonlyArray<Candidate> => {
+  const { costs, counter } = options
+  const labels = labelsOf(options)
+  return found.facts.map((fact) => {
     const text = factText(fact)
+    const label = labels.get(fact.ownerId)
+    const key = label === undefined ? `fact:${text}` : `fact:${JSON.stringify([text, label])}`
     return {
       ids: [fact.id],
       // Two facts with the same text are one.
       keys: [`fact:${text}`],
-      value: { _tag: "Fact", text, fact },
-      cost: () => costs.get(`fact:${text}`, text, () => counter.count(MemoryText.line.fact(text)))
+      value: { _tag: "Fact", text, fact, label },
+      cost: () => costs.get(key, text, () => counter.count(MemoryText.line.fact(text, label)))
     }
   })
+}
 
 const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<Candidate> => {
   const candidate = (id: string, text: string, place: number): Candidate => ({
@@ -196,7 +222,7 @@ const inOrder = (taken: ReadonlyArray<Candidate>) => {
       .flatMap(({ value }) => (value._tag === "Entries" ? value.entries : []))
       .sort(ToolPairs.chronological),
     facts: items
-      .flatMap(({ id, value }) => (value._tag === "Fact" ? [{ id, text: value.text, at: value.fact.recordedAt }] : []))
+      .flatMap(({ id, value }) => (value._tag === "Fact" ? [{ ...value, id, at: value.fact.recordedAt }] : []))
       .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)),
     tools: items
       .flatMap(({ id, value }) => (value._tag === "Tool" ? [{ id, text: value.text, place: value.place }] : []))
@@ -204,9 +230,27 @@ const inOrder = (taken: ReadonlyArray<Candidate>) => {
   }
 }
 
-const contents = (served: ReadonlyArray<SectionFill.Served<Item>>): Pick<Context, "entries" | "facts" | "tools"> => {
+const contents = (
+  served: ReadonlyArray<SectionFill.Served<Item>>,
+  labels: ReadonlyMap<string, string>
+): Omit<Context, "tokens" | "report"> => {
   const { entries, facts, tools } = inOrder(served.flatMap(({ taken }) => taken))
-  return { entries, facts: facts.map(({ text }) => text), tools: tools.map(({ text }) => text) }
+  const own = {
+    entries,
+    facts: facts.flatMap(({ label, text }) => (label === undefined ? [text] : [])),
+    tools: tools.map(({ text }) => text)
+  }
+  if (labels.size === 0) return own
+  return {
+    ...own,
+    namespaces: Object.fromEntries(
+      entries.flatMap(({ ownerId }) => {
+        const label = labels.get(ownerId)
+        return label === undefined ? [] : [[ownerId, label] as const]
+      })
+    ),
+    inheritedFacts: facts.flatMap(({ label, text }) => (label === undefined ? [] : [{ namespace: label, fact: text }]))
+  }
 }
 
 const idsOf = (taken: ReadonlyArray<Candidate>): ReadonlyArray<string> => {
@@ -260,6 +304,7 @@ export const hasRoom = (room: Room): boolean => room.systemTokens + room.frameTo
 export const assemble = (found: Found, room: Room, options: Options): Context => {
   const { counter, shares } = options
   const { budget, systemTokens } = room
+  const labels = labelsOf(options)
   const allocation = TokenBudgetAllocator.allocate(budget, shares)
   const said = conversation(found, options)
   const sources = (
@@ -279,7 +324,7 @@ export const assemble = (found: Found, room: Room, options: Options): Context =>
   let limit = hasRoom(room) ? available : 0
   for (let attempt = 0; limit > 0; attempt++) {
     const served = SectionFill.fill(sources, allocation, carried - (available - limit), limit)
-    const context = contents(served)
+    const context = contents(served, labels)
     const tokens = count(context)
     if (tokens <= budget) return { ...context, tokens, report: report(served, said, room, allocation) }
     const excess = tokens - budget

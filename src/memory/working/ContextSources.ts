@@ -6,7 +6,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { EntryId, SessionId } from "../../domain/Ids.js"
+import type { SessionId } from "../../domain/Ids.js"
 import * as Step from "../../observability/Step.js"
 import type { MemoryEntry, MemorySearchResult } from "../entry/MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "../entry/MemoryError.js"
@@ -16,6 +16,7 @@ import type * as EpisodicMemory from "../episodic/EpisodicMemory.js"
 import * as MemorySummary from "../episodic/MemorySummary.js"
 import type * as ProceduralMemory from "../procedural/ProceduralMemory.js"
 import type * as HeldEntries from "../search/HeldEntries.js"
+import * as SharedRanking from "../search/SharedRanking.js"
 import type * as SemanticMemory from "../semantic/SemanticMemory.js"
 import * as ContextAssembly from "./ContextAssembly.js"
 import type * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
@@ -42,8 +43,8 @@ export interface Answers {
   readonly found: ContextAssembly.Found
   /** Failures, by the section they would have filled. */
   readonly failed: ReadonlyMap<string, MemoryError>
-  /** Entries that the query found, without those that only fill up the number of results. */
-  readonly relevant: ReadonlySet<EntryId>
+  /** Keys of entries that the query found (`ContextAssembly.keyOf`), without those that only fill up the results. */
+  readonly relevant: ReadonlySet<string>
 }
 
 /**
@@ -94,12 +95,39 @@ const recentTurns = (from: From, request: AssembleOptions, hidden: number, now: 
 }
 
 /** Recalled entries, without counting them as accessed: most of them are not used. */
-const recall = (from: From, { ownerId, query }: AssembleOptions, conditions: Conditions, hidden: number) =>
-  from.episodic.recall(
-    // At most the recent turns and the hidden turns are duplicates of results.
-    { ownerId, query, topK: from.maxRecalled + from.maxRecentTurns + hidden, ...conditions },
-    { counted: false }
-  )
+const recall =
+  (from: From, { query }: AssembleOptions, conditions: Conditions, hidden: number) =>
+  (ownerId: string) =>
+    from.episodic.recall(
+      // At most the recent turns and the hidden turns are duplicates of results.
+      { ownerId, query, topK: from.maxRecalled + from.maxRecentTurns + hidden, ...conditions },
+      { counted: false }
+    )
+
+type Failures = Map<TokenBudgetAllocator.Section, MemoryError>
+
+/**
+ * Queries the owner and the namespaces that it inherits from, in one list for each. A namespace that fails is left out
+ * and reported.
+ */
+const ofEach = <A>(
+  { inherits = [], ownerId }: AssembleOptions,
+  section: TokenBudgetAllocator.Section,
+  incomplete: Failures,
+  ask: (ownerId: string) => Effect.Effect<ReadonlyArray<A>, MemoryError>
+): Effect.Effect<ReadonlyArray<ReadonlyArray<A>>, MemoryError> =>
+  inherits.length === 0
+    ? Effect.map(ask(ownerId), (own) => [own])
+    : Step.forEach([{ ownerId }, ...inherits], (one, index) =>
+        index === 0
+          ? ask(one.ownerId)
+          : Effect.catchAll(ask(one.ownerId), (error) =>
+              Effect.sync(() => {
+                incomplete.set(section, error)
+                return []
+              })
+            )
+      )
 
 /**
  * Queries the tiers concurrently for the contents of each section. Fails if all queries fail. Held entries stand in for
@@ -116,7 +144,8 @@ export const query = (from: From, request: AssembleOptions): Effect.Effect<Answe
       request.lineage === undefined
         ? undefined
         : { lineage: lineageOf(request.lineage, request.sessionId), tree: request.tree }
-    const failed = new Map<TokenBudgetAllocator.Section, MemoryError>()
+    const failed: Failures = new Map()
+    const incomplete: Failures = new Map()
     let asked = 0
     const part = <A>(
       section: Exclude<TokenBudgetAllocator.Section, "system_prompt">,
@@ -135,8 +164,19 @@ export const query = (from: From, request: AssembleOptions): Effect.Effect<Answe
     const [recent, recalled, facts, procedures] = (yield* Step.forEach(
       [
         part("recent_turns", turns.effect, turns.orElse),
-        part("episodic", recall(from, request, conditions, hidden)),
-        part("semantic", from.semantic.recall(ownerId, query, conditions)),
+        part(
+          "episodic",
+          Effect.map(ofEach(request, "episodic", incomplete, recall(from, request, conditions, hidden)), (results) =>
+            SharedRanking.results(query, results)
+          )
+        ),
+        part(
+          "semantic",
+          Effect.map(
+            ofEach(request, "semantic", incomplete, (owner) => from.semantic.recall(owner, query, conditions)),
+            SharedRanking.ranks
+          )
+        ),
         part("tool_descriptions", from.procedural.recall({ ownerId, task: query, limit: from.maxProcedures }))
       ] as ReadonlyArray<Effect.Effect<ReadonlyArray<unknown>>>,
       (effect) => effect
@@ -152,8 +192,8 @@ export const query = (from: From, request: AssembleOptions): Effect.Effect<Answe
     }
     const unseen = (entry: MemoryEntry): boolean => entry.turnId === undefined || shown?.has(entry.turnId) !== true
     return {
-      failed,
-      relevant: new Set(recalled.filter(Scoring.isRelevant).map(({ entry }) => entry.id)),
+      failed: new Map([...incomplete, ...failed]),
+      relevant: new Set(recalled.filter(Scoring.isRelevant).map(({ entry }) => ContextAssembly.keyOf(entry))),
       found: {
         recent: recent.filter(unseen),
         recalled: recalled.map(({ entry }) => entry).filter(unseen),

@@ -55,26 +55,29 @@ export interface Options {
 /** A failure to count the recalls does not fail the assembly. */
 const recalled = (
   episodic: EpisodicService,
-  ownerId: string,
-  { report }: ContextAssembly.Context,
-  relevant: ReadonlySet<EntryId>
+  { entries, report }: ContextAssembly.Context,
+  relevant: ReadonlySet<string>
 ): Effect.Effect<void> => {
+  if (relevant.size === 0) return Effect.void
   const taken = new Set(report.find(({ source }) => source === "episodic")?.taken)
-  const ids = Array.from(relevant).filter((id) => taken.has(id))
-  return ids.length === 0
-    ? Effect.void
-    : Effect.catchAll(episodic.recordAccess(ownerId, ids), (error) =>
+  const used = entries.filter((entry) => taken.has(entry.id) && relevant.has(ContextAssembly.keyOf(entry)))
+  return Effect.forEach(
+    byOwner(used),
+    ([ownerId, ids]) =>
+      Effect.catchAll(episodic.recordAccess(ownerId, ids), (error) =>
         Effect.annotateLogs(Effect.logWarning("Recalled entries could not be counted"), {
           module: NAME,
           error: error._tag
         })
-      )
+      ),
+    { discard: true }
+  )
 }
 
 type Tier = "episodic" | "semantic" | "procedural"
 
-const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<string>> => {
-  const owners = new Map<string, Array<string>>()
+const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<EntryId>> => {
+  const owners = new Map<string, Array<EntryId>>()
   for (const { id, ownerId } of entries) {
     const ids = owners.get(ownerId)
     if (ids === undefined) owners.set(ownerId, [id])
@@ -131,12 +134,14 @@ export const make = (
           shares,
           maxRecentTurns,
           maxRecalled,
+          inherits: request.inherits,
           counter,
           costs
         })
         const { report, ...context } = assembled
-        yield* recalled(episodic, request.ownerId, assembled, relevant)
-        const count = context.entries.length + context.facts.length + context.tools.length
+        yield* recalled(episodic, assembled, relevant)
+        const inherited = context.inheritedFacts?.length ?? 0
+        const count = context.entries.length + context.facts.length + inherited + context.tools.length
         yield* telemetry.retrieved({ tier: "working", ownerId: request.ownerId, count })
         return {
           ...context,

@@ -14,6 +14,7 @@ import type { MemoryError } from "../entry/MemoryError.js"
 import * as MemoryText from "../entry/MemoryText.js"
 import type * as Selection from "../entry/Selection.js"
 import type { Outcome } from "../procedural/ProceduralMemory.js"
+import type * as MemoryNamespace from "../tools/MemoryNamespace.js"
 
 const NAME = "effect-lexigram/memory/WorkingMemory"
 
@@ -68,6 +69,10 @@ export const Assembled = Schema.Struct({
   facts: Schema.Array(Schema.String),
   /** Procedures that worked before and matching tools as texts, from the section `tool_descriptions`. */
   tools: Schema.Array(Schema.String),
+  /** Names of the namespaces that the owner inherits from, by the owners of the entries that come from them. */
+  namespaces: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })),
+  /** Relevant facts of those namespaces. */
+  inheritedFacts: Schema.optional(Schema.Array(Schema.Struct({ namespace: Schema.String, fact: Schema.String }))),
   report: Schema.Array(SourceReport)
 }).annotations({ identifier: `${NAME}/Assembled` })
 /**
@@ -86,6 +91,12 @@ export interface AssembleOptions {
   /** In tokens of the model that will read the entries. */
   readonly tokenBudget: number
   readonly ownerId: string
+  /**
+   * Shared namespaces whose entries and facts are recalled together with those of the owner, the narrowest first. Among
+   * equals those of the owner come first. Recent turns and procedures are the owner's alone. A memory that knows no
+   * other owners, such as a plain conversation, ignores it.
+   */
+  readonly inherits?: ReadonlyArray<MemoryNamespace.Inherited> | undefined
   /** Recent turns are those of this session; without it, of the owner. */
   readonly sessionId?: SessionId | undefined
   /** What a branch may recall: see `Selection.lineage`. */
@@ -174,16 +185,23 @@ export const noop: Service = {
 export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, noop)
 
 /**
+ * The parts of an assembly that a model is shown.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Shown = Pick<Assembled, "entries" | "facts" | "tools" | "namespaces" | "inheritedFacts">
+
+/**
  * Renders memory for a model: lines of JSON under a heading that declares them as data. Facts (`fact`) come first, then
  * procedures and tools (`howto`), then entries (`role`, `text`), each in an order that does not depend on the query.
  * When memory grows by a turn, the text grows at its end, so that the provider's cache of it stays valid. No text can
- * end its line early. Empty if nothing is remembered.
+ * end its line early. What comes from a shared namespace says so (`namespace`). Empty if nothing is remembered.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const toText = (assembled: Pick<Assembled, "entries" | "facts" | "tools">): string =>
-  MemoryText.render(assembled)
+export const toText = (assembled: Shown): string => MemoryText.render(assembled)
 
 /**
  * The message that adds memory to a prompt, if there is any: what `Assembled.tokens` counts.
@@ -191,5 +209,4 @@ export const toText = (assembled: Pick<Assembled, "entries" | "facts" | "tools">
  * @since 0.1.0
  * @category conversions
  */
-export const toMessages = (assembled: Pick<Assembled, "entries" | "facts" | "tools">): ReadonlyArray<Message> =>
-  MemoryText.messages(assembled)
+export const toMessages = (assembled: Shown): ReadonlyArray<Message> => MemoryText.messages(assembled)

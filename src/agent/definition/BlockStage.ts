@@ -8,13 +8,14 @@ import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import type * as MemoryStore from "../../memory/search/MemoryStore.js"
 import type * as MemoryBlock from "../../memory/tools/MemoryBlock.js"
 import * as MemoryToolError from "../../memory/tools/MemoryToolError.js"
-import * as Stage from "../definition/Stage.js"
+import * as Stage from "./Stage.js"
 
 const blockMessages = OnDemand.make(() => import("../../memory/tools/MemoryBlock.js"))
 
 /**
  * For `Agent.withStages`: adds the blocks of the run's user as a message of data before recalled memory, never to the
- * system prompt. A run without a user sees none. A store that fails is reported and skipped.
+ * system prompt. A run without a user sees none. A store that fails is reported and skipped. With a `NamespaceStage`,
+ * fields that the user does not have come from shared namespaces.
  *
  * @since 0.1.0
  * @category constructors
@@ -29,7 +30,7 @@ export const make = (
         onSuccess: (ownerId) =>
           Effect.flatMap(
             Stage.degrade(
-              Effect.flatMap(blockMessages, ({ messages }) => messages(blocks, ownerId)),
+              Effect.flatMap(blockMessages, ({ messages }) => messages(blocks, ownerId, state.inherits)),
               { state, stage: "memory blocks", orElse: [] }
             ),
             (shown) => next(shown.length === 0 ? state : { ...state, history: [...shown, ...state.history] })
