@@ -110,6 +110,7 @@ const newNotes = (): Notes => ({
   blocked: false,
   screened: undefined,
   guarded: new Map(),
+  toolFiles: [],
   handedCalls: [],
   steered: []
 })

@@ -155,7 +155,9 @@ const surrounded = (
   const guardsTools = judgesResults || GuardChecks.isGuarded(state, "toolInput")
   const hooked = run.hooks !== Hooks.noop
   const told = governance.enabled !== false || uses.bus.enabled
-  if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told && control === undefined) {
+  const keepsFiles = state.notes.session !== undefined && uses.sessions.keepsFiles
+  const isPlain = !steered && maxToolCalls === undefined && !guardsTools && !hooked && !told && !keepsFiles
+  if (isPlain && control === undefined) {
     return module === undefined ? program : Effect.provideService(program, ToolRunner.CallerModule, module)
   }
   return Effect.mapInputContext(program, (current: Context.Context<any>) => {
@@ -173,6 +175,7 @@ const surrounded = (
       ...(hooked ? [RunInterceptors.toolParamsFilter(state)] : []),
       ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
       ...(control?.repairs ?? []),
+      ...(keepsFiles ? [RunInterceptors.toolFiles(state)] : []),
       ...(guardsTools ? [RunInterceptors.toolGuards(state)] : []),
       ...(hooked ? [RunInterceptors.toolHooks(state)] : [])
     ])

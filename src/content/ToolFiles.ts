@@ -17,6 +17,9 @@ export const hold = (file: StoredFile, bytes: Uint8Array): StoredFile => {
   return file
 }
 
+/** The bytes of a reference, if they are in memory. */
+export const bytesOf = (file: StoredFile): Uint8Array | undefined => held.get(file)
+
 /** Options of the part of a message that has the result. */
 export const optionsOf = (
   files: ReadonlyArray<StoredFile> | undefined

@@ -10,8 +10,10 @@ import * as BlobStore from "../../src/content/BlobStore.js"
 import type * as Content from "../../src/content/Content.js"
 import { BlobStoreError } from "../../src/content/ContentError.js"
 import * as InMemoryBlobStore from "../../src/content/InMemoryBlobStore.js"
+import * as ToolContent from "../../src/content/ToolContent.js"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
 import * as LengthGuard from "../../src/guard/LengthGuard.js"
+import type { LlmRequest } from "../../src/llm/model/LlmClient.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
@@ -21,6 +23,7 @@ import * as SessionMemory from "../../src/session/manager/SessionMemory.js"
 import * as Sessions from "../../src/session/Sessions.js"
 import type { SessionTurn } from "../../src/session/turn/Session.js"
 import * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Runs from "../support/Runs.js"
 
 const jpeg = (size: number, fill: number) => Uint8Array.from({ length: size }, (_, i) => [0xff, 0xd8, 0xff][i] ?? fill)
@@ -57,14 +60,32 @@ const asked = Effect.map(TestModel.requests, (requests) =>
 
 const given = (
   options: Agents.Replaceable & { readonly config?: object } = {},
-  store: Layer.Layer<BlobStore.BlobStore> | undefined = InMemoryBlobStore.layer()
+  store: Layer.Layer<BlobStore.BlobStore> | undefined = InMemoryBlobStore.layer(),
+  answers: (request: LlmRequest) => TestModel.Turn = () => ({ text: "Nice" })
 ) => {
   const sessions = Layer.provideMerge(Sessions.layer({ cleanup: false }), store)
   return Agents.layerWith({ sessions, ...options }).pipe(
     Layer.provideMerge(sessions),
-    Layer.provideMerge(TestModel.layer(() => ({ text: "Nice" })))
+    Layer.provideMerge(TestModel.layer(answers))
   ) as Layer.Layer<AgentExecutor.AgentExecutor | Sessions.Out | TestModel.TestModel | BlobStore.BlobStore>
 }
+
+/** Returns a picture twice, and one by its URL. */
+const paint = Tool.make("paint", {
+  description: "Paints",
+  success: ToolContent.ToolContent,
+  handler: () => {
+    const one = image("sea.jpg", 5)
+    const address = new URL("https://example.com/sea.png")
+    return Effect.succeed(
+      ToolContent.make([one, one, { type: "file", mediaType: "image/png", data: address }], "Here it is")
+    )
+  }
+})
+
+/** Paints once in answer to the word. */
+const paints = ({ messages }: LlmRequest) =>
+  messages.at(-1)?.content === "Paint" ? { calls: [{ name: "paint", params: {} }] } : { text: "Nice" }
 
 const sessions = SessionManager.SessionManager
 const turns = (of = id) => Effect.flatMap(sessions, (manager) => manager.turns(of, { ...ada, last: 100 }))
@@ -126,6 +147,63 @@ describe("a session with a store of blobs", () => {
       assert.lengthOf(yield* TestModel.requests, 2, "no model is asked for what is refused")
     }).pipe(Effect.provide(given()))
   )
+
+  it.effect("keeps the files that tools return, as the answer and its events refer to them", () =>
+    Effect.gen(function* () {
+      const manager = yield* sessions
+      const { events } = yield* Runs.record(
+        AgentExecutor.stream(Agent.make("painter", { tools: [paint] }), { input: "Paint", sessionId: id, ...ada })
+      )
+      const [shown] = Runs.of(events, "ToolResult")
+      const files = shown?.files ?? []
+      assert.lengthOf(files, 3)
+      const [painted] = files
+      if (painted === undefined || "url" in painted.data) return assert.fail("no reference")
+      const { hash } = painted.data
+      assert.deepStrictEqual(Array.from(yield* manager.file(id, hash, ada)), Array.from(jpeg(40, 5)))
+      const [question, answer] = yield* turns()
+      assert.isUndefined(question?.files)
+      assert.deepStrictEqual(answer?.files, files.slice(1) as never, "once, however often it was returned")
+      assert.lengthOf(yield* listed, 1)
+      yield* run("What did you paint?")
+      const [before] = yield* asked
+      assert.isString(before, "not shown again unasked")
+      assert.include(before, "[sea.jpg, image/jpeg, 40 bytes]")
+      yield* run([{ type: "file", mediaType: "image/jpeg", data: painted.data } as Content.File])
+      assert.deepStrictEqual((yield* asked).at(-1), ["image/jpeg"])
+      const eve = { userId: UserId.make("eve") }
+      assert.strictEqual((yield* Effect.flip(manager.file(id, hash, eve)))._tag, "SessionNotFoundError")
+      yield* manager.delete(id, ada)
+      assert.deepStrictEqual(yield* listed, [])
+    }).pipe(Effect.provide(given({}, InMemoryBlobStore.layer(), paints)))
+  )
+
+  it.effect("keeps no file of a result that guards withheld, and goes on without a place for one", () => {
+    const store = Layer.effect(
+      BlobStore.BlobStore,
+      Effect.map(InMemoryBlobStore.make(), (inner) => ({ ...inner, put: () => Effect.fail(refused) }))
+    )
+    const guards = [LengthGuard.make({ maxChars: 5, stages: ["toolOutput"] })]
+    const agent = Agent.make("painter", { tools: [paint] })
+    const request = { input: "Paint", sessionId: id, ...ada }
+    return Effect.gen(function* () {
+      yield* AgentExecutor.run(agent.pipe(Agent.withGuards(...guards)), request)
+      assert.deepStrictEqual(yield* listed, [])
+      assert.isUndefined((yield* turns())[1]?.files)
+    }).pipe(
+      Effect.provide(given({}, InMemoryBlobStore.layer(), paints)),
+      Effect.zipRight(
+        Effect.gen(function* () {
+          const { events } = yield* Runs.record(AgentExecutor.stream(agent, request))
+          assert.lengthOf(Runs.of(events, "Degraded"), 2)
+          assert.deepStrictEqual(
+            (yield* turns())[1]?.files?.map(({ data }) => "url" in data),
+            [true]
+          )
+        }).pipe(Effect.provide(given({}, store, paints)))
+      )
+    )
+  })
 
   it.effect("gives branches the files of their turns, which outlive it", () =>
     Effect.gen(function* () {

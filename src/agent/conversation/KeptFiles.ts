@@ -5,9 +5,11 @@
  * @since 0.1.0
  */
 import type * as Prompt from "@effect/ai/Prompt"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { type File, isResolved, type ResolvedFile, resolve as resolveContent } from "../../content/Content.js"
 import type { BlobNotFoundError, BlobStoreError } from "../../content/ContentError.js"
+import * as ToolFiles from "../../content/ToolFiles.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import * as SessionMessages from "../../session/history/SessionMessages.js"
 import type { Session, TurnFile } from "../../session/turn/Session.js"
@@ -64,6 +66,41 @@ export const keep = (state: State, session: Session): Effect.Effect<ReadonlyArra
         (files) => files.filter((file) => file !== undefined)
       )
 
+const placeOf = ({ data }: TurnFile): string => ("url" in data ? data.url : data.hash)
+
+/** The most files of a turn. */
+const mostFiles = 100
+
+/**
+ * Keeps the files that a tool returned with the session, so that the references in events and in the turn of the answer
+ * lead to their bytes.
+ *
+ * @category combinators
+ */
+export const keepResult = (state: State, session: Session, files: ReadonlyArray<TurnFile>): Effect.Effect<void> =>
+  Effect.forEach(
+    files,
+    (file) => {
+      const data = ToolFiles.bytesOf(file)
+      const { fileName, mediaType } = file
+      const kept =
+        data === undefined
+          ? Effect.succeed<TurnFile>(file)
+          : keepOne(state, session, {
+              type: "file",
+              mediaType,
+              data,
+              ...(fileName === undefined ? {} : { fileName })
+            })
+      return Effect.map(kept, (kept) => {
+        const { toolFiles } = state.notes
+        if (kept === undefined || toolFiles.length === mostFiles) return
+        if (!toolFiles.some((other) => placeOf(other) === placeOf(kept))) state.notes.toolFiles = [...toolFiles, kept]
+      })
+    },
+    { discard: true }
+  )
+
 /** The most bytes of files that are shown again. */
 const mostBytes = 20 * 1_048_576
 
@@ -84,7 +121,6 @@ const select = (messages: ReadonlyArray<Message>, most: number): ReadonlySet<Tur
 const noteOf = (files: ReadonlyArray<TurnFile>): string =>
   files.length === 0 ? "" : files.map(({ fileName, mediaType }) => `[${fileName ?? mediaType}]`).join(" ")
 
-const isName = (part: Prompt.FilePartEncoded | TurnFile): part is TurnFile => !("type" in part)
 const isPart = (part: Prompt.FilePartEncoded | TurnFile): part is Prompt.FilePartEncoded => "type" in part
 
 const load = (state: State, session: Session, file: TurnFile): Effect.Effect<Prompt.FilePartEncoded | TurnFile> => {
@@ -120,8 +156,8 @@ export const show = (
     return Effect.map(
       Effect.forEach(files, (file) => (shown.has(file) ? load(state, session, file) : Effect.succeed(file))),
       (parts): Message => {
-        const seen = parts.filter(isPart)
-        const names = noteOf(parts.filter(isName))
+        const [absent, seen] = Arr.partition(parts, isPart)
+        const names = noteOf(absent)
         const whole = text === noteOf(files) ? names : [text, names].filter((one) => one !== "").join("\n")
         return seen.length === 0
           ? { role: "user", content: whole }

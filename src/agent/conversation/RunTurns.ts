@@ -126,6 +126,7 @@ const turnsOf = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): 
     {
       ...common,
       ...used,
+      ...(state.notes.toolFiles.length === 0 ? {} : { files: state.notes.toolFiles }),
       metadata: path.length > 1 ? { agent, path } : { agent },
       id: PlainId.make(TurnId, `${run.runId}:assistant`),
       role: "assistant",

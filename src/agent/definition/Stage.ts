@@ -85,6 +85,8 @@ export interface Notes {
   keep: string | undefined
   /** The files of the message, as the session keeps them. */
   files: ReadonlyArray<TurnFile>
+  /** The files that tools returned, as the session keeps them. */
+  toolFiles: ReadonlyArray<TurnFile>
   /** Guards blocked the answer. */
   blocked: boolean
   /**

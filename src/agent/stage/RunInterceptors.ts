@@ -9,6 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import type { ErrorInfo } from "../../domain/ErrorInfo.js"
 import type * as Governance from "../../governance/Governance.js"
 import {
@@ -16,6 +17,7 @@ import {
   ToolObservationBlockedError,
   ToolObservationGuardError
 } from "../../guard/pipeline/GuardError.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import type { Service as CostEstimator } from "../../llm/model/CostEstimator.js"
 import type * as TokenCounter from "../../llm/model/TokenCounter.js"
 import * as AgentDomainEvents from "../../observability/AgentDomainEvents.js"
@@ -84,12 +86,21 @@ export const modelBudget = (
           })
   })
 
+type Next = Parameters<ToolRunner.ToolInterceptor>[1]
+
+/** An interceptor that is given the fiber of the call. */
+type OwnInterceptor = (
+  call: ToolRunner.ToolCall,
+  next: Next,
+  fiber: Fiber.RuntimeFiber<ToolRunner.Outcome, ToolRunner.Fatality>
+) => ReturnType<ToolRunner.ToolInterceptor>
+
 /** The interceptor, for calls of the run itself; inner runs have interceptors of their own. */
 export const own =
-  (state: State, interceptor: ToolRunner.ToolInterceptor): ToolRunner.ToolInterceptor =>
+  (state: State, interceptor: OwnInterceptor): ToolRunner.ToolInterceptor =>
   (call, next) =>
-    Effect.withFiberRuntime(({ currentContext }) =>
-      Context.get(currentContext, Run.Run).runId === state.run.runId ? interceptor(call, next) : next(call)
+    Effect.withFiberRuntime((fiber) =>
+      Context.get(fiber.currentContext, Run.Run).runId === state.run.runId ? interceptor(call, next, fiber) : next(call)
     )
 
 /** Limits the tool calls of the run itself. */
@@ -114,48 +125,47 @@ const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallI
 
 /** Lets a call begin if it is allowed. A refused one ends the run, since the model cannot act on a quota. */
 const permitted =
-  (state: State, governance: Governance.Service, interceptor: ToolRunner.ToolInterceptor): ToolRunner.ToolInterceptor =>
-  (call, next) =>
+  (state: State, governance: Governance.Service, interceptor: OwnInterceptor): OwnInterceptor =>
+  (call, next, fiber) =>
     Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: nameOf(call) }), {
       onFailure: fatal,
-      onSuccess: (decision) => (decision.allowed ? interceptor(call, next) : fatal(decision.error))
+      onSuccess: (decision) => (decision.allowed ? interceptor(call, next, fiber) : fatal(decision.error))
     })
 
 /** Outermost: checks whether a call is allowed, and reports how it ended to the bus and the audit. */
 export const toolEvents = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
-  const reported: ToolRunner.ToolInterceptor = (call, next) =>
-    Effect.withFiberRuntime((fiber) => {
-      const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
-      const step = Context.get(fiber.currentContext as Context.Context<any>, Step.Step)
-      const startedAt = clock.unsafeCurrentTimeMillis()
-      return Effect.onExit(next(call), (exit) =>
-        Effect.suspend(() => {
-          if (step.isSuspended()) return Effect.void
-          const success = Exit.isSuccess(exit) && !exit.value.isFailure
-          state.run.announce(() =>
-            DomainEvent.make(AgentDomainEvents.ToolExecutionCompletedEvent, {
-              aggregateId: state.run.runId,
-              actorId: state.userId,
-              fields: { toolName: nameOf(call), agentId: state.agent.name, success }
-            })
-          )
-          if (governance.enabled === false) return Effect.void
-          const interrupted = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
-          return conclude(
-            governance.audit({
-              type: "tool_call",
-              runId: state.run.runId,
-              agent: state.agent.name,
-              ...(state.userId === undefined ? {} : { userId: state.userId }),
-              status: success ? "success" : interrupted ? "interrupted" : "failure",
-              latencyMs: clock.unsafeCurrentTimeMillis() - startedAt,
-              metadata: { tool: nameOf(call) }
-            }),
-            { state, stage: "audit" }
-          )
-        })
-      )
-    })
+  const reported: OwnInterceptor = (call, next, fiber) => {
+    const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+    const step = Context.get(fiber.currentContext as Context.Context<any>, Step.Step)
+    const startedAt = clock.unsafeCurrentTimeMillis()
+    return Effect.onExit(next(call), (exit) =>
+      Effect.suspend(() => {
+        if (step.isSuspended()) return Effect.void
+        const success = Exit.isSuccess(exit) && !exit.value.isFailure
+        state.run.announce(() =>
+          DomainEvent.make(AgentDomainEvents.ToolExecutionCompletedEvent, {
+            aggregateId: state.run.runId,
+            actorId: state.userId,
+            fields: { toolName: nameOf(call), agentId: state.agent.name, success }
+          })
+        )
+        if (governance.enabled === false) return Effect.void
+        const interrupted = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+        return conclude(
+          governance.audit({
+            type: "tool_call",
+            runId: state.run.runId,
+            agent: state.agent.name,
+            ...(state.userId === undefined ? {} : { userId: state.userId }),
+            status: success ? "success" : interrupted ? "interrupted" : "failure",
+            latencyMs: clock.unsafeCurrentTimeMillis() - startedAt,
+            metadata: { tool: nameOf(call) }
+          }),
+          { state, stage: "audit" }
+        )
+      })
+    )
+  }
   return own(state, governance.enabled === false ? reported : permitted(state, governance, reported))
 }
 
@@ -194,6 +204,23 @@ export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
       )
     })
   })
+
+const keptFiles = OnDemand.make(() => import("../conversation/KeptFiles.js"))
+
+/** Outside of the guards: keeps the files of results, those of inner runs too, with the session of the run. */
+export const toolFiles =
+  (state: State): ToolRunner.ToolInterceptor =>
+  (call, next) =>
+    Effect.flatMap(next(call), (outcome) => {
+      const { files } = outcome
+      const { keep, session } = state.notes
+      return files === undefined || session === undefined || keep === undefined
+        ? Exit.succeed(outcome)
+        : Effect.as(
+            Effect.flatMap(keptFiles, ({ keepResult }) => keepResult(state, session, files)),
+            outcome
+          )
+    })
 
 /** Guards the arguments and the observation of a call. */
 export const toolGuards = (state: State): ToolRunner.ToolInterceptor =>
