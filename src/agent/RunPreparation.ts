@@ -105,10 +105,10 @@ export type SettingsOf = (
 export const makeSettings = (): SettingsOf => {
   const known = new WeakMap<Agent.Definition, Either.Either<ModelSettings.ModelSettings, string>>()
   const make: SettingsOf = (definition, given, config) => {
-    const settings = ModelSettings.merge(
-      { temperature: config.defaultTemperature, maxTokens: config.defaultMaxTokens },
-      ModelSettings.merge(definition.settings, given)
-    )
+    const own = ModelSettings.merge(definition.settings, given)
+    // Reasoning is a part of the answer that `maxTokens` bounds: the default leaves it room.
+    const maxTokens = config.defaultMaxTokens + ModelSettings.reasoningRoom(own)
+    const settings = ModelSettings.merge({ temperature: config.defaultTemperature, maxTokens }, own)
     const valid = validateSettings(settings)
     return Either.isLeft(valid)
       ? Either.left(`The model settings are not valid: ${issuesOf(valid.left)}`)

@@ -61,6 +61,7 @@ export const table = {
   LEX_ERR_LLM_111: "CacheBackendError",
   LEX_ERR_LLM_112: "LlmCallRefusedError",
   LEX_ERR_LLM_113: "LlmUnsupportedContentError",
+  LEX_ERR_LLM_114: "LlmUnsupportedFeatureError",
   LEX_ERR_PROMPT_001: "PromptError",
   LEX_ERR_PROMPT_100: "PromptTemplateError",
   LEX_ERR_PROMPT_101: "PromptLibraryError",

@@ -78,6 +78,7 @@ export const defaultWhen = (error: LlmError): boolean => {
     case "LlmTimeoutError":
     case "LlmUnavailableError":
     case "LlmUnsupportedContentError":
+    case "LlmUnsupportedFeatureError":
       return true
   }
 }

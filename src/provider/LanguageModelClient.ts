@@ -34,6 +34,7 @@ import * as AiErrorClassifier from "./exchange/AiErrorClassifier.js"
 import { toPlainPart, toStreamParts, withOwnName } from "./exchange/LanguageModelParts.js"
 import * as LanguageModelRequest from "./exchange/LanguageModelRequest.js"
 import * as LlmErrorClassifier from "./exchange/LlmErrorClassifier.js"
+import * as ReasoningLevels from "./exchange/ReasoningLevels.js"
 import * as ToolCallIds from "./exchange/ToolCallIds.js"
 import * as ToolResults from "./exchange/ToolResults.js"
 import * as Wire from "./exchange/WireDecoder.js"
@@ -73,13 +74,13 @@ const OpenAiConfig = Context.GenericTag<never, object>("@effect/ai-openai/OpenAi
 const AnthropicConfig = Context.GenericTag<never, object>("@effect/ai-anthropic/AnthropicLanguageModel/Config")
 
 const configureWith =
-  (strict: boolean): Configure =>
+  (strict: boolean, named = "", isForced = false): Configure =>
   (settings) =>
   (effect) =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
-      const { max_tokens: maxTokens, model, ...rest } = Anthropic.fromSettings(settings, "")
+      const { max_tokens: maxTokens, model: _, ...rest } = Anthropic.fromSettings(settings, named, isForced)
       // The model may have its own bound.
-      const isBounded = settings.maxTokens !== undefined || settings.reasoningEffort !== undefined
+      const isBounded = settings.maxTokens !== undefined || settings.reasoning !== undefined
       return effect.pipe(
         Effect.provideService(OpenAiConfig, {
           strict,
@@ -88,7 +89,7 @@ const configureWith =
         }),
         Effect.provideService(AnthropicConfig, {
           ...context.unsafeMap.get(AnthropicConfig.key),
-          ...(model === "" ? {} : { model }),
+          ...(settings.model === undefined ? {} : { model: settings.model }),
           ...(isBounded ? { max_tokens: maxTokens } : {}),
           ...rest
         })
@@ -126,6 +127,13 @@ const encodable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => 
       : message
   )
 }
+
+const refused = (settings: ModelSettings, target: ReasoningLevels.Target) =>
+  target.provider === "openai"
+    ? ReasoningLevels.levelsOnly(settings, target)
+    : target.provider === "anthropic"
+      ? ReasoningLevels.checkAnthropic(settings, target)
+      : undefined
 
 const malformedValue = (error: AiError.AiError): unknown =>
   error._tag === "MalformedOutput" && ParseResult.isParseError(error.cause) ? error.cause.issue.actual : undefined
@@ -206,6 +214,17 @@ const isDefect = (cause: Cause.Cause<unknown>): boolean =>
     parallelCase: (_, left, right) => left && right
   }) && Cause.isDie(cause)
 
+/** How the settings of a request reach the model; fails for a budget of reasoning that it cannot keep. */
+const configured = (
+  request: LlmRequest,
+  { configure, model }: Options,
+  target: ReasoningLevels.Target
+): Effect.Effect<Configure, LlmError> =>
+  configure === undefined
+    ? (refused(request.settings ?? {}, target) ??
+      Effect.succeed(configureWith(isStrict(request), model, Anthropic.isForced(request))))
+    : Effect.succeed(configure)
+
 /**
  * Makes a client from a language model.
  *
@@ -221,7 +240,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
     const settings = request.settings ?? {}
     const model = settings.model ?? options.model
     const known = { provider, ...(model === undefined ? {} : { model }) }
-    const setUp = options.configure ?? configureWith(isStrict(request))
+    const setUp = yield* configured(request, options, { provider, model: model ?? "" })
     const prepared = yield* LanguageModelRequest.make({ ...request, messages: encodable(request.messages) }, provider)
     const assembler = PartAssembler.make({ provider, model })
     const ids = ToolCallIds.make()

@@ -109,6 +109,7 @@ export const isRefusal = (error: LlmError): boolean => {
     case "LlmInvalidRequestError":
     case "LlmUnavailableError":
     case "LlmUnsupportedContentError":
+    case "LlmUnsupportedFeatureError":
       return true
     case "LlmConnectionError":
       return error.sent !== true

@@ -178,6 +178,22 @@ export class LlmUnsupportedContentError extends ErrorCode.TaggedError<LlmUnsuppo
 }
 
 /**
+ * The model or its provider cannot do what the request asks for: a budget of reasoning, a tool that the provider runs.
+ * Nothing was sent. `feature` is what it cannot do.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class LlmUnsupportedFeatureError extends ErrorCode.TaggedError<LlmUnsupportedFeatureError>(
+  "effect-lexigram/llm/LlmError/LlmUnsupportedFeatureError"
+)("LlmUnsupportedFeatureError", {
+  ...fields("LEX_ERR_LLM_114"),
+  feature: Schema.Literal("reasoning-budget", "provider-tool")
+}) {
+  readonly isRetryable = false
+}
+
+/**
  * Any failure of a model call.
  *
  * @since 0.1.0
@@ -195,7 +211,8 @@ export const LlmError = ErrorCode.Union(
   LlmUnavailableError,
   LlmMalformedResponseError,
   LlmCallRefusedError,
-  LlmUnsupportedContentError
+  LlmUnsupportedContentError,
+  LlmUnsupportedFeatureError
 )
 /**
  * @since 0.1.0

@@ -30,8 +30,43 @@ export const PromptCache = Schema.Union(
 export type PromptCache = typeof PromptCache.Type
 
 /**
- * `maxTokens` bounds the answer; `providerOptions` are merged into the request body as they are, with the provider's
- * keys, and override everything else.
+ * Levels of reasoning, from none to the most. A model without the level gets the next lower one that it has, else its
+ * lowest: a model that always reasons reasons least for `none`. A model that does not reason gets none.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ReasoningEffort = Schema.Literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ReasoningEffort = typeof ReasoningEffort.Type
+
+const summary = Schema.optional(Schema.Boolean)
+
+/**
+ * How much a model reasons before it answers: a level, or at most that many tokens. Models that take only levels fail
+ * with `LlmUnsupportedFeatureError` for a number, before anything is sent. `summary` asks for the text of the reasoning
+ * where a provider shows it on request only (OpenAI's Responses, Gemini, newer models of Anthropic).
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Reasoning = Schema.Union(
+  ReasoningEffort,
+  Schema.Struct({ effort: ReasoningEffort, summary }),
+  Schema.Struct({ budgetTokens: Schema.Number.pipe(Schema.int(), Schema.positive()), summary })
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Reasoning = typeof Reasoning.Type
+
+/**
+ * `maxTokens` bounds the answer and its reasoning; `providerOptions` are merged into the request body as they are, with
+ * the provider's keys, and override everything else.
  *
  * @since 0.1.0
  * @category schemas
@@ -45,7 +80,8 @@ export const ModelSettings = Schema.Struct({
   seed: Schema.optional(Schema.Number.pipe(Schema.int())),
   presencePenalty: Schema.optional(Schema.Number),
   frequencyPenalty: Schema.optional(Schema.Number),
-  reasoningEffort: Schema.optional(Schema.Literal("minimal", "low", "medium", "high")),
+  /** Default: what the model does by itself. */
+  reasoning: Schema.optional(Reasoning),
   parallelToolCalls: Schema.optional(Schema.Boolean),
   /**
    * Default: whatever caches by itself does (OpenAI, Gemini and most others), and calls of Anthropic's models mark
@@ -84,4 +120,32 @@ export const merge = (base: ModelSettings, over: ModelSettings | undefined): Mod
     result["providerOptions"] = { ...base.providerOptions, ...over.providerOptions }
   }
   return result as ModelSettings
+}
+
+/**
+ * The tokens that reasoning of each level takes where a provider wants a number.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const reasoningTokens: { readonly [Effort in ReasoningEffort]: number } = {
+  none: 0,
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 32_768,
+  max: 32_768
+}
+
+/**
+ * The tokens that reasoning takes of an answer: those of its level, or its budget.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const reasoningRoom = ({ reasoning }: ModelSettings): number => {
+  if (typeof reasoning === "object" && "budgetTokens" in reasoning) return reasoning.budgetTokens
+  const effort = typeof reasoning === "object" ? reasoning.effort : reasoning
+  return effort === undefined ? 0 : reasoningTokens[effort]
 }

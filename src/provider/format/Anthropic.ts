@@ -27,6 +27,7 @@ import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
 import * as OptionalPackage from "../exchange/OptionalPackage.js"
 import * as ProviderExchange from "../exchange/ProviderExchange.js"
+import * as ReasoningLevels from "../exchange/ReasoningLevels.js"
 import * as ToolResults from "../exchange/ToolResults.js"
 import type { Json } from "../exchange/WireDecoder.js"
 import * as Wire from "../exchange/WireDecoder.js"
@@ -63,46 +64,34 @@ export const defaultBaseUrl = "https://api.anthropic.com/v1"
  */
 export const defaultMaxTokens = 8192
 
-const budgets = { minimal: 1024, low: 2048, medium: 8192, high: 24_576 } as const
-
-/** Models before adaptive thinking receive a budget of tokens; later ones reject it. */
-const takesBudget = /claude-(?:3|(?:sonnet|opus|haiku)-4(?:-[0-5])?(?:-\d{8}|-latest)?$)/
-
-const thinking = (settings: ModelSettings, model: string): Json => {
-  const effort = settings.reasoningEffort
-  const maxTokens = settings.maxTokens ?? defaultMaxTokens
-  if (effort === undefined) return { max_tokens: maxTokens }
-  if (!takesBudget.test(model)) {
-    const output = { effort: effort === "minimal" ? "low" : effort }
-    return { max_tokens: maxTokens, thinking: { type: "adaptive" }, output_config: output }
-  }
-  // The budget is a part of `max_tokens`, which grows with it unless the caller bounded it.
-  const wanted = budgets[effort]
-  const budget = settings.maxTokens === undefined ? wanted : Math.max(1024, Math.min(wanted, settings.maxTokens - 1))
-  return {
-    max_tokens: settings.maxTokens ?? defaultMaxTokens + budget,
-    thinking: { type: "enabled", budget_tokens: budget }
-  }
-}
-
 /**
  * Settings as fields of the request body. `seed` and the penalties are sent too; Anthropic itself rejects them, other
- * servers accept them. `parallelToolCalls` is part of the tool choice.
+ * servers accept them. `temperature` and `topP` are omitted where they are rejected: while the model thinks, and for
+ * newer models. `parallelToolCalls` is part of the tool choice. No thinking is asked for while a tool is forced.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const fromSettings = (settings: ModelSettings, model: string): Json => ({
-  model: settings.model ?? model,
-  ...thinking(settings, settings.model ?? model),
-  ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
-  ...(settings.topP === undefined ? {} : { top_p: settings.topP }),
-  ...(settings.stop === undefined ? {} : { stop_sequences: settings.stop }),
-  ...(settings.seed === undefined ? {} : { seed: settings.seed }),
-  ...(settings.presencePenalty === undefined ? {} : { presence_penalty: settings.presencePenalty }),
-  ...(settings.frequencyPenalty === undefined ? {} : { frequency_penalty: settings.frequencyPenalty }),
-  ...settings.providerOptions
-})
+export const fromSettings = (settings: ModelSettings, model: string, isForced = false): Json => {
+  const named = settings.model ?? model
+  const { effort, maxTokens, samples, thinking } = ReasoningLevels.anthropic(settings, named, {
+    isForced,
+    usual: defaultMaxTokens
+  })
+  return {
+    model: named,
+    max_tokens: maxTokens,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(effort === undefined ? {} : { output_config: { effort } }),
+    ...(settings.temperature === undefined || !samples ? {} : { temperature: settings.temperature }),
+    ...(settings.topP === undefined || !samples ? {} : { top_p: settings.topP }),
+    ...(settings.stop === undefined ? {} : { stop_sequences: settings.stop }),
+    ...(settings.seed === undefined ? {} : { seed: settings.seed }),
+    ...(settings.presencePenalty === undefined ? {} : { presence_penalty: settings.presencePenalty }),
+    ...(settings.frequencyPenalty === undefined ? {} : { frequency_penalty: settings.frequencyPenalty }),
+    ...settings.providerOptions
+  }
+}
 
 /** Blocks of the provider's own tools; the package lets a few names through, and the id identifies the block. */
 const ownBlocks = (
@@ -160,6 +149,17 @@ const finishBlock = (block: Json, own: ReadonlyMap<string, Json>, results: Reado
   }
 }
 
+const isForcing = (choice: LlmRequest["toolChoice"]): boolean => choice === "required" || typeof choice === "object"
+
+/**
+ * Whether a call must be made. The answer of JSON output is a call that a thinking model is not forced to make.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isForced = ({ responseFormat, toolChoice, tools }: LlmRequest): boolean =>
+  responseFormat?.type !== "json" && (tools ?? []).length > 0 && isForcing(toolChoice)
+
 /** The tool whose input is the answer for JSON output, besides the tools of the request. */
 const toolsOf = (request: LlmRequest, settings: Json): Json => {
   const format = request.responseFormat
@@ -170,14 +170,17 @@ const toolsOf = (request: LlmRequest, settings: Json): Json => {
   }))
   const isParallel = request.settings?.parallelToolCalls
   const parallel = isParallel === undefined ? {} : { disable_parallel_tool_use: !isParallel }
-  const choice = request.toolChoice ?? "auto"
+  // A choice that forces a tool is rejected while the model thinks.
+  const isThinking =
+    ["enabled", "adaptive"].includes(Wire.string(Wire.record(settings.thinking)?.type) ?? "") ||
+    ReasoningLevels.alwaysThinks(Wire.string(settings.model) ?? "")
+  const choice = isThinking && isForcing(request.toolChoice) ? "auto" : (request.toolChoice ?? "auto")
   if (format?.type === "json") {
     const output = {
       name: format.name,
       description: format.description ?? "Give the final answer.",
       input_schema: format.schema
     }
-    const isThinking = ["enabled", "adaptive"].includes(Wire.string(Wire.record(settings.thinking)?.type) ?? "")
     const isOnly = offered.length === 0 || choice === "none"
     const forced =
       typeof choice === "object"
@@ -187,7 +190,6 @@ const toolsOf = (request: LlmRequest, settings: Json): Json => {
           : { type: "any" }
     return {
       tools: [...offered.filter((tool) => tool.name !== format.name), output],
-      // A choice that forces a tool is rejected while the model thinks.
       tool_choice: { ...(isThinking ? { type: "auto" } : forced), disable_parallel_tool_use: true, ...parallel }
     }
   }
@@ -210,7 +212,7 @@ const finishBody = (
 ): Json => {
   const body = Wire.record(payload) ?? {}
   const results = ToolResults.collect(request.messages, resultForm)
-  const settings = fromSettings(request.settings, request.settings.model)
+  const settings = fromSettings(request.settings, request.settings.model, isForced(request))
   const messages = Wire.records(body.messages)
     .map((message): Json => {
       const content = Wire.records(message.content)
@@ -268,6 +270,8 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
 
     const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
       const model = request.settings.model
+      const refused = ReasoningLevels.checkAnthropic(request.settings, { provider, model })
+      if (refused !== undefined) return yield* refused
       const { blocks, messages } = ownBlocks(request.messages)
       // Only messages pass through the package: it would build a schema of every tool for each call.
       const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)

@@ -59,6 +59,7 @@ const defaultMaxResponseBytes = 32 * 1024 * 1024
 const defaultMaxEventLength = 8 * 1024 * 1024
 
 const contentSupport = OnDemand.make(() => import("../../llm/ContentSupport.js"))
+const extensions = OnDemand.make(() => import("./ChatCompletionsExtensions.js"))
 
 const images = ["image/*"]
 
@@ -104,6 +105,9 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
           "Set model in the options of the client, or in the settings of the request."
         )
       }
+      const extended = dialect.strictSchemas || settings.reasoning !== undefined ? yield* extensions : undefined
+      const reasoning =
+        extended === undefined ? undefined : yield* extended.reasoning(settings, dialect, { provider, model })
       const onParts = completeOptions?.onParts
       const fitting = request.messages.some(ToolFiles.hasFiles)
         ? yield* Effect.flatMap(contentSupport, ({ fit }) =>
@@ -118,7 +122,9 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
               provider,
               model,
               settings,
-              stream: onParts !== undefined
+              stream: onParts !== undefined,
+              reasoning,
+              isStrict: dialect.strictSchemas ? extended?.isStrict : undefined
             })
           ),
         catch: () =>

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { ReasoningEffort } from "../../llm/model/ModelSettings.js"
 
 /**
  * @since 0.1.0
@@ -22,8 +23,18 @@ export interface Dialect {
   readonly strictSchemas: boolean
   /** How JSON output is requested. If the server accepts no schema, the system message contains it. */
   readonly jsonMode: "json_schema" | "json_object" | "none"
-  /** How `settings.reasoningEffort` is sent: as `reasoning_effort`, as `reasoning.effort`, or not at all. */
+  /** How a level of `settings.reasoning` is sent: as `reasoning_effort`, as `reasoning.effort`, or not at all. */
   readonly reasoningEffort: "reasoning_effort" | "reasoning" | "none"
+  /**
+   * The levels that the server knows; any other becomes the next lower one, else the lowest. Default: all, and those of
+   * each model where `reasoningModels` is true.
+   */
+  readonly reasoningLevels?: ReadonlyArray<ReasoningEffort> | undefined
+  /**
+   * How a budget of `settings.reasoning` is sent: as `reasoning.max_tokens`, as Gemini's `thinking_config`, or as a
+   * field of that name. Default: not at all, and such a call fails with `LlmUnsupportedFeatureError`.
+   */
+  readonly reasoningBudget?: "reasoning" | "google" | { readonly field: string } | undefined
   /**
    * Which reasoning is returned to the server that sent it, in the field it came in: none, that of turns with tool
    * calls (everything between two user messages), or all.
@@ -67,6 +78,8 @@ export const standard: Dialect = {
   reasoningModels: false,
   namedToolChoice: true
 }
+
+const fewLevels: ReadonlyArray<ReasoningEffort> = ["none", "low", "medium", "high"]
 
 /**
  * A server: its name in telemetry, its usual address, its key header and its dialect. Spread it into the options of the
@@ -123,7 +136,7 @@ export const openrouter: Preset = {
   provider: "openrouter",
   baseUrl: "https://openrouter.ai/api/v1",
   auth: "bearer",
-  dialect: { ...standard, reasoningEffort: "reasoning", reasoningBack: "always" },
+  dialect: { ...standard, reasoningEffort: "reasoning", reasoningBudget: "reasoning", reasoningBack: "always" },
   urls: ["image/*", "application/pdf"]
 }
 
@@ -137,7 +150,13 @@ export const groq: Preset = {
   provider: "groq",
   baseUrl: "https://api.groq.com/openai/v1",
   auth: "bearer",
-  dialect: { ...standard, maxTokensField: "max_completion_tokens", jsonMode: "json_object", reasoningBack: "never" }
+  dialect: {
+    ...standard,
+    maxTokensField: "max_completion_tokens",
+    jsonMode: "json_object",
+    reasoningLevels: fewLevels,
+    reasoningBack: "never"
+  }
 }
 
 /**
@@ -163,7 +182,13 @@ export const gemini: Preset = {
   provider: "gemini",
   baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
   auth: "bearer",
-  dialect: { ...standard, reasoningBack: "never", namedToolChoice: false }
+  dialect: {
+    ...standard,
+    reasoningLevels: ["none", "minimal", "low", "medium", "high"],
+    reasoningBudget: "google",
+    reasoningBack: "never",
+    namedToolChoice: false
+  }
 }
 
 /**
@@ -198,6 +223,7 @@ export const xai: Preset = {
   dialect: {
     ...standard,
     maxTokensField: "max_completion_tokens",
+    reasoningLevels: fewLevels,
     rejects: ["stop", "presence_penalty", "frequency_penalty", "parallel_tool_calls"]
   }
 }
@@ -234,7 +260,12 @@ export const cerebras: Preset = {
   provider: "cerebras",
   baseUrl: "https://api.cerebras.ai/v1",
   auth: "bearer",
-  dialect: { ...standard, streamUsage: false, rejects: ["presence_penalty", "frequency_penalty"] }
+  dialect: {
+    ...standard,
+    streamUsage: false,
+    reasoningLevels: fewLevels,
+    rejects: ["presence_penalty", "frequency_penalty"]
+  }
 }
 
 /**
@@ -247,7 +278,7 @@ export const ollama: Preset = {
   provider: "ollama",
   baseUrl: "http://127.0.0.1:11434/v1",
   auth: "bearer",
-  dialect: { ...standard, namedToolChoice: false },
+  dialect: { ...standard, reasoningLevels: fewLevels, namedToolChoice: false },
   urls: []
 }
 

@@ -24,6 +24,17 @@ const fields = ["reasoning_content", "reasoning"] as const
 export type Field = (typeof fields)[number]
 
 /**
+ * The fields of a body that ask for reasoning, and whether they ask for none.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Asked {
+  readonly fields: Json
+  readonly isOff: boolean
+}
+
+/**
  * @since 0.1.0
  * @category constructors
  */

@@ -22,47 +22,6 @@ import * as OpenAiModels from "./OpenAiModels.js"
 
 type Body = Record<string, unknown>
 
-const maxStrictDepth = 64
-const strictKeywords = new Set(
-  "$schema $ref $defs definitions type title description properties required additionalProperties items anyOf enum const pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems".split(
-    " "
-  )
-)
-
-/** OpenAI's rules for strict schemas: every object closed, every property required, and no keyword but these. */
-const satisfiesStrict = (schema: unknown, depth = 0): boolean => {
-  if (depth > maxStrictDepth || typeof schema !== "object" || schema === null || Array.isArray(schema)) return false
-  const { additionalProperties, anyOf, items, properties, required, type, ...rest } = schema as JsonSchema
-  if (!Object.keys(schema).every((keyword) => strictKeywords.has(keyword))) return false
-  if (anyOf !== undefined) return Array.isArray(anyOf) && anyOf.every((member) => satisfiesStrict(member, depth + 1))
-  for (const key of ["$defs", "definitions"]) {
-    const definitions = rest[key]
-    if (definitions === undefined) continue
-    if (typeof definitions !== "object" || definitions === null) return false
-    if (!Object.values(definitions).every((member) => satisfiesStrict(member, depth + 1))) return false
-  }
-  if (typeof rest.$ref === "string") return true
-  const types = Array.isArray(type) ? type : [type]
-  if (types.includes("object")) {
-    if (additionalProperties !== false || typeof properties !== "object" || properties === null) return false
-    const names = Object.keys(properties)
-    if (!Array.isArray(required) || !names.every((name) => required.includes(name))) return false
-    if (!Object.values(properties).every((member) => satisfiesStrict(member, depth + 1))) return false
-  }
-  if (types.includes("array") && !satisfiesStrict(items, depth + 1)) return false
-  return type !== undefined || Array.isArray(rest.enum) || rest.const !== undefined
-}
-
-const strictness = new WeakMap<JsonSchema, boolean>()
-
-const isStrict = (schema: JsonSchema): boolean => {
-  const known = strictness.get(schema)
-  if (known !== undefined) return known
-  const result = schema.type === "object" && satisfiesStrict(schema)
-  strictness.set(schema, result)
-  return result
-}
-
 const jsonText = (value: unknown): string => JSON.stringify(value) ?? "null"
 const resultText = (result: unknown): string => (typeof result === "string" ? result : jsonText(result))
 
@@ -116,9 +75,25 @@ const userContent = (content: string | ReadonlyArray<Prompt.UserMessagePartEncod
   return content.map((part) => (part.type === "text" ? { type: "text", text: part.text } : filePart(part)))
 }
 
+type IsStrict = (schema: JsonSchema) => boolean
+
 interface Context {
   readonly dialect: Dialect
   readonly provider: string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options extends Context {
+  readonly model: string
+  /** The settings of the call, defaults included. */
+  readonly settings: ModelSettings
+  readonly stream: boolean
+  readonly reasoning?: ChatCompletionsReasoning.Asked | undefined
+  /** Which schemas are sent as strict. Default: none. */
+  readonly isStrict?: IsStrict | undefined
 }
 
 const assistant = (
@@ -220,13 +195,13 @@ const toolParameters = (parameters: JsonSchema): JsonSchema =>
     ? { type: "object", properties: {} }
     : parameters
 
-const encodeTool = (tool: ToolDefinition, dialect: Dialect): Body => ({
+const encodeTool = (tool: ToolDefinition, isStrict: IsStrict | undefined): Body => ({
   type: "function",
   function: {
     name: tool.name,
     description: tool.description,
     parameters: toolParameters(tool.parameters),
-    ...(dialect.strictSchemas && isStrict(tool.parameters) ? { strict: true } : {})
+    ...(isStrict?.(tool.parameters) === true ? { strict: true } : {})
   }
 })
 
@@ -244,12 +219,12 @@ const offers = { strict: new WeakMap<Tools, Offered>(), loose: new WeakMap<Tools
 const toolTexts = new WeakMap<object, { text: string | undefined }>()
 
 /** Encodes a list of tools once: the calls of a run offer the same list. */
-const encodeOffered = (tools: Tools, dialect: Dialect): ReadonlyArray<Body> => {
-  const known = dialect.strictSchemas ? offers.strict : offers.loose
+const encodeOffered = (tools: Tools, isStrict: IsStrict | undefined): ReadonlyArray<Body> => {
+  const known = isStrict === undefined ? offers.loose : offers.strict
   const last = known.get(tools)
   // The caller may have added to its list.
   if (last?.from.length === tools.length && last.from.every((tool, index) => tool === tools[index])) return last.body
-  const body = tools.map((tool) => encodeTool(tool, dialect))
+  const body = tools.map((tool) => encodeTool(tool, isStrict))
   known.set(tools, { from: [...tools], body })
   toolTexts.set(body, { text: undefined })
   return body
@@ -258,8 +233,7 @@ const encodeOffered = (tools: Tools, dialect: Dialect): ReadonlyArray<Body> => {
 const encodeTools = (
   tools: ReadonlyArray<ToolDefinition>,
   choice: ToolChoice | undefined,
-  settings: ModelSettings,
-  dialect: Dialect
+  { dialect, isStrict, settings }: Options
 ): Body => {
   if (tools.length === 0) return {}
   const named = typeof choice === "object" ? choice.tool : undefined
@@ -273,7 +247,7 @@ const encodeTools = (
         ? (dialect.requiredToolChoice ?? word)
         : word
   return {
-    tools: encodeOffered(offered, dialect),
+    tools: encodeOffered(offered, isStrict),
     ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
     ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls })
   }
@@ -293,7 +267,10 @@ const instruct = (messages: Array<Body>, text: string, dialect: Dialect): Array<
     : [{ role: dialect.systemRole, content: text }, ...messages]
 }
 
-const encodeFormat = (format: Extract<ResponseFormat, { readonly type: "json" }>, dialect: Dialect): Body => {
+const encodeFormat = (
+  format: Extract<ResponseFormat, { readonly type: "json" }>,
+  { dialect, isStrict }: Options
+): Body => {
   switch (dialect.jsonMode) {
     case "json_schema":
       return {
@@ -303,7 +280,7 @@ const encodeFormat = (format: Extract<ResponseFormat, { readonly type: "json" }>
             name: format.name,
             ...(format.description === undefined ? {} : { description: format.description }),
             schema: format.schema,
-            ...(dialect.strictSchemas && isStrict(format.schema) ? { strict: true } : {})
+            ...(isStrict?.(format.schema) === true ? { strict: true } : {})
           }
         }
       }
@@ -322,11 +299,6 @@ const encodeSettings = (settings: ModelSettings, dialect: Dialect): Body => ({
   ...(settings.seed === undefined ? {} : { [dialect.seedField ?? "seed"]: settings.seed }),
   ...(settings.presencePenalty === undefined ? {} : { presence_penalty: settings.presencePenalty }),
   ...(settings.frequencyPenalty === undefined ? {} : { frequency_penalty: settings.frequencyPenalty }),
-  ...(settings.reasoningEffort === undefined || dialect.reasoningEffort === "none"
-    ? {}
-    : dialect.reasoningEffort === "reasoning"
-      ? { reasoning: { effort: settings.reasoningEffort } }
-      : { reasoning_effort: settings.reasoningEffort }),
   ...(dialect.promptCache === true ? OpenAiModels.cacheFields(settings) : {})
 })
 
@@ -344,17 +316,7 @@ const withoutRejected = (body: Body, { rejects = [] }: Dialect): Body => {
  * @since 0.1.0
  * @category encoding
  */
-export const encode = (
-  request: LlmRequest,
-  options: {
-    readonly dialect: Dialect
-    readonly provider: string
-    readonly model: string
-    /** The settings of the call, defaults included. */
-    readonly settings: ModelSettings
-    readonly stream: boolean
-  }
-): { readonly [key: string]: unknown } => {
+export const encode = (request: LlmRequest, options: Options): { readonly [key: string]: unknown } => {
   const { dialect, settings } = options
   const format = request.responseFormat?.type === "json" ? request.responseFormat : undefined
   const messages = encodeMessages(request.messages, options)
@@ -364,12 +326,18 @@ export const encode = (
       format !== undefined && dialect.jsonMode !== "json_schema"
         ? instruct(messages, schemaInstruction(format), dialect)
         : messages,
-    ...withoutRejected(encodeTools(request.tools ?? [], request.toolChoice, settings, dialect), dialect),
-    ...(format === undefined ? {} : encodeFormat(format, dialect)),
+    ...withoutRejected(encodeTools(request.tools ?? [], request.toolChoice, options), dialect),
+    ...(format === undefined ? {} : encodeFormat(format, options)),
     ...withoutRejected(
-      encodeSettings(dialect.reasoningModels ? OpenAiModels.accepted(options.model, settings) : settings, dialect),
+      encodeSettings(
+        dialect.reasoningModels && options.reasoning?.isOff !== true
+          ? OpenAiModels.accepted(options.model, settings)
+          : settings,
+        dialect
+      ),
       dialect
     ),
+    ...options.reasoning?.fields,
     ...(options.stream ? { stream: true } : {}),
     ...(options.stream && dialect.streamUsage ? { stream_options: { include_usage: true } } : {}),
     ...settings.providerOptions

@@ -26,6 +26,7 @@ import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
 import * as OptionalPackage from "../exchange/OptionalPackage.js"
 import * as ProviderExchange from "../exchange/ProviderExchange.js"
+import * as ReasoningLevels from "../exchange/ReasoningLevels.js"
 import * as ToolResults from "../exchange/ToolResults.js"
 import type { Json } from "../exchange/WireDecoder.js"
 import * as Wire from "../exchange/WireDecoder.js"
@@ -57,21 +58,37 @@ export interface Options {
  */
 export const defaultBaseUrl = "https://api.openai.com/v1"
 
+/** The level, the summary, and the sealed reasoning that goes back where the server keeps none. */
+const reasoning = (settings: ModelSettings): Json => {
+  const effort = ReasoningLevels.openAiEffort(settings, settings.model ?? "")
+  const summary = ReasoningLevels.wishOf(settings)?.summary
+  const sealed = settings.providerOptions?.store === false && OpenAiModels.isReasoning(settings.model ?? "")
+  const fields = {
+    ...(effort === undefined ? {} : { effort }),
+    ...(summary === true ? { summary: "auto" } : {})
+  }
+  return {
+    ...(Object.keys(fields).length === 0 ? {} : { reasoning: fields }),
+    ...(sealed ? { include: ["reasoning.encrypted_content"] } : {})
+  }
+}
+
 /**
  * Settings as fields of the request body. `/responses` does not support `stop`, `seed` and the penalties: they are
  * omitted, and so are `temperature` and `topP` for reasoning models (the o series, gpt-5 except gpt-5-chat), which
- * reject them. `providerOptions` reach a server that supports more.
+ * reject them unless they are told not to reason. `providerOptions` reach a server that supports more.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const fromSettings = (settings: ModelSettings): Json => {
-  const { temperature, topP } = OpenAiModels.accepted(settings.model ?? "", settings)
+  const isOff = ReasoningLevels.openAiEffort(settings, settings.model ?? "") === "none"
+  const { temperature, topP } = isOff ? settings : OpenAiModels.accepted(settings.model ?? "", settings)
   return {
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(settings.maxTokens === undefined ? {} : { max_output_tokens: settings.maxTokens }),
-    ...(settings.reasoningEffort === undefined ? {} : { reasoning: { effort: settings.reasoningEffort } }),
+    ...reasoning(settings),
     ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls }),
     ...(settings.model === undefined ? {} : { model: settings.model }),
     ...OpenAiModels.cacheFields(settings),
@@ -202,6 +219,8 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
 
     const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
       const model = request.settings.model
+      const refused = ReasoningLevels.levelsOnly(request.settings, { provider, model })
+      if (refused !== undefined) return yield* refused
       const { items, messages } = ownItems(request.messages)
       // Only messages pass through the package: it would build a schema of every tool for each call.
       const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)

@@ -13,7 +13,8 @@ import type { ModelSettings } from "../../llm/model/ModelSettings.js"
  * @since 0.1.0
  * @category guards
  */
-const isReasoning = (model: string): boolean => /^(?:ft:)?(?:o\d|gpt-(?!5-chat)[5-9]|codex-|computer-use)/i.test(model)
+export const isReasoning = (model: string): boolean =>
+  /^(?:ft:)?(?:o\d|gpt-(?!5-chat)[5-9]|codex-|computer-use)/i.test(model)
 
 /**
  * Omits the settings that a reasoning model rejects with status 400: sampling and stop sequences. Other models keep

@@ -23,6 +23,7 @@ import * as PartAssembler from "../../llm/model/PartAssembler.js"
 import * as ToolCallIds from "../exchange/ToolCallIds.js"
 import * as SdkFailure from "./SdkFailure.js"
 import * as SdkParts from "./SdkParts.js"
+import * as SdkReasoning from "./SdkReasoning.js"
 import * as SdkRequest from "./SdkRequest.js"
 import type * as Sdk from "./SdkSpecification.js"
 
@@ -165,6 +166,8 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
         })
       const model = choice.right
       const known = { provider, model: model.modelId }
+      const refused = SdkReasoning.check(request.settings ?? {}, { ...known, provider: providerOf(model) })
+      if (refused !== undefined) return yield* refused
       const callOptions = SdkRequest.make(request, yield* targetOf(request, model))
       if (Either.isLeft(callOptions)) {
         const { hint, message } = callOptions.left

@@ -12,6 +12,7 @@ import type { LlmRequest, Message, ToolChoice } from "../../llm/model/LlmClient.
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as AnthropicCache from "../exchange/AnthropicCache.js"
 import * as ToolResults from "../exchange/ToolResults.js"
+import * as SdkReasoning from "./SdkReasoning.js"
 import type * as Sdk from "./SdkSpecification.js"
 
 /** A part of a message that the model cannot be given. */
@@ -242,31 +243,25 @@ const messageOf = (message: Message, target: Target): Converted<Sdk.Message | un
 const choiceOf = (choice: ToolChoice): { readonly type: string; readonly toolName?: string } =>
   typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool }
 
-/** Settings that version 3 of the specification, or every version, leaves to the options of each provider. */
+/** Settings that the specification leaves to the options of each provider. */
 const ownOptions = (
-  { parallelToolCalls, reasoningEffort }: ModelSettings,
-  { provider, version }: Target
+  { parallelToolCalls }: ModelSettings,
+  { own }: SdkReasoning.Asked,
+  { provider }: Target
 ): { readonly [key: string]: unknown } => {
-  const effort = version === "v3" ? reasoningEffort : undefined
-  switch (provider) {
-    case "anthropic":
-      return {
-        ...(parallelToolCalls === undefined ? {} : { disableParallelToolUse: !parallelToolCalls }),
-        ...(effort === undefined ? {} : { effort: effort === "minimal" ? "low" : effort })
-      }
-    case "google":
-      return effort === undefined ? {} : { thinkingConfig: { thinkingLevel: effort } }
-    default:
-      return {
-        ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }),
-        ...(effort === undefined ? {} : { reasoningEffort: effort })
-      }
-  }
+  if (parallelToolCalls === undefined || provider === "google") return own
+  return provider === "anthropic"
+    ? { disableParallelToolUse: !parallelToolCalls, ...own }
+    : { parallelToolCalls, ...own }
 }
 
-const providerOptions = (settings: ModelSettings, target: Target): { readonly providerOptions?: Sdk.Options } => {
+const providerOptions = (
+  settings: ModelSettings,
+  reasoning: SdkReasoning.Asked,
+  target: Target
+): { readonly providerOptions?: Sdk.Options } => {
   const given = settings.providerOptions as Sdk.Options | undefined
-  const own = ownOptions(settings, target)
+  const own = ownOptions(settings, reasoning, target)
   if (Object.keys(own).length === 0) return given === undefined ? {} : { providerOptions: given }
   return { providerOptions: { ...given, [target.provider]: { ...own, ...given?.[target.provider] } } }
 }
@@ -308,20 +303,21 @@ const defined = <A extends object>(value: A): A =>
  */
 export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOptions> => {
   const settings = request.settings ?? {}
+  const reasoning = SdkReasoning.ask(request, target)
   const format = request.responseFormat
   const tools = request.tools ?? []
   const messages = sendsFiles.has(target.provider) ? request.messages : ToolResults.lower(request.messages, false)
   const made = Either.map(Either.all(messages.map((message) => messageOf(message, target))), (messages) => ({
     ...defined({
       prompt: messages.filter(isPresent),
-      maxOutputTokens: settings.maxTokens,
-      temperature: settings.temperature,
-      topP: settings.topP,
+      maxOutputTokens: reasoning.maxOutputTokens,
+      temperature: reasoning.samples ? settings.temperature : undefined,
+      topP: reasoning.samples ? settings.topP : undefined,
       stopSequences: settings.stop,
       presencePenalty: settings.presencePenalty,
       frequencyPenalty: settings.frequencyPenalty,
       seed: settings.seed,
-      reasoning: target.version === "v4" ? settings.reasoningEffort : undefined
+      reasoning: reasoning.level
     }),
     ...(tools.length === 0
       ? {}
@@ -344,7 +340,7 @@ export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOpt
           }
         }
       : {}),
-    ...providerOptions(settings, target)
+    ...providerOptions(settings, reasoning, target)
   }))
   return Either.map(made, (options) => withCacheMarks(options, request, target))
 }

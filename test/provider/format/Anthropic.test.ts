@@ -172,9 +172,9 @@ describe("the request", () => {
       Effect.gen(function* () {
         const { client, server } = yield* start()
         const asked = [
-          { model: "claude-sonnet-4-5-20250929", reasoningEffort: "medium" },
-          { model: "claude-3-7-sonnet-latest", reasoningEffort: "high", maxTokens: 4000 },
-          { model: "claude-opus-5", reasoningEffort: "minimal" }
+          { model: "claude-sonnet-4-5-20250929", reasoning: "medium" },
+          { model: "claude-3-7-sonnet-latest", reasoning: "high", maxTokens: 4000 },
+          { model: "claude-opus-5", reasoning: "minimal" }
         ] as const
         for (const settings of asked) {
           yield* server.script(hello)
@@ -184,7 +184,7 @@ describe("the request", () => {
           server.requests.map(({ body }) => [body.max_tokens, body.thinking, body.output_config]),
           [
             [Anthropic.defaultMaxTokens + 8192, { type: "enabled", budget_tokens: 8192 }, undefined],
-            [4000, { type: "enabled", budget_tokens: 3999 }, undefined],
+            [4000, { type: "enabled", budget_tokens: 3000 }, undefined],
             [Anthropic.defaultMaxTokens, { type: "adaptive" }, { effort: "low" }]
           ]
         )
@@ -373,7 +373,7 @@ describe("JSON output", () => {
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello, ChatServer.sse(streamOf("not JSON")))
-      const request: LlmRequest = { ...ask, responseFormat, settings: { reasoningEffort: "low" } }
+      const request: LlmRequest = { ...ask, responseFormat, settings: { reasoning: "low" } }
       assert.strictEqual(LlmClient.text(yield* client.complete(request)), "Hi")
       assert.strictEqual(LlmClient.text((yield* collect(client, request)).response), "not JSON")
       assert.strictEqual(server.requests[0]!.body.tool_choice.type, "auto")

@@ -1,8 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Either from "effect/Either"
 import type { LlmRequest, Message } from "../../../src/llm/model/LlmClient.js"
 import type { ModelSettings } from "../../../src/llm/model/ModelSettings.js"
 import * as ChatCompletionsDialect from "../../../src/provider/format/ChatCompletionsDialect.js"
+import * as ChatCompletionsExtensions from "../../../src/provider/format/ChatCompletionsExtensions.js"
 import * as ChatCompletionsRequest from "../../../src/provider/format/ChatCompletionsRequest.js"
+
+const asked = (settings: ModelSettings, dialect: ChatCompletionsDialect.Dialect, model: string) =>
+  settings.reasoning === undefined
+    ? undefined
+    : Either.getOrThrow(ChatCompletionsExtensions.reasoning(settings, dialect, { provider: "test", model }))
 
 const encode = (
   request: Partial<LlmRequest>,
@@ -13,21 +20,23 @@ const encode = (
     readonly provider?: string
     readonly model?: string
   } = {}
-): any =>
-  JSON.parse(
-    JSON.stringify(
-      ChatCompletionsRequest.encode(
-        { messages: [{ role: "user", content: "Hi" }], ...request },
-        {
-          dialect: { ...ChatCompletionsDialect.standard, ...options.dialect },
-          provider: options.provider ?? "test",
-          model: options.model ?? "m-1",
-          settings: options.settings ?? {},
-          stream: options.stream ?? false
-        }
-      )
-    )
+): any => {
+  const dialect = { ...ChatCompletionsDialect.standard, ...options.dialect }
+  const { model = "m-1", provider = "test", settings = {}, stream = false } = options
+  const encoded = ChatCompletionsRequest.encode(
+    { messages: [{ role: "user", content: "Hi" }], ...request },
+    {
+      dialect,
+      provider,
+      model,
+      settings,
+      stream,
+      reasoning: asked(settings, dialect, model),
+      isStrict: dialect.strictSchemas ? ChatCompletionsExtensions.isStrict : undefined
+    }
   )
+  return JSON.parse(JSON.stringify(encoded))
+}
 
 const messages = (given: ReadonlyArray<Message>, options?: Parameters<typeof encode>[1]) =>
   encode({ messages: given }, options).messages
@@ -61,7 +70,7 @@ describe("ChatCompletionsRequest", () => {
           seed: 7,
           presencePenalty: 0.1,
           frequencyPenalty: 0.2,
-          reasoningEffort: "low"
+          reasoning: "low"
         }
       }
     )
@@ -108,7 +117,7 @@ describe("ChatCompletionsRequest", () => {
       seed: 7,
       presencePenalty: 0.1,
       frequencyPenalty: 0.2,
-      reasoningEffort: "low"
+      reasoning: "low"
     } as const
     const fields = (model: string, dialect: Partial<ChatCompletionsDialect.Dialect>, over?: object) =>
       Object.keys(encode({}, { model, dialect, settings: { ...settings, ...over } })).sort()
@@ -121,10 +130,19 @@ describe("ChatCompletionsRequest", () => {
       (model) => assert.deepStrictEqual(fields(model, dialect), [...rest].sort())
     )
 
-    it.each(["gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "gpt-35-turbo", "chatgpt-4o-latest", "omni"])(
-      "get every setting when they do not reason: %s",
-      (model) => assert.deepStrictEqual(fields(model, dialect), [...rest, ...all].sort())
+    it.each(["gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "gpt-35-turbo", "chatgpt-4o-latest"])(
+      "get every setting but a level when they do not reason: %s",
+      (model) =>
+        assert.deepStrictEqual(
+          fields(model, dialect),
+          [...rest, ...all].filter((field) => field !== "reasoning_effort").sort()
+        )
     )
+
+    it("get every setting when they are unknown, or told not to reason", () => {
+      assert.deepStrictEqual(fields("omni", dialect), [...rest, ...all].sort())
+      assert.deepStrictEqual(fields("gpt-5.2", dialect, { reasoning: "none" }), [...rest, ...all].sort())
+    })
 
     it("are not recognized by name on other servers, and provider options always win", () => {
       assert.include(fields("o3", ChatCompletionsDialect.vllm.dialect), "temperature")
@@ -532,7 +550,7 @@ describe("ChatCompletionsRequest", () => {
   })
 
   describe("presets", () => {
-    const settings: ModelSettings = { maxTokens: 9, reasoningEffort: "high" }
+    const settings: ModelSettings = { maxTokens: 9, reasoning: "high" }
     const responseFormat = { type: "json", name: "n", schema: closed } as const
     const named = { tools: [...tools], toolChoice: { tool: "time" }, responseFormat } as const
     const table = {

@@ -101,7 +101,7 @@ describe("the request", () => {
           seed: 7,
           presencePenalty: 0.1,
           frequencyPenalty: 0.2,
-          reasoningEffort: "low",
+          reasoning: "low",
           parallelToolCalls: false,
           promptCache: { key: "clerk", ttl: "24h" },
           providerOptions: { service_tier: "flex", store: false, top_p: 0.75 }

@@ -90,7 +90,6 @@ describe("AiSdkModel", () => {
           seed: 7,
           presencePenalty: 0.1,
           frequencyPenalty: 0.2,
-          reasoningEffort: "high",
           parallelToolCalls: false,
           providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } }, other: { x: 1 } }
         }
@@ -114,25 +113,32 @@ describe("AiSdkModel", () => {
       const own = { disableParallelToolUse: true, cacheControl: { type: "ephemeral" } }
       assert.deepStrictEqual(yield* optionsFor("v4", request), {
         ...common,
-        reasoning: "high",
         providerOptions: { anthropic: own, other: { x: 1 } }
       })
       assert.deepStrictEqual(yield* optionsFor("v3", request), {
         ...common,
-        providerOptions: { anthropic: { ...own, effort: "high" }, other: { x: 1 } }
+        providerOptions: { anthropic: own, other: { x: 1 } }
       })
     })
   )
 
   it.effect.each([
-    ["google.generative-ai", { google: { thinkingConfig: { thinkingLevel: "low" } } }],
-    ["openai.responses", { openai: { reasoningEffort: "low" } }],
-    ["local.chat", { local: { reasoningEffort: "low" } }]
-  ] as const)("passes the reasoning effort to %s of AI SDK 6 by its own option", ([provider, expected]) =>
+    ["google.generative-ai", "gemini-3-pro-preview", { google: { thinkingConfig: { thinkingLevel: "low" } } }],
+    ["openai.responses", "gpt-5", { openai: { reasoningEffort: "low" } }],
+    ["local.chat", "m", { local: { reasoningEffort: "low" } }]
+  ] as const)("passes the level of reasoning to %s of AI SDK 6 by its own option", ([provider, modelId, expected]) =>
     Effect.gen(function* () {
-      const request: LlmRequest = { ...user({ type: "text", text: "hi" }), settings: { reasoningEffort: "low" } }
-      const { providerOptions } = yield* optionsFor("v3", request, { provider })
+      const request: LlmRequest = { ...user({ type: "text", text: "hi" }), settings: { reasoning: "low" } }
+      const { providerOptions } = yield* optionsFor("v3", request, { provider, modelId })
       assert.deepStrictEqual(providerOptions, expected)
+    })
+  )
+
+  it.effect("passes the level of reasoning to an unknown package of AI SDK 7 by the option of all", () =>
+    Effect.gen(function* () {
+      const request: LlmRequest = { ...user({ type: "text", text: "hi" }), settings: { reasoning: "low" } }
+      const { providerOptions, reasoning } = yield* optionsFor("v4", request, { provider: "local.chat" })
+      assert.deepStrictEqual([reasoning, providerOptions], ["low", undefined])
     })
   )
 
