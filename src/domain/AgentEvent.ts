@@ -31,6 +31,8 @@ export type AgentEvent =
   | ReasoningEvents.ToolResult
   | ReasoningEvents.ApprovalRequested
   | ReasoningEvents.ApprovalResolved
+  | ReasoningEvents.QuestionAsked
+  | ReasoningEvents.QuestionAnswered
   | ReasoningEvents.Delegated
   | ReasoningEvents.Critique
   | ReasoningEvents.NodeFinished
@@ -66,6 +68,8 @@ export const AgentEvent = Schema.Union(
   ReasoningEvents.ToolResult,
   ReasoningEvents.ApprovalRequested,
   ReasoningEvents.ApprovalResolved,
+  ReasoningEvents.QuestionAsked,
+  ReasoningEvents.QuestionAnswered,
   ReasoningEvents.Delegated,
   ReasoningEvents.Critique,
   ReasoningEvents.NodeFinished,

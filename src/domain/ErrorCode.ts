@@ -46,6 +46,7 @@ export const table = {
   LEX_ERR_AGT_117: "ReaderTimeoutError",
   LEX_ERR_AGT_118: "ToolSourceError",
   LEX_ERR_AGT_119: "AgentClosedError",
+  LEX_ERR_AGT_120: "ElicitationError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",

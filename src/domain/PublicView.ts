@@ -22,8 +22,8 @@ export interface Options {
   /** Shows `ReasoningDelta`, `Thought` and `Critique`, which may quote the prompt. Default false. */
   readonly reasoning?: boolean | undefined
   /**
-   * Shows the results of successful tools, with texts that look like keys removed. Default false: only that a tool
-   * ended and whether it failed.
+   * Shows the results of successful tools, and the answers that people gave them, with texts that look like keys
+   * removed. Default false: only that a tool ended and whether it failed.
    */
   readonly toolResults?: boolean | undefined
 }
@@ -171,6 +171,21 @@ const rules: Rules = {
     reason: "shown"
   },
   ApprovalResolved: { id: "shown", toolCallId: "shown", approved: "shown", reason: "shown" },
+  QuestionAsked: {
+    id: "shown",
+    toolCallId: "shown",
+    name: "shown",
+    message: (message) => SecretText.redact(message),
+    form: (form) => redacted(form, none, 0) as typeof form
+  },
+  QuestionAnswered: {
+    id: "shown",
+    toolCallId: "shown",
+    name: "shown",
+    action: "shown",
+    content: (content, _event, { toolResults }) => (toolResults === true ? redacted(content, none, 0) : undefined),
+    reason: (reason) => (reason === undefined ? undefined : SecretText.redact(reason))
+  },
   Delegated: { toAgent: "shown", childRunId: "shown", message: blank, handoff: "shown" },
   Critique: { step: "shown", text: "shown", accepted: "shown", score: "shown" },
   ToolProgress: {
@@ -215,6 +230,7 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  *   like `password` or `token`, and without texts that look like keys;
  * - `ToolResult`: `result` and `observation` only with `toolResults`, only of successful calls, without texts that look
  *   like keys;
+ * - `QuestionAsked`: without texts that look like keys; `QuestionAnswered`: `content` only with `toolResults`;
  * - `ToolProgress`: `message` without what looks like keys, `partial` only with `toolResults`;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
  * - `NodeEmitted`: `value` without texts under names like `password` or `token`, and without texts that look like

@@ -140,6 +140,46 @@ export const ToolProgress = event("ToolProgress", {
 export interface ToolProgress extends Schema.Schema.Type<typeof ToolProgress> {}
 
 /**
+ * A running tool asks a person (`Elicitation.ask`). `toolCallId` is the call; `form` is the JSON Schema of the answer,
+ * a flat object.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const QuestionAsked = event("QuestionAsked", {
+  id: Schema.String,
+  toolCallId: Schema.String,
+  name: Schema.String,
+  message: Schema.String,
+  form: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface QuestionAsked extends Schema.Schema.Type<typeof QuestionAsked> {}
+
+/**
+ * What came of a question: its answer, somebody's refusal, or nobody's answer.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const QuestionAnswered = event("QuestionAnswered", {
+  id: Schema.String,
+  toolCallId: Schema.String,
+  name: Schema.String,
+  action: Schema.Literal("accept", "decline", "cancel"),
+  content: Schema.optional(Schema.Unknown),
+  reason: Schema.optional(Schema.String)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface QuestionAnswered extends Schema.Schema.Type<typeof QuestionAnswered> {}
+
+/**
  * A tool ended. `observation` is the text that the model reads, `result` the encoded value; a failed call has an
  * `error`. `files` are those that the model is shown beside the result.
  *

@@ -107,11 +107,32 @@ const kept = (given: Body, screened: Body): Body => {
   return screened
 }
 
+/** The fields of events that are screened as they are. */
+const fieldsOf: { readonly [T in Body["_tag"]]?: ReadonlyArray<string> } = {
+  Thought: ["text"],
+  Critique: ["text"],
+  ApprovalRequested: ["params"],
+  QuestionAsked: ["message", "form"],
+  QuestionAnswered: ["content", "reason"],
+  Delegated: ["message"],
+  NodeFinished: ["update"],
+  NodeEmitted: ["value"],
+  ToolProgress: ["message", "partial"],
+  AnswerRejected: ["message"]
+}
+
+function* screenFields(given: Body, screen: Screen | undefined): Stepwise.Steps<Body> {
+  const names = fieldsOf[given._tag]
+  if (names === undefined) return given
+  const shown: Record<string, unknown> = { ...given }
+  for (const name of names) {
+    if (shown[name] !== undefined) shown[name] = yield* screenValue(screen, shown[name])
+  }
+  return shown as unknown as Body
+}
+
 export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.Steps<Body> {
   switch (given._tag) {
-    case "Thought":
-    case "Critique":
-      return { ...given, text: yield* screenText(screen, given.text) }
     case "Message":
       return kept(given, {
         ...given,
@@ -125,8 +146,6 @@ export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.S
     }
     case "ToolCall":
       return kept(given, { ...given, params: yield* screenValue(screen, given.params) })
-    case "ApprovalRequested":
-      return { ...given, params: yield* screenValue(screen, given.params) }
     case "ToolResult": {
       const result = yield* screenValue(screen, given.result)
       // A text is its own observation.
@@ -140,28 +159,14 @@ export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.S
         given.error === undefined ? shown : { ...shown, error: yield* screenError(screen, given.error) }
       )
     }
-    case "Delegated":
-      return { ...given, message: yield* screenText(screen, given.message) }
     case "Started":
     case "InputChecked":
       return kept(given, { ...given, input: yield* screenText(screen, given.input) })
-    case "NodeFinished":
-      return { ...given, update: yield* screenValue(screen, given.update) }
-    case "ToolProgress":
-      return {
-        ...given,
-        ...(given.message === undefined ? {} : { message: yield* screenText(screen, given.message) }),
-        ...(given.partial === undefined ? {} : { partial: yield* screenValue(screen, given.partial) })
-      }
-    case "NodeEmitted":
-      return { ...given, value: yield* screenValue(screen, given.value) }
     case "Error":
       return given.interrupted ? given : { ...given, error: yield* screenError(screen, given.error) }
-    case "AnswerRejected":
-      return { ...given, message: yield* screenText(screen, given.message) }
     case "Degraded":
       return { ...given, error: yield* screenError(screen, given.error) }
     default:
-      return given
+      return yield* screenFields(given, screen)
   }
 }

@@ -5,6 +5,7 @@
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type { AgentEvent, Body } from "../domain/AgentEvent.js"
 import type { ErrorInfo } from "../domain/ErrorInfo.js"
 import type { RunId, SessionId } from "../domain/Ids.js"
@@ -338,3 +339,18 @@ export const isCurrent = (run: Service): boolean => run !== silent
  * @category accessors
  */
 export const emit = (body: Body): Effect.Effect<void> => Effect.flatMap(Run, (run) => run.emit(body))
+
+/**
+ * Delivers an event, for which `wait` waits, while `asked` runs: a reader of the event may answer at once.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const emitMeanwhile = <A>(wait: Effect.Effect<void> | undefined, asked: Effect.Effect<A>): Effect.Effect<A> =>
+  wait === undefined
+    ? asked
+    : Effect.acquireUseRelease(
+        Effect.fork(Effect.interruptible(wait)),
+        (emitting) => Effect.zipLeft(asked, Fiber.join(emitting)),
+        Fiber.interrupt
+      )

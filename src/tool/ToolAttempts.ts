@@ -23,10 +23,10 @@ export interface Handling {
   readonly tools: Bound
   readonly tool: Tool.Any
   readonly params: unknown
-  readonly callId: string
   readonly options: RunOptions
   /** Takes reports of progress. */
   readonly onProgress: ToolProgress.CurrentReports["Type"]
+  readonly serving: ToolProgress.Serving
   /** Called when an attempt begins. */
   readonly onAttempt: (number: number) => void
 }
@@ -53,15 +53,16 @@ class Expired {
 }
 
 const attempt = (
-  { callId, onProgress, options, params, tool, tools }: Handling,
+  { onProgress, options, params, serving, tool, tools }: Handling,
   number: number
 ): Effect.Effect<unknown, unknown> =>
-  Deadline.run(() => tools.provide(tool.erased.handle(params, { id: callId, attempt: number })), {
+  Deadline.run(() => tools.provide(tool.erased.handle(params, { id: serving.id, attempt: number })), {
     whole: timeoutOf(tool, options),
     pausable: true,
     provide: (services) => {
       services.set(HandledTool.HandledTool.key, tool.name)
       services.set(ToolProgress.CurrentReports.key, onProgress)
+      services.set(ToolProgress.CurrentCall.key, { ...serving, asked: 0 } satisfies ToolProgress.Attempt)
     },
     onTimeout: (_phase, timeoutMs) =>
       new Expired(

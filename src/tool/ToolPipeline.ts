@@ -61,7 +61,7 @@ interface Running {
 /** What the events of a call report, however it ends. */
 interface Progress {
   attempts: number
-  /** Milliseconds spent waiting for approval. */
+  /** Milliseconds spent waiting for people. */
   waited: number
   /** `ToolCall` was emitted, `ToolResult` not yet. */
   isOpen: boolean
@@ -77,9 +77,8 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
   const finished = Effect.gen(function* () {
     const tool = yield* ToolVisibility.find(graph, tools, call.name)
     const decoded = yield* ToolPreparation.decode(tools, tool, call.params)
-    const { asked, params } = yield* ToolPreparation.approve(gate, run, tools, tool, call, decoded, (millis) => {
-      progress.waited += millis
-    })
+    const onWaited = waitedBy(progress)
+    const { asked, params } = yield* ToolPreparation.approve(gate, run, tools, tool, call, decoded, onWaited)
     const onAttempt = (number: number): void => {
       progress.attempts = number
     }
@@ -87,7 +86,7 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
       tools,
       tool,
       params,
-      callId: call.id,
+      serving: servingOf(gate, running, call, tool),
       options,
       onProgress: (reported, onlyNumbers) => reportsOf(running)?.add(reported, onlyNumbers),
       onAttempt
@@ -100,6 +99,26 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
     onSuccess: outcome
   })
 }
+
+const waitedBy = (progress: Progress) => (millis: number) => {
+  progress.waited += millis
+}
+
+/** The call as its handler finds it. */
+const servingOf = (
+  gate: ApprovalGate.Service,
+  { options, progress }: Running,
+  call: ToolCall,
+  tool: Tool.Any
+): ToolProgress.Serving => ({
+  gate,
+  id: call.id,
+  name: tool.name,
+  step: options.step,
+  isOpen: () => progress.isOpen,
+  onWaited: waitedBy(progress),
+  waiting: { questions: 0, since: 0 }
+})
 
 /** Where the progress of a call goes while it is open and somebody reads. */
 const reportsOf = ({ call, clock, name, options, progress, run }: Running) => {

@@ -6,9 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Fiber from "effect/Fiber"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import type * as Run from "../observability/Run.js"
+import * as Run from "../observability/Run.js"
 import * as ApprovalGate from "./approval/ApprovalGate.js"
 import type { Issue } from "./definition/JsonSchemaText.js"
 import * as SecretParams from "./definition/SecretParams.js"
@@ -44,16 +43,6 @@ export const decode = (tools: Bound, tool: Tool.Any, raw: unknown): Effect.Effec
   })
 }
 
-/** Emits an event while `asked` runs: a reader of the event may answer at once. */
-const emitMeanwhile = <A>(wait: Effect.Effect<void> | undefined, asked: Effect.Effect<A>): Effect.Effect<A> =>
-  wait === undefined
-    ? asked
-    : Effect.acquireUseRelease(
-        Effect.fork(Effect.interruptible(wait)),
-        (emitting) => Effect.zipLeft(asked, Fiber.join(emitting)),
-        Fiber.interrupt
-      )
-
 const ask = (
   gate: ApprovalGate.Service,
   run: Run.Service,
@@ -86,7 +75,7 @@ const ask = (
       params,
       ...(secret === undefined ? {} : { secret })
     })
-    const decision = yield* emitMeanwhile(wait, asked)
+    const decision = yield* Run.emitMeanwhile(wait, asked)
     yield* run.emit({
       _tag: "ApprovalResolved",
       id,

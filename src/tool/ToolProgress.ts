@@ -7,6 +7,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Ambient from "../internal/fiber/Ambient.js"
 import type * as Run from "../observability/Run.js"
+import type * as ApprovalGate from "./approval/ApprovalGate.js"
 import * as Observation from "./definition/Observation.js"
 
 /**
@@ -41,6 +42,29 @@ type Report = (progress: Progress, onlyNumbers: boolean) => Effect.Effect<void> 
 /** The reports of the call that the current fiber serves. */
 export class CurrentReports extends Ambient.Reference<CurrentReports>()("effect-lexigram/tool/ToolProgress/Reports", {
   defaultValue: (): Report => () => undefined
+}) {}
+
+/** A call while its handler runs, for what the handler asks of its run (`Elicitation`). */
+export interface Serving {
+  readonly gate: ApprovalGate.Service
+  readonly id: string
+  readonly name: string
+  readonly step: number
+  /** False from the result of the call on. */
+  readonly isOpen: () => boolean
+  /** Takes milliseconds spent waiting for people. */
+  readonly onWaited: (millis: number) => void
+  /** Questions that wait, and since when. */
+  readonly waiting: { questions: number; since: number }
+}
+
+/** A call in one attempt, which counts its questions. */
+export interface Attempt extends Serving {
+  asked: number
+}
+
+export class CurrentCall extends Ambient.Reference<CurrentCall>()("effect-lexigram/tool/ToolProgress/CurrentCall", {
+  defaultValue: (): Attempt | undefined => undefined
 }) {}
 
 /** Whether only the numbers of reports may be shown: guards judge what tools say. */

@@ -55,6 +55,13 @@ export * as DefaultToolRegistry from "./DefaultToolRegistry.js"
 export * as DefaultToolRunner from "./DefaultToolRunner.js"
 
 /**
+ * Questions of running tools to people, answered through the inbox of approvals.
+ *
+ * @since 0.1.0
+ */
+export * as Elicitation from "./Elicitation.js"
+
+/**
  * Normalizes JSON Schemas from outside (MCP servers, files, skills) and compiles each once.
  *
  * @since 0.1.0

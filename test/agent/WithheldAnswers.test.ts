@@ -193,6 +193,23 @@ describe("each kind of event of a screened run", () => {
     NodeFinished: { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: { answer: text } },
     UsageReported: undefined,
     GuardTriggered: undefined,
+    QuestionAsked: {
+      _tag: "QuestionAsked",
+      id: "q",
+      toolCallId: "c",
+      name: "t",
+      message: text,
+      form: { properties: { a: { title: text } } }
+    },
+    QuestionAnswered: {
+      _tag: "QuestionAnswered",
+      id: "q",
+      toolCallId: "c",
+      name: "t",
+      action: "accept",
+      content: { a: text },
+      reason: text
+    },
     ToolProgress: { _tag: "ToolProgress", step: 1, id: "c", name: "t", message: text, partial: { a: text } },
     NodeEmitted: { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { answer: text } },
     // Given by a user.

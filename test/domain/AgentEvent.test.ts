@@ -53,6 +53,22 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
     finishReason: "stop"
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "toolOutput", guard: "g", action: "redact", reason: "r" },
+  QuestionAsked: {
+    _tag: "QuestionAsked",
+    id: "q",
+    toolCallId: "c",
+    name: "t",
+    message: "Which seat?",
+    form: { type: "object", properties: { row: { type: "integer" } }, additionalProperties: false }
+  },
+  QuestionAnswered: {
+    _tag: "QuestionAnswered",
+    id: "q",
+    toolCallId: "c",
+    name: "t",
+    action: "accept",
+    content: { row: 3 }
+  },
   ToolProgress: { _tag: "ToolProgress", step: 1, id: "c", name: "t", message: "Reading", done: 1, total: 3 },
   NodeEmitted: { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { done: 3 } },
   FilesKept: { _tag: "FilesKept", files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },

@@ -69,6 +69,23 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     reason: "reason"
   },
   ApprovalResolved: { _tag: "ApprovalResolved", id: "id", toolCallId: "toolCallId", approved: true, reason: "reason" },
+  QuestionAsked: {
+    _tag: "QuestionAsked",
+    id: "id",
+    toolCallId: "toolCallId",
+    name: "name",
+    message: "Which seat? api_key=abcdefgh",
+    form: { properties: { row: { type: "integer", description: "api_key=abcdefgh" } } }
+  },
+  QuestionAnswered: {
+    _tag: "QuestionAnswered",
+    id: "id",
+    toolCallId: "toolCallId",
+    name: "name",
+    action: "accept",
+    content: { city: "Ghent" },
+    reason: "reason"
+  },
   Delegated: {
     _tag: "Delegated",
     toAgent: "toAgent",
@@ -161,6 +178,21 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
     reason: "reason"
   },
   ApprovalResolved: { id: "id", toolCallId: "toolCallId", approved: true, reason: "reason" },
+  QuestionAsked: {
+    id: "id",
+    toolCallId: "toolCallId",
+    name: "name",
+    message: `Which seat? api_key=${REDACTED}`,
+    form: { properties: { row: { type: "integer", description: `api_key=${REDACTED}` } } }
+  },
+  QuestionAnswered: {
+    id: "id",
+    toolCallId: "toolCallId",
+    name: "name",
+    action: "accept",
+    content: undefined,
+    reason: "reason"
+  },
   Delegated: { toAgent: "toAgent", childRunId: "childRunId", message: "", handoff: true },
   Critique: undefined,
   NodeFinished: undefined,
@@ -218,6 +250,8 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   ToolResult: ["id", "name"],
   ApprovalRequested: ["id", "toolCallId", "name", "params.city", "reason"],
   ApprovalResolved: ["id", "toolCallId", "reason"],
+  QuestionAsked: ["id", "toolCallId", "name", "message", "form.properties.row.type", "form.properties.row.description"],
+  QuestionAnswered: ["id", "toolCallId", "name", "reason", "action"],
   Delegated: ["toAgent", "childRunId"],
   UsageReported: ["finishReason"],
   GuardTriggered: ["stage", "action"],
@@ -270,7 +304,7 @@ describe("PublicView", () => {
         const allowed = [...ofEvery, ...(open[given._tag] ?? [])]
         // Arguments and outputs are any value: their own names stand below those of their fields.
         const isAllowed = (path: string) =>
-          allowed.includes(path) || /^(?:params|output|value)(?:\.|$)/.test(path) || path.startsWith("steps.")
+          allowed.includes(path) || /^(?:params|output|value|form)(?:\.|$)/.test(path) || path.startsWith("steps.")
         assert.deepStrictEqual(
           [...canaries(view)].filter((path) => !isAllowed(path)),
           [],

@@ -48,6 +48,8 @@ export const everyKind = (run: string): ReadonlyArray<AgentEvent> => {
     },
     { _tag: "ApprovalRequested", id: "a", toolCallId: "c", name: "t", params: null, reason: "r" },
     { _tag: "ApprovalResolved", id: "a", toolCallId: "c", approved: false, reason: "r" },
+    { _tag: "QuestionAsked", id: "q", toolCallId: "c", name: "t", message: "Which?", form: { type: "object" } },
+    { _tag: "QuestionAnswered", id: "q", toolCallId: "c", name: "t", action: "accept", content: { row: 3 } },
     { _tag: "Delegated", toAgent: "b", childRunId: RunId.make("child"), message: "m" },
     { _tag: "Critique", step: 1, text: "c", accepted: true, score: -0.5 },
     { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: [] },

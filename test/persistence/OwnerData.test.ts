@@ -108,6 +108,19 @@ const live = (userId: UserId) =>
       decision: ApprovalGate.approve(),
       at: 1
     })
+    yield* approvals.add({
+      request: {
+        id: `question to ${userId}`,
+        runId: RunId.make("a run that is not kept"),
+        userId,
+        agent: "helper",
+        toolCallId: "c",
+        tool: "book",
+        params: null,
+        question: { message: `Where do you live, ${userId}?`, form: { type: "object", properties: {} } }
+      },
+      requestedAt: 1
+    })
     const threads = yield* Checkpointer.Checkpointer
     yield* threads.put(place(`thread of ${userId}`), { userId })
     yield* threads.putWrites(`thread of ${userId}`, "first", "node", [["text", "written"]], { userId })

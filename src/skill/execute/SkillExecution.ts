@@ -10,7 +10,6 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId, type UserId } from "../../domain/Ids.js"
@@ -228,14 +227,7 @@ const requested = (engine: Engine, execution: Execution, params: unknown): Effec
       params,
       ...(secret === undefined ? {} : { secret })
     })
-    // Asked while the event is being delivered: its reader may answer at once.
-    const decision = yield* wait === undefined
-      ? asked
-      : Effect.acquireUseRelease(
-          Effect.fork(Effect.interruptible(wait)),
-          (event) => Effect.zipLeft(asked, Fiber.join(event)),
-          Fiber.interrupt
-        )
+    const decision = yield* Run.emitMeanwhile(wait, asked)
     return { id, toolCallId, decision }
   })
 

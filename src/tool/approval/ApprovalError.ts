@@ -14,6 +14,7 @@ const NAME = "effect-lexigram/tool/ApprovalError"
  * - `expired`: nobody decided in time, and it was denied
  * - `scope`: the request has no run, session or user to remember the decision for
  * - `policy`: the rules are not valid
+ * - `answer`: the answer does not fit the question, which stays open; `issues` say why
  * - `storage`: requests could not be read or written
  *
  * @since 0.1.0
@@ -25,6 +26,7 @@ export const ApprovalErrorReason = Schema.Literal(
   "expired",
   "scope",
   "policy",
+  "answer",
   "storage"
 ).annotations({ identifier: `${NAME}/ApprovalErrorReason` })
 /**
@@ -43,5 +45,7 @@ export class ApprovalError extends ErrorCode.TaggedError<ApprovalError>(`${NAME}
   ...ErrorCode.fields("LEX_ERR_AGT_112"),
   reason: ApprovalErrorReason,
   /** The request concerned. */
-  requestId: Schema.optional(Schema.String)
+  requestId: Schema.optional(Schema.String),
+  /** What does not fit, by field. */
+  issues: Schema.optional(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })))
 }) {}

@@ -13,6 +13,23 @@ import * as Watch from "../../internal/fiber/Watch.js"
 const NAME = "effect-lexigram/tool/ApprovalGate"
 
 /**
+ * What a tool asks a person (`Elicitation.ask`): a text, and the form of the answer as the JSON Schema of a flat
+ * object. The text may be a model's or a server's: it is data.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Question = Schema.Struct({
+  message: Schema.String,
+  form: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+}).annotations({ identifier: `${NAME}/Question` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Question extends Schema.Schema.Type<typeof Question> {}
+
+/**
  * A tool call that waits. `params` are the decoded parameters in their encoded form, ready to be shown.
  *
  * @since 0.1.0
@@ -33,6 +50,8 @@ export const ApprovalRequest = Schema.Struct({
   params: Schema.Unknown,
   /** Why approval is needed. */
   reason: Schema.optional(Schema.String),
+  /** The tool asks this while it runs, and `params` are `null`. An approval answers it with `params`. */
+  question: Schema.optional(Question),
   /** Milliseconds since the epoch. Without a decision by then the request is denied. */
   expiresAt: Schema.optional(Schema.Number)
 }).annotations({ identifier: `${NAME}/ApprovalRequest` })
@@ -59,14 +78,16 @@ export const Approved = Schema.TaggedStruct("Approved", { params: Schema.optiona
 export interface Approved extends Schema.Schema.Type<typeof Approved> {}
 
 /**
- * The call must not run. The model reads the reason.
+ * The call must not run. The model reads the reason. `cancelled`: nobody decided; the request was put aside, withdrawn
+ * or expired.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const Denied = Schema.TaggedStruct("Denied", { reason: Schema.optional(Schema.String) }).annotations({
-  identifier: `${NAME}/Denied`
-})
+export const Denied = Schema.TaggedStruct("Denied", {
+  reason: Schema.optional(Schema.String),
+  cancelled: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: `${NAME}/Denied` })
 /**
  * @since 0.1.0
  * @category models
@@ -95,7 +116,23 @@ export interface Service {
    * anybody denies. Interruption withdraws the request.
    */
   readonly request: (request: ApprovalRequest) => Effect.Effect<ApprovalDecision>
+  /**
+   * Waits for the answer to the question of a request, under the rules of `request`. An answer reaches the run only if
+   * it fits the form and `check` finds no issue; otherwise whoever answered is told, and the question stays open.
+   * Absent: nobody can be asked.
+   */
+  readonly elicit?: ((request: ApprovalRequest, check: AnswerCheck) => Effect.Effect<ApprovalDecision>) | undefined
 }
+
+/**
+ * The issues of an answer, by path; none if it fits.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type AnswerCheck = (
+  content: unknown
+) => Effect.Effect<ReadonlyArray<{ readonly path: string; readonly message: string }>>
 
 /**
  * @since 0.1.0
@@ -134,6 +171,17 @@ export const approve = (options?: { readonly params?: unknown }): Approved =>
  */
 export const deny = (options?: { readonly reason?: string | undefined }): Denied =>
   options?.reason === undefined ? { _tag: "Denied" } : { _tag: "Denied", reason: options.reason }
+
+/**
+ * A denial by nobody.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const cancel = (options?: { readonly reason?: string | undefined }): Denied => ({
+  ...deny(options),
+  cancelled: true
+})
 
 /**
  * A gate from one function.

@@ -241,7 +241,7 @@ export const layer = (
 
 /**
  * Decides by rules, and passes requests marked `ask` to the gate below with the reason of the rule. Without a match
- * `otherwise` decides, by default `ask`.
+ * `otherwise` decides, by default `ask`. Rules are about calls: questions of tools go to the gate below.
  *
  * @since 0.1.0
  * @category layers
@@ -254,6 +254,8 @@ export const layerOver = (
     ApprovalGate.ApprovalGate,
     Effect.gen(function* () {
       const inner = yield* ApprovalGate.ApprovalGate
-      return gateOf(yield* decode(rules), options?.otherwise ?? "ask", inner.request)
+      const { elicit } = inner
+      const gate = gateOf(yield* decode(rules), options?.otherwise ?? "ask", inner.request)
+      return elicit === undefined ? gate : { ...gate, elicit }
     })
   )

@@ -14,6 +14,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import { ApprovalError } from "./ApprovalError.js"
 import * as ApprovalGate from "./ApprovalGate.js"
 import * as ApprovalStore from "./ApprovalStore.js"
@@ -97,8 +98,9 @@ export interface Service {
   ) => Effect.Effect<Option.Option<ApprovalStore.ApprovalRecord>, ApprovalError>
   /**
    * Answers a request, and its run goes on. Fails with the reason `unknown`, `decided` or `expired` when it does not
-   * wait, and with `scope` when there is nothing to remember the decision for, or the caller may not (`tool`); it then
-   * decides nothing. `storage` after the decision was stored means that it holds but is not remembered.
+   * wait, with `scope` when there is nothing to remember the decision for, or the caller may not (`tool`), and with
+   * `answer` when `params` do not fit the question that it asks; it then decides nothing. `storage` after the decision
+   * was stored means that it holds but is not remembered.
    */
   readonly decide: (
     id: string,
@@ -213,9 +215,26 @@ const rememberedFor = (
       at: now,
       ...(by === undefined ? {} : { by })
     })
-    const message = `The request has no ${remember} to remember the decision for`
-    return kept ?? (yield* WaitingRoom.requestError(request.id, "scope", message))
+    const message =
+      request.question === undefined
+        ? `The request has no ${remember} to remember the decision for`
+        : "The answer to a question is not remembered"
+    const mayKeep = request.question === undefined ? kept : null
+    return mayKeep ?? (yield* WaitingRoom.requestError(request.id, "scope", message))
   })
+
+/** Only processes in which questions are answered need it. */
+const answers = OnDemand.make(() => import("./QuestionForm.js"))
+
+/** The decision, if it fits what the request asks. */
+const fitting = (
+  room: WaitingRoom.WaitingRoom,
+  { id, question }: ApprovalGate.ApprovalRequest,
+  decision: ApprovalGate.ApprovalDecision
+): Effect.Effect<ApprovalGate.ApprovalDecision, ApprovalError> =>
+  question === undefined || decision._tag === "Denied"
+    ? Effect.succeed(decision)
+    : Effect.flatMap(answers, ({ answer }) => answer(id, question, decision, room.waiters.get(id)?.check))
 
 const decide = (
   room: WaitingRoom.WaitingRoom,
@@ -228,12 +247,13 @@ const decide = (
     yield* WaitingRoom.awaitStored(room, id)
     const now = yield* Clock.currentTimeMillis
     const request = yield* decidable(room, id, options?.userId, now)
-    const kept = yield* rememberedFor(request, decision, options, now)
+    const fits = yield* fitting(room, request, decision)
+    const kept = yield* rememberedFor(request, fits, options, now)
     const who = options?.by === undefined ? {} : { by: options.by }
     const result = yield* WaitingRoom.settle(
       room,
       id,
-      { decision, settledBy: "decision", at: now, ...who },
+      { decision: fits, settledBy: "decision", at: now, ...who },
       kept === undefined ? Effect.void : room.store.remember(kept)
     )
     if (Option.isNone(result)) return yield* unknown(id)
@@ -294,7 +314,10 @@ export const make = (
     }
     const expire = WaitingRoom.expire(room)
     return {
-      gate: { request: (asked) => WaitingRoom.request(room, asked) },
+      gate: {
+        request: (asked) => WaitingRoom.request(room, asked),
+        elicit: (asked, check) => WaitingRoom.request(room, asked, check)
+      },
       pending: {
         list: (filter) => Effect.zipRight(expire, Effect.flatMap(ownedBy(filter), store.pending)),
         get: (id, access) => get(room, id, access),

@@ -110,6 +110,6 @@ export const isSameCall = (first: ApprovalRequest, again: ApprovalRequest): bool
     first.tool !== again.tool
   )
     return false
-  const args = canonical(first.params)
-  return args !== undefined && args === canonical(again.params)
+  const args = canonical([first.params, first.question ?? null])
+  return args !== undefined && args === canonical([again.params, again.question ?? null])
 }

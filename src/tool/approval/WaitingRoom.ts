@@ -32,6 +32,8 @@ interface Waiter {
   readonly decision: Deferred.Deferred<ApprovalGate.ApprovalDecision>
   /** Done when the request is stored, or will not be. */
   readonly stored: Deferred.Deferred<void>
+  /** Checks answers to a question by the tool's own schema. */
+  readonly check: ApprovalGate.AnswerCheck | undefined
   runs: number
 }
 
@@ -78,14 +80,14 @@ export const requestError = (id: string, reason: ApprovalErrorReason, message: s
 
 /** How a request is settled that nobody decided in time. */
 export const expiry = (now: number): ApprovalStore.Settlement => ({
-  decision: ApprovalGate.deny({ reason: "The approval request expired undecided" }),
+  decision: ApprovalGate.cancel({ reason: "The approval request expired undecided" }),
   settledBy: "expiry",
   at: now
 })
 
-const unreachable = ApprovalGate.deny({ reason: "The approval could not be requested: its storage failed" })
-const withdrawn = ApprovalGate.deny({ reason: "The approval request was withdrawn" })
-const otherCall = ApprovalGate.deny({ reason: "An approval with this id was requested for another call" })
+const unreachable = ApprovalGate.cancel({ reason: "The approval could not be requested: its storage failed" })
+const withdrawn = ApprovalGate.cancel({ reason: "The approval request was withdrawn" })
+const otherCall = ApprovalGate.cancel({ reason: "An approval with this id was requested for another call" })
 
 const logged = (what: string) => (error: ApprovalError) =>
   Effect.logError(what).pipe(
@@ -191,7 +193,11 @@ const withdraw = (room: WaitingRoom, id: string): Effect.Effect<void> =>
     Effect.catchAll(logged("The approval of an interrupted run was not withdrawn"))
   )
 
-const enter = ({ waiters }: WaitingRoom, id: string): Effect.Effect<Waiter> =>
+const enter = (
+  { waiters }: WaitingRoom,
+  id: string,
+  check: ApprovalGate.AnswerCheck | undefined
+): Effect.Effect<Waiter> =>
   Effect.suspend(() => {
     const known = waiters.get(id)
     if (known !== undefined) {
@@ -199,7 +205,8 @@ const enter = ({ waiters }: WaitingRoom, id: string): Effect.Effect<Waiter> =>
       return Effect.succeed(known)
     }
     return Effect.fiberIdWith((fiberId) => {
-      const waiter: Waiter = { decision: Deferred.unsafeMake(fiberId), stored: Deferred.unsafeMake(fiberId), runs: 1 }
+      const decision = Deferred.unsafeMake<ApprovalGate.ApprovalDecision>(fiberId)
+      const waiter: Waiter = { decision, stored: Deferred.unsafeMake(fiberId), check, runs: 1 }
       waiters.set(id, waiter)
       return Effect.succeed(waiter)
     })
@@ -230,7 +237,9 @@ const storeRequest = (room: WaitingRoom, request: ApprovalGate.ApprovalRequest) 
     const known = yield* store.get(request.id)
     if (Option.isSome(known)) return { record: known.value, added: false }
     const now = yield* Clock.currentTimeMillis
-    const recalled = yield* store.recall(RememberedApproval.keys(request))
+    // A decision about calls of the tool is no answer to its question.
+    const recalled =
+      request.question === undefined ? yield* store.recall(RememberedApproval.keys(request)) : Option.none()
     const record: ApprovalStore.ApprovalRecord = {
       request: withExpiry(room, request, now),
       requestedAt: now,
@@ -264,16 +273,17 @@ const decisionOf = (
     }
   })
 
-/** Asks for approval and waits for the decision. */
+/** Asks for approval, or a question whose answers are checked, and waits for the decision. */
 export const request = (
   room: WaitingRoom,
-  asked: ApprovalGate.ApprovalRequest
+  asked: ApprovalGate.ApprovalRequest,
+  check?: ApprovalGate.AnswerCheck
 ): Effect.Effect<ApprovalGate.ApprovalDecision> =>
   Effect.suspend(() =>
     room.waiters.size >= room.maxPending && !room.waiters.has(asked.id)
-      ? Effect.succeed(ApprovalGate.deny({ reason: `More than ${room.maxPending} approval requests are waiting` }))
+      ? Effect.succeed(ApprovalGate.cancel({ reason: `More than ${room.maxPending} approval requests are waiting` }))
       : Effect.acquireUseRelease(
-          enter(room, asked.id),
+          enter(room, asked.id, check),
           (waiter) => decisionOf(room, asked, waiter),
           (waiter, exit) => leave(room, asked.id, waiter, exit)
         )

@@ -1,12 +1,14 @@
 /** What every place approvals are kept in must do. `layer` starts empty and keeps at least 100 settled requests and 100 decisions. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { RunId, SessionId, UserId } from "../../../src/domain/Ids.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import * as ApprovalStore from "../../../src/tool/approval/ApprovalStore.js"
+import * as PendingApprovals from "../../../src/tool/approval/PendingApprovals.js"
 
 export const request = (
   id: string,
@@ -151,6 +153,48 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
           yield* store.settle("soon", settlement(2000))
           assert.deepStrictEqual(ids(yield* store.overdue(9000, 10)), ["late"])
         })
+      )
+    )
+
+    it.effect("keeps questions, which their user lists and answers from another process", () =>
+      fresh((store) =>
+        Effect.gen(function* () {
+          const form = {
+            type: "object",
+            properties: { row: { type: "integer", minimum: 1 }, side: { type: "string", enum: ["window", "ü\u0000"] } },
+            required: ["row"],
+            additionalProperties: false
+          }
+          const asked = request("q", { userId: UserId.make("u1"), params: null, question: { message: "Seat?", form } })
+          const process = Effect.provideService(PendingApprovals.make(), ApprovalStore.ApprovalStore, store)
+          // The process that asked ends, and is started again: it asks under the same id.
+          const first = yield* process
+          const waits = yield* Effect.fork(first.gate.elicit?.(asked, () => Effect.succeed([])) ?? Effect.never)
+          while (Option.isNone(yield* store.get("q"))) yield* Effect.promise(() => new Promise(setImmediate))
+          const other = yield* process
+          assert.deepStrictEqual(yield* other.pending.list(), [])
+          const [record] = yield* other.pending.list({ userId: "u1" })
+          assert.deepStrictEqual(record?.request, asked)
+          for (const params of [{}, { row: 0 }, { row: 1, side: "roof" }, { row: 1, more: 1 }]) {
+            const error = yield* Effect.flip(
+              other.pending.decide("q", ApprovalGate.approve({ params }), { userId: "u1" })
+            )
+            assert.strictEqual(error.reason, "answer")
+          }
+          const params = { row: 3, side: "ü\u0000" }
+          assert.strictEqual(
+            (yield* Effect.flip(other.pending.decide("q", ApprovalGate.approve({ params })))).reason,
+            "unknown"
+          )
+          yield* other.pending.decide("q", ApprovalGate.approve({ params }), { userId: "u1" })
+          yield* Fiber.interrupt(waits)
+          const restarted = yield* process
+          const decision = yield* restarted.gate.elicit?.(asked, () => Effect.succeed([])) ?? Effect.never
+          assert.deepStrictEqual(decision, ApprovalGate.approve({ params }))
+          const another = { ...asked, question: { message: "Name?", form } }
+          const refused = yield* restarted.gate.elicit?.(another, () => Effect.succeed([])) ?? Effect.never
+          assert.deepInclude(refused, { _tag: "Denied", cancelled: true })
+        }).pipe(Effect.scoped)
       )
     )
 
