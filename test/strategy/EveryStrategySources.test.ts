@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as Lats from "../../src/strategy/lats/Lats.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSource from "../../src/tool/ToolSource.js"
@@ -73,4 +74,31 @@ describe("a search of plans over tools that change", () => {
       assert.isEmpty(yield* refused(agent))
     }).pipe(Effect.provide(Runs.layer(["unused"])))
   )
+
+  it.effect("refuses a tool with lasting effects that a source adds later, before it is called", () => {
+    let asked = 0
+    let paid = 0
+    const paying = Tool.make("pay", {
+      description: "Pays",
+      handler: () => Effect.sync(() => ++paid)
+    })
+    const look = Tool.make("look", { description: "Looks", readOnly: true, handler: () => Effect.succeed("seen") })
+    const growing = ToolSource.make({
+      name: "growing",
+      tools: Effect.sync((): ReadonlyArray<Tool.Tool<never, unknown>> => (++asked === 1 ? [look] : [look, paying]))
+    })
+    return Effect.gen(function* () {
+      const strategy = Lats.make({ numExpansions: 1, actions: "native" })
+      yield* refused(Agent.make("a", { strategy }).pipe(Agent.withToolSource(growing)))
+      assert.isAbove(asked, 1)
+      assert.strictEqual(paid, 0)
+    }).pipe(
+      Effect.provide(
+        Runs.layer(({ tools = [] }) => {
+          if (tools.length === 0) return JSON.stringify({ reason: "go on", score: 0.4 })
+          return { calls: [{ name: tools.some(({ name }) => name === "pay") ? "pay" : "look" }] }
+        })
+      )
+    )
+  })
 })

@@ -107,6 +107,14 @@ export const expandNode =
           text: thought === "" ? LatsAction.describe(action) : thought
         })
       }
+      // A source may have added tools since the search began.
+      yield* LatsPath.refuseLasting(
+        settings,
+        sampled.flatMap(({ action }) => {
+          const tool = action.kind === "call" ? reasoning.task.tools.get(action.tool ?? "") : undefined
+          return tool === undefined ? [] : [tool]
+        })
+      )
       const path = LatsPath.actionsTo(state.tree, parent.id)
       const carryOut = ({ action, step }: LatsAction.Sampled, index: number) =>
         action.kind === "call"

@@ -9,7 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as Step from "../../observability/Step.js"
+import type * as Tool from "../../tool/definition/Tool.js"
 import * as Reasoning from "../definition/Reasoning.js"
+import { StrategyConfigurationError } from "../definition/StrategyError.js"
 import type * as LatsAction from "./LatsAction.js"
 import type { Settings } from "./LatsSettings.js"
 import type { Move, State } from "./LatsState.js"
@@ -35,3 +37,20 @@ export const resetTo = <E, R>({ reset }: Settings<E, R>, path: ReadonlyArray<Lat
           Effect.asVoid(reset(path, task))
         )
       )
+
+/** Rejects tools with lasting effects, because a search calls its tools on many paths and abandons most of them. */
+export const refuseLasting = (
+  { reset, strategyName }: Settings<any, any>,
+  tools: ReadonlyArray<Tool.Any>
+): Effect.Effect<void, StrategyConfigurationError> => {
+  const lasting = tools.filter(({ annotations }) => annotations.readOnly !== true && annotations.idempotent !== true)
+  if (lasting.length === 0 || reset !== undefined) return Effect.void
+  const names = lasting.slice(0, 20).map(({ name }) => `"${name}"`)
+  if (lasting.length > names.length) names.push(`${lasting.length - names.length} more`)
+  return new StrategyConfigurationError({
+    strategyName,
+    option: "reset",
+    message: `A search repeats tool calls, and these tools are neither read-only nor idempotent: ${names.join(", ")}`,
+    hint: "Set `readOnly: true` on a tool that changes nothing, or `idempotent: true` where a repeated call has no further effect; give the search tools that simulate the real ones; or give it `reset`, which undoes their effects"
+  })
+}

@@ -10,9 +10,9 @@ import { count } from "../../internal/Count.js"
 import * as Step from "../../observability/Step.js"
 import * as LatsPrompts from "../../prompt/defaults/LatsPrompts.js"
 import * as Reasoning from "../definition/Reasoning.js"
-import { MaxIterationsExceededError, StrategyConfigurationError } from "../definition/StrategyError.js"
+import { MaxIterationsExceededError } from "../definition/StrategyError.js"
 import * as ToolLoop from "../reasoning/ToolLoop.js"
-import { actionsTo, idsTo, isAnswer, resetTo } from "./LatsPath.js"
+import * as LatsPath from "./LatsPath.js"
 import type { Settings } from "./LatsSettings.js"
 import * as LatsSettings from "./LatsSettings.js"
 import type { Move, State } from "./LatsState.js"
@@ -39,25 +39,11 @@ export const start = (maxIterations: number | undefined): State => ({
   final: null
 })
 
-/** Rejects tools with lasting effects, because a search calls its tools on many paths and abandons most of them. */
-const refuseLasting = (
-  settings: Settings<any, any>
-): Effect.Effect<void, StrategyConfigurationError, Reasoning.Reasoning> =>
-  Effect.flatMap(Reasoning.Reasoning, ({ task }) => {
-    const { all, tools } = task.tools
-    const lasting = (all ?? tools).filter(
-      ({ annotations }) => annotations.readOnly !== true && annotations.idempotent !== true
-    )
-    if (lasting.length === 0 || settings.reset !== undefined) return Effect.void
-    const names = lasting.slice(0, 20).map(({ name }) => `"${name}"`)
-    if (lasting.length > names.length) names.push(`${lasting.length - names.length} more`)
-    return new StrategyConfigurationError({
-      strategyName: settings.strategyName,
-      option: "reset",
-      message: `A search repeats tool calls, and these tools are neither read-only nor idempotent: ${names.join(", ")}`,
-      hint: "Set `readOnly: true` on a tool that changes nothing, or `idempotent: true` where a repeated call has no further effect; give the search tools that simulate the real ones; or give it `reset`, which undoes their effects"
-    })
-  })
+/** Rejects the tools that exist when the search begins. */
+const refuseLasting = (settings: Settings<any, any>) =>
+  Effect.flatMap(Reasoning.Reasoning, ({ task: { tools } }) =>
+    LatsPath.refuseLasting(settings, tools.all ?? tools.tools)
+  )
 
 export const selectNode = (settings: Settings<any, any>) => (state: State) =>
   Effect.zipRight(
@@ -81,7 +67,7 @@ export const backpropagate =
       const ends = !settings.rollout ? judged : end === undefined ? [] : [end]
       let tree = state.tree
       for (const id of ends) tree = SearchTree.backpropagate(tree, id, SearchTree.average(SearchTree.get(tree, id)))
-      return { tree: SearchTree.pick(tree, idsTo(tree, state.current)) }
+      return { tree: SearchTree.pick(tree, LatsPath.idsTo(tree, state.current)) }
     })
 
 export const reflect = (settings: Settings<any, any>) => (state: State) =>
@@ -94,13 +80,15 @@ export const reflect = (settings: Settings<any, any>) => (state: State) =>
       .sort((a, b) => SearchTree.average(b) - SearchTree.average(a))
       .slice(0, LatsSettings.lessons(settings, state))
     const ask = (node: Node) => {
-      const end = isAnswer(node) ? "The answer did not solve the task." : "The path ran out of steps without an answer."
+      const end = LatsPath.isAnswer(node)
+        ? "The answer did not solve the task."
+        : "The path ran out of steps without an answer."
       return LatsSettings.orSpent(
         reasoning.ask(
           LatsPrompts.Reflect,
           {
             task: reasoning.task.input,
-            path: LatsText.renderPath(actionsTo(state.tree, node.id)),
+            path: LatsText.renderPath(LatsPath.actionsTo(state.tree, node.id)),
             evaluation: `${end} Score: ${node.data.score ?? 0} of 1.\n${node.data.critique}`.trim()
           },
           { admit }
@@ -118,7 +106,7 @@ export const reflect = (settings: Settings<any, any>) => (state: State) =>
 
 export const chooseBestPath = (state: State): Update =>
   Effect.sync(() => ({
-    best: state.solved ?? (SearchTree.bestPath(state.tree, isAnswer).at(-1) as Node).id
+    best: state.solved ?? (SearchTree.bestPath(state.tree, LatsPath.isAnswer).at(-1) as Node).id
   }))
 
 export const generateFinalOutput =
@@ -141,8 +129,8 @@ export const generateFinalOutput =
       }
       const reasoning = yield* Reasoning.Reasoning
       const { admit, calls } = LatsSettings.makeMeter(state.modelCalls, settings.maxModelCalls)
-      const path = actionsTo(state.tree, state.best)
-      yield* resetTo(settings, path)
+      const path = LatsPath.actionsTo(state.tree, state.best)
+      yield* LatsPath.resetTo(settings, path)
       const last = path[path.length - 1]
       const reason: FinishReason = state.solved === null ? "limit" : last?.isCut === true ? "length" : "completed"
       const values = {
