@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Step from "../observability/Step.js"
-import type { Pin } from "./Checkpointer.js"
+import type { Checkpoint, Pin } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
 import type { Tables, Task } from "./GraphDefinition.js"
 import { GraphBreakpointError, GraphWaitingError, type Waiting } from "./GraphError.js"
@@ -47,14 +47,41 @@ export const drive = (tables: Tables, thread: Thread, from: Position, begun = fa
   const limit = options.maxSteps ?? GraphRunner.defaultMaxSteps
   const last = from.checkpoint.step + limit
 
+  const breaks = (next: ReadonlyArray<Task>, ran: ReadonlyArray<Task>) => ({
+    before: named(next, breakpoints?.before),
+    after: named(ran, breakpoints?.after)
+  })
+
+  /** Ends a step. A pause behind it is part of its checkpoint, so that no crash can come between. */
+  const settle = (position: Position, finished: ReadonlyMap<Task, Finished>): Run<Position> =>
+    Effect.suspend(() => {
+      const { checkpoint, next, reached } = position
+      const updates = next.map((task) => (finished.get(task) as Finished).update)
+      const state = GraphTables.mergeAll(tables, next, position.state, updates)
+      const route = GraphRoute.next(tables, next, updates, state, reached)
+      const step = checkpoint.step + 1
+      const { after, before } = breaks(route.next, next)
+      const pauses = route.next.length > 0 && step < last && before.length + after.length > 0
+      return GraphPosition.put(
+        tables,
+        thread,
+        pauses ? "pause" : "loop",
+        checkpoint,
+        { state, ...route, finished: GraphPosition.noneFinished },
+        { step }
+      )
+    })
+
   const advance = (position: Position, ran: ReadonlyArray<Task> = []): Run<Position> => {
     const { checkpoint, finished, next, state } = position
     if (next.length === 0) return Effect.succeed(position)
     if (!(checkpoint.step < last)) return GraphRunner.limitError(tables, limit, next, state)
     if (breakpoints !== undefined && !(begun && position === from)) {
-      const before = named(next, breakpoints.before)
-      const after = named(ran, breakpoints.after)
-      if (before.length + after.length > 0) return stop(tables, thread, position, { before, after })
+      const at = breaks(next, ran)
+      if (at.before.length + at.after.length > 0) {
+        const paused = position === from ? GraphPosition.pause(tables, thread, position) : Effect.succeed(position)
+        return Effect.flatMap(paused, ({ checkpoint }) => breakpointError(tables, thread, checkpoint, at))
+      }
     }
     const blocked = new Set(checkpoint.waiting.map(GraphPosition.topOf))
     const due = next.filter((task) => !finished.has(task) && !blocked.has(task.key))
@@ -62,7 +89,7 @@ export const drive = (tables: Tables, thread: Thread, from: Position, begun = fa
     if (next.length === 1 && due.length === 1) {
       return Effect.flatMap(
         runTask(tables, thread, position, due[0] as Task, (task, update) =>
-          settle(tables, thread, position, new Map([[task, { update, writes: [] }]]))
+          settle(position, new Map([[task, { update, writes: [] }]]))
         ),
         ({ outcome, saved }) =>
           saved === undefined ? pause(tables, thread, position, [outcome]) : advance(saved, next)
@@ -83,7 +110,7 @@ export const drive = (tables: Tables, thread: Thread, from: Position, begun = fa
         const all = new Map(finished)
         for (const { outcome, saved } of ran) if (saved !== undefined) all.set(outcome.task, saved)
         return all.size === next.length
-          ? Effect.flatMap(settle(tables, thread, position, all), (settled) => advance(settled, next))
+          ? Effect.flatMap(settle(position, all), (settled) => advance(settled, next))
           : pause(
               tables,
               thread,
@@ -102,49 +129,22 @@ const named = (tasks: ReadonlyArray<Task>, names: ReadonlyArray<string> | "all" 
     ? []
     : Array.from(new Set(tasks.map(({ name }) => name))).filter((name) => names === "all" || names.includes(name))
 
-/** Ends a run at breakpoints, with a checkpoint behind them. */
-const stop = (
+const breakpointError = (
   tables: Tables,
-  thread: Thread,
-  position: Position,
+  { threadId }: Thread,
+  { id }: Checkpoint,
   at: { readonly before: ReadonlyArray<string>; readonly after: ReadonlyArray<string> }
-): Run<never> =>
-  Effect.flatMap(
-    GraphPosition.pause(tables, thread, position),
-    ({ checkpoint }) =>
-      new GraphBreakpointError({
-        message: `Graph "${tables.name}" paused ${[
-          ...at.after.map((name) => `after ${JSON.stringify(name)}`),
-          ...at.before.map((name) => `before ${JSON.stringify(name)}`)
-        ].join(", ")}`,
-        hint: "Go on with StateGraph.resume",
-        graph: tables.name,
-        ...at,
-        threadId: thread.threadId,
-        checkpointId: checkpoint.id
-      })
-  )
-
-/** Ends a step: writes the next checkpoint. */
-const settle = (
-  tables: Tables,
-  thread: Thread,
-  position: Position,
-  finished: ReadonlyMap<Task, Finished>
-): Run<Position> =>
-  Effect.suspend(() => {
-    const { checkpoint, next, reached } = position
-    const updates = next.map((task) => (finished.get(task) as Finished).update)
-    const state = GraphTables.mergeAll(tables, next, position.state, updates)
-    const route = GraphRoute.next(tables, next, updates, state, reached)
-    return GraphPosition.put(
-      tables,
-      thread,
-      "loop",
-      checkpoint,
-      { state, ...route, finished: GraphPosition.noneFinished },
-      { step: checkpoint.step + 1 }
-    )
+): GraphBreakpointError =>
+  new GraphBreakpointError({
+    message: `Graph "${tables.name}" paused ${[
+      ...at.after.map((name) => `after ${JSON.stringify(name)}`),
+      ...at.before.map((name) => `before ${JSON.stringify(name)}`)
+    ].join(", ")}`,
+    hint: "Go on with StateGraph.resume",
+    graph: tables.name,
+    ...at,
+    threadId,
+    checkpointId: id
   })
 
 /** Ends a run at waiting nodes. The updates of the other nodes are saved with the waits. */

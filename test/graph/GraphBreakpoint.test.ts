@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as IdGenerator from "../../src/domain/IdGenerator.js"
-import { type Checkpointer, layerMemory } from "../../src/graph/Checkpointer.js"
+import { Checkpointer, type Service as CheckpointerService, layerMemory } from "../../src/graph/Checkpointer.js"
 import { GraphBreakpointError } from "../../src/graph/GraphError.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 
@@ -123,12 +123,52 @@ describe("a breakpoint", () => {
         // The step of `check` had begun, so its breakpoint is behind the run.
         assert.deepStrictEqual((yield* pausedOf(StateGraph.resume(graph, options))).before, ["publish"])
         assert.deepStrictEqual(ran, ["count"])
-        const [, beforePause] = yield* StateGraph.history(graph, threadId)
-        const resumed = StateGraph.resume(graph, { ...options, checkpointId: beforePause?.id })
-        assert.deepStrictEqual((yield* pausedOf(resumed)).before, ["publish"], "from before the pause it pauses again")
       })
     )
   )
+
+  it.effect("after a node is not lost in a crash: a step that has ended has paused", () => {
+    const { graph } = makeGraph()
+    const options = { threadId, breakpoints: { after: ["write", "count"] } } as const
+    const after = (log: ReadonlyArray<string>) => log.at(-1)?.startsWith("write") || log.length === 3
+    /** Stops at every write; goes on until the end. Answers the writes. */
+    const runs = (most: number) =>
+      Effect.gen(function* () {
+        const memory = yield* Checkpointer
+        let writes = 0
+        const dying = <A, E>(write: Effect.Effect<A, E>) =>
+          Effect.suspend(() => (++writes > most ? Effect.die("crash") : write))
+        const service: CheckpointerService = {
+          ...memory,
+          put: (checkpoint) => dying(memory.put(checkpoint)),
+          putWrites: (...args) => dying(memory.putWrites(...args))
+        }
+        yield* Effect.exit(
+          Effect.provideService(StateGraph.invokeThread(graph, { ...options, initial }), Checkpointer, service)
+        )
+        const pauses: Array<number> = []
+        for (let at = 0; at < 5; at++) {
+          const history = yield* StateGraph.history(graph, threadId)
+          for (const { metadata, state, step } of history) {
+            if (metadata["source"] === "loop") assert.isFalse(after(state.log), `step ${step}, ${most} writes`)
+          }
+          if (history.length === 0) break
+          const run = yield* Effect.either(StateGraph.resume(graph, options))
+          if (run._tag === "Right") {
+            assert.lengthOf(run.right.log, 4)
+            break
+          }
+          assert.instanceOf(run.left, GraphBreakpointError)
+          pauses.push(at)
+        }
+        return [writes, pauses.length] as const
+      })
+    return Effect.gen(function* () {
+      const found: Array<readonly [number, number]> = []
+      for (let most = 1; most <= 6; most++) found.push(yield* withMemory(runs(most)))
+      assert.isAbove(new Set(found.map(([, pauses]) => pauses)).size, 1, "crashes before and behind a pause")
+    })
+  })
 
   it.effect("is behind a node that waits", () =>
     withMemory(
