@@ -48,13 +48,27 @@ export const read = (part: Part): ReadonlyArray<Prompt.FilePartEncoded> =>
       : [{ type: "file", mediaType, data, ...(fileName === undefined ? {} : { fileName }) }]
   })
 
-/** The files of results as parts of a user's message, for APIs whose tool messages are text. */
-export const shown = (results: ReadonlyArray<Prompt.ToolResultPartEncoded>): Array<Prompt.UserMessagePartEncoded> =>
+/** The text of a file of text. */
+export const textOf = ({ data, mediaType }: Prompt.FilePartEncoded): string | undefined =>
+  data instanceof Uint8Array && /^text\/|^application\/json$/.test(mediaType)
+    ? new TextDecoder().decode(data)
+    : undefined
+
+const textFirst = (file: Prompt.FilePartEncoded): Prompt.UserMessagePartEncoded => {
+  const text = textOf(file)
+  return text === undefined ? file : { type: "text", text }
+}
+
+/** The files of results as parts of a user's message, for APIs whose tool messages are text: with `urls` all. */
+export const shown = (
+  results: ReadonlyArray<Prompt.ToolResultPartEncoded>,
+  urls = true
+): Array<Prompt.UserMessagePartEncoded> =>
   results.flatMap((part) => {
-    const files = read(part)
+    const files = read(part).filter(({ data }) => urls || !(data instanceof URL))
     return files.length === 0
       ? []
-      : [{ type: "text", text: `The files that ${part.name} (${part.id}) returned:` }, ...files]
+      : [{ type: "text", text: `The files that ${part.name} (${part.id}) returned:` }, ...files.map(textFirst)]
   })
 
 /** The options of a part for its provider. */

@@ -161,10 +161,14 @@ export const check = (
   })
 }
 
+/** Results have the bytes of such files as text. */
+const isText = (mediaType: string): boolean => mediaType.startsWith("text/") || mediaType === "application/json"
+
 /** The message without those files of results that the model does not take. The text of a result names its files. */
 const withTaken = (message: Message, taken: Taken): Message => {
   if (message.role !== "tool") return message
-  const isShown = ({ data, mediaType }: StoredFile): boolean => isTaken(taken, mediaType, "url" in data)
+  const isShown = ({ data, mediaType }: StoredFile): boolean =>
+    isTaken(taken, mediaType, "url" in data) || (isText(mediaType) && !("url" in data))
   if (message.content.every((part) => ToolFiles.refsOf(part).every(isShown))) return message
   return {
     ...message,

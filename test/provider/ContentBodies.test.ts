@@ -4,8 +4,10 @@
  */
 import { createAnthropic as anthropic4 } from "@ai-sdk/anthropic"
 import { createAnthropic as anthropic3 } from "@ai-sdk/anthropic-v3"
+import { createOpenAI as openai4 } from "@ai-sdk/openai"
 import { createOpenAICompatible as compatible4 } from "@ai-sdk/openai-compatible"
 import { createOpenAICompatible as compatible3 } from "@ai-sdk/openai-compatible-v3"
+import { createOpenAI as openai3 } from "@ai-sdk/openai-v3"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -14,8 +16,10 @@ import * as Content from "../../src/content/Content.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Anthropic from "../../src/provider/format/Anthropic.js"
 import * as ChatCompletions from "../../src/provider/format/ChatCompletions.js"
+import * as OpenAi from "../../src/provider/format/OpenAi.js"
 import * as AiSdkModel from "../../src/provider/sdk/AiSdkModel.js"
 import * as ChatServer from "../support/ChatServer.js"
+import * as ProviderBodies from "../support/ProviderBodies.js"
 
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0))
 const png = bytesOf("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01")
@@ -40,29 +44,13 @@ const question = Content.text("What is it?")
 
 /** The last message of a body as it is sent. */
 const lastOf = (body: unknown): unknown => {
-  const { messages } = body as { readonly messages: ReadonlyArray<unknown> }
-  return messages.at(-1)
+  const { input, messages } = body as { readonly [key: string]: ReadonlyArray<unknown> }
+  return (messages ?? input)?.at(-1)
 }
 
-const chatAnswer = ChatServer.json({
-  id: "id-1",
-  object: "chat.completion",
-  created: 1,
-  model: "answered",
-  choices: [{ index: 0, message: { role: "assistant", content: "A file" }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-})
-
-const claudeAnswer = ChatServer.json({
-  id: "msg_1",
-  type: "message",
-  role: "assistant",
-  model: "answered",
-  content: [{ type: "text", text: "A file" }],
-  stop_reason: "end_turn",
-  stop_sequence: null,
-  usage: { input_tokens: 6, output_tokens: 5 }
-})
+const chatAnswer = ChatServer.json(ProviderBodies.chat)
+const claudeAnswer = ChatServer.json(ProviderBodies.claude)
+const responsesAnswer = ChatServer.json(ProviderBodies.responses)
 
 /** The last messages that these clients send for the same request. */
 const sent = Effect.fnUntraced(function* (
@@ -117,6 +105,27 @@ describe("the message of Anthropic", () => {
     ([, file]) =>
       Effect.gen(function* () {
         const [own, six, seven] = yield* sent(claudeAnswer, clients, file)
+        assert.deepStrictEqual(six, own)
+        assert.deepStrictEqual(seven, own)
+      }).pipe(Effect.provide(FetchHttpClient.layer)) as Effect.Effect<void, unknown, any>
+  )
+})
+
+describe("the input of OpenAI's Responses", () => {
+  const clients = (baseUrl: string) => [
+    OpenAi.make({ apiKey: Redacted.make("key"), model: "gpt-5", baseUrl }),
+    ...[openai3, openai4].map((make) => AiSdkModel.make(make({ baseURL: baseUrl, apiKey: "key" })("gpt-5") as never))
+  ]
+
+  /** `auto` is what OpenAI takes where nothing is said. */
+  const withoutAuto = (message: unknown): unknown =>
+    JSON.parse(JSON.stringify(message), (key, value) => (key === "detail" && value === "auto" ? undefined : value))
+
+  it.scopedLive.each([...files, ["an image by its URL", Content.image("https://example.com/cat.png")] as const])(
+    "is what the packages of AI SDK 6 and 7 send: %s",
+    ([, file]) =>
+      Effect.gen(function* () {
+        const [own, six, seven] = (yield* sent(responsesAnswer, clients, file)).map(withoutAuto)
         assert.deepStrictEqual(six, own)
         assert.deepStrictEqual(seven, own)
       }).pipe(Effect.provide(FetchHttpClient.layer)) as Effect.Effect<void, unknown, any>

@@ -3,8 +3,10 @@ import { createAnthropic as anthropic4 } from "@ai-sdk/anthropic"
 import { createAnthropic as anthropic3 } from "@ai-sdk/anthropic-v3"
 import { createGoogleGenerativeAI as google4 } from "@ai-sdk/google"
 import { createGoogleGenerativeAI as google3 } from "@ai-sdk/google-v3"
+import { createOpenAI as openai4 } from "@ai-sdk/openai"
 import { createOpenAICompatible as compatible4 } from "@ai-sdk/openai-compatible"
 import { createOpenAICompatible as compatible3 } from "@ai-sdk/openai-compatible-v3"
+import { createOpenAI as openai3 } from "@ai-sdk/openai-v3"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -95,6 +97,28 @@ describe("a level of reasoning", () => {
         assert.notProperty(none, "reasoning")
         const [sealed] = yield* of("gpt-5", { providerOptions: { store: false } })
         assert.deepStrictEqual(sealed?.include, ["reasoning.encrypted_content"])
+      })
+    )
+  )
+
+  it.scopedLive("reaches OpenAI through the packages of AI SDK 6 and 7, as the key of the prompt cache does", () =>
+    test(
+      Effect.gen(function* () {
+        const clients = (baseUrl: string) => [
+          openAi(baseUrl, "gpt-5"),
+          ...[openai3, openai4].map((make) =>
+            AiSdkModel.make(make({ baseURL: baseUrl, apiKey: "key" })("gpt-5") as never)
+          )
+        ]
+        const sent = yield* bodies(ProviderBodies.responses, clients, {
+          ...ask,
+          settings: { reasoning: { effort: "none", summary: true }, promptCache: { key: "clerk", ttl: "24h" } }
+        })
+        for (const { prompt_cache_key, prompt_cache_retention, reasoning } of sent)
+          assert.deepStrictEqual(
+            [reasoning, prompt_cache_key, prompt_cache_retention],
+            [{ effort: "minimal", summary: "auto" }, "clerk", "24h"]
+          )
       })
     )
   )

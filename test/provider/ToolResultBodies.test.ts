@@ -3,8 +3,10 @@ import { createAnthropic as anthropic4 } from "@ai-sdk/anthropic"
 import { createAnthropic as anthropic3 } from "@ai-sdk/anthropic-v3"
 import { createGoogleGenerativeAI as google4 } from "@ai-sdk/google"
 import { createGoogleGenerativeAI as google3 } from "@ai-sdk/google-v3"
+import { createOpenAI as openai4 } from "@ai-sdk/openai"
 import { createOpenAICompatible as compatible4 } from "@ai-sdk/openai-compatible"
 import { createOpenAICompatible as compatible3 } from "@ai-sdk/openai-compatible-v3"
+import { createOpenAI as openai3 } from "@ai-sdk/openai-v3"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -18,6 +20,7 @@ import * as OpenAi from "../../src/provider/format/OpenAi.js"
 import * as AiSdkModel from "../../src/provider/sdk/AiSdkModel.js"
 import * as ToolResultFiles from "../../src/tool/ToolResultFiles.js"
 import * as ChatServer from "../support/ChatServer.js"
+import * as ProviderBodies from "../support/ProviderBodies.js"
 
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0))
 const image = Content.image(bytesOf("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01"))
@@ -66,46 +69,7 @@ const request = (files: ReadonlyArray<Effect.Effect<Content.ResolvedFile, unknow
     })
   )
 
-const answers = {
-  chat: {
-    id: "id-1",
-    object: "chat.completion",
-    created: 1,
-    model: "answered",
-    choices: [{ index: 0, message: { role: "assistant", content: "A file" }, finish_reason: "stop" }],
-    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-  },
-  claude: {
-    id: "msg_1",
-    type: "message",
-    role: "assistant",
-    model: "answered",
-    content: [{ type: "text", text: "A file" }],
-    stop_reason: "end_turn",
-    stop_sequence: null,
-    usage: { input_tokens: 6, output_tokens: 5 }
-  },
-  responses: {
-    id: "resp_1",
-    object: "response",
-    status: "completed",
-    model: "answered",
-    output: [
-      {
-        type: "message",
-        id: "m",
-        role: "assistant",
-        status: "completed",
-        content: [{ type: "output_text", text: "A", annotations: [] }]
-      }
-    ],
-    usage: { input_tokens: 6, output_tokens: 5, total_tokens: 11 }
-  },
-  gemini: {
-    candidates: [{ content: { role: "model", parts: [{ text: "A file" }] }, finishReason: "STOP" }],
-    usageMetadata: { promptTokenCount: 6, candidatesTokenCount: 5, totalTokenCount: 11 }
-  }
-}
+const answers = ProviderBodies
 
 type Made = Effect.Effect<LlmClient.Service, unknown, any>
 
@@ -165,22 +129,43 @@ describe("the files of a tool result", () => {
     )
   )
 
-  it.scopedLive("are parts of the output at OpenAI's Responses", () =>
+  it.scopedLive("are parts of the output at OpenAI's Responses, as its packages send them", () =>
     test(
       Effect.gen(function* () {
-        const make = (baseUrl: string) => [OpenAi.make({ apiKey: Redacted.make("key"), model: "gpt-5", baseUrl })]
-        const [own] = yield* sent("responses", make, [image, pdf, page, notes])
-        const outputs = own?.input?.filter(({ type }) => type === "function_call_output").map(({ output }) => output)
-        assert.deepStrictEqual(outputs, [
-          "done",
-          [
-            { type: "input_text", text: '{"sum":3}' },
-            { type: "input_image", image_url: `data:image/png;base64,${pngBase64}` },
-            { type: "input_file", filename: "report.pdf", file_data: `data:application/pdf;base64,${pdfBase64}` },
-            { type: "input_image", image_url: "https://example.com/cat.png" },
-            { type: "input_text", text: "some notes" }
-          ]
-        ])
+        const clients = (baseUrl: string): ReadonlyArray<Made> => [
+          OpenAi.make({ apiKey: Redacted.make("key"), model: "gpt-5", baseUrl }),
+          ...[openai3, openai4].map((make) =>
+            AiSdkModel.make(make({ baseURL: baseUrl, apiKey: "key" })("gpt-5") as never)
+          )
+        ]
+        for (const body of yield* sent("responses", clients, [image, pdf, page, notes, audio])) {
+          const outputs = body.input?.filter(({ type }) => type === "function_call_output").map(({ output }) => output)
+          assert.deepStrictEqual(outputs, [
+            "done",
+            [
+              { type: "input_text", text: '{"sum":3}' },
+              { type: "input_image", image_url: `data:image/png;base64,${pngBase64}` },
+              { type: "input_file", filename: "report.pdf", file_data: `data:application/pdf;base64,${pdfBase64}` },
+              { type: "input_image", image_url: "https://example.com/cat.png" },
+              { type: "input_text", text: "some notes" }
+            ]
+          ])
+        }
+      })
+    )
+  )
+
+  it.scopedLive("follow the results in a message of the user in OpenAI's chat completions", () =>
+    test(
+      Effect.gen(function* () {
+        const clients = (baseUrl: string): ReadonlyArray<Made> =>
+          [openai3, openai4].map((make) =>
+            AiSdkModel.make(make({ baseURL: baseUrl, apiKey: "key" }).chat("gpt-4.1") as never)
+          )
+        for (const { messages = [] } of yield* sent("chat", clients, [image])) {
+          assert.strictEqual(messages.at(-2).content, '{"sum":3}')
+          assert.deepStrictEqual(messages.at(-1).content[1].image_url.url, `data:image/png;base64,${pngBase64}`)
+        }
       })
     )
   )
@@ -194,7 +179,7 @@ describe("the files of a tool result", () => {
             AiSdkModel.make(make({ baseURL: baseUrl, name: "server" })("m") as never)
           )
         ]
-        const [own, six, seven] = yield* sent("chat", clients, [image, pdf])
+        const [own, six, seven] = yield* sent("chat", clients, [image, pdf, notes])
         assert.deepStrictEqual(own?.messages?.slice(2), [
           { role: "tool", tool_call_id: "a", content: "done" },
           { role: "tool", tool_call_id: "b", content: '{"sum":3}' },
@@ -203,7 +188,8 @@ describe("the files of a tool result", () => {
             content: [
               { type: "text", text: "The files that draw (b) returned:" },
               { type: "image_url", image_url: { url: `data:image/png;base64,${pngBase64}` } },
-              { type: "file", file: { filename: "report.pdf", file_data: `data:application/pdf;base64,${pdfBase64}` } }
+              { type: "file", file: { filename: "report.pdf", file_data: `data:application/pdf;base64,${pdfBase64}` } },
+              { type: "text", text: "some notes" }
             ]
           }
         ])

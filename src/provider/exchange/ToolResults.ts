@@ -14,12 +14,6 @@ import type { Message } from "../../llm/model/LlmClient.js"
 export const textOf = (result: unknown): string =>
   typeof result === "string" ? result : (JSON.stringify(result) ?? "null")
 
-/** The text of a file of text. */
-export const textOfFile = ({ data, mediaType }: Prompt.FilePartEncoded): string | undefined =>
-  data instanceof Uint8Array && (mediaType.startsWith("text/") || mediaType === "application/json")
-    ? new TextDecoder().decode(data)
-    : undefined
-
 /** How a provider writes the parts of a result. A file without a form is left out: the text names it. */
 export interface Form<A> {
   readonly text: (text: string) => A
@@ -29,7 +23,7 @@ export interface Form<A> {
 /** The text and the files of a result as parts; nothing if it has no files. */
 export const partsOf = <A>(part: Prompt.ToolResultPartEncoded, form: Form<A>): ReadonlyArray<A> | undefined => {
   const files = ToolFiles.read(part).flatMap((file) => {
-    const text = textOfFile(file)
+    const text = ToolFiles.textOf(file)
     const made = text === undefined ? form.file(file) : form.text(text)
     return made === undefined ? [] : [made]
   })
@@ -54,18 +48,16 @@ export const collect = <A>(
 
 /** The messages with the files of results in a message of the user after them: those with bytes, unless `urls`. */
 export const lower = (messages: ReadonlyArray<Message>, urls: boolean): ReadonlyArray<Message> => {
-  const isSent = (part: Prompt.UserMessagePartEncoded) => part.type === "text" || urls || !(part.data instanceof URL)
   const result: Array<Message> = []
   let files: Array<Prompt.UserMessagePartEncoded> = []
   const show = () => {
-    const sent = files.filter(isSent)
-    if (sent.some(({ type }) => type === "file")) result.push({ role: "user", content: sent })
+    if (files.length > 0) result.push({ role: "user", content: files })
     files = []
   }
   for (const message of messages) {
     if (message.role !== "tool") show()
     result.push(message)
-    if (message.role === "tool") files.push(...ToolFiles.shown(message.content))
+    if (message.role === "tool") files.push(...ToolFiles.shown(message.content, urls))
   }
   show()
   return result

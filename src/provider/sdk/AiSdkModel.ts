@@ -142,6 +142,7 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
     const target = {
       version: model.specificationVersion as Sdk.Version,
       provider: providerOf(model),
+      api: model.provider.split(".")[1],
       model: model.modelId,
       supportedUrls: {}
     }

@@ -32,6 +32,8 @@ export interface Target {
   readonly version: Sdk.Version
   /** The key of its options: `anthropic`, `google`. */
   readonly provider: string
+  /** The API that its package speaks, if it names one: `messages`, `responses`, `chat`. */
+  readonly api?: string | undefined
   readonly model: string
   /** Read only when a message has a file by its URL. */
   readonly supportedUrls: Sdk.SupportedUrls
@@ -141,16 +143,20 @@ const outputOf = ({ isFailure, result }: Prompt.ToolResultPartEncoded): Sdk.Tool
     ? { type: isFailure ? "error-text" : "text", value: result }
     : { type: isFailure ? "error-json" : "json", value: result ?? null }
 
-/** Packages that send the files of results; others would write their Base64 into the text of the result. */
-const sendsFiles = new Set(["anthropic", "google"])
+/** Whether the package sends the files of results; others would write their Base64 into the text of the result. */
+const sendsFiles = ({ api, provider }: Target): boolean =>
+  provider === "anthropic" || provider === "google" || (isOpenAi(provider) && api === "responses")
+
+const isOpenAi = (provider: string): boolean => provider === "openai" || provider === "azure"
 
 /** Files of results by address are for those that fetch them at the server. */
 const fileOfResult = (file: Prompt.FilePartEncoded, { provider, version }: Target): object | undefined => {
+  if (isOpenAi(provider) && !/^image\/|^application\/pdf$/.test(file.mediaType)) return undefined
   const { data, fileName, mediaType } = file
   const isImage = mediaType.startsWith("image/")
   const named = fileName === undefined ? {} : { filename: fileName }
   if (data instanceof URL) {
-    if (provider !== "anthropic") return undefined
+    if (provider === "google") return undefined
     if (version === "v4") return { type: "file", mediaType, ...named, data: { type: "url", url: data } }
     return isImage ? { type: "image-url", url: data.href } : { type: "file-url", url: data.href, mediaType }
   }
@@ -162,7 +168,7 @@ const fileOfResult = (file: Prompt.FilePartEncoded, { provider, version }: Targe
 }
 
 const toolResult = (part: Prompt.ToolResultPartEncoded, target: Target): Sdk.ToolResultPart => {
-  const value = sendsFiles.has(target.provider)
+  const value = sendsFiles(target)
     ? ToolResults.partsOf<object>(part, {
         text: (text) => ({ type: "text", text }),
         file: (file) => fileOfResult(file, target)
@@ -243,12 +249,22 @@ const messageOf = (message: Message, target: Target): Converted<Sdk.Message | un
 const choiceOf = (choice: ToolChoice): { readonly type: string; readonly toolName?: string } =>
   typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool }
 
+/** OpenAI caches by itself. */
+const cacheOf = (cache: ModelSettings["promptCache"]): { readonly [key: string]: string } =>
+  cache === undefined || cache === false
+    ? {}
+    : {
+        ...(cache.key === undefined ? {} : { promptCacheKey: cache.key }),
+        ...(cache.ttl === "24h" ? { promptCacheRetention: "24h" } : {})
+      }
+
 /** Settings that the specification leaves to the options of each provider. */
 const ownOptions = (
-  { parallelToolCalls }: ModelSettings,
-  { own }: SdkReasoning.Asked,
+  { parallelToolCalls, promptCache }: ModelSettings,
+  { own: reasoning }: SdkReasoning.Asked,
   { provider }: Target
 ): { readonly [key: string]: unknown } => {
+  const own = isOpenAi(provider) ? { ...reasoning, ...cacheOf(promptCache) } : reasoning
   if (parallelToolCalls === undefined || provider === "google") return own
   return provider === "anthropic"
     ? { disableParallelToolUse: !parallelToolCalls, ...own }
@@ -306,7 +322,7 @@ export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOpt
   const reasoning = SdkReasoning.ask(request, target)
   const format = request.responseFormat
   const tools = request.tools ?? []
-  const messages = sendsFiles.has(target.provider) ? request.messages : ToolResults.lower(request.messages, false)
+  const messages = sendsFiles(target) ? request.messages : ToolResults.lower(request.messages, false)
   const made = Either.map(Either.all(messages.map((message) => messageOf(message, target))), (messages) => ({
     ...defined({
       prompt: messages.filter(isPresent),
