@@ -16,6 +16,7 @@ import type * as SessionManager from "../session/manager/SessionManager.js"
 import * as Job from "./Job.js"
 import * as ModelLayer from "./ModelLayer.js"
 import type { Approver } from "./PromiseApproval.js"
+import type { Elicitor } from "./PromiseElicitation.js"
 import type { Model } from "./PromiseModel.js"
 
 /**
@@ -36,6 +37,8 @@ export interface RuntimeOptions<R = never> {
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, never> | undefined
   /** Decides tool calls that need approval, in place of `collaborators.approvals`. Default: they are denied. */
   readonly approve?: Approver | undefined
+  /** Answers questions of tools, in place of `collaborators.approvals`. Default: a tool that asks fails. */
+  readonly elicit?: Elicitor | undefined
   /** Any other collaborator: guards, governance, approvals, hooks, run log, … (`Agents.layerWith`). */
   readonly collaborators?: Omit<Agents.Replaceable, "sessions" | "memory"> | undefined
   /** Services that tools require; its resources are released by `close`. */
@@ -77,13 +80,14 @@ const sessionsInProcess = Layer.unwrapEffect(
   )
 )
 
-const approvalsBy = (approve: Approver) => Layer.unwrapEffect(Effect.map(approvals, ({ make }) => make(approve)))
+const approvalsBy = <R>({ approve, collaborators, elicit }: RuntimeOptions<R>) =>
+  Layer.unwrapEffect(Effect.map(approvals, ({ make }) => make({ approve, elicit }, collaborators?.approvals)))
 
 const layerOf = <R>(options: RuntimeOptions<R>): Layer.Layer<AgentExecutor.AgentExecutor | R, unknown> => {
-  const { approve, collaborators, config, memory, sessions } = options
+  const { approve, collaborators, config, elicit, memory, sessions } = options
   const given: Agents.Replaceable = {
     ...collaborators,
-    ...(approve === undefined ? {} : { approvals: approvalsBy(approve) }),
+    ...(approve === undefined && elicit === undefined ? {} : { approvals: approvalsBy(options) }),
     sessions: sessions === true ? sessionsInProcess : sessions,
     memory
   }

@@ -11,7 +11,9 @@ import type { StandardSchema } from "../internal/text/StandardSchema.js"
 import * as Run from "../observability/Run.js"
 import { stringify } from "../tool/definition/Observation.js"
 import * as Tool from "../tool/definition/Tool.js"
+import type * as Elicitation from "../tool/Elicitation.js"
 import { CurrentReports, OnlyNumbers, type Progress } from "../tool/ToolProgress.js"
+import { ToolQuestions } from "./ToolQuestions.js"
 
 /**
  * The call that a function serves.
@@ -29,6 +31,13 @@ export interface ToolContext {
   readonly attempt: number
   /** Tells how far the call is: a `ToolProgress` event of the run. */
   readonly progress: (progress: Progress) => void
+  /**
+   * Asks a person and waits for the answer, which no time limit counts: its `_tag` is `accept`, with the decoded
+   * `content`, `decline` or `cancel`. Rejects with `ElicitationError` if nobody can be asked (`elicit` of the agent).
+   */
+  readonly ask: <const P extends Tool.Parameters>(
+    question: Elicitation.Options<P>
+  ) => Promise<Elicitation.Answer<Tool.ParametersType<P>>>
 }
 
 /**
@@ -79,10 +88,12 @@ export const tool = <const P extends Tool.Parameters = {}, A = unknown>(
         const report = Context.get(context, CurrentReports)
         const onlyNumbers = Context.get(context, OnlyNumbers)
         const progress = (progress: Progress): void => void report(progress, onlyNumbers)
+        const questions = new ToolQuestions(fiber)
+        const { ask } = questions
         return Effect.tryPromise({
-          try: async (signal) => execute(args, { signal, runId, toolCallId: id, attempt, progress }),
+          try: async (signal) => execute(args, { signal, runId, toolCallId: id, attempt, progress, ask }),
           catch: (error) => new Cause.UnknownException(error, error instanceof Error ? error.message : stringify(error))
-        })
+        }).pipe(Effect.ensuring(questions.close))
       })
   })
 }

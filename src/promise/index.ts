@@ -20,6 +20,13 @@ export * from "./PromiseAgent.js"
 export * from "./PromiseApproval.js"
 
 /**
+ * Answers questions of tools by a function.
+ *
+ * @since 0.1.0
+ */
+export * from "./PromiseElicitation.js"
+
+/**
  * Inputs of runs: text, and files beside it.
  *
  * @since 0.1.0

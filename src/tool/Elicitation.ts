@@ -95,8 +95,8 @@ const outside = new ElicitationError({
 
 const noInbox = new ElicitationError({
   reason: "inbox",
-  message: "Nobody can be asked: the approvals of this executor take no questions",
-  hint: "Provide an inbox: Agents.layerWith({ approvals: PendingApprovals.layerMemory() })"
+  message: "Nobody can be asked: provide approvals that take questions, as PendingApprovals does",
+  hint: "Agents.layerWith({ approvals: PendingApprovals.layerMemory() }), or `elicit` of a promise agent"
 })
 
 const noForm = (reason: string): ElicitationError =>

@@ -15,9 +15,11 @@ import {
   createAgent,
   createRuntime,
   type Decision,
+  type Elicitor,
   tool
 } from "../../src/promise/index.js"
 import * as TestModel from "../../src/testing/TestModel.js"
+import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 
 /** A model that says what the script says, and keeps what it was asked. */
 const recorded = (...script: ReadonlyArray<TestModel.ScriptItem>) => {
@@ -103,6 +105,95 @@ describe("approve", () => {
       agent.run("hi", { signal: controller.signal }).catch(() => agent.close())
     })
     assert.isTrue(await told)
+  })
+})
+
+describe("elicit", () => {
+  const book = tool({
+    name: "book",
+    description: "Books a seat",
+    execute: async (_, { ask }) => {
+      const answer = await ask({ message: "Which row?", schema: z.object({ row: z.number().int().max(40) }) })
+      return answer._tag === "accept" ? `row ${answer.content.row}` : answer._tag
+    }
+  })
+  const booking = { calls: [{ name: "book" }] }
+  const silent = { layer: Logger.remove(Logger.defaultLogger) as Layer.Layer<never> }
+
+  const answered = async (elicit: Elicitor, options: object = {}) => {
+    const { result } = await asked({ tools: [book], elicit, ...silent, ...options } as never, booking, "ok")
+    const [call] = result.toolCalls
+    return call?.isFailure === true ? call.observation : call?.result
+  }
+
+  it("answers by a value or a promise, in the words of MCP", async () => {
+    assert.strictEqual(await answered(() => ({ action: "accept", content: { row: 3 } })), "row 3")
+    assert.strictEqual(await answered(async () => ({ action: "decline", reason: "no" })), "decline")
+    assert.strictEqual(await answered(async () => ({ action: "cancel" })), "cancel")
+    assert.strictEqual(await answered(() => Promise.reject(new Error("lost"))), "cancel")
+    assert.strictEqual(await answered(() => undefined as never), "cancel")
+  })
+
+  it("is called again with the issues of an answer that does not fit, at most twice", async () => {
+    const seen: Array<unknown> = []
+    const rows: Array<unknown> = ["x", 41, 4]
+    const patient: Elicitor = ({ form, message, tool }, { issues }) => {
+      seen.push([message, tool, Object.keys(form["properties"] as object), issues[0]?.path])
+      return { action: "accept", content: { row: rows.shift() } }
+    }
+    assert.strictEqual(await answered(patient), "row 4")
+    assert.deepStrictEqual(seen, [
+      ["Which row?", "book", ["row"], undefined],
+      ["Which row?", "book", ["row"], "row"],
+      ["Which row?", "book", ["row"], "row"]
+    ])
+    let calls = 0
+    const stubborn: Elicitor = () => ({ action: "accept", content: { row: `${calls++}` } })
+    assert.strictEqual(await answered(stubborn), "cancel")
+    assert.strictEqual(calls, 3)
+  })
+
+  it("decides no calls, and leaves them to other approvals", async () => {
+    const elicit: Elicitor = () => ({ action: "accept", content: { row: 3 } })
+    const denied = await asked({ tools: [pay], elicit } as never, paying, "ok")
+    assert.strictEqual(denied.result.toolCalls[0]?.error?.tag, "ToolApprovalDeniedError")
+    const collaborators = { approvals: ApprovalGate.layerAutoApprove }
+    const paid = await asked({ tools: [pay], elicit, collaborators } as never, paying, "ok")
+    assert.strictEqual(paid.result.toolCalls[0]?.result, "paid 5")
+  })
+
+  it("is missing for a tool that asks, which says so", async () => {
+    assert.include(String(await answered(undefined as never)), "PendingApprovals")
+  })
+
+  it("is told by its signal that the run has ended, and the function of the tool stops waiting", async () => {
+    const controller = new AbortController()
+    const { model } = recorded(booking)
+    let stopped: unknown
+    const waiting = tool({
+      name: "book",
+      description: "Asks",
+      execute: (_, { ask }) =>
+        ask({ message: "?", schema: z.object({}) }).catch((error) => {
+          stopped = error
+        })
+    })
+    const told = new Promise<boolean>((resolve) => {
+      const agent = createAgent({
+        name: "a",
+        model,
+        tools: [waiting],
+        elicit: (_, { signal }) => {
+          signal.addEventListener("abort", () => resolve(signal.aborted))
+          controller.abort()
+          return new Promise(() => undefined)
+        }
+      })
+      agent.run("hi", { signal: controller.signal }).catch(() => agent.close())
+    })
+    assert.isTrue(await told)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.isDefined(stopped)
   })
 })
 

@@ -175,17 +175,29 @@ export const makeForeign = (schema: unknown): Either.Either<Compiled, string> =>
       )
   }))
 
-/** The approval with the answer, if it fits the form and, where the run waits here, the schema of the tool. */
+/** What does not fit, by field. */
+export type Issues = ReadonlyArray<Issue>
+
+/** The issues of an answer by its form and, where the run waits here, by the schema of the tool. */
+export const issuesOf = (
+  { form }: ApprovalGate.Question,
+  content: unknown,
+  own: ApprovalGate.AnswerCheck | undefined
+): Effect.Effect<Issues> =>
+  Effect.flatMap(check(form, content), (issues) =>
+    issues.length > 0 || own === undefined ? Effect.succeed(issues) : own(content)
+  )
+
+/** The approval with the answer, if it fits. */
 export const answer = (
   id: string,
-  { form }: ApprovalGate.Question,
+  question: ApprovalGate.Question,
   approved: ApprovalGate.Approved,
   own: ApprovalGate.AnswerCheck | undefined
 ): Effect.Effect<ApprovalGate.Approved, ApprovalError> =>
   Effect.gen(function* () {
     const content = approved.params ?? {}
-    const byForm = yield* check(form, content)
-    const issues = byForm.length > 0 || own === undefined ? byForm : yield* own(content)
+    const issues = yield* issuesOf(question, content, own)
     if (issues.length === 0) return { ...approved, params: content }
     const texts = issues.slice(0, 20).map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
     return yield* new ApprovalError({
