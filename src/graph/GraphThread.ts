@@ -11,6 +11,7 @@ import type { Checkpoint, Pin } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
 import type { Tables, Task } from "./GraphDefinition.js"
 import { GraphBreakpointError, GraphWaitingError, type Waiting } from "./GraphError.js"
+import type { Breakpoints } from "./GraphOptions.js"
 import type { Finished, Position, Thread } from "./GraphPosition.js"
 import * as GraphPosition from "./GraphPosition.js"
 import * as GraphRoute from "./GraphRoute.js"
@@ -47,11 +48,6 @@ export const drive = (tables: Tables, thread: Thread, from: Position, begun = fa
   const limit = options.maxSteps ?? GraphRunner.defaultMaxSteps
   const last = from.checkpoint.step + limit
 
-  const breaks = (next: ReadonlyArray<Task>, ran: ReadonlyArray<Task>) => ({
-    before: named(next, breakpoints?.before),
-    after: named(ran, breakpoints?.after)
-  })
-
   /** Ends a step. A pause behind it is part of its checkpoint, so that no crash can come between. */
   const settle = (position: Position, finished: ReadonlyMap<Task, Finished>): Run<Position> =>
     Effect.suspend(() => {
@@ -60,7 +56,7 @@ export const drive = (tables: Tables, thread: Thread, from: Position, begun = fa
       const state = GraphTables.mergeAll(tables, next, position.state, updates)
       const route = GraphRoute.next(tables, next, updates, state, reached)
       const step = checkpoint.step + 1
-      const { after, before } = breaks(route.next, next)
+      const { after, before } = breaksAt(breakpoints, route.next, next)
       const pauses = route.next.length > 0 && step < last && before.length + after.length > 0
       return GraphPosition.put(
         tables,
@@ -77,7 +73,7 @@ export const drive = (tables: Tables, thread: Thread, from: Position, begun = fa
     if (next.length === 0) return Effect.succeed(position)
     if (!(checkpoint.step < last)) return GraphRunner.limitError(tables, limit, next, state)
     if (breakpoints !== undefined && !(begun && position === from)) {
-      const at = breaks(next, ran)
+      const at = breaksAt(breakpoints, next, ran)
       if (at.before.length + at.after.length > 0) {
         const paused = position === from ? GraphPosition.pause(tables, thread, position) : Effect.succeed(position)
         return Effect.flatMap(paused, ({ checkpoint }) => breakpointError(tables, thread, checkpoint, at))
@@ -128,6 +124,12 @@ const named = (tasks: ReadonlyArray<Task>, names: ReadonlyArray<string> | "all" 
   names === undefined
     ? []
     : Array.from(new Set(tasks.map(({ name }) => name))).filter((name) => names === "all" || names.includes(name))
+
+const breaksAt = (
+  breakpoints: Breakpoints<string> | undefined,
+  next: ReadonlyArray<Task>,
+  ran: ReadonlyArray<Task>
+) => ({ before: named(next, breakpoints?.before), after: named(ran, breakpoints?.after) })
 
 const breakpointError = (
   tables: Tables,
