@@ -15,7 +15,7 @@ import * as CostLedgerBook from "./governance/CostLedgerBook.js"
 import * as SqlRates from "./governance/SqlRates.js"
 import type { Names } from "./OwnedTables.js"
 import type { Counts, EraseOptions, Service, Subject } from "./OwnerData.js"
-import { add, because, isHere, nameOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
+import { add, because, blobsElsewhere, isHere, nameOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
 import * as RedisCacheBackend from "./redis/RedisCacheBackend.js"
 import { RedisClient } from "./redis/RedisClient.js"
 import * as RedisRateLimitStore from "./redis/RedisRateLimitStore.js"
@@ -130,8 +130,9 @@ const makeRedisStep = ({ redis }: Parts): Step => {
 }
 
 /** Blobs outside the database; those in it are rows of a table. */
-const makeBlobStep = ({ blobs, database }: Parts): Step => {
-  if (Option.isNone(blobs) || blobs.value.name === database.dialect.name) return () => Effect.void
+const makeBlobStep = (parts: Parts): Step => {
+  const blobs = blobsElsewhere(parts)
+  if (Option.isNone(blobs)) return () => Effect.void
   return Effect.fnUntraced(function* (userId, _, erased) {
     add(
       erased,

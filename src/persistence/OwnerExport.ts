@@ -9,13 +9,14 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { UserId } from "../domain/Ids.js"
 import type * as Database from "./engine/Database.js"
 import type { Param } from "./engine/Dialect.js"
 import type { DataTransferError } from "./engine/PersistenceError.js"
 import type * as OwnedTables from "./OwnedTables.js"
 import type * as OwnerData from "./OwnerData.js"
 import { encodeEntry, FORMAT, toCell } from "./OwnerLines.js"
-import { because, failed, isHere, nameOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
+import { because, blobsElsewhere, failed, isHere, nameOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
 import * as Migrations from "./schema/Migrations.js"
 
 const elsewhere = (part: string, name: string): DataTransferError =>
@@ -74,6 +75,28 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["export"] 
       Stream.mapError(because("memory", "Reading"))
     )
 
+  const elsewhere = blobsElsewhere(parts)
+
+  /** The blobs of a user outside of the database, one at a time. */
+  const blobsOf = (owner: UserId): Stream.Stream<string, DataTransferError> => {
+    if (Option.isNone(elsewhere)) return Stream.empty
+    const blobs = elsewhere.value
+    return blobs.list({ owner }).pipe(
+      Stream.mapEffect(({ ref: { hash, mediaType }, scope }) =>
+        Effect.map(blobs.get({ owner, scope, hash }), (bytes) =>
+          Option.some(
+            JSON.stringify({ blob: { scope, hash, mediaType, base64: Buffer.from(bytes).toString("base64") } })
+          )
+        ).pipe(
+          // Removed since it was listed.
+          Effect.catchTag("BlobNotFoundError", () => Effect.succeedNone)
+        )
+      ),
+      Stream.filterMap((line) => line),
+      Stream.mapError(because("blobs", "Reading"))
+    )
+  }
+
   return (subject) =>
     Stream.unwrap(
       Effect.gen(function* () {
@@ -87,6 +110,7 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["export"] 
         const body = Stream.fromIterable(tables.exported.values()).pipe(
           Stream.flatMap((table) => rowsOf(table, names)),
           Stream.concat(Stream.flatMap(Stream.fromIterable(names.owners), entriesOf)),
+          Stream.concat(typeof subject === "string" ? blobsOf(subject) : Stream.empty),
           Stream.tap(() => Effect.sync(() => lines++))
         )
         return Stream.make(JSON.stringify({ ...head, at })).pipe(

@@ -11,6 +11,8 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
+import * as BlobRef from "../content/BlobRef.js"
+import type * as BlobStore from "../content/BlobStore.js"
 import type { UserId } from "../domain/Ids.js"
 import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
 import type { Param } from "./engine/Dialect.js"
@@ -21,31 +23,44 @@ import type { Names, OwnedTable } from "./OwnedTables.js"
 import type * as OwnerData from "./OwnerData.js"
 import { checkPlaces } from "./OwnerExport.js"
 import { type Line, readHead, readLine, toParam } from "./OwnerLines.js"
-import { add, because, failed, nameOf, ownersOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
+import { add, because, blobsElsewhere, failed, nameOf, ownersOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
 import * as Migrations from "./schema/Migrations.js"
 
 const isSqlError = (error: unknown): error is SqlError => error instanceof SqlError
 
-const whole = "Import an unchanged export"
+const BLOBS = "lex_blobs"
+
+const unchanged = "Import an unchanged export"
 
 const taken = (part: string): DataTransferError =>
   failed(part, "The database already has data of this user", "Erase it first, or import into another database")
 
-const strange = (part: string): DataTransferError => failed(part, "The export contains data of another user", whole)
+const strange = (part: string): DataTransferError => failed(part, "The export contains data of another user", unchanged)
 
 const unknown = (number: number): DataTransferError =>
-  failed("lines", `Line ${number} is of a table that this version does not know`, whole)
+  failed("lines", `Line ${number} is of a table that this version does not know`, unchanged)
 
 const decoded = (text: string, number: number): Effect.Effect<typeof Line.Type, DataTransferError> =>
   Either.match(readLine(text), {
-    onLeft: () => Effect.fail(failed("lines", `Line ${number} is not a line of an export`, whole)),
+    onLeft: () => Effect.fail(failed("lines", `Line ${number} is not a line of an export`, unchanged)),
     onRight: Effect.succeed
   })
+
+const whole = (blob: Blob): Effect.Effect<Blob, DataTransferError> =>
+  BlobRef.hashOf(blob.bytes) === blob.hash
+    ? Effect.succeed(blob)
+    : Effect.fail(failed("blobs", "The bytes of a file are not those of its hash", unchanged))
 
 /** Lines that are written together. */
 interface Batch {
   readonly rows: Map<OwnedTable, Array<ReadonlyArray<Param>>>
   readonly entries: Array<MemoryEntry>
+  readonly blobs: Array<Blob>
+}
+
+/** A blob with its bytes, which are those of its hash. */
+interface Blob extends Omit<BlobStore.Put, "owner"> {
+  readonly hash: string
 }
 
 /** What has been read so far. */
@@ -55,12 +70,15 @@ class Intake {
   readonly sessions: Array<string> = []
   private readonly owners: ReadonlySet<string>
   entries = 0
+  blobs = 0
   private line = 1
   private end: number | undefined
 
   constructor(
-    userId: UserId,
-    private readonly tables: Tables
+    private readonly userId: UserId,
+    private readonly tables: Tables,
+    /** Blobs are kept outside of the database. */
+    private readonly isBlobElsewhere: boolean
   ) {
     this.owners = new Set(ownersOf(userId))
   }
@@ -68,7 +86,7 @@ class Intake {
   /** Sorts lines by the table or the store they belong to. */
   readonly sort = (texts: Iterable<string>): Effect.Effect<Batch, DataTransferError> =>
     Effect.gen(this, function* () {
-      const batch: Batch = { rows: new Map(), entries: [] }
+      const batch: Batch = { rows: new Map(), entries: [], blobs: [] }
       for (const text of texts) {
         const line = yield* decoded(text, ++this.line)
         if (this.end !== undefined) return yield* failed("lines", "There are lines after the end of the export")
@@ -76,25 +94,53 @@ class Intake {
         else if ("entry" in line) {
           if (!this.owners.has(line.entry.ownerId)) return yield* strange("memory")
           batch.entries.push(line.entry)
+        } else if ("blob" in line) {
+          const { base64, hash, mediaType, scope } = line.blob
+          const bytes = Buffer.from(base64, "base64")
+          if (this.isBlobElsewhere) batch.blobs.push(yield* whole({ scope, hash, mediaType, bytes }))
+          else {
+            const row = [IndexKey.of(this.userId), KeyText.encode(scope), hash, mediaType, bytes.length, bytes]
+            yield* whole({ scope, hash, mediaType, bytes })
+            this.addRow(batch, this.tables.exported.get(BLOBS) as OwnedTable, row)
+          }
         } else {
           const table = this.tables.exported.get(line.table)
           if (table === undefined || line.row.length !== table.columns.length) return yield* unknown(this.line)
-          const rows = batch.rows.get(table) ?? []
-          rows.push([...line.row.map(toParam), ...(table.fixed ?? []).map(([, value]) => value)])
-          batch.rows.set(table, rows)
-          if (table.table === "lex_sessions") this.sessions.push(String(line.row[0]))
+          const row = line.row.map(toParam)
+          if (table.table === "lex_sessions") this.sessions.push(String(row[0]))
+          if (table.table !== BLOBS || !this.isBlobElsewhere) this.addRow(batch, table, row)
+          else {
+            const [owner, scope, hash, mediaType, , bytes] = row
+            if (owner !== IndexKey.of(this.userId)) return yield* strange("blobs")
+            if (!(bytes instanceof Uint8Array)) return yield* unknown(this.line)
+            const blob = {
+              scope: KeyText.decode(String(scope)),
+              hash: String(hash),
+              mediaType: String(mediaType),
+              bytes
+            }
+            batch.blobs.push(yield* whole(blob))
+          }
         }
       }
       return batch
     })
 
-  written({ entries, rows }: Batch): void {
+  private addRow({ rows }: Batch, table: OwnedTable, row: ReadonlyArray<Param>): void {
+    const known = rows.get(table) ?? []
+    known.push([...row, ...(table.fixed ?? []).map(([, value]) => value)])
+    rows.set(table, known)
+  }
+
+  written({ blobs, entries, rows }: Batch): void {
+    this.blobs += blobs.length
     for (const [table, many] of rows) this.rows.set(table, (this.rows.get(table) ?? 0) + many.length)
     this.entries += entries.length
   }
 
   isWhole(): boolean {
-    return this.end === this.entries + Array.from(this.rows.values()).reduce((sum, count) => sum + count, 0)
+    const others = this.entries + this.blobs
+    return this.end === others + Array.from(this.rows.values()).reduce((sum, count) => sum + count, 0)
   }
 }
 
@@ -117,17 +163,18 @@ const makeCounts = ({ database }: Parts, tables: Tables) => {
 type CountRows = ReturnType<typeof makeCounts>
 
 /** Fails if the database has data of the user: rows of both would not fit together. */
-const checkFree = Effect.fnUntraced(function* (
-  { memory }: Parts,
-  tables: Tables,
-  { count }: CountRows,
-  userId: UserId
-) {
+const checkFree = Effect.fnUntraced(function* (parts: Parts, tables: Tables, { count }: CountRows, userId: UserId) {
+  const { memory } = parts
   const names = yield* Effect.mapError(tables.namesOf(userId), because("sessions", "Reading"))
   for (const table of tables.all) {
     if (table.isMain !== true) continue
     if ((yield* Effect.mapError(count(table, names), because(table.part, "Reading"))) > 0)
       return yield* taken(table.part)
+  }
+  const elsewhere = blobsElsewhere(parts)
+  if (Option.isSome(elsewhere)) {
+    const first = Stream.runHead(elsewhere.value.list({ owner: userId }))
+    if (Option.isSome(yield* Effect.mapError(first, because("blobs", "Reading")))) return yield* taken("blobs")
   }
   for (const owner of names.owners) {
     if ((yield* Effect.mapError(memory.count(owner), because("memory", "Reading"))) > 0) return yield* taken("memory")
@@ -166,6 +213,7 @@ const makeCheckOwned = ({ database }: Parts, tables: Tables, { countOwn }: Count
       add(counts, table.part, count)
     }
     add(counts, "memory", intake.entries)
+    add(counts, "blobs", intake.blobs)
     return counts
   })
 }
@@ -189,7 +237,29 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
   const counting = makeCounts(parts, tables)
   const checkOwned = makeCheckOwned(parts, tables, counting)
 
-  const write = Effect.fnUntraced(function* ({ entries, rows }: Batch) {
+  const elsewhere = blobsElsewhere(parts)
+
+  const putAll = (owner: UserId, blobs: ReadonlyArray<Blob>) =>
+    Option.match(elsewhere, {
+      onNone: () => Effect.void,
+      onSome: (store) =>
+        Effect.forEach(
+          blobs,
+          ({ bytes, mediaType, scope }) =>
+            Effect.mapError(store.put({ owner, scope, bytes, mediaType }), because("blobs", "Writing")),
+          { discard: true }
+        )
+    })
+
+  /** Files are in no transaction: those of an import that failed are removed. The user had none before. */
+  const removeAll = (owner: UserId) =>
+    Option.match(elsewhere, {
+      onNone: () => Effect.void,
+      onSome: (store) => Effect.ignore(store.removeOwner({ owner }))
+    })
+
+  const write = Effect.fnUntraced(function* (owner: UserId, { blobs, entries, rows }: Batch) {
+    yield* putAll(owner, blobs)
     for (const [table, many] of rows) {
       const insert = database.insert(tables.statementsOf(table).insert, many)
       yield* Effect.mapError(insert, because(table.part, "Writing"))
@@ -197,16 +267,14 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
     yield* Effect.mapError(memory.storeMany(entries), because("memory", "Writing"))
   })
 
-  const takeIn = <E, R>(subject: OwnerData.Subject, lines: Stream.Stream<string, E, R>) =>
+  const readAll = <E, R>(subject: OwnerData.Subject, lines: Stream.Stream<string, E, R>) =>
     Effect.gen(function* () {
       const userId = nameOf(subject)
-      yield* checkPlaces(parts)
-      yield* checkFree(parts, tables, counting, userId)
-      const intake = new Intake(userId, tables)
+      const intake = new Intake(userId, tables, Option.isSome(elsewhere))
       yield* lines.pipe(
         Stream.transduce(together),
         Stream.runForEach((texts) =>
-          Effect.flatMap(intake.sort(texts), (batch) => Effect.map(write(batch), () => intake.written(batch)))
+          Effect.flatMap(intake.sort(texts), (batch) => Effect.map(write(userId, batch), () => intake.written(batch)))
         )
       )
       if (!intake.isWhole()) return yield* failed("lines", "The export is incomplete", "Import all of its lines")
@@ -214,6 +282,22 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
       yield* Effect.mapError(database.run(leased), because("sessions", "Writing"))
       const counts = Object.fromEntries(yield* checkOwned(userId, intake))
       return typeof subject === "string" ? { userId: subject, counts } : { namespace: subject, counts }
+    })
+
+  const takeIn = <E, R>(subject: OwnerData.Subject, lines: Stream.Stream<string, E, R>) =>
+    Effect.suspend(() => {
+      const userId = nameOf(subject)
+      let isFree = false
+      return client
+        .withTransaction(
+          Effect.gen(function* () {
+            yield* checkPlaces(parts)
+            yield* checkFree(parts, tables, counting, userId)
+            isFree = true
+            return yield* readAll(subject, lines)
+          })
+        )
+        .pipe(Effect.onError(() => (isFree ? removeAll(userId) : Effect.void)))
     })
 
   return <E, R>(lines: Stream.Stream<string, E, R>): Effect.Effect<OwnerData.Imported, DataTransferError | E, R> =>
@@ -225,9 +309,7 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
         if (head.right.tables > Migrations.version) {
           return yield* failed("lines", "The export was made by a newer version", "Use that version or a later one")
         }
-        return yield* client.withTransaction(
-          takeIn("userId" in head.right ? head.right.userId : head.right.namespace, rest)
-        )
+        return yield* takeIn("userId" in head.right ? head.right.userId : head.right.namespace, rest)
       })
     ).pipe(
       Effect.catchIf(isSqlError, (error) => Effect.fail(because("lines", "Writing")(error))),

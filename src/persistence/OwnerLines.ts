@@ -30,12 +30,26 @@ const Head = Schema.Union(
 
 const Cell = Schema.Union(Schema.String, Schema.JsonNumber, Schema.Null, Schema.Struct({ base64: Schema.String }))
 
+const Blob = Schema.Struct({
+  scope: Schema.String,
+  hash: Schema.String,
+  mediaType: Schema.String,
+  base64: Schema.String
+})
+/**
+ * A blob of a store outside of the database.
+ *
+ * @category models
+ */
+export type Blob = typeof Blob.Type
+
 /**
  * @category schemas
  */
 export const Line = Schema.Union(
   Schema.Struct({ table: Schema.String, row: Schema.Array(Cell) }),
   Schema.Struct({ entry: MemoryEntry.MemoryEntry }),
+  Schema.Struct({ blob: Blob }),
   Schema.Struct({ end: Schema.Number })
 )
 

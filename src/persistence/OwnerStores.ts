@@ -7,7 +7,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type * as Option from "effect/Option"
+import * as Option from "effect/Option"
 import type * as BlobStore from "../content/BlobStore.js"
 import type { UserId } from "../domain/Ids.js"
 import type * as CostLedger from "../governance/store/CostLedger.js"
@@ -106,6 +106,14 @@ export interface Parts {
  */
 export const isHere = ({ database }: Parts, { name }: { readonly name: string }): boolean =>
   name === database.dialect.name
+
+/**
+ * The store of blobs, if it keeps them outside of the database.
+ *
+ * @category getters
+ */
+export const blobsElsewhere = (parts: Parts): Option.Option<BlobStore.Service> =>
+  Option.filter(parts.blobs, (blobs) => !isHere(parts, blobs))
 
 const makeStatements = (dialect: Dialect, owned: OwnedTables.OwnedTable) => {
   const { columns, fixed, key, owned: condition, table } = owned

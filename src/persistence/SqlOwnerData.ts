@@ -23,8 +23,8 @@ import type * as Migrations from "./schema/Migrations.js"
 import * as SqlSessionStore from "./session/SqlSessionStore.js"
 
 /**
- * Also erases what Redis caches if there is a `RedisClient`, and the blobs of a `BlobStore` outside the database. An
- * export has the blobs of the database only.
+ * Also erases what Redis caches if there is a `RedisClient`. The blobs of a `BlobStore` in context are exported,
+ * imported and erased wherever it keeps them; those of an import that fails are removed again.
  *
  * @since 0.1.0
  * @category layers

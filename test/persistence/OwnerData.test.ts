@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as BlobRef from "../../src/content/BlobRef.js"
 import * as BlobStore from "../../src/content/BlobStore.js"
 import * as InMemoryBlobStore from "../../src/content/InMemoryBlobStore.js"
 import { EntryId, RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
@@ -198,7 +199,7 @@ const suite = (name: string, open: Open, other: Open) =>
       () =>
         Effect.gen(function* () {
           const lines = yield* Effect.provide(Effect.zipRight(live(ada), exportOf(ada)), yield* open)
-          const again = yield* Effect.gen(function* () {
+          yield* Effect.gen(function* () {
             const { counts, userId } = yield* importOf(lines)
             assert.strictEqual(userId, ada)
             assert.hasAllKeys(counts, [
@@ -237,8 +238,9 @@ const suite = (name: string, open: Open, other: Open) =>
             const [asked] = yield* SystemAccess.grant(sessions.recover)
             assert.deepInclude(asked, { content: "not answered yet", unanswered: "interrupted" })
             yield* sessions.delete(SessionId.make("chat of ada"), { userId: ada })
-            return yield* Effect.provide(Effect.zipRight(importOf(lines), exportOf(ada)), yield* open)
           }).pipe(Effect.provide(yield* other))
+          // Not inside of the other system, whose blobs would be the ones in context.
+          const again = yield* Effect.provide(Effect.zipRight(importOf(lines), exportOf(ada)), yield* open)
           assert.sameMembers(bodyOf(again) as Array<string>, bodyOf(lines) as Array<string>)
         }),
       300_000
@@ -477,6 +479,73 @@ describe("blobs outside of the database", () => {
       }).pipe(Effect.provide(Layer.provide(system, Layer.succeed(BlobStore.BlobStore, blobs))))
       assert.lengthOf(Array.from(yield* Stream.runCollect(blobs.list({ owner: ada }))), 0)
       assert.lengthOf(Array.from(yield* Stream.runCollect(blobs.list({ owner: adam }))), 1)
+    })
+  )
+
+  const bytes = (n: number) => new Uint8Array([n, 2, 3])
+  const put = (n: number) => ({ owner: ada, scope: `chat ${n}`, bytes: bytes(n), mediaType: "image/png" })
+  const listed = (blobs: BlobStore.Service) =>
+    Effect.map(Stream.runCollect(blobs.list({ owner: ada })), (all) =>
+      Array.from(all, ({ ref: { hash, mediaType }, scope }) => [scope, mediaType, hash.slice(0, 12)].join(" ")).sort()
+    )
+  /** A system on a new database, with blobs in memory or in the database itself. */
+  const system = (blobs: BlobStore.Service | undefined) =>
+    Effect.map(SqliteDrivers.file, (file) => {
+      const base = Layer.provide(Lexigram.layerSqlite({ file }), model)
+      return blobs === undefined ? base : Layer.provide(base, Layer.succeed(BlobStore.BlobStore, blobs))
+    })
+
+  it.scoped("are exported and imported, from and into stores in the database or elsewhere", () =>
+    Effect.gen(function* () {
+      const lines: Record<string, ReadonlyArray<string>> = {}
+      for (const from of ["here", "elsewhere"]) {
+        const memory = from === "here" ? undefined : yield* InMemoryBlobStore.make()
+        lines[from] = yield* Effect.gen(function* () {
+          const blobs = memory ?? (yield* SqlBlobStore.make())
+          for (const n of [1, 2, 3]) yield* blobs.put(put(n))
+          return yield* exportOf(ada)
+        }).pipe(Effect.provide(yield* system(memory)))
+      }
+      for (const from of ["here", "elsewhere"]) {
+        for (const into of ["here", "elsewhere"]) {
+          const memory = into === "here" ? undefined : yield* InMemoryBlobStore.make()
+          yield* Effect.gen(function* () {
+            const blobs = memory ?? (yield* SqlBlobStore.make())
+            assert.deepStrictEqual((yield* importOf(lines[from] ?? [])).counts, { blobs: 3 }, `${from} ${into}`)
+            assert.lengthOf(yield* listed(blobs), 3)
+            for (const n of [1, 2, 3]) {
+              const hash = BlobRef.hashOf(bytes(n))
+              const found = yield* blobs.get({ owner: ada, scope: `chat ${n}`, hash })
+              assert.deepStrictEqual(Array.from(found), Array.from(bytes(n)))
+            }
+            const again = yield* Effect.flip(importOf(lines[from] ?? []))
+            assert.include(again.message, "already has data of this user")
+            assert.lengthOf(yield* listed(blobs), 3, "a refused import removes nothing")
+          }).pipe(Effect.provide(yield* system(memory)))
+        }
+      }
+    })
+  )
+
+  it.scoped("are removed again when an import fails, and must be those of their hashes", () =>
+    Effect.gen(function* () {
+      const source = yield* InMemoryBlobStore.make()
+      const lines = yield* Effect.gen(function* () {
+        for (const n of [1, 2, 3]) yield* source.put(put(n))
+        return yield* exportOf(ada)
+      }).pipe(Effect.provide(yield* system(source)))
+      for (const memory of [undefined, yield* InMemoryBlobStore.make()]) {
+        yield* Effect.gen(function* () {
+          const blobs = memory ?? (yield* SqlBlobStore.make())
+          const cut = yield* Effect.flip(importOf(lines.slice(0, -1)))
+          assert.include(cut.message, "incomplete")
+          assert.deepStrictEqual(yield* listed(blobs), [])
+          const changed = lines.map((line) => line.replace('"base64":"AwID"', '"base64":"AwIE"'))
+          assert.notDeepEqual(changed, lines)
+          assert.include((yield* Effect.flip(importOf(changed))).message, "not those of its hash")
+          assert.deepStrictEqual(yield* listed(blobs), [])
+        }).pipe(Effect.provide(yield* system(memory)))
+      }
     })
   )
 })
