@@ -14,6 +14,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { McpClient, McpError, type Service } from "../skill/mcp/McpClient.js"
+import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as McpConnection from "./McpConnection.js"
 import * as McpHttp from "./McpHttp.js"
 import * as McpSession from "./McpSession.js"
@@ -60,6 +61,11 @@ export interface ClientOptions {
   readonly grace?: Duration.DurationInput | undefined
   /** Folders the server is told it may work in (`file://` addresses). This does not confine the server. */
   readonly roots?: ReadonlyArray<{ readonly uri: string; readonly name?: string | undefined }> | undefined
+  /**
+   * Whether the server is told that it may ask the user (`elicitation`). Its questions during a tool call wait in the
+   * inbox of the call's run. Default: whether the `ApprovalGate` in context, if any, takes questions.
+   */
+  readonly elicitation?: boolean | undefined
 }
 
 /**
@@ -125,33 +131,36 @@ const connection = (
   options: ClientOptions,
   secrets: ReadonlyArray<Redacted.Redacted<string>>,
   link: (events: McpSession.Events) => Effect.Effect<McpSession.Link, McpError, Scope.Scope>
-): Effect.Effect<Service, McpError, Scope.Scope> => {
-  const { reconnect } = options
-  return McpConnection.make({
-    server,
-    timeout: Duration.decode(options.timeout ?? "60 seconds"),
-    maxTotal: options.maxTotal === undefined ? undefined : Duration.decode(options.maxTotal),
-    reconnect:
-      reconnect === false
-        ? undefined
-        : {
-            schedule: reconnect?.schedule ?? McpConnection.defaultSchedule,
-            maxRestarts: reconnect?.maxRestarts ?? 5,
-            window: Duration.decode(reconnect?.window ?? "1 minute"),
-            background: reconnect?.background ?? false
-          },
-    open: (events) =>
-      McpSession.make({
-        ...events,
-        server,
-        sdk,
-        secrets,
-        link,
-        connectTimeout: millis(options.connectTimeout ?? "30 seconds"),
-        roots: options.roots
-      })
+): Effect.Effect<Service, McpError, Scope.Scope> =>
+  Effect.flatMap(Effect.serviceOption(ApprovalGate.ApprovalGate), (gate) => {
+    const { reconnect } = options
+    const hasInbox = Option.exists(gate, ({ elicit }) => elicit !== undefined)
+    return McpConnection.make({
+      server,
+      timeout: Duration.decode(options.timeout ?? "60 seconds"),
+      maxTotal: options.maxTotal === undefined ? undefined : Duration.decode(options.maxTotal),
+      reconnect:
+        reconnect === false
+          ? undefined
+          : {
+              schedule: reconnect?.schedule ?? McpConnection.defaultSchedule,
+              maxRestarts: reconnect?.maxRestarts ?? 5,
+              window: Duration.decode(reconnect?.window ?? "1 minute"),
+              background: reconnect?.background ?? false
+            },
+      open: (events) =>
+        McpSession.make({
+          ...events,
+          server,
+          sdk,
+          secrets,
+          link,
+          connectTimeout: millis(options.connectTimeout ?? "30 seconds"),
+          roots: options.roots,
+          elicitation: options.elicitation ?? hasInbox
+        })
+    })
   })
-}
 
 /**
  * Starts the server as a process and connects. When the scope closes, the process and everything it started are gone.

@@ -11,13 +11,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as FiberSet from "effect/FiberSet"
 import * as Mailbox from "effect/Mailbox"
 import * as PubSub from "effect/PubSub"
 import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { CallOptions, Change, McpError, Progress, Service } from "../skill/mcp/McpClient.js"
+import type { CallOptions, Change, Elicited, McpError, Progress, Question, Service } from "../skill/mcp/McpClient.js"
+import type { Asking } from "./McpFlights.js"
 import { type Failure, type Session, toError } from "./McpSession.js"
 import * as McpWire from "./McpWire.js"
 
@@ -198,6 +201,7 @@ class Requests {
     options?: {
       readonly call?: CallOptions | undefined
       readonly onProgress?: ((progress: Progress) => void) | undefined
+      readonly asking?: Asking | undefined
       readonly toolName?: string | undefined
     }
   ): Effect.Effect<A, McpError> {
@@ -205,7 +209,8 @@ class Requests {
     const times = {
       timeout: Duration.toMillis(options?.call?.timeout ?? this.options.timeout),
       maxTotal: toTotal(options?.call?.maxTotal ?? this.options.maxTotal),
-      onProgress: options?.onProgress
+      onProgress: options?.onProgress,
+      asking: options?.asking
     }
     const once = Effect.flatMap(this.connection.acquire, ({ session }) => session.request(method, params, times))
     return Effect.catchIf(once, isAgain, () => once).pipe(
@@ -228,9 +233,12 @@ class Requests {
     toolName?: string
   ): Effect.Effect<A, McpError> {
     const listener = call?.onProgress
-    return listener === undefined
-      ? this.ask(method, params, read, { call, toolName })
-      : withProgress(listener, (onProgress) => this.ask(method, params, read, { call, onProgress, toolName }))
+    const elicit = call?.elicit
+    const run = (asking: Asking) =>
+      listener === undefined
+        ? this.ask(method, params, read, { call, asking, toolName })
+        : withProgress(listener, (onProgress) => this.ask(method, params, read, { call, onProgress, asking, toolName }))
+    return elicit === undefined ? run({ asker: undefined, answer: undefined }) : withQuestions(elicit, run)
   }
 
   list<A>(
@@ -323,6 +331,23 @@ const withProgress = <A>(
       yield* mailbox.end
       yield* Fiber.join(delivery)
       return result
+    })
+  )
+
+/** Answers questions by fibers of the caller, which end with the call. */
+const withQuestions = <A>(
+  { answer, asker }: NonNullable<CallOptions["elicit"]>,
+  run: (asking: Asking) => Effect.Effect<A, McpError>
+): Effect.Effect<A, McpError> =>
+  Effect.scoped(
+    Effect.flatMap(FiberSet.makeRuntime(), (runFork) => {
+      const asked = (question: Question, signal: AbortSignal) =>
+        new Promise<Elicited>((resolve, reject) => {
+          const fiber = runFork(answer(question))
+          fiber.addObserver((exit) => (Exit.isSuccess(exit) ? resolve(exit.value) : reject(Cause.squash(exit.cause))))
+          signal.addEventListener("abort", () => fiber.unsafeInterruptAsFork(FiberId.none), { once: true })
+        })
+      return run({ asker, answer: asked })
     })
   )
 

@@ -17,6 +17,7 @@ import * as VisibleText from "../internal/text/VisibleText.js"
 import * as OptionalPackage from "../provider/exchange/OptionalPackage.js"
 import { type Change, McpError, type Progress, type ServerInfo } from "../skill/mcp/McpClient.js"
 import * as McpOutput from "../skill/mcp/McpOutput.js"
+import * as McpFlights from "./McpFlights.js"
 import * as McpWire from "./McpWire.js"
 
 const loadModules = async (): Promise<Sdk> => {
@@ -25,8 +26,16 @@ const loadModules = async (): Promise<Sdk> => {
     import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
     import("@modelcontextprotocol/sdk/types.js")
   ])
-  const { ListRootsRequestSchema, McpError, ResultSchema } = types
-  return { Client, StreamableHTTPClientTransport, StreamableHTTPError, ListRootsRequestSchema, McpError, ResultSchema }
+  const { ElicitRequestSchema, ListRootsRequestSchema, McpError, ResultSchema } = types
+  return {
+    Client,
+    StreamableHTTPClientTransport,
+    StreamableHTTPError,
+    ElicitRequestSchema,
+    ListRootsRequestSchema,
+    McpError,
+    ResultSchema
+  }
 }
 
 /** The parts of the SDK that are used. */
@@ -34,6 +43,7 @@ export interface Sdk {
   readonly Client: typeof import("@modelcontextprotocol/sdk/client/index.js").Client
   readonly StreamableHTTPClientTransport: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPClientTransport
   readonly StreamableHTTPError: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPError
+  readonly ElicitRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ElicitRequestSchema
   readonly ListRootsRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ListRootsRequestSchema
   readonly McpError: typeof import("@modelcontextprotocol/sdk/types.js").McpError
   readonly ResultSchema: typeof import("@modelcontextprotocol/sdk/types.js").ResultSchema
@@ -85,6 +95,8 @@ export interface RequestOptions {
   readonly timeout: number
   readonly maxTotal: number | undefined
   readonly onProgress: ((progress: Progress) => void) | undefined
+  /** Absent: a request during which a server has nothing to ask. */
+  readonly asking: McpFlights.Asking | undefined
 }
 
 export interface Session {
@@ -130,6 +142,7 @@ interface Options {
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   readonly connectTimeout: number
   readonly roots: ReadonlyArray<{ readonly uri: string; readonly name?: string | undefined }> | undefined
+  readonly elicitation: boolean
   readonly link: (events: Events) => Effect.Effect<Link, McpError, Scope.Scope>
   readonly onChange: (change: Change["_tag"]) => void
   readonly onLost: () => void
@@ -139,6 +152,7 @@ interface Options {
 class Exchange implements Events {
   ended: Failure | undefined
   readonly progress = new Map<unknown, (progress: Progress) => void>()
+  readonly flights = new McpFlights.Flights()
   private readonly pending = new Set<unknown>()
   private tokens = 0
   /** The transport that the SDK's client is given. */
@@ -233,11 +247,18 @@ class Exchange implements Events {
   }
 }
 
-const makeClient = ({ roots, sdk }: Options): InstanceType<Sdk["Client"]> => {
+const makeClient = ({ elicitation, roots, sdk }: Options, exchange: Exchange): InstanceType<Sdk["Client"]> => {
   const client = new sdk.Client(
     { name: "effect-lexigram", version: Version.version },
-    { capabilities: roots === undefined ? {} : { roots: {} } }
+    { capabilities: { ...(roots === undefined ? {} : { roots: {} }), ...(elicitation ? { elicitation: {} } : {}) } }
   )
+  if (elicitation) {
+    client.setRequestHandler(sdk.ElicitRequestSchema, async ({ params }, { signal }) => {
+      if (!("requestedSchema" in params)) return { action: "cancel" }
+      const answer = await exchange.flights.elicit({ message: params.message, schema: params.requestedSchema }, signal)
+      return answer.action === "accept" ? { action: "accept", content: answer.content as never } : answer
+    })
+  }
   if (roots !== undefined) {
     const list = roots.map(({ name, uri }) => (name === undefined ? { uri } : { uri, name }))
     client.setRequestHandler(sdk.ListRootsRequestSchema, () => ({ roots: list }))
@@ -250,7 +271,7 @@ export const make = (options: Options): Effect.Effect<Session, McpError, Scope.S
   Effect.gen(function* () {
     const exchange = new Exchange(options)
     const link = yield* options.link(exchange)
-    const client = makeClient(options)
+    const client = makeClient(options, exchange)
     let protocolVersion: string | undefined
     const front = exchange.wrap(link, (version) => {
       protocolVersion = version
@@ -290,15 +311,20 @@ const request = (
   exchange: Exchange,
   method: string,
   params: Readonly<Record<string, unknown>>,
-  { maxTotal, onProgress, timeout }: RequestOptions
+  { asking, maxTotal, onProgress, timeout }: RequestOptions
 ): Effect.Effect<unknown, Failure> =>
   Effect.suspend(() => {
     if (exchange.ended !== undefined) return Effect.fail({ ...exchange.ended, again: true })
     const token = onProgress === undefined ? undefined : exchange.nextToken()
     const given = token === undefined ? params : { ...params, _meta: { progressToken: token } }
+    let flight: McpFlights.Flight | undefined
     const answer = (pulse: Deadline.Pulse) =>
       Effect.tryPromise({
         try: (signal) => {
+          if (asking !== undefined) {
+            flight = { ...asking, pulse }
+            exchange.flights.add(flight)
+          }
           if (token !== undefined) {
             exchange.progress.set(token, (progress) => {
               pulse.beat()
@@ -315,7 +341,14 @@ const request = (
       gap: timeout,
       whole: maxTotal,
       onTimeout: (_, limit): Failure => ({ reason: "Timeout", message: `it did not answer within ${limit} ms` })
-    }).pipe(Effect.ensuring(Effect.sync(() => exchange.progress.delete(token))))
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          exchange.progress.delete(token)
+          if (flight !== undefined) exchange.flights.delete(flight)
+        })
+      )
+    )
   })
 
 const MAX_TOOL_NAME = 128

@@ -19,7 +19,13 @@ const anything = { type: "object" }
 /** Shared by all sessions: a test asks in one call what became of another. */
 const state = { cancelled: 0, started: 0 }
 
-const tools = (session) => ({
+const rows = {
+  type: "object",
+  properties: { row: { type: "integer", minimum: 1, maximum: 40, title: "Row\u202e" } },
+  required: ["row"]
+}
+
+const tools = (session, server) => ({
   echo: {
     description: "Gives back the message",
     inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
@@ -113,6 +119,16 @@ const tools = (session) => ({
       content: [],
       structuredContent: await extra.sendRequest({ method: "roots/list" }, Types.ListRootsResultSchema)
     })
+  },
+  ask: {
+    description: "Asks the user",
+    inputSchema: anything,
+    run: async ({ message, schema }, extra) => {
+      if (server.getClientCapabilities()?.elicitation === undefined) return text("cannot ask")
+      const params = { message: message ?? "Which row?", requestedSchema: schema ?? rows }
+      const answer = await extra.sendRequest({ method: "elicitation/create", params }, Types.ElicitResultSchema)
+      return text(JSON.stringify(answer))
+    }
   },
   touch: {
     inputSchema: anything,
@@ -224,7 +240,7 @@ const make = (session) => {
       instructions: "Be kind"
     }
   )
-  const all = () => ({ ...tools(session), ...session.added })
+  const all = () => ({ ...tools(session, server), ...session.added })
   server.setRequestHandler(Types.ListToolsRequestSchema, ({ params }) => {
     const listed = Object.entries(all()).map(([name, { run, ...tool }]) => ({ name, ...tool }))
     const { page, ...rest } = pages(listed, params?.cursor)

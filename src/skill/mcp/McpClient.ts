@@ -171,6 +171,26 @@ export interface Progress {
 }
 
 /**
+ * What a server asks the user: a text of a third party, and the form of the answer.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Question {
+  readonly message: string
+  /** The JSON Schema of a flat object, as the server sent it. */
+  readonly schema: unknown
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Elicited =
+  | { readonly action: "accept"; readonly content: Readonly<Record<string, unknown>> }
+  | { readonly action: "decline" | "cancel" }
+
+/**
  * Defaults come from the client.
  *
  * @since 0.1.0
@@ -186,6 +206,13 @@ export interface CallOptions {
    * set. A slow listener misses the oldest reports.
    */
   readonly onProgress?: ((progress: Progress) => Effect.Effect<void>) | undefined
+  /**
+   * Answers the server's questions while the call runs, without a time limit. The protocol does not say which call a
+   * question belongs to: it is asked only while all calls in flight are of one `asker`, and cancelled otherwise.
+   */
+  readonly elicit?:
+    | { readonly asker: string; readonly answer: (question: Question) => Effect.Effect<Elicited> }
+    | undefined
 }
 
 /**

@@ -13,6 +13,7 @@ import * as ToolProgress from "../../tool/ToolProgress.js"
 import type { McpError, Progress, Service, ToolInfo } from "./McpClient.js"
 import * as McpFiles from "./McpFiles.js"
 import * as McpOutput from "./McpOutput.js"
+import * as McpQuestions from "./McpQuestions.js"
 import * as McpText from "./McpText.js"
 
 /**
@@ -144,16 +145,17 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
   const idempotent = readOnly || annotations?.idempotentHint === true
   const tell = options?.onProgress
   const call = (params: Readonly<Record<string, unknown>>) =>
-    Effect.flatMap(ToolProgress.reporter, (report) =>
+    Effect.zipWith(ToolProgress.reporter, McpQuestions.current, (report, elicit) =>
       client.callTool(tool.name, params, {
         timeout: options?.timeout,
+        elicit,
         onProgress: (progress) =>
           Effect.zipRight(
             report({ message: progress.message, done: progress.progress, total: progress.total }),
             tell?.(name, progress) ?? Effect.void
           )
       })
-    )
+    ).pipe(Effect.flatten)
   return Either.right({
     name,
     description: said === undefined ? name : McpText.truncate(McpText.visible(said), maxDescription),
