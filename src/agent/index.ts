@@ -174,6 +174,14 @@ export * as OutputGuardStage from "./stage/OutputGuardStage.js"
 export * as PartialOutput from "./PartialOutput.js"
 
 /**
+ * What an agent does with memory besides recalling it: notes and memory blocks of its user, and memory that teams
+ * share.
+ *
+ * @since 0.1.0
+ */
+export * as Remembering from "./definition/Remembering.js"
+
+/**
  * The stages of every run in their order, and the failures that they add.
  *
  * @since 0.1.0

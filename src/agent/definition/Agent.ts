@@ -36,6 +36,7 @@ export {
   Rejected,
   reject,
   withInstructions,
+  withMemory,
   withPrepareStep,
   withStopWhen,
   withToolChoice,
@@ -290,18 +291,6 @@ export const withGuards =
   <const G extends ReadonlyArray<Guard.Any>>(...guards: G) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E | Guard.Failure<G[number]>, R | Guard.Services<G[number]>> =>
     change(self, { guards: [...self.definition.guards, ...guards] })
-
-/**
- * Sets its own memory: a working memory in place of the executor's, or a function that makes a plain conversation for
- * each owner and session. It records what is said, and is recalled from if the executor has no working one.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const withMemory =
-  (memory: Memory) =>
-  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
-    change(self, { memory })
 
 /**
  * Sets which of the executor's skills it sees.

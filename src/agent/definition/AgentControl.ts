@@ -12,9 +12,19 @@ import type { Message, ToolChoice } from "../../llm/model/LlmClient.js"
 import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import type { StopCondition } from "../../strategy/reasoning/StopCondition.js"
+import * as ToolSet from "../../tool/definition/ToolSet.js"
 import type * as ToolSearch from "../../tool/ToolSearch.js"
 import type * as ToolSource from "../../tool/ToolSource.js"
-import { type Agent, type Any, type Control, change, type FailedCall, type RepairedCall } from "./AgentDefinition.js"
+import {
+  type Agent,
+  type Any,
+  type Control,
+  change,
+  type FailedCall,
+  type Memory,
+  type Remembering,
+  type RepairedCall
+} from "./AgentDefinition.js"
 import type { AgentConfigurationError } from "./AgentError.js"
 import * as Stage from "./Stage.js"
 
@@ -216,6 +226,31 @@ export const withToolSource =
   <E2, R2>(source: ToolSource.ToolSource<E2, R2>) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E | E2, R | R2> =>
     control(self, { toolSources: [...self.definition.control.toolSources, ...source.sources] })
+
+/**
+ * Sets its own memory: a working memory in place of the executor's, or a function that makes a plain conversation for
+ * each owner and session. It records what is said, and is recalled from if the executor has no working one.
+ *
+ * Of `Remembering.make` (`effect-lexigram/agent`), the model also keeps notes about its user, sees and changes memory
+ * blocks, and shares the memory of teams.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withMemory: {
+  (memory: Memory): <O, E, R>(self: Agent<O, E, R>) => Agent<O, E, R>
+  <R2>(remembering: Remembering<R2>): <O, E, R>(self: Agent<O, E, R>) => Agent<O, E, R | R2>
+} =
+  (given: Memory | Remembering<unknown>) =>
+  (self: Any): any => {
+    if (!("_tag" in given)) return change(self, { memory: given })
+    const { memory, stages, tools } = self.definition
+    return change(self, {
+      memory: given.memory ?? memory,
+      stages: [...stages, ...given.stages],
+      tools: ToolSet.merge(tools, given.tools)
+    })
+  }
 
 /**
  * Shows the model at most `maxDefinitions` tools in a step: those whose words fit the input of the run, `pinned` ones,

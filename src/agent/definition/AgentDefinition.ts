@@ -85,6 +85,21 @@ export type Memory = WorkingMemory.Service | MemoryConversations
 export interface MemoryConversations extends ConversationWorkingMemory.Conversations<MemoryError> {}
 
 /**
+ * What an agent does with memory besides recalling it, as `Remembering.make` of `effect-lexigram/agent` returns it. `R`
+ * are its requirements.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Remembering<out R = never> {
+  readonly _tag: "Remembering"
+  readonly _R: (_: never) => R
+  readonly memory: Memory | undefined
+  readonly tools: ToolSet.ToolSet<any, any>
+  readonly stages: ReadonlyArray<AnyPlaced>
+}
+
+/**
  * Which of the executor's skills an agent sees, registered ones and folders alike: all, those with these names, or
  * those for which the function returns true.
  *

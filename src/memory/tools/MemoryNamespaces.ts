@@ -57,7 +57,7 @@ const refuse = (reason: MemoryToolError["reason"], message: string): MemoryToolE
   new MemoryToolError({ reason, message })
 
 /**
- * A declaration for `MemoryTools`, `MemoryBlock.updateTool`, `NamespaceStage` and `Agent.withMemory`.
+ * A declaration for `MemoryTools`, `MemoryBlock.updateTool`, `NamespaceStage` and `Remembering`.
  *
  * `memberships` answers for the verified user of each run, such as from a directory. It is not asked for a run without
  * a user, who reads and writes nothing. A namespace is read if it is a membership and its kind is in `read`; it is

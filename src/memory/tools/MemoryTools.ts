@@ -18,6 +18,7 @@ import type { RetrievalFailure } from "../entry/MemoryError.js"
 import * as Scoring from "../entry/Scoring.js"
 import * as MemoryStore from "../search/MemoryStore.js"
 import * as SharedRanking from "../search/SharedRanking.js"
+import * as MemoryBlock from "./MemoryBlock.js"
 import * as MemoryNamespaces from "./MemoryNamespaces.js"
 import { MemoryToolError } from "./MemoryToolError.js"
 import * as Notes from "./Notes.js"
@@ -284,5 +285,15 @@ export const forget = <R = never>(
  * const agent = Agent.make("assistant").pipe(Agent.withTools(MemoryTools.make({ maxNotes: 200 })))
  * ```
  */
-export const make = <R = never>(options: Options<R> = {}): ToolSet.ToolSet<never, MemoryStore.MemoryStore | R> =>
-  ToolSet.make(remember(options), search(options), forget(options))
+export const make = <R = never>(
+  options: Options<R> & {
+    /** The model also changes these blocks (`MemoryBlock.updateTool`). Default none. */
+    readonly blocks?: ReadonlyArray<MemoryBlock.MemoryBlock<any>> | undefined
+  } = {}
+): ToolSet.ToolSet<never, MemoryStore.MemoryStore | R> =>
+  ToolSet.make(
+    remember(options),
+    search(options),
+    forget(options),
+    ...(options.blocks ?? []).map((block) => MemoryBlock.updateTool(block, { namespaces: options.namespaces }))
+  )

@@ -8,11 +8,17 @@ import { expectTypeOf, test } from "vitest"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../../src/agent/AgentTool.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
+import * as Remembering from "../../../src/agent/definition/Remembering.js"
 import type { AgentEvent } from "../../../src/domain/AgentEvent.js"
 import type { AgentResponse } from "../../../src/domain/AgentResponse.js"
 import type { ReaderTimeoutError } from "../../../src/domain/ReaderTimeout.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
 import type { CostEstimator } from "../../../src/llm/model/CostEstimator.js"
+import type { MemoryStore } from "../../../src/memory/search/MemoryStore.js"
+import * as MemoryBlock from "../../../src/memory/tools/MemoryBlock.js"
+import * as MemoryNamespaces from "../../../src/memory/tools/MemoryNamespaces.js"
+import * as MemoryTools from "../../../src/memory/tools/MemoryTools.js"
+import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import type { OutputValidationError } from "../../../src/strategy/definition/StrategyError.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
@@ -49,6 +55,34 @@ test("an agent of nothing adds nothing", () => {
   expectTypeOf(Agent.make("a")).toEqualTypeOf<Agent.Agent<string, never, never>>()
   expectTypeOf(Agent.make("a", {})).toEqualTypeOf<Agent.Agent<string, never, never>>()
   expectTypeOf(Agent.make("a", { system: "s", tools: [], strategy: "react" })).toEqualTypeOf<Agent.Agent>()
+})
+
+test("options of memory add what they require", () => {
+  const profile = MemoryBlock.make("profile", { description: "d", fields: { name: Schema.String } })
+  const namespaces = MemoryNamespaces.make({
+    memberships: () => EffectModule.map(Rules, () => [{ scope: "team" as const, id: "t" }])
+  })
+  const a = Agent.make("a")
+  expectTypeOf(a.pipe(Agent.withMemory(Remembering.make({})))).toEqualTypeOf<Agent.Agent>()
+  expectTypeOf(a.pipe(Agent.withMemory(Remembering.make({ memory: WorkingMemory.noop })))).toEqualTypeOf<Agent.Agent>()
+  expectTypeOf(a.pipe(Agent.withMemory(Remembering.make({ tools: MemoryTools.make })))).toEqualTypeOf<
+    Agent.Agent<string, never, MemoryStore>
+  >()
+  expectTypeOf(
+    a.pipe(
+      Agent.withMemory(
+        Remembering.make({ tools: (given) => MemoryTools.make({ ...given, maxNotes: 1 }), blocks: [profile] })
+      )
+    )
+  ).toEqualTypeOf<Agent.Agent<string, never, MemoryStore>>()
+  expectTypeOf(a.pipe(Agent.withMemory(Remembering.make({ namespaces })))).toEqualTypeOf<
+    Agent.Agent<string, never, Rules>
+  >()
+  expectTypeOf(a.pipe(Agent.withMemory(Remembering.make({ blocks: [profile], namespaces })))).toEqualTypeOf<
+    Agent.Agent<string, never, MemoryStore | Rules>
+  >()
+  // @ts-expect-error no such option
+  Agent.withMemory(Remembering.make({ tool: true }))
 })
 
 test("tools add their fatal failures and what they require", () => {
