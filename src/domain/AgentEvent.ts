@@ -29,6 +29,7 @@ export type AgentEvent =
   | ReasoningEvents.ToolCall
   | ReasoningEvents.ToolProgress
   | ReasoningEvents.ToolResult
+  | ReasoningEvents.ProviderToolUsed
   | ReasoningEvents.ApprovalRequested
   | ReasoningEvents.ApprovalResolved
   | ReasoningEvents.QuestionAsked
@@ -66,6 +67,7 @@ export const AgentEvent = Schema.Union(
   ReasoningEvents.ToolCall,
   ReasoningEvents.ToolProgress,
   ReasoningEvents.ToolResult,
+  ReasoningEvents.ProviderToolUsed,
   ReasoningEvents.ApprovalRequested,
   ReasoningEvents.ApprovalResolved,
   ReasoningEvents.QuestionAsked,

@@ -162,6 +162,15 @@ const rules: Rules = {
     error: (error) => (error === undefined ? undefined : fromError(error)),
     files: (files, _, { toolResults }) => (toolResults === true ? files?.map(publicFile) : undefined)
   },
+  ProviderToolUsed: {
+    step: "shown",
+    id: "shown",
+    name: "shown",
+    params: (params) => redacted(params, none, 0),
+    result: (result, { isFailure }, { toolResults }) =>
+      toolResults === true && !isFailure ? redacted(result, none, 0) : null,
+    isFailure: "shown"
+  },
   ApprovalRequested: {
     id: "shown",
     toolCallId: "shown",
@@ -231,6 +240,7 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  * - `ToolResult`: `result` and `observation` only with `toolResults`, only of successful calls, without texts that look
  *   like keys;
  * - `QuestionAsked`: without texts that look like keys; `QuestionAnswered`: `content` only with `toolResults`;
+ * - `ProviderToolUsed`: `params` without what looks like keys, `result` as that of `ToolResult`;
  * - `ToolProgress`: `message` without what looks like keys, `partial` only with `toolResults`;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
  * - `NodeEmitted`: `value` without texts under names like `password` or `token`, and without texts that look like

@@ -140,6 +140,27 @@ export const ToolProgress = event("ToolProgress", {
 export interface ToolProgress extends Schema.Schema.Type<typeof ToolProgress> {}
 
 /**
+ * The provider ran a tool of its own within a model call: `name` as `ProviderTool` names it, `params` and `result` as
+ * the provider tells them, the result in at most 16,384 characters of JSON. Nothing ran here.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ProviderToolUsed = event("ProviderToolUsed", {
+  step: Schema.Number,
+  id: Schema.String,
+  name: Schema.String,
+  params: Schema.Unknown,
+  result: Schema.Unknown,
+  isFailure: Schema.Boolean
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ProviderToolUsed extends Schema.Schema.Type<typeof ProviderToolUsed> {}
+
+/**
  * A running tool asks a person (`Elicitation.ask`). `toolCallId` is the call; `form` is the JSON Schema of the answer,
  * a flat object.
  *

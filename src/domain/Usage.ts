@@ -10,7 +10,8 @@ const Tokens = Schema.optional(Schema.Number)
 /**
  * `cachedInputTokens` (read from a prompt cache) and `cacheWriteTokens` (written into one) are part of `inputTokens`,
  * `reasoningTokens` part of `outputTokens`. `estimatedTokens` is the part of the total that this library counted
- * instead of the provider, for calls that were cut off.
+ * instead of the provider, for calls that were cut off. `providerToolCalls` counts the calls of tools that the provider
+ * ran, and `providerToolUsd` is their price in US dollars, absent if it is unknown.
  *
  * @since 0.1.0
  * @category schemas
@@ -22,7 +23,9 @@ export const Usage = Schema.Struct({
   reasoningTokens: Tokens,
   cachedInputTokens: Tokens,
   cacheWriteTokens: Tokens,
-  estimatedTokens: Tokens
+  estimatedTokens: Tokens,
+  providerToolCalls: Tokens,
+  providerToolUsd: Tokens
 }).annotations({ identifier: "effect-lexigram/domain/Usage" })
 
 /**
@@ -37,6 +40,8 @@ export interface Usage {
   readonly cachedInputTokens?: number | undefined
   readonly cacheWriteTokens?: number | undefined
   readonly estimatedTokens?: number | undefined
+  readonly providerToolCalls?: number | undefined
+  readonly providerToolUsd?: number | undefined
 }
 
 /**
@@ -49,6 +54,9 @@ export const empty: Usage = {}
 
 const sum = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : b === undefined ? a : a + b
+
+const isPriced = ({ providerToolCalls, providerToolUsd }: Usage): boolean =>
+  providerToolCalls === undefined || providerToolUsd !== undefined
 
 /**
  * All tokens: the total of the provider, else input plus output, else 0.
@@ -81,5 +89,10 @@ export const add = (a: Usage, b: Usage): Usage => {
   if (cacheWriteTokens !== undefined) result.cacheWriteTokens = cacheWriteTokens
   const estimatedTokens = sum(a.estimatedTokens, b.estimatedTokens)
   if (estimatedTokens !== undefined) result.estimatedTokens = estimatedTokens
+  const providerToolCalls = sum(a.providerToolCalls, b.providerToolCalls)
+  if (providerToolCalls !== undefined) result.providerToolCalls = providerToolCalls
+  const providerToolUsd = sum(a.providerToolUsd, b.providerToolUsd)
+  // One unknown price makes that of all unknown.
+  if (providerToolUsd !== undefined && isPriced(a) && isPriced(b)) result.providerToolUsd = providerToolUsd
   return result
 }

@@ -183,6 +183,13 @@ export * as ModelSettings from "./model/ModelSettings.js"
 export * as PartAssembler from "./model/PartAssembler.js"
 
 /**
+ * Tools that a provider runs itself: web search, code execution, search in stored files, and whatever else it has.
+ *
+ * @since 0.1.0
+ */
+export * as ProviderTool from "./ProviderTool.js"
+
+/**
  * Counts the tokens of a text or a conversation for a model: with the tokenizer of OpenAI's models, approximately for
  * all others.
  *

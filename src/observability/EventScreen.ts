@@ -118,6 +118,7 @@ const fieldsOf: { readonly [T in Body["_tag"]]?: ReadonlyArray<string> } = {
   NodeFinished: ["update"],
   NodeEmitted: ["value"],
   ToolProgress: ["message", "partial"],
+  ProviderToolUsed: ["params", "result"],
   AnswerRejected: ["message"]
 }
 

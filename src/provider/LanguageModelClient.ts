@@ -30,6 +30,7 @@ import type { LlmError } from "../llm/model/LlmError.js"
 import { LlmMalformedResponseError } from "../llm/model/LlmError.js"
 import type { ModelSettings } from "../llm/model/ModelSettings.js"
 import * as PartAssembler from "../llm/model/PartAssembler.js"
+import * as ProviderTool from "../llm/ProviderTool.js"
 import * as AiErrorClassifier from "./exchange/AiErrorClassifier.js"
 import { toPlainPart, toStreamParts, withOwnName } from "./exchange/LanguageModelParts.js"
 import * as LanguageModelRequest from "./exchange/LanguageModelRequest.js"
@@ -129,6 +130,13 @@ const encodable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => 
 }
 
 const refused = (settings: ModelSettings, target: ReasoningLevels.Target) =>
+  toolsRefused(settings, target) ?? budgetRefused(settings, target)
+
+/** The packages add their own tools to a toolkit, which is not made here. */
+const toolsRefused = ({ providerTools = [] }: ModelSettings, target: ReasoningLevels.Target) =>
+  providerTools[0] === undefined ? undefined : ProviderTool.unsupported(target, providerTools[0].tool)
+
+const budgetRefused = (settings: ModelSettings, target: ReasoningLevels.Target) =>
   target.provider === "openai"
     ? ReasoningLevels.levelsOnly(settings, target)
     : target.provider === "anthropic"

@@ -210,6 +210,15 @@ describe("each kind of event of a screened run", () => {
       content: { a: text },
       reason: text
     },
+    ProviderToolUsed: {
+      _tag: "ProviderToolUsed",
+      step: 1,
+      id: "p",
+      name: "web_search",
+      params: { query: text },
+      result: { title: text },
+      isFailure: false
+    },
     ToolProgress: { _tag: "ToolProgress", step: 1, id: "c", name: "t", message: text, partial: { a: text } },
     NodeEmitted: { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { answer: text } },
     // Given by a user.

@@ -69,6 +69,15 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
     action: "accept",
     content: { row: 3 }
   },
+  ProviderToolUsed: {
+    _tag: "ProviderToolUsed",
+    step: 1,
+    id: "p",
+    name: "web_search",
+    params: { query: "q" },
+    result: [{ url: "https://example.com" }],
+    isFailure: false
+  },
   ToolProgress: { _tag: "ToolProgress", step: 1, id: "c", name: "t", message: "Reading", done: 1, total: 3 },
   NodeEmitted: { _tag: "NodeEmitted", graph: "g", node: "n", step: 1, value: { done: 3 } },
   FilesKept: { _tag: "FilesKept", files: [{ mediaType: "image/*", data: { url: "https://example.com/a" } }] },

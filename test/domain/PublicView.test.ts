@@ -106,6 +106,15 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     cutOff: true
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "input", guard: "guard", action: "block", reason: "reason" },
+  ProviderToolUsed: {
+    _tag: "ProviderToolUsed",
+    step: 1,
+    id: "p",
+    name: "web_search",
+    params: { query: "api_key=abcdefgh" },
+    result: { city: "Ghent" },
+    isFailure: false
+  },
   ToolProgress: {
     _tag: "ToolProgress",
     step: 1,
@@ -198,6 +207,14 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   NodeFinished: undefined,
   UsageReported: { usage: whole.UsageReported.usage, finishReason: "finishReason", cutOff: true },
   GuardTriggered: { stage: "input", guard: "", action: "block" },
+  ProviderToolUsed: {
+    step: 1,
+    id: "p",
+    name: "web_search",
+    params: { query: `api_key=${REDACTED}` },
+    result: null,
+    isFailure: false
+  },
   ToolProgress: {
     step: 1,
     id: "c",
@@ -255,6 +272,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   Delegated: ["toAgent", "childRunId"],
   UsageReported: ["finishReason"],
   GuardTriggered: ["stage", "action"],
+  ProviderToolUsed: ["id", "name", "params.query"],
   ToolProgress: ["id", "name", "message"],
   NodeEmitted: ["graph", "node", "value.city", "value.key"],
   FilesKept: ["files.mediaType", "files.fileName", "files.data.url", "files.data.hash", "files.data.mediaType"],

@@ -48,6 +48,7 @@ export const everyKind = (run: string): ReadonlyArray<AgentEvent> => {
     },
     { _tag: "ApprovalRequested", id: "a", toolCallId: "c", name: "t", params: null, reason: "r" },
     { _tag: "ApprovalResolved", id: "a", toolCallId: "c", approved: false, reason: "r" },
+    { _tag: "ProviderToolUsed", step: 1, id: "p", name: "n", params: {}, result: [{ a: 1 }], isFailure: false },
     { _tag: "QuestionAsked", id: "q", toolCallId: "c", name: "t", message: "Which?", form: { type: "object" } },
     { _tag: "QuestionAnswered", id: "q", toolCallId: "c", name: "t", action: "accept", content: { row: 3 } },
     { _tag: "Delegated", toAgent: "b", childRunId: RunId.make("child"), message: "m" },

@@ -88,7 +88,8 @@ const part = (tokens: number | undefined, of: number): number =>
   tokens !== undefined && tokens > 0 ? Math.min(tokens, of) : 0
 
 /**
- * The cost of one call at a price, in US dollars; `undefined` when its input or output is unknown.
+ * The cost of one call at a price, in US dollars, with the tools that the provider ran; `undefined` when its input, its
+ * output or the price of a tool is unknown.
  *
  * @since 0.1.0
  * @category constructors
@@ -109,8 +110,10 @@ export const costAt = (price: Price): ((usage: Usage.Usage) => number | undefine
     })
   }
   const request = price.request ?? 0
-  return ({ cacheWriteTokens, cachedInputTokens, inputTokens, outputTokens, reasoningTokens }) => {
-    if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined
+  return (usage) => {
+    const { cacheWriteTokens, cachedInputTokens, inputTokens, outputTokens, reasoningTokens } = usage
+    const tools = usage.providerToolCalls === undefined ? 0 : usage.providerToolUsd
+    if (!isCount(inputTokens) || !isCount(outputTokens) || tools === undefined) return undefined
     let at = steps.length - 1
     while (at > 0 && inputTokens <= (steps[at] as (typeof steps)[0]).above) at--
     const { cacheWrite, cachedInput, input, output, reasoning } = (steps[at] as (typeof steps)[0]).rates
@@ -119,6 +122,7 @@ export const costAt = (price: Price): ((usage: Usage.Usage) => number | undefine
     const reasoned = part(reasoningTokens, outputTokens)
     return (
       request +
+      tools +
       ((inputTokens - cached - written) * input +
         cached * (cachedInput ?? input) +
         written * (cacheWrite ?? input) +

@@ -65,6 +65,25 @@ export const Reasoning = Schema.Union(
 export type Reasoning = typeof Reasoning.Type
 
 /**
+ * A tool that the provider runs itself, as `ProviderTool` makes it: `tool` is the name for all providers, or that of
+ * one `provider`. `usdPerCall` is its price.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ProviderTool = Schema.Struct({
+  tool: Schema.String,
+  provider: Schema.optional(Schema.String),
+  options: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
+  usdPerCall: Schema.optional(Schema.Number)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ProviderTool = typeof ProviderTool.Type
+
+/**
  * `maxTokens` bounds the answer and its reasoning; `providerOptions` are merged into the request body as they are, with
  * the provider's keys, and override everything else.
  *
@@ -88,6 +107,8 @@ export const ModelSettings = Schema.Struct({
    * tools, system prompt and a conversation that is likely to go on.
    */
   promptCache: Schema.optional(PromptCache),
+  /** Tools that the provider runs itself. */
+  providerTools: Schema.optional(Schema.Array(ProviderTool)),
   providerOptions: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }).annotations({ identifier: "effect-lexigram/llm/ModelSettings" })
 

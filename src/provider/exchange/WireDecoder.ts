@@ -86,6 +86,15 @@ export const records = (value: unknown): ReadonlyArray<Json> =>
   Array.isArray(value) ? value.filter((item) => record(item) !== undefined) : []
 
 /**
+ * The texts of a list; none if it is not a list.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const strings = (value: unknown): ReadonlyArray<string> =>
+  Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
+
+/**
  * Parses JSON; `undefined` if the text is not JSON. Keys that would change a prototype are dropped.
  *
  * @since 0.1.0

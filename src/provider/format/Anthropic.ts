@@ -21,6 +21,7 @@ import type { LlmRequest, Message, Service } from "../../llm/model/LlmClient.js"
 import { LlmClient } from "../../llm/model/LlmClient.js"
 import type { LlmConfigurationError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import * as ProviderTool from "../../llm/ProviderTool.js"
 import * as AiErrorClassifier from "../exchange/AiErrorClassifier.js"
 import * as AnthropicCache from "../exchange/AnthropicCache.js"
 import * as ClientTransport from "../exchange/ClientTransport.js"
@@ -32,6 +33,7 @@ import * as ToolResults from "../exchange/ToolResults.js"
 import type { Json } from "../exchange/WireDecoder.js"
 import * as Wire from "../exchange/WireDecoder.js"
 import * as AnthropicMessages from "./AnthropicMessages.js"
+import * as ProviderToolForms from "./ProviderToolForms.js"
 
 /**
  * @since 0.1.0
@@ -161,13 +163,14 @@ export const isForced = ({ responseFormat, toolChoice, tools }: LlmRequest): boo
   responseFormat?.type !== "json" && (tools ?? []).length > 0 && isForcing(toolChoice)
 
 /** The tool whose input is the answer for JSON output, besides the tools of the request. */
-const toolsOf = (request: LlmRequest, settings: Json): Json => {
+const toolsOf = (request: LlmRequest, settings: Json, own: ReadonlyArray<Json>): Json => {
   const format = request.responseFormat
-  const offered = (request.tools ?? []).map(({ description, name, parameters }) => ({
+  const functions = (request.tools ?? []).map(({ description, name, parameters }) => ({
     name,
     description,
     input_schema: parameters
   }))
+  const offered: ReadonlyArray<Json> = [...functions, ...own]
   const isParallel = request.settings?.parallelToolCalls
   const parallel = isParallel === undefined ? {} : { disable_parallel_tool_use: !isParallel }
   // A choice that forces a tool is rejected while the model thinks.
@@ -208,6 +211,7 @@ const finishBody = (
   payload: unknown,
   request: LlmRequest & { readonly settings: ModelSettings & { readonly model: string } },
   own: ReadonlyMap<string, Json>,
+  providerTools: ReadonlyArray<Json>,
   streamed: boolean
 ): Json => {
   const body = Wire.record(payload) ?? {}
@@ -222,7 +226,7 @@ const finishBody = (
   const made = {
     ...(body.system === undefined ? {} : { system: body.system }),
     messages,
-    ...toolsOf(request, settings)
+    ...toolsOf(request, settings, providerTools)
   }
   return {
     ...AnthropicCache.mark(made, request),
@@ -272,22 +276,23 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       const model = request.settings.model
       const refused = ReasoningLevels.checkAnthropic(request.settings, { provider, model })
       if (refused !== undefined) return yield* refused
+      const form = yield* ProviderToolForms.anthropic(request, { provider, model })
       const { blocks, messages } = ownBlocks(request.messages)
       // Only messages pass through the package: it would build a schema of every tool for each call.
       const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
       const recorded = yield* ProviderExchange.record(encoder.generateText({ prompt }), (error) =>
         AiErrorClassifier.classify(error, { provider, model, redact })
       )
-      const beta = recorded.headers["anthropic-beta"]
+      const betas = [recorded.headers["anthropic-beta"], ...form.betas].filter((beta) => beta !== undefined)
       const post = HttpClientRequest.post(`${url}/messages`).pipe(
         HttpClientRequest.acceptJson,
         HttpClientRequest.setHeaders({
           "x-api-key": Redacted.value(apiKey),
           "anthropic-version": options.version ?? "2023-06-01",
-          ...(beta === undefined ? {} : { "anthropic-beta": beta })
+          ...(betas.length === 0 ? {} : { "anthropic-beta": betas.join(",") })
         })
       )
-      const body = () => finishBody(recorded.payload, request, blocks, streamed)
+      const body = () => finishBody(recorded.payload, request, blocks, form.tools, streamed)
       return yield* ProviderExchange.jsonBody(post, body, provider)
     })
 
@@ -301,7 +306,9 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       decoder: (request) =>
         AnthropicMessages.make(request.responseFormat?.type === "json" ? { output: request.responseFormat.name } : {})
     })
-    return ContentSupport.wrap({ accepts: options.accepts, urls: ["image/*", "application/pdf"] })(client)
+    return ContentSupport.wrap({ accepts: options.accepts, urls: ["image/*", "application/pdf"] })(
+      ProviderTool.counted({ provider, settings: options.settings })(client)
+    )
   })
 
 /**

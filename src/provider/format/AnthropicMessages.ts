@@ -21,10 +21,8 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 ])
 
 const executedNames: ReadonlyMap<string, string> = new Map([
-  ["web_search", "AnthropicWebSearch"],
-  ["code_execution", "AnthropicCodeExecution"],
-  ["bash_code_execution", "AnthropicCodeExecution"],
-  ["text_editor_code_execution", "AnthropicCodeExecution"]
+  ["bash_code_execution", "code_execution"],
+  ["text_editor_code_execution", "code_execution"]
 ])
 
 interface Block {
@@ -32,6 +30,10 @@ interface Block {
   readonly texts: Array<string>
   closed: boolean
 }
+
+/** A result without what only Anthropic can read, which goes back with the whole block. */
+const readable = (content: unknown): unknown =>
+  Array.isArray(content) ? Wire.records(content).map(({ encrypted_content: _, ...rest }) => rest) : content
 
 class AnthropicDecoder implements WireDecoder {
   private readonly blocks = new Map<number, Block>()
@@ -231,7 +233,7 @@ class AnthropicDecoder implements WireDecoder {
       id,
       name: this.names.get(id) ?? executedNames.get(tool) ?? tool,
       isFailure: start.is_error === true || contentType.endsWith("_error"),
-      result: content,
+      result: readable(content),
       providerExecuted: true,
       metadata: { anthropic: { block: start } } as never
     })

@@ -105,7 +105,10 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
           "Set model in the options of the client, or in the settings of the request."
         )
       }
-      const extended = dialect.strictSchemas || settings.reasoning !== undefined ? yield* extensions : undefined
+      const extended =
+        dialect.strictSchemas || settings.reasoning !== undefined || settings.providerTools !== undefined
+          ? yield* extensions
+          : undefined
       const reasoning =
         extended === undefined ? undefined : yield* extended.reasoning(settings, dialect, { provider, model })
       const onParts = completeOptions?.onParts

@@ -9,6 +9,7 @@ import * as Either from "effect/Either"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { LlmUnsupportedFeatureError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import * as ProviderTool from "../../llm/ProviderTool.js"
 import * as ReasoningLevels from "../exchange/ReasoningLevels.js"
 import type { Dialect } from "./ChatCompletionsDialect.js"
 import type { Asked } from "./ChatCompletionsReasoning.js"
@@ -36,7 +37,7 @@ const budgetFields = (tokens: number, summary: boolean | undefined, budget: Dial
 }
 
 /**
- * The fields for some settings; fails for a budget that the server does not take.
+ * The fields for some settings; fails for a budget that the server does not take, and for tools of its own.
  *
  * @since 0.1.0
  * @category encoding
@@ -46,6 +47,8 @@ export const reasoning = (
   dialect: Dialect,
   target: ReasoningLevels.Target
 ): Either.Either<Asked, LlmUnsupportedFeatureError> => {
+  const [tool] = settings.providerTools ?? []
+  if (tool !== undefined) return Either.left(ProviderTool.unsupported(target, tool.tool))
   const { budgetTokens, effort, summary } = ReasoningLevels.wishOf(settings) ?? {}
   if (budgetTokens !== undefined) {
     const { reasoningBudget } = dialect

@@ -21,6 +21,7 @@ import type { LlmRequest, Message, ResponseFormat, Service, ToolChoice } from ".
 import { LlmClient } from "../../llm/model/LlmClient.js"
 import type { LlmConfigurationError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import * as ProviderTool from "../../llm/ProviderTool.js"
 import * as AiErrorClassifier from "../exchange/AiErrorClassifier.js"
 import * as ClientTransport from "../exchange/ClientTransport.js"
 import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
@@ -32,6 +33,7 @@ import type { Json } from "../exchange/WireDecoder.js"
 import * as Wire from "../exchange/WireDecoder.js"
 import * as OpenAiModels from "./OpenAiModels.js"
 import * as OpenAiResponses from "./OpenAiResponses.js"
+import * as ProviderToolForms from "./ProviderToolForms.js"
 
 /**
  * @since 0.1.0
@@ -149,6 +151,7 @@ const finishBody = (
   request: LlmRequest & { readonly settings: ModelSettings & { readonly model: string } },
   items: ReadonlyMap<string, Json>,
   options: Options,
+  own: ProviderToolForms.Form,
   streamed: boolean
 ): Json => {
   const body = Wire.record(payload) ?? {}
@@ -163,20 +166,25 @@ const finishBody = (
     return output === undefined ? item : { ...item, output }
   })
   const strict = (schema: Json): boolean => options.strict ?? LanguageModelRequest.isStrict(schema)
-  const tools = (request.tools ?? []).map(({ description, name, parameters }) => ({
+  const functions = (request.tools ?? []).map(({ description, name, parameters }) => ({
     type: "function",
     name,
     description,
     parameters,
     strict: strict(parameters)
   }))
+  const tools: ReadonlyArray<Json> = [...functions, ...own.tools]
+  const settings = fromSettings(request.settings)
+  const include = [...Wire.strings(own.fields.include), ...Wire.strings(settings.include)]
   const format = request.responseFormat
   return {
     model: request.settings.model,
     input,
     ...(tools.length === 0 ? {} : { tools, tool_choice: toolChoice(request.toolChoice) }),
     ...(format?.type === "json" ? { text: { format: jsonFormat(format, strict(format.schema)) } } : {}),
-    ...fromSettings(request.settings),
+    ...own.fields,
+    ...settings,
+    ...(include.length === 0 ? {} : { include: Array.from(new Set(include)) }),
     ...(streamed ? { stream: true } : {})
   }
 }
@@ -221,6 +229,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       const model = request.settings.model
       const refused = ReasoningLevels.levelsOnly(request.settings, { provider, model })
       if (refused !== undefined) return yield* refused
+      const form = yield* ProviderToolForms.openAi(request, { provider, model })
       const { items, messages } = ownItems(request.messages)
       // Only messages pass through the package: it would build a schema of every tool for each call.
       const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
@@ -236,7 +245,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
           ...(options.projectId === undefined ? {} : { "openai-project": options.projectId })
         })
       )
-      const body = () => finishBody(recorded.payload, request, items, options, streamed)
+      const body = () => finishBody(recorded.payload, request, items, options, form, streamed)
       return yield* ProviderExchange.jsonBody(post, body, provider)
     })
 
@@ -249,7 +258,9 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       encode,
       decoder: () => OpenAiResponses.make()
     })
-    return ContentSupport.wrap({ accepts: options.accepts })(client)
+    return ContentSupport.wrap({ accepts: options.accepts })(
+      ProviderTool.counted({ provider, settings: options.settings })(client)
+    )
   })
 
 /**

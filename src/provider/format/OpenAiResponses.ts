@@ -17,9 +17,9 @@ interface Open {
 }
 
 const executedNames: ReadonlyMap<string, string> = new Map([
-  ["web_search_call", "OpenAiWebSearch"],
-  ["file_search_call", "OpenAiFileSearch"],
-  ["code_interpreter_call", "OpenAiCodeInterpreter"]
+  ["web_search_call", "web_search"],
+  ["file_search_call", "file_search"],
+  ["code_interpreter_call", "code_execution"]
 ])
 
 const usageOf = (usage: Json | undefined): Usage.Usage => {

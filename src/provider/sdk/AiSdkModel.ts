@@ -20,12 +20,14 @@ import { LlmClient } from "../../llm/model/LlmClient.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
 import { LlmConfigurationError, LlmInvalidRequestError, LlmMalformedResponseError } from "../../llm/model/LlmError.js"
 import * as PartAssembler from "../../llm/model/PartAssembler.js"
+import * as ProviderTool from "../../llm/ProviderTool.js"
 import * as ToolCallIds from "../exchange/ToolCallIds.js"
 import * as SdkFailure from "./SdkFailure.js"
 import * as SdkParts from "./SdkParts.js"
 import * as SdkReasoning from "./SdkReasoning.js"
 import * as SdkRequest from "./SdkRequest.js"
 import type * as Sdk from "./SdkSpecification.js"
+import * as SdkTools from "./SdkTools.js"
 
 /**
  * A language model of the AI SDK: what `anthropic("claude-…")` or `google("gemini-…")` returns.
@@ -169,7 +171,8 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
       const known = { provider, model: model.modelId }
       const refused = SdkReasoning.check(request.settings ?? {}, { ...known, provider: providerOf(model) })
       if (refused !== undefined) return yield* refused
-      const callOptions = SdkRequest.make(request, yield* targetOf(request, model))
+      const target = yield* targetOf(request, model)
+      const callOptions = SdkRequest.make(request, target, yield* SdkTools.make(request, target))
       if (Either.isLeft(callOptions)) {
         const { hint, message } = callOptions.left
         return yield* new LlmInvalidRequestError({ ...known, message, hint })
@@ -200,11 +203,13 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
 
   return isVersion(given.specificationVersion)
     ? Effect.succeed(
-        ContentSupport.wrap({ accepts: options.accepts })({
-          provider,
-          model: given.modelId,
-          complete: (request, given) => complete(request, given?.onParts)
-        })
+        ContentSupport.wrap({ accepts: options.accepts })(
+          ProviderTool.counted({ provider: providerOf(given) })({
+            provider,
+            model: given.modelId,
+            complete: (request, given) => complete(request, given?.onParts)
+          })
+        )
       )
     : Effect.fail(
         new LlmConfigurationError({

@@ -14,6 +14,7 @@ import * as AnthropicCache from "../exchange/AnthropicCache.js"
 import * as ToolResults from "../exchange/ToolResults.js"
 import * as SdkReasoning from "./SdkReasoning.js"
 import type * as Sdk from "./SdkSpecification.js"
+import * as SdkTools from "./SdkTools.js"
 
 /** A part of a message that the model cannot be given. */
 export class UnsupportedPart {
@@ -317,11 +318,23 @@ const defined = <A extends object>(value: A): A =>
  *
  * @category conversions
  */
-export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOptions> => {
+export const make = (
+  request: LlmRequest,
+  target: Target,
+  own: ReadonlyArray<SdkTools.Tool> = []
+): Converted<Sdk.CallOptions> => {
   const settings = request.settings ?? {}
   const reasoning = SdkReasoning.ask(request, target)
   const format = request.responseFormat
-  const tools = request.tools ?? []
+  const tools = [
+    ...(request.tools ?? []).map(({ description, name, parameters }) => ({
+      type: "function",
+      name,
+      description,
+      inputSchema: parameters
+    })),
+    ...own
+  ]
   const messages = sendsFiles(target) ? request.messages : ToolResults.lower(request.messages, false)
   const made = Either.map(Either.all(messages.map((message) => messageOf(message, target))), (messages) => ({
     ...defined({
@@ -338,12 +351,7 @@ export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOpt
     ...(tools.length === 0
       ? {}
       : {
-          tools: tools.map(({ description, name, parameters }) => ({
-            type: "function",
-            name,
-            description,
-            inputSchema: parameters
-          })),
+          tools,
           ...(request.toolChoice === undefined ? {} : { toolChoice: choiceOf(request.toolChoice) })
         }),
     ...(format?.type === "json"
@@ -356,7 +364,11 @@ export const make = (request: LlmRequest, target: Target): Converted<Sdk.CallOpt
           }
         }
       : {}),
-    ...providerOptions(settings, reasoning, target)
+    ...providerOptions(
+      settings,
+      { ...reasoning, own: { ...reasoning.own, ...SdkTools.boundsOf(request, target) } },
+      target
+    )
   }))
   return Either.map(made, (options) => withCacheMarks(options, request, target))
 }

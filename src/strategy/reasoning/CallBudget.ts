@@ -90,7 +90,8 @@ interface Call {
 const keyOf = ({ model, provider, usage }: Call): string => {
   const { cacheWriteTokens, cachedInputTokens, estimatedTokens, inputTokens, outputTokens, totalTokens } = usage
   const tokens = [inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens, estimatedTokens]
-  return [provider, model, ...tokens].join("\u0000")
+  const tools = [usage.providerToolCalls, usage.providerToolUsd]
+  return [provider, model, ...tokens, ...tools].join("\u0000")
 }
 
 const nothing: Amount = { calls: 0, tokens: 0, cost: 0 }

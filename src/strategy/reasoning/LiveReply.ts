@@ -12,6 +12,40 @@ import * as LlmClient from "../../llm/model/LlmClient.js"
 import * as EventScreen from "../../observability/EventScreen.js"
 import type * as Run from "../../observability/Run.js"
 
+const maxResult = 16_384
+
+/** A value whose JSON is longer than the bound becomes the beginning of its JSON. */
+const bounded = (value: unknown): unknown => {
+  const text = JSON.stringify(value) ?? "null"
+  return text.length <= maxResult ? value : `${text.slice(0, maxResult).replace(/[\ud800-\udbff]$/, "")}…`
+}
+
+/** The calls that the provider ran itself, as events, each with its result. */
+const providerTools = (step: number) => {
+  const params = new Map<string, unknown>()
+  const told = new Set<string>()
+  return (parts: ReadonlyArray<LlmClient.LlmPart | LlmClient.Content>): ReadonlyArray<Body> => {
+    const bodies: Array<Body> = []
+    for (const part of parts) {
+      if (part.type === "tool-call" && part.providerExecuted === true && !params.has(part.id))
+        params.set(part.id, part.params)
+      if (part.type !== "tool-result" || !params.has(part.id) || told.has(part.id)) continue
+      const { id, isFailure, name, result } = part
+      bodies.push({
+        _tag: "ProviderToolUsed",
+        step,
+        id,
+        name,
+        params: params.get(id),
+        result: bounded(result),
+        isFailure
+      })
+      told.add(id)
+    }
+    return bodies
+  }
+}
+
 /** Turns the parts of a reply into events. */
 export type Deltas = (parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>
 
@@ -78,15 +112,22 @@ export interface LiveReply {
 
 export const make = (run: Run.Service, step: number, deltas: Deltas = answerDeltas): LiveReply => {
   const screened = run.live && run.screen !== undefined ? screenDeltas(run.screen, deltas) : undefined
+  const used = providerTools(step)
   let isTextVisible = false
   const show = (bodies: ReadonlyArray<Body>): Effect.Effect<void> => {
     isTextVisible ||= bodies.some(isText)
     return run.emitAll(bodies)
   }
   return {
-    emit: (parts) =>
-      screened === undefined ? show(deltas(parts)) : Effect.flatMap(Stepwise.turning(screened.deltas(parts)), show),
+    emit: (parts) => {
+      const tools = used(parts)
+      const showAll = (bodies: ReadonlyArray<Body>) => show(tools.length === 0 ? bodies : [...tools, ...bodies])
+      return screened === undefined
+        ? showAll(deltas(parts))
+        : Effect.flatMap(Stepwise.turning(screened.deltas(parts)), showAll)
+    },
     finish: (response) => {
+      for (const body of used(response.content)) void run.unsafeEmit(body)
       const rest = screened?.rest() ?? []
       for (const body of rest) void run.unsafeEmit(body)
       if ((isTextVisible || rest.some(isText)) && continues(response)) {

@@ -118,6 +118,12 @@ export const readText = (
   response: LlmClient.LlmResponse,
   options: { readonly step: number; readonly toolNames: ReadonlyArray<string> }
 ): Reading => {
+  if (response.finishReason === "pause")
+    return {
+      turn: { _tag: "Continues", messages: [LlmClient.assistantMessage(response)] },
+      thought: "",
+      lastText: undefined
+    }
   const parsed = ReActText.parse(LlmClient.text(response), { tools: options.toolNames })
   const reason = finishReason(response.finishReason)
   const thought = parsed.thought.trim()

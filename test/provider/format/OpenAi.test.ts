@@ -448,8 +448,8 @@ describe("the response", () => {
       assert.deepStrictEqual(
         response.content.map((part) => [part.type, "name" in part ? part.name : ""]),
         [
-          ["tool-call", "OpenAiWebSearch"],
-          ["tool-result", "OpenAiWebSearch"],
+          ["tool-call", "web_search"],
+          ["tool-result", "web_search"],
           ["tool-call", "future_call"],
           ["tool-result", "future_call"],
           ["text", ""]

@@ -381,7 +381,8 @@ describe("AiSdkModel", () => {
           totalTokens: 5,
           reasoningTokens: 1,
           cachedInputTokens: 1,
-          cacheWriteTokens: 0
+          cacheWriteTokens: 0,
+          providerToolCalls: 1
         })
       })
   )
