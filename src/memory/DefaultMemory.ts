@@ -122,6 +122,10 @@ type NothingElse<L, Known extends string = never> = {
 const missing = (message: string, hint: string): Of<MemoryStore.MemoryStore> =>
   Layer.effect(MemoryStore.MemoryStore, new MemorySystemError({ message: `Memory cannot be built: ${message}`, hint }))
 
+/** How recalls renew entries, if they do. */
+const renewalOf = (config: MemoryConfig.MemoryConfig): DefaultMemoryStore.Options["renewal"] =>
+  config.renewOnRecall ? { maxAge: Duration.seconds(config.maxAgeSeconds) } : undefined
+
 /** Never substitutes another backend for the named one. */
 const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<MemoryStore.MemoryStore> => {
   const { episodic } = config
@@ -133,7 +137,8 @@ const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Me
       importance: episodic.importanceWeight,
       relevance: episodic.relevanceWeight
     },
-    recencyHalfLife: Duration.hours(episodic.recencyHalfLifeHours)
+    recencyHalfLife: Duration.hours(episodic.recencyHalfLifeHours),
+    ...(config.renewOnRecall ? { renewal: renewalOf(config) } : {})
   }
   if (given.store !== undefined) return typeof given.store === "function" ? given.store(options) : given.store
   switch (config.defaultBackend) {
@@ -201,7 +206,8 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
       recencyWeight: episodic.recencyWeight,
       importanceWeight: episodic.importanceWeight,
       relevanceWeight: episodic.relevanceWeight,
-      ttl: Duration.seconds(episodic.ttlSeconds)
+      ttl: Duration.seconds(episodic.ttlSeconds),
+      renewal: renewalOf(config)
     }),
     DefaultSemanticMemory.layer({
       minConfidence: semantic.minConfidence,

@@ -159,6 +159,12 @@ export const MemoryConfig = Schema.Struct({
   defaultBackend: Backend.annotations(says('must be "in_memory", "cache", "database" or "vector"')),
   /** How long anything is kept; 0: until it is deleted. */
   ttlSeconds: seconds,
+  /** Whether an entry that is recalled in the second half of its life lives for as long again. */
+  renewOnRecall: Flag,
+  /** How long an entry that is renewed lives at most after it was stored. */
+  maxAgeSeconds: Schema.Number.pipe(Schema.greaterThan(0), Schema.lessThanOrEqualTo(longest)).annotations(
+    says(`must be seconds, above 0, no more than ${longest}`)
+  ),
   working: WorkingMemoryConfig,
   episodic: EpisodicMemoryConfig,
   semantic: SemanticMemoryConfig,
@@ -178,6 +184,8 @@ export const defaults: MemoryConfig = {
   enabled: true,
   defaultBackend: "in_memory",
   ttlSeconds: 2_592_000,
+  renewOnRecall: false,
+  maxAgeSeconds: 31_536_000,
   working: {
     systemPromptTokens: 512,
     recentTurnsFraction: 0.4,

@@ -16,6 +16,8 @@ const rows: Record<string, Row> = {
   ENABLED: ["false", false, "rubbish"],
   DEFAULT_BACKEND: [" Cache ", "cache", "redis"],
   TTL_SECONDS: ["0", 0, "-1"],
+  RENEW_ON_RECALL: ["true", true, "rubbish"],
+  MAX_AGE_SECONDS: ["60", 60, "0"],
   WORKING__SYSTEM_PROMPT_TOKENS: ["0", 0, "-1"],
   WORKING__RECENT_TURNS_FRACTION: share("0.3"),
   WORKING__EPISODIC_FRACTION: share("0.2"),

@@ -14,6 +14,7 @@ import { ConsolidationError } from "../entry/MemoryError.js"
 import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import * as Scoring from "../entry/Scoring.js"
 import * as MemoryStore from "../search/MemoryStore.js"
+import * as Renewal from "../search/Renewal.js"
 import * as EpisodicCompressor from "./EpisodicCompressor.js"
 import { EpisodicMemory, type Service } from "./EpisodicMemory.js"
 
@@ -35,6 +36,8 @@ export interface Options {
    * it.
    */
   readonly ttl?: Duration.DurationInput | undefined
+  /** Renews this `ttl` on recall, if the store has the same option (`DefaultMemoryStore.Options`). Default off. */
+  readonly renewal?: Renewal.Options | undefined
 }
 
 /**
@@ -72,7 +75,10 @@ export const make = (
 
     const kept = (entry: MemoryEntry, now: number): MemoryEntry =>
       ttl > 0 && Number.isFinite(ttl)
-        ? { ...entry, expiresAt: Math.min(entry.expiresAt ?? Number.POSITIVE_INFINITY, now + ttl) }
+        ? {
+            ...Renewal.marked(entry, { life: ttl, now, options: options?.renewal }),
+            expiresAt: Math.min(entry.expiresAt ?? Number.POSITIVE_INFINITY, now + ttl)
+          }
         : entry
 
     const written = (entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void> => {

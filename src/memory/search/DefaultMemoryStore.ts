@@ -20,6 +20,7 @@ import * as OwnerNamespace from "../entry/OwnerNamespace.js"
 import type { Selection } from "../entry/Selection.js"
 import * as EntryVectors from "./EntryVectors.js"
 import type { Service } from "./MemoryStore.js"
+import * as Renewal from "./Renewal.js"
 import * as Retrieval from "./Retrieval.js"
 import type { Service as VectorIndexService } from "./VectorIndex.js"
 
@@ -47,6 +48,12 @@ export interface Options {
     | undefined
   /** The age at which recency is one half. Default 30 days. */
   readonly recencyHalfLife?: Duration.DurationInput | undefined
+  /**
+   * Lets an entry live for another `ttl` when it is recalled (`recordAccess`) in the second half of its life, up to
+   * `maxAge` after it was stored (default 365 days). Entries that were stored with an `expiresAt` end then. A recall
+   * that cannot be written renews nothing. Default off.
+   */
+  readonly renewal?: Renewal.Options | undefined
 }
 
 /**
@@ -73,6 +80,7 @@ interface Base {
   readonly vectors: EntryVectors.EntryVectors | undefined
   /** Milliseconds; 0 or infinity: forever. */
   readonly ttl: number
+  readonly renewal: Renewal.Options | undefined
 }
 
 const sourcesOf = (
@@ -90,9 +98,16 @@ const sourcesOf = (
   }
 })
 
+/** The entry, renewed by recalls if the store chose how long it lives. */
+const lasting = (entry: MemoryEntry, how: Parameters<typeof Renewal.marked>[1]): MemoryEntry => {
+  if (how.options === undefined) return entry
+  const { expiresAt: _, ...endless } = entry
+  return Object.freeze(Renewal.marked(endless, how))
+}
+
 /** Validates entries of the owner and returns them as they are stored, the last of each id. */
 const checked = (
-  { backend, ttl }: Base,
+  { backend, renewal, ttl }: Base,
   ownerId: string,
   entries: ReadonlyArray<MemoryEntry>,
   now: number
@@ -103,7 +118,7 @@ const checked = (
     const one = EntryChecks.entry(backend.name, ownerId, entry, latest)
     if (one instanceof MemoryStoreError) return one
     kept.delete(one.id)
-    kept.set(one.id, one)
+    kept.set(one.id, entry.expiresAt === undefined ? lasting(one, { life: ttl, now, options: renewal }) : one)
   }
   return Array.from(kept.values())
 }
@@ -203,7 +218,8 @@ export const fromBackend = (
   options: Options & { readonly vectors?: VectorOptions | undefined } = {}
 ): Service => {
   const vectors = options.vectors === undefined ? undefined : EntryVectors.make(backend, options.vectors)
-  const base: Base = { backend, vectors, ttl: Duration.toMillis(options.ttl ?? "30 days") }
+  const ttl = Duration.toMillis(options.ttl ?? "30 days")
+  const base: Base = { backend, vectors, ttl, renewal: options.renewal }
   const sources = sourcesOf(backend, options)
   const applied = (ownerId: string, change: Change) => Effect.map(apply(base, ownerId, change), (count) => count ?? 0)
   const getMany = (ownerId: string, ids: ReadonlyArray<EntryId>) =>
@@ -245,12 +261,26 @@ export const fromBackend = (
       owned(base, ownerId, () =>
         ids.length === 0
           ? Effect.void
-          : Effect.flatMap(Clock.currentTimeMillis, (now) => backend.recordAccess(ownerId, ids, now))
+          : Effect.zipRight(
+              Effect.flatMap(Clock.currentTimeMillis, (now) => backend.recordAccess(ownerId, ids, now)),
+              base.renewal === undefined ? Effect.void : renew(base, ownerId, ids)
+            )
       ),
     expire: backend.expire,
     health: vectors === undefined ? backend.health : Effect.zipRight(backend.health, vectors.health)
   }
 }
+
+/** An entry that cannot be embedded again keeps its expiry. */
+const renew = (base: Base, ownerId: string, ids: ReadonlyArray<EntryId>): Effect.Effect<void, MemoryStoreFailure> =>
+  Renewal.renew(ownerId, ids, { get: base.backend.get, apply: (owner, change) => write(base, owner, change) }).pipe(
+    Effect.catchTag("EmbeddingError", (error) =>
+      Effect.annotateLogs(Effect.logWarning("Recalled entries were not renewed"), {
+        module: "MemoryStore",
+        error: error._tag
+      })
+    )
+  )
 
 /** An entry that moves to a later position during the read is not returned again. */
 const pages = <E>(

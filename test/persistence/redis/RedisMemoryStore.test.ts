@@ -15,6 +15,7 @@ import * as RedisText from "../../../src/persistence/redis/RedisText.js"
 import * as MemoryStores from "../../support/MemoryStores.js"
 import * as RedisTests from "../../support/RedisTests.js"
 import { entry, owner } from "../../support/RedisWriters.js"
+import * as RenewalSuite from "../../support/RenewalSuite.js"
 import * as SetClock from "../../support/SetClock.js"
 import * as TestServers from "../../support/TestServers.js"
 
@@ -42,6 +43,7 @@ TestServers.suite("redis", available, (server) => {
   const url = RedisTests.urlOf(server)
   const redis = RedisTests.connection({ url })
   MemoryStores.suite("Redis", stores(redis))
+  RenewalSuite.suite("Redis", (options) => stores(redis, options))
   MemoryStores.suite("Redis that keeps one entry ready", stores(redis, { maxReady: 1 }))
 
   describe("memory in Redis", () => {
