@@ -16,6 +16,7 @@ import * as InjectionRules from "./InjectionRules.js"
 import * as InjectionSearch from "./InjectionSearch.js"
 import * as InjectionText from "./InjectionText.js"
 import * as InjectionWords from "./InjectionWords.js"
+import * as PersonaContract from "./PersonaContract.js"
 import * as RecordText from "./RecordText.js"
 
 /**
@@ -120,6 +121,12 @@ const extra = {
     weight: 0.4,
     doc: "The words of an instruction are disguised."
   },
+  contract: {
+    id: "roleplay_jailbreak.contract",
+    category: "roleplay_jailbreak",
+    weight: 0.5,
+    doc: "A role, and terms that no honest role needs: no rules, no refusals, a pledge. More terms count up to 0.9."
+  },
   hidden: {
     id: "encoding_bypass.hidden-text",
     category: "encoding_bypass",
@@ -202,6 +209,13 @@ function* scan(
     yield* InjectionSearch.findPatterns(rules.patterns, false, record.text, (hit) =>
       judge(hit, record.text, hit.start, hit.end)
     )
+  }
+  const contract = isOn(extra.contract) ? PersonaContract.find(folded.text) : undefined
+  yield
+  if (contract !== undefined) {
+    const { end, start } = foldedPlace(folded, record.text, contract.start, contract.end)
+    const rule: InjectionRules.Rule = { ...extra.contract, match: [] }
+    judge({ rule, start, end, weight: contract.weight, isDisguised: false }, record.text, start, end)
   }
   matches.push(...best.values())
   const disguise = matches.find(({ rule, weight }) => weight >= 0.3 && disguised.has(rule))

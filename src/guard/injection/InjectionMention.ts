@@ -56,6 +56,10 @@ const withoutAddress = (token: string): string => {
   return start < 0 ? token : `${token.slice(0, start)} `
 }
 
+/** A question how something is done, which does not speak to the model. */
+const asksHow =
+  /(?:^|[.!?\n] {0,2})(?:\w+ )?how (?:do|does|can|could|should|would|to)\b(?![^.!?\n]*\b(?:you|your)\b)[^.!?\n]{0,60}$/i
+
 /** Reduces the weight of mentions: quotations count little where attacks, examples or meanings are the subject. */
 export const damped = (text: string, start: number, end: number): number => {
   const around =
@@ -70,5 +74,6 @@ export const damped = (text: string, start: number, end: number): number => {
     if ((mask & bits.attack) !== 0) isAttack = true
   }
   if (isAbout && isQuoted(text, start, end)) return 0.2
+  if (asksHow.test(text.slice(Math.max(0, start - 80), start))) return 0.5
   return isAttack ? 0.6 : 1
 }

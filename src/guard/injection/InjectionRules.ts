@@ -6,6 +6,7 @@
  */
 import type { Rule } from "./InjectionRule.js"
 import * as OverrideRules from "./OverrideRules.js"
+import * as ParaphraseRules from "./ParaphraseRules.js"
 import * as SpoofingRules from "./SpoofingRules.js"
 
 export {
@@ -24,4 +25,4 @@ export {
  * @since 0.1.0
  * @category constants
  */
-export const all: ReadonlyArray<Rule> = [...OverrideRules.rules, ...SpoofingRules.rules]
+export const all: ReadonlyArray<Rule> = [...OverrideRules.rules, ...ParaphraseRules.rules, ...SpoofingRules.rules]

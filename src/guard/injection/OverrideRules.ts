@@ -261,7 +261,9 @@ export const rules: ReadonlyArray<Rule> = [
     with: ["your", "instructions"],
     after: 6,
     before: 6,
-    weakenedBy: "mine"
+    weakenedBy: "mine",
+    // Instructions for something else.
+    followedBy: /^(?!\s(?:for|on|about|regarding)\s)/
   }),
   rule("prompt_exfiltration.your-instructions", 0.38, "The model is asked for its instructions.", {
     say: "show",

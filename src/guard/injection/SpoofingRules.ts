@@ -8,8 +8,9 @@ import { type Rule, rule } from "./InjectionRule.js"
 
 const place = /https?:|ftp:|www\.|[\w.-]@[\w-]|webhook|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b/
 
+/** A name with a value of letters and digits, as in the address of a badge, is filled already. */
 const placeholder =
-  /[{}[\]<>$]|%7b|%3c|(?:secret|exfil|leak|stolen|history|prompt|conversation|password|token|payload|b64|base64)=/i
+  /[{}[\]<>]|\$[\w({]|%7b|%3c|(?:secret|exfil|leak|stolen|history|prompt|conversation|password|token|payload|b64|base64)=(?![A-Za-z0-9_-]{6,}(?:[&)\s"'>]|$))/i
 
 /** After the host name of the first address. */
 const filled = new RegExp(`^(?:[^/]|/(?!/))*//[^/?#]*[/?#][^]*(?:${placeholder.source})`, "i")
@@ -25,7 +26,7 @@ export const rules: ReadonlyArray<Rule> = [
   }),
   rule("delimiter_spoofing.system-order", 0.6, "A line that speaks as the system and gives orders.", {
     pattern:
-      /^[\s>#*=\-[(<|]{0,8}(?:system|developer|admin|administrator|root)(?:[ _-]\w{2,12}){0,2}[\])>*|]{0,3}\s?:[\s*]{0,4}(?:you(?:'re| are| must| will| should| can| now| may)|your |ignore|disregard|override|new |from now|all (?:previous|prior|restrictions|safety)|the (?:previous|user|assistant|following)|forget|reveal|disable|respond|answer|grant|enable|user )/im
+      /^[\s>#*=\-[(<|]{0,8}(?:system|developer|admin|administrator|root)(?:[ _-]\w{2,12}){0,2}[\])>*|]{0,3}\s?:[\s*]{0,4}(?:you(?:'re| are| must| will| should| can| now| may)|your |ignore|disregard|override|new (?:\w+ )?(?:instruction|task|rule|directive|system|prompt|order|polic|mode|objective|role|goal|context)|from now|all (?:previous|prior|restrictions|safety)|the (?:previous|user|assistant|following)|forget|reveal|disable|respond|answer|grant|enable|user )/im
   }),
   rule("delimiter_spoofing.system-heading", 0.35, "A heading that speaks as the system.", {
     pattern:
@@ -98,12 +99,12 @@ export const rules: ReadonlyArray<Rule> = [
   }),
   rule("indirect_injection.to-model", 0.5, "The text speaks to models that read it.", {
     pattern:
-      /\b(?:note|message|attention|notice|instructions?|instruction|important|information|reminder|memo)\b[^.!?\n]{0,16}(?:\b(?:to|for)|:) (?:any |all |the |every )?(?:\w+ )?(?:ais?|llms?|language models?|chatbots?|ai (?:assistants?|agents?|models?|systems?)|assistants?|gpts?)\b/,
+      /\b(?:note|message|attention|notice|instructions?|instruction|important|information|reminder|memo)\b[^.!?\n]{0,16}(?:\bto|:) (?:any |all |the |every )?(?:\w+ )?(?:ais?|llms?|language models?|chatbots?|ai (?:assistants?|agents?|models?|systems?)|assistants?|gpts?)\b|^[^\w\n]{0,8}(?:important |special )?(?:note|message|attention|notice|instructions?|information|reminder|memo)\b[^.!?\n]{0,16}\bfor (?:any |all |the |every )?(?:\w+ )?(?:ais?|llms?|language models?|chatbots?|ai (?:assistants?|agents?|models?|systems?)|assistants?|gpts?)\b[^.!?\n]{0,40}[:,]/m,
     folded: true
   }),
   rule("indirect_injection.if-model", 0.55, "The text speaks to its reader in case that is a model.", {
     pattern:
-      /\bif (?:you(?:'re| are)|the reader is|this is (?:being )?(?:read|processed|summari[sz]ed) by)\b[^.!?\n]{0,24}\b(?:ai|llm|language model|large language model|chatbot|gpt)\b|\b(?:ai|llm|language model|ai assistant|ai agent)s? (?:reading|processing|summari[sz]ing|parsing|analy[sz]ing|reviewing|that reads?|who reads?)\b[^.!?\n]{0,60}\b(?:must|should|has to|have to|please|is to|are to|needs? to|are required|is required)\b/,
+      /\bif (?:you(?:'re| are)(?! (?:using|building|looking|integrating|working|running|calling|writing|developing|new))|the reader is|this is (?:being )?(?:read|processed|summari[sz]ed) by)\b[^.!?\n]{0,24}\b(?:ai|llm|language model|large language model|chatbot|gpt)\b|\b(?:ai|llm|language model|ai assistant|ai agent)s? (?:reading|processing|summari[sz]ing|parsing|analy[sz]ing|reviewing|that reads?|who reads?)\b[^.!?\n]{0,60}\b(?:must|should|has to|have to|please|is to|are to|needs? to|are required|is required)\b/,
     folded: true
   }),
   rule("indirect_injection.when-reading", 0.45, "The text says what is to be done with itself.", {
@@ -163,7 +164,7 @@ export const rules: ReadonlyArray<Rule> = [
   }),
   rule("data_exfiltration.render", 0.3, "An image or a link is to be put into the answer.", {
     pattern:
-      /\b(?:render|display|insert|include|add|output|embed|append|load|fetch|visit|open|end (?:every|each|your))\b[^.!?\n]{0,50}\b(?:image|markdown|img|pixel|url|link)\b[^\n]{0,60}https?:/,
+      /\b(?:render|display|insert|include|add|output|embed|append|load|fetch|visit|open|end (?:every|each|your))\b(?!-)[^.!?\n]{0,50}\b(?:image|markdown|img|pixel|url|link)\b[^\n]{0,60}https?:/,
     folded: true
   }),
 
