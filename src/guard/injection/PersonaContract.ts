@@ -7,8 +7,31 @@
  */
 
 /** Assigns a role, or opens a story in which the model is to speak. */
-const assignment =
-  /\b(?:you(?:'re| are| will be| will| shall| must|r|'ll)? (?:are )?(?:now|going to (?:be|act|play|pretend)|about to|to (?:act|play|pretend|be)|act(?:ing)? as|play(?:ing)?|called|named|be (?:called|known|playing)|respond|answer|a text-based|an? (?:ai|character|being|person|bot|model|assistant) (?:called|named|that|who|which|with|from))\b|your (?:new )?name is\b|you are ["'“‘«*]|(?:act(?:ing)? (?:as|like|out)|pretend|pretending|role ?-?play(?:ing)?|play (?:the role|a (?:role|character|game)|as|out)|take (?:on )?the (?:persona|role|identity)|assume the (?:persona|role|identity)|adopt the persona|simulate|simulating|impersonate|emulate|immerse yourself|embody|speak as|talk as|talk like|write as|in the (?:style|voice|role) of)\b|(?:respond|answer|reply|speak|write)\b[^.!?\n]{0,40}\bas (?:[a-z]+\b|["'“‘«*])|imagine (?:that )?(?:you|a|an|we)\b|let'?s (?:play|write|act|pretend|imagine|role)|(?:hypothetical|fictional|imaginary) (?:scenario|story|world|dialogue|character|scene|setting|game)|(?:conversation|dialogue|chat|interview|story) (?:with|between|about) (?:an?|two) |(?:is|as) an? (?:\w+ )?(?:ai|chatbot|language model|character|being|bot|hacker|villain)\b (?:that|which|who|with|without|named|called|from)|welcome to (?:the game|a game|a world)|(?:you|it|he|she) (?:now )?goes? by\b|you(?:'re| are) (?:both |all )?(?:gonna be|in (?:developer|debug|test|sandbox|opposite|raw)|the narrator|an actor|actors)|you'?ll be\b|consider yourself|suppose (?:that )?there is an? (?:\w+ )?(?:computer|machine|model|ai|robot)|we are (?:both )?(?:actors|characters|in a)|your character\b|(?:answer|respond|talk|speak|write)\b[^.!?\n]{0,30}\blike \w+[^.!?\n]{0,30}\bwould\b|the ai (?:will|must|should) (?:produce|give|answer|respond)|game: |you start with \d+|(?:test|evaluation) environment|i give you permission|you have (?:my )?permission|from (?:now on|this (?:moment|point))|i want you to|i need you to (?:act|be|speak|play|pretend)|the (?:character|protagonist|villain) \w+ is\b)/g
+const assignment = new RegExp(
+  `\\b(?:${[
+    /you(?:'re| are| will be| will| shall| must|r|'ll)? (?:are )?(?:now|going to (?:be|act|play|pretend)|about to|to (?:act|play|pretend|be)|act(?:ing)? as|play(?:ing)?|called|named|be (?:called|known|playing)|respond|answer|a text-based|an? (?:ai|character|being|person|bot|model|assistant) (?:called|named|that|who|which|with|from))\b/,
+    /your (?:new )?name is\b|you are ["'“‘«*]/,
+    /(?:act(?:ing)? (?:as|like|out)|pretend|pretending|role ?-?play(?:ing)?|play (?:the role|a (?:role|character|game)|as|out)|take (?:on )?the (?:persona|role|identity)|assume the (?:persona|role|identity)|adopt the persona|simulate|simulating|impersonate|emulate|immerse yourself|embody|speak as|talk as|talk like|write as|in the (?:style|voice|role) of)\b/,
+    /(?:respond|answer|reply|speak|write)\b[^.!?\n]{0,40}\bas (?:[a-z]+\b|["'“‘«*])/,
+    /imagine (?:that )?(?:you|a|an|we)\b|let'?s (?:play|write|act|pretend|imagine|role)/,
+    /(?:hypothetical|fictional|imaginary) (?:scenario|story|world|dialogue|character|scene|setting|game)/,
+    /(?:conversation|dialogue|chat|interview|story) (?:with|between|about) (?:an?|two) /,
+    /(?:is|as) an? (?:\w+ )?(?:ai|chatbot|language model|character|being|bot|hacker|villain)\b (?:that|which|who|with|without|named|called|from)/,
+    /welcome to (?:the game|a game|a world)|(?:you|it|he|she) (?:now )?goes? by\b/,
+    /you(?:'re| are) (?:both |all )?(?:gonna be|in (?:developer|debug|test|sandbox|opposite|raw)|the narrator|an actor|actors)/,
+    /you'?ll be\b|consider yourself/,
+    /suppose (?:that )?there is an? (?:\w+ )?(?:computer|machine|model|ai|robot)/,
+    /we are (?:both )?(?:actors|characters|in a)|your character\b/,
+    /(?:answer|respond|talk|speak|write)\b[^.!?\n]{0,30}\blike \w+[^.!?\n]{0,30}\bwould\b/,
+    /the ai (?:will|must|should) (?:produce|give|answer|respond)|game: |you start with \d+/,
+    /(?:test|evaluation) environment|i give you permission|you have (?:my )?permission/,
+    /from (?:now on|this (?:moment|point))|i want you to|i need you to (?:act|be|speak|play|pretend)/,
+    /the (?:character|protagonist|villain) \w+ is\b/
+  ]
+    .map(({ source }) => source)
+    .join("|")})`,
+  "g"
+)
 
 interface Term {
   readonly weight: number
@@ -110,7 +133,7 @@ const sumOf = (window: string): number => {
   return found.length < 2 ? 0 : found.reduce((sum, { weight }) => sum + weight, base + (story.test(window) ? 0.15 : 0))
 }
 
-/** The strongest contract of a folded text. Takes linear time: a bounded part around at most six assignments is read. */
+/** The strongest contract of a folded text. Linear: it reads a bounded part around at most six assignments. */
 export const find = (text: string): Contract | undefined => {
   let best: Contract | undefined
   let next = 0
