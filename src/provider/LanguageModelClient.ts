@@ -23,6 +23,7 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as CachedContent from "../llm/CachedContent.js"
 import * as CallGate from "../llm/model/CallGate.js"
 import type { LlmPart, LlmRequest, LlmResponse, Message, OnParts, Service } from "../llm/model/LlmClient.js"
 import { LlmClient } from "../llm/model/LlmClient.js"
@@ -130,7 +131,7 @@ const encodable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => 
 }
 
 const refused = (settings: ModelSettings, target: ReasoningLevels.Target) =>
-  toolsRefused(settings, target) ?? budgetRefused(settings, target)
+  toolsRefused(settings, target) ?? CachedContent.check(settings, target) ?? budgetRefused(settings, target)
 
 /** The packages add their own tools to a toolkit, which is not made here. */
 const toolsRefused = ({ providerTools = [] }: ModelSettings, target: ReasoningLevels.Target) =>

@@ -178,7 +178,8 @@ export class LlmUnsupportedContentError extends ErrorCode.TaggedError<LlmUnsuppo
 }
 
 /**
- * The model or its provider cannot do what the request asks for: a budget of reasoning, a tool that the provider runs.
+ * The model or its provider cannot do what the request asks for: a budget of reasoning, a tool that the provider runs,
+ * content that it keeps.
  * Nothing was sent. `feature` is what it cannot do.
  *
  * @since 0.1.0
@@ -188,7 +189,7 @@ export class LlmUnsupportedFeatureError extends ErrorCode.TaggedError<LlmUnsuppo
   "effect-lexigram/llm/LlmError/LlmUnsupportedFeatureError"
 )("LlmUnsupportedFeatureError", {
   ...fields("LEX_ERR_LLM_114"),
-  feature: Schema.Literal("reasoning-budget", "provider-tool")
+  feature: Schema.Literal("reasoning-budget", "provider-tool", "cached-content")
 }) {
   readonly isRetryable = false
 }

@@ -15,6 +15,7 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as CachedContent from "../../llm/CachedContent.js"
 import * as ContentSupport from "../../llm/ContentSupport.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { LlmRequest, Message, Service } from "../../llm/model/LlmClient.js"
@@ -274,7 +275,9 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
 
     const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
       const model = request.settings.model
-      const refused = ReasoningLevels.checkAnthropic(request.settings, { provider, model })
+      const refused =
+        ReasoningLevels.checkAnthropic(request.settings, { provider, model }) ??
+        CachedContent.check(request.settings, { provider, model })
       if (refused !== undefined) return yield* refused
       const form = yield* ProviderToolForms.anthropic(request, { provider, model })
       const { blocks, messages } = ownBlocks(request.messages)

@@ -106,7 +106,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
         )
       }
       const extended =
-        dialect.strictSchemas || settings.reasoning !== undefined || settings.providerTools !== undefined
+        dialect.strictSchemas || settings.reasoning || settings.providerTools || settings.promptCache
           ? yield* extensions
           : undefined
       const reasoning =

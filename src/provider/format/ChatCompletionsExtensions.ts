@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as Either from "effect/Either"
+import * as CachedContent from "../../llm/CachedContent.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { LlmUnsupportedFeatureError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
@@ -37,7 +38,7 @@ const budgetFields = (tokens: number, summary: boolean | undefined, budget: Dial
 }
 
 /**
- * The fields for some settings; fails for a budget that the server does not take, and for tools of its own.
+ * The fields for some settings; fails for a budget that the server does not take, tools of its own and content that it keeps.
  *
  * @since 0.1.0
  * @category encoding
@@ -47,6 +48,8 @@ export const reasoning = (
   dialect: Dialect,
   target: ReasoningLevels.Target
 ): Either.Either<Asked, LlmUnsupportedFeatureError> => {
+  const refused = CachedContent.check(settings, target)
+  if (refused !== undefined) return Either.left(refused)
   const [tool] = settings.providerTools ?? []
   if (tool !== undefined) return Either.left(ProviderTool.unsupported(target, tool.tool))
   const { budgetTokens, effort, summary } = ReasoningLevels.wishOf(settings) ?? {}

@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as CachedContent from "../../llm/CachedContent.js"
 import * as ContentSupport from "../../llm/ContentSupport.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import type { LlmPart, LlmRequest, LlmResponse, OnParts, Service } from "../../llm/model/LlmClient.js"
@@ -169,7 +170,11 @@ export const make = (given: Model, options: Options = {}): Effect.Effect<Service
         })
       const model = choice.right
       const known = { provider, model: model.modelId }
-      const refused = SdkReasoning.check(request.settings ?? {}, { ...known, provider: providerOf(model) })
+      const asked = { ...known, provider: providerOf(model) }
+      const settings = request.settings ?? {}
+      const refused =
+        SdkReasoning.check(settings, asked) ??
+        (asked.provider === "google" ? undefined : CachedContent.check(settings, asked))
       if (refused !== undefined) return yield* refused
       const target = yield* targetOf(request, model)
       const callOptions = SdkRequest.make(request, target, yield* SdkTools.make(request, target))

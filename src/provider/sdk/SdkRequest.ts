@@ -8,6 +8,7 @@ import type * as Prompt from "@effect/ai/Prompt"
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import * as ToolFiles from "../../content/ToolFiles.js"
+import * as CachedContent from "../../llm/CachedContent.js"
 import type { LlmRequest, Message, ToolChoice } from "../../llm/model/LlmClient.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as AnthropicCache from "../exchange/AnthropicCache.js"
@@ -265,7 +266,12 @@ const ownOptions = (
   { own: reasoning }: SdkReasoning.Asked,
   { provider }: Target
 ): { readonly [key: string]: unknown } => {
-  const own = isOpenAi(provider) ? { ...reasoning, ...cacheOf(promptCache) } : reasoning
+  const cachedContent = provider === "google" ? CachedContent.nameOf({ promptCache }) : undefined
+  const own = {
+    ...reasoning,
+    ...(isOpenAi(provider) ? cacheOf(promptCache) : {}),
+    ...(cachedContent === undefined ? {} : { cachedContent })
+  }
   if (parallelToolCalls === undefined || provider === "google") return own
   return provider === "anthropic"
     ? { disableParallelToolUse: !parallelToolCalls, ...own }
@@ -313,17 +319,27 @@ const withCacheMarks = (options: Sdk.CallOptions, request: LlmRequest, target: T
 const defined = <A extends object>(value: A): A =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as A
 
+/** What content that Gemini keeps has, and a request for it must not have. */
+const withoutKept = (request: LlmRequest): LlmRequest => ({
+  ...request,
+  messages: request.messages.filter(({ role }) => role !== "system"),
+  tools: undefined,
+  toolChoice: undefined
+})
+
 /**
  * The options of a call, without a signal. Empty texts and messages are left out, because providers reject them.
  *
  * @category conversions
  */
 export const make = (
-  request: LlmRequest,
+  given: LlmRequest,
   target: Target,
   own: ReadonlyArray<SdkTools.Tool> = []
 ): Converted<Sdk.CallOptions> => {
-  const settings = request.settings ?? {}
+  const settings = given.settings ?? {}
+  const isKept = CachedContent.nameOf(settings) !== undefined
+  const request = isKept ? withoutKept(given) : given
   const reasoning = SdkReasoning.ask(request, target)
   const format = request.responseFormat
   const tools = [
@@ -333,7 +349,7 @@ export const make = (
       description,
       inputSchema: parameters
     })),
-    ...own
+    ...(isKept ? [] : own)
   ]
   const messages = sendsFiles(target) ? request.messages : ToolResults.lower(request.messages, false)
   const made = Either.map(Either.all(messages.map((message) => messageOf(message, target))), (messages) => ({
