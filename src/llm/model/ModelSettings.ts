@@ -11,8 +11,8 @@ import * as Schema from "effect/Schema"
 /**
  * How the provider caches the beginning of prompts. `ttl` is how long at least: Anthropic keeps 5 minutes or an hour
  * (`24h` is an hour there), OpenAI keeps as long as it wants or 24 hours. `key` groups the calls that share a beginning
- * (OpenAI). `content` is the name of content that Gemini keeps (`cachedContents/…`): the system prompt and the tools are
- * those of that content, so the call sends none. `false`: Anthropic gets no marks.
+ * (OpenAI). `content` is the name of content that Gemini keeps (`cachedContents/…`): the system prompt and the tools
+ * are those of that content, so the call sends none. `false`: Anthropic gets no marks.
  *
  * @since 0.1.0
  * @category schemas

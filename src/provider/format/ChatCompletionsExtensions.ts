@@ -38,7 +38,8 @@ const budgetFields = (tokens: number, summary: boolean | undefined, budget: Dial
 }
 
 /**
- * The fields for some settings; fails for a budget that the server does not take, tools of its own and content that it keeps.
+ * The fields for some settings; fails for a budget that the server does not take, for tools of its own and for content
+ * that it keeps.
  *
  * @since 0.1.0
  * @category encoding
