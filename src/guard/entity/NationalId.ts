@@ -78,6 +78,7 @@ export const make = (options: Options): PiiEntity.PiiEntity => {
     type: options.type,
     maxLength: options.maxLength + invisible,
     around: 2,
+    standsAlone: true,
     needs: options.needs,
     context: options.context,
     patterns: options.shapes.map(({ check, confidence, exact, inContext, pattern }) => ({

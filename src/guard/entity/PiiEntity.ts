@@ -77,6 +77,11 @@ export interface PiiEntity {
    * beside words of `context`. An optimization: it never changes the result. Default: `find`, everywhere.
    */
   readonly finders?: ReadonlyArray<Finder> | undefined
+  /**
+   * In a short text that is nothing but a candidate of the sensitivity `high`, the candidate counts as if a word of
+   * `context` were beside it: the field of a form or a cell of a table needs no label. Default false.
+   */
+  readonly standsAlone?: boolean | undefined
 }
 
 /**
@@ -169,6 +174,7 @@ export interface PatternOptions {
   readonly contextBefore?: number | undefined
   readonly contextAfter?: number | undefined
   readonly againstBefore?: number | undefined
+  readonly standsAlone?: boolean | undefined
   readonly patterns: ReadonlyArray<Pattern>
 }
 
@@ -208,6 +214,7 @@ export const fromPatterns = (options: PatternOptions): PiiEntity => {
     contextBefore: options.contextBefore,
     contextAfter: options.contextAfter,
     againstBefore: options.againstBefore,
+    standsAlone: options.standsAlone,
     find: (text) => finders.flatMap(({ find }) => find(text)),
     finders
   }

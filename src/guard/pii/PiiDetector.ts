@@ -54,9 +54,9 @@ export interface PiiDetector {
   readonly longest: number
   /**
    * Returns all findings, ordered by start, without overlaps. Depends only on the text; takes time linear in its
-   * length.
+   * length. `from` is the number of characters before this text, if it is a part of a longer one; default 0.
    */
-  readonly find: (text: string) => ReadonlyArray<Detection>
+  readonly find: (text: string, from?: number) => ReadonlyArray<Detection>
 }
 
 interface Found extends Detection {
@@ -215,6 +215,36 @@ const findBeside = (
   return found
 }
 
+/** Longest text that may be nothing but a value; less than the reach of every entity with context. */
+const longestAlone = 64
+
+/** What a text consists of but for quotation marks, spaces and a full stop: nothing if it is long. */
+const aloneIn = (text: string): ContextWords.Place | undefined => {
+  if (text.length > longestAlone) return undefined
+  const start = text.search(/[^\s"'“”‘’<([]/)
+  if (start < 0) return undefined
+  return [start, text.length - (/[\s"'“”‘’>)\].]{1,64}$/.exec(text)?.[0].length ?? 0)]
+}
+
+/** Candidates that are the whole of the text and no mere shape, with the confidence that they have beside a word of their context. */
+const findAlone = (
+  { beside, entity }: Compiled,
+  [start, end]: ContextWords.Place,
+  text: string
+): ReadonlyArray<PiiEntity.Candidate> =>
+  entity.standsAlone !== true
+    ? []
+    : beside.flatMap((find) =>
+        find(text)
+          .filter(
+            (candidate) => candidate.start === start && candidate.end === end && candidate.confidence >= thresholds.high
+          )
+          .map((candidate) => ({
+            ...candidate,
+            confidence: candidate.inContext ?? candidate.confidence + (1 - candidate.confidence) / 2
+          }))
+      )
+
 /** Largest number of digits in sequence with only separators between them. */
 const digitsOf = (text: string): number => {
   let most = 0
@@ -304,8 +334,9 @@ export const make = (options: {
   return {
     reach: compiled.reduce((most, one) => Math.max(most, reachOf(one)), 0),
     longest: compiled.reduce((most, { entity }) => Math.max(most, entity.maxLength), 0),
-    find: (text) => {
+    find: (text, from = 0) => {
       const folded = FoldedText.make(text)
+      const alone = from === 0 ? aloneIn(folded.text) : undefined
       const digits = digitsOf(folded.text)
       const found: Array<Found> = []
       const marks = folded.text.includes(markStart) ? marksIn(folded.text) : []
@@ -340,9 +371,10 @@ export const make = (options: {
         }
       }
       for (const one of compiled) {
-        const { alone, beside, entity, order } = one
+        const { beside, entity, order } = one
         if (!isAsked(entity.needs, folded.text, digits)) continue
-        for (const find of alone) add(one, find(folded.text))
+        for (const find of one.alone) add(one, find(folded.text))
+        if (alone !== undefined) add(one, findAlone(one, alone, folded.text))
         if (beside.length > 0) add(one, findBeside(one, placesOf(2 * order), folded.text))
       }
       return found.length === 0 ? [] : resolve(found)

@@ -56,8 +56,8 @@ export const fromDetector = (options: DetectorOptions): Guard.Guard => {
     window: {
       reach: detector.reach,
       longest: detector.longest,
-      find: (text) =>
-        detector.find(text).map(
+      find: (text, from) =>
+        detector.find(text, from).map(
           (found): Guard.Finding => ({
             start: found.start,
             end: found.end,
