@@ -19,8 +19,8 @@ import * as ModelSettings from "../llm/model/ModelSettings.js"
 import * as Providers from "./Providers.js"
 
 /**
- * The prefix of the variables; the role in capitals and `__PROVIDER`, `__MODEL`, `__TEMPERATURE`, `__MAX_TOKENS`
- * follow.
+ * The prefix of the variables; the role in capitals and `__PROVIDER`, `__MODEL`, `__TEMPERATURE`, `__MAX_TOKENS`,
+ * `__REASONING` follow.
  *
  * @since 0.1.0
  * @category constants
@@ -54,7 +54,8 @@ const roleConfig = (role: string) => {
       `${prefix}MAX_TOKENS`,
       "Expected a positive whole number",
       (value) => Number.isInteger(value) && value > 0
-    )
+    ),
+    reasoning: Providers.reasoning(`${prefix}REASONING`)
   })
 }
 

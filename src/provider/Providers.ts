@@ -5,8 +5,9 @@
  */
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as Config from "effect/Config"
-import type { ConfigError } from "effect/ConfigError"
+import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -15,7 +16,8 @@ import * as CallGate from "../llm/model/CallGate.js"
 import type { Service } from "../llm/model/LlmClient.js"
 import { LlmClient } from "../llm/model/LlmClient.js"
 import { LlmConfigurationError } from "../llm/model/LlmError.js"
-import type { ModelSettings } from "../llm/model/ModelSettings.js"
+import type { ModelSettings, Reasoning } from "../llm/model/ModelSettings.js"
+import { ReasoningEffort } from "../llm/model/ModelSettings.js"
 import * as ProviderExchange from "./exchange/ProviderExchange.js"
 import * as Anthropic from "./format/Anthropic.js"
 import * as ChatCompletions from "./format/ChatCompletions.js"
@@ -23,7 +25,8 @@ import * as ChatCompletionsDialect from "./format/ChatCompletionsDialect.js"
 import * as OpenAi from "./format/OpenAi.js"
 
 /**
- * The prefix of the variables; `PROVIDER`, `MODEL`, `BASE_URL`, `API_KEY`, `TEMPERATURE`, `MAX_TOKENS` follow.
+ * The prefix of the variables; `PROVIDER`, `MODEL`, `BASE_URL`, `API_KEY`, `TEMPERATURE`, `MAX_TOKENS`, `REASONING`
+ * follow.
  *
  * @since 0.1.0
  * @category constants
@@ -188,13 +191,38 @@ const numeric = (
 const secret = (name: string): Config.Config<Redacted.Redacted<string> | undefined> =>
   Config.map(variable(name), (value) => (value === undefined ? undefined : Redacted.make(value)))
 
+const reasoningOf = (text: string): Reasoning | undefined => {
+  const level = ReasoningEffort.literals.find((level) => level === text.toLowerCase())
+  if (level !== undefined) return level
+  const budgetTokens = Number(text)
+  return Number.isInteger(budgetTokens) && budgetTokens > 0 ? { budgetTokens } : undefined
+}
+
+/**
+ * How much a model reasons: a level (`low`), or a budget in tokens (`4000`).
+ *
+ * @since 0.1.0
+ * @category configuration
+ */
+export const reasoning = (name: string): Config.Config<Reasoning | undefined> =>
+  Config.mapOrFail(variable(name), (text) => {
+    const found = text === undefined ? undefined : reasoningOf(text)
+    return text === undefined || found !== undefined
+      ? Either.right(found)
+      : Either.left(
+          ConfigError.InvalidData([name], `Expected ${ReasoningEffort.literals.join(", ")}, or a number of tokens`)
+        )
+  })
+
 /**
  * The key that the environment has for a provider, in the provider's own variable (`OPENAI_API_KEY`, …).
  *
  * @since 0.1.0
  * @category configuration
  */
-export const keyOf = (provider: string): Effect.Effect<Redacted.Redacted<string> | undefined, ConfigError> => {
+export const keyOf = (
+  provider: string
+): Effect.Effect<Redacted.Redacted<string> | undefined, ConfigError.ConfigError> => {
   const name = provider.trim().toLowerCase()
   const own = isKnown(name) ? table[name].keyVariable : undefined
   return own === undefined ? Effect.succeed(undefined) : secret(own)
@@ -237,7 +265,7 @@ const chosen = Effect.map(environment, (env): Option.Option<Options> => {
  */
 export const configured: Effect.Effect<
   Option.Option<{ readonly provider: string; readonly model: string | undefined }>,
-  ConfigError
+  ConfigError.ConfigError
 > = Effect.map(
   chosen,
   Option.map(({ model, provider }) => ({ provider, model: model ?? defaultModels[provider.trim().toLowerCase()] }))
@@ -249,26 +277,30 @@ export const configured: Effect.Effect<
  * @since 0.1.0
  * @category configuration
  */
-export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigError> = Effect.gen(function* () {
-  const options = yield* chosen
-  if (Option.isNone(options)) {
-    return yield* new LlmConfigurationError({
-      message: "No provider is configured.",
-      hint: `Set ${ENV_PREFIX}PROVIDER to one of ${names.join(", ")}, or OPENAI_API_KEY, or ANTHROPIC_API_KEY.`
+export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigError.ConfigError> = Effect.gen(
+  function* () {
+    const options = yield* chosen
+    if (Option.isNone(options)) {
+      return yield* new LlmConfigurationError({
+        message: "No provider is configured.",
+        hint: `Set ${ENV_PREFIX}PROVIDER to one of ${names.join(", ")}, or OPENAI_API_KEY, or ANTHROPIC_API_KEY.`
+      })
+    }
+    const { apiKey, provider } = options.value
+    const key = apiKey ?? (yield* keyOf(provider))
+    const temperature = yield* numeric(`${ENV_PREFIX}TEMPERATURE`, {
+      message: "Expected a number between 0 and 2",
+      validation: (value) => value >= 0 && value <= 2
     })
+    const maxTokens = yield* numeric(`${ENV_PREFIX}MAX_TOKENS`, {
+      message: "Expected a positive whole number",
+      validation: (value) => Number.isInteger(value) && value > 0
+    })
+    const asked = yield* reasoning(`${ENV_PREFIX}REASONING`)
+    const settings = { temperature, maxTokens, ...(asked === undefined ? {} : { reasoning: asked }) }
+    return { ...options.value, apiKey: key, settings }
   }
-  const { apiKey, provider } = options.value
-  const key = apiKey ?? (yield* keyOf(provider))
-  const temperature = yield* numeric(`${ENV_PREFIX}TEMPERATURE`, {
-    message: "Expected a number between 0 and 2",
-    validation: (value) => value >= 0 && value <= 2
-  })
-  const maxTokens = yield* numeric(`${ENV_PREFIX}MAX_TOKENS`, {
-    message: "Expected a positive whole number",
-    validation: (value) => Number.isInteger(value) && value > 0
-  })
-  return { ...options.value, apiKey: key, settings: { temperature, maxTokens } }
-})
+)
 
 /**
  * Builds the client of the environment's provider.
@@ -290,8 +322,11 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
  * @since 0.1.0
  * @category layers
  */
-export const layerConfig: Layer.Layer<LlmClient, LlmConfigurationError | ConfigError, HttpClient.HttpClient> =
-  Layer.effect(LlmClient, Effect.map(Effect.flatMap(fromConfig, make), CallGate.wrap))
+export const layerConfig: Layer.Layer<
+  LlmClient,
+  LlmConfigurationError | ConfigError.ConfigError,
+  HttpClient.HttpClient
+> = Layer.effect(LlmClient, Effect.map(Effect.flatMap(fromConfig, make), CallGate.wrap))
 
 /**
  * Builds the client that the environment names, else the given one: `OfflineModel.layer()` for demos and first steps.
@@ -301,11 +336,13 @@ export const layerConfig: Layer.Layer<LlmClient, LlmConfigurationError | ConfigE
  */
 export const layerConfigOr = <E, R>(
   fallback: Layer.Layer<LlmClient, E, R>
-): Layer.Layer<LlmClient, E | LlmConfigurationError | ConfigError, R | HttpClient.HttpClient> =>
+): Layer.Layer<LlmClient, E | LlmConfigurationError | ConfigError.ConfigError, R | HttpClient.HttpClient> =>
   Layer.unwrapEffect(
     Effect.map(
       configured,
-      (found): Layer.Layer<LlmClient, E | LlmConfigurationError | ConfigError, R | HttpClient.HttpClient> =>
+      (
+        found
+      ): Layer.Layer<LlmClient, E | LlmConfigurationError | ConfigError.ConfigError, R | HttpClient.HttpClient> =>
         Option.isSome(found) ? layerConfig : fallback
     )
   )

@@ -76,12 +76,13 @@ describe("ProviderRoles.layerConfig", () => {
           ...base,
           LEX_AI_LLM__ROLES__THINKING__MODEL: "large",
           LEX_AI_LLM__ROLES__THINKING__TEMPERATURE: "0.3",
-          LEX_AI_LLM__ROLES__THINKING__MAX_TOKENS: "50"
+          LEX_AI_LLM__ROLES__THINKING__MAX_TOKENS: "50",
+          LEX_AI_LLM__ROLES__THINKING__REASONING: "High"
         },
         "thinking"
       )
       assert.strictEqual(client, standard)
-      assert.deepStrictEqual(settings, { model: "large", temperature: 0.3, maxTokens: 50 })
+      assert.deepStrictEqual(settings, { model: "large", temperature: 0.3, maxTokens: 50, reasoning: "high" })
     })
   )
 
@@ -152,7 +153,9 @@ describe("ProviderRoles.layerConfig", () => {
         ["TEMPERATURE", "3"],
         ["TEMPERATURE", "warm"],
         ["MAX_TOKENS", "0"],
-        ["MAX_TOKENS", "1.5"]
+        ["MAX_TOKENS", "1.5"],
+        ["REASONING", "much"],
+        ["REASONING", "-1"]
       ]) {
         const error = yield* failure({ [`LEX_AI_LLM__ROLES__THINKING__${name}`]: value! })
         assert.match("_op" in error ? error._op : "", /InvalidData/)

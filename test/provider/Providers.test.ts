@@ -160,13 +160,14 @@ describe("layerConfig", () => {
           LEX_AI_LLM__BASE_URL: server.baseUrl,
           LEX_AI_LLM__API_KEY: "the-key",
           LEX_AI_LLM__TEMPERATURE: "0.25",
-          LEX_AI_LLM__MAX_TOKENS: "99"
+          LEX_AI_LLM__MAX_TOKENS: "99",
+          LEX_AI_LLM__REASONING: "low"
         })
       )
       const { body, headers, url } = server.requests[0]!
       assert.strictEqual(url, path)
       assert.strictEqual(headers.authorization, "Bearer the-key")
-      assert.deepInclude(body, { model: "some-model", temperature: 0.25, max_tokens: 99 })
+      assert.deepInclude(body, { model: "some-model", temperature: 0.25, max_tokens: 99, reasoning_effort: "low" })
     })
   )
 
@@ -223,7 +224,9 @@ describe("layerConfig", () => {
         { LEX_AI_LLM__TEMPERATURE: "warm" },
         { LEX_AI_LLM__TEMPERATURE: "3" },
         { LEX_AI_LLM__MAX_TOKENS: "0" },
-        { LEX_AI_LLM__MAX_TOKENS: "1.5" }
+        { LEX_AI_LLM__MAX_TOKENS: "1.5" },
+        { LEX_AI_LLM__REASONING: "much" },
+        { LEX_AI_LLM__REASONING: "0" }
       ]) {
         const error = yield* Effect.flip(fromEnv({ OPENAI_API_KEY: "a", ...wrong } as Record<string, string>))
         assert.include(String(error), Object.keys(wrong)[0]!.slice("LEX_AI_LLM__".length))
