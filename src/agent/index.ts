@@ -118,6 +118,13 @@ export * as GuardChecks from "./stage/GuardChecks.js"
 export * as Handoff from "./Handoff.js"
 
 /**
+ * Judges the importance of what a run saves in memory.
+ *
+ * @since 0.1.0
+ */
+export * as ImportanceStage from "./definition/ImportanceStage.js"
+
+/**
  * Guards the user's message before the model sees it.
  *
  * @since 0.1.0

@@ -233,6 +233,13 @@ export * as FactStore from "./facts/FactStore.js"
 export * as HistoryCompactor from "./conversation/HistoryCompactor.js"
 
 /**
+ * Judges how important it is to remember entries, by rules or by a model.
+ *
+ * @since 0.1.0
+ */
+export * as ImportanceJudge from "./semantic/ImportanceJudge.js"
+
+/**
  * A fact store in this process. Its facts end with the process.
  *
  * @since 0.1.0

@@ -150,7 +150,7 @@ export * as ReflexionPrompts from "./defaults/ReflexionPrompts.js"
 export * as SelfDiscoveryPrompts from "./defaults/SelfDiscoveryPrompts.js"
 
 /**
- * Prompts of `EntityExtractor`.
+ * Prompts of `EntityExtractor` and `ImportanceJudge`.
  *
  * @since 0.1.0
  */

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as DefaultHistoryCompactor from "../../src/memory/conversation/DefaultHistoryCompactor.js"
 import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompactor.js"
@@ -11,6 +12,7 @@ import * as MemoryReranker from "../../src/memory/search/MemoryReranker.js"
 import * as ModelMemoryReranker from "../../src/memory/search/ModelMemoryReranker.js"
 import * as DefaultEntityExtractor from "../../src/memory/semantic/DefaultEntityExtractor.js"
 import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
+import * as ImportanceJudge from "../../src/memory/semantic/ImportanceJudge.js"
 import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -24,6 +26,7 @@ type Services =
   | EpisodicCompressor.EpisodicCompressor
   | EntityExtractor.EntityExtractor
   | HistoryCompactor.HistoryCompactor
+  | LlmClient.LlmClient
   | MemoryReranker.MemoryReranker
 
 /** What asks each step. */
@@ -33,6 +36,7 @@ const asking: Record<string, Effect.Effect<unknown, unknown, Services>> = {
   HistoryCompactor: Effect.flatMap(HistoryCompactor.HistoryCompactor, (one) =>
     one.compact({ scope: { ownerId: "ann" }, items: entries, tokenBudget: 400 })
   ),
+  ImportanceJudge: Effect.flatMap(LlmClient.LlmClient, (client) => ImportanceJudge.model().judge(entries, client)),
   MemoryReranker: Effect.flatMap(MemoryReranker.MemoryReranker, (one) =>
     one.rerank(
       "where?",

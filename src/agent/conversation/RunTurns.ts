@@ -191,7 +191,8 @@ export const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown
     const memories = ownerId === undefined ? [] : yield* AgentMemory.fromState(state)
     const stored = yield* endExchange(state, written, memories)
     if (ownerId === undefined) return
-    const entries = stored.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
+    const said = stored.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
+    const entries = state.judged === undefined || memories.length === 0 ? said : yield* state.judged(said)
     const taught = lesson(state, ownerId, text, exit)
     for (const memory of memories) {
       yield* degrade(memory.addAll(entries), { state, stage: "memory save", orElse: undefined })

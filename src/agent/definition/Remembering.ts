@@ -6,11 +6,13 @@
  */
 import type { ExactOptions } from "../../internal/ExactOptions.js"
 import type * as MemoryStore from "../../memory/search/MemoryStore.js"
+import type * as ImportanceJudge from "../../memory/semantic/ImportanceJudge.js"
 import type * as MemoryBlock from "../../memory/tools/MemoryBlock.js"
 import type * as MemoryNamespaces from "../../memory/tools/MemoryNamespaces.js"
 import * as ToolSet from "../../tool/definition/ToolSet.js"
 import type { Memory, Remembering } from "./AgentDefinition.js"
 import * as BlockStage from "./BlockStage.js"
+import * as ImportanceStage from "./ImportanceStage.js"
 import * as NamespaceStage from "./NamespaceStage.js"
 
 export type { Remembering } from "./AgentDefinition.js"
@@ -40,6 +42,8 @@ export interface Options {
   readonly tools?: ((given: Given) => ToolSet.ToolSet<any, any>) | undefined
   /** Records of the user that every run shows. Without `tools`, the model only reads them. */
   readonly blocks?: ReadonlyArray<MemoryBlock.MemoryBlock<any>> | undefined
+  /** Judges how important it is to remember the turns of a run (`ImportanceStage`). Default: all the same, 0.5. */
+  readonly importance?: ImportanceJudge.ImportanceJudge | undefined
   /** Shared memory of the user's teams, projects and organizations: recalled, and used by tools and blocks. */
   readonly namespaces?: MemoryNamespaces.MemoryNamespaces<any> | undefined
 }
@@ -77,13 +81,14 @@ export type Services<O extends Options> =
  * ```
  */
 export const make = <const O extends Options>(options: ExactOptions<O, Options>): Remembering<Services<O>> => {
-  const { blocks = [], memory, namespaces, tools } = options as Options
+  const { blocks = [], importance, memory, namespaces, tools } = options as Options
   return {
     _tag: "Remembering",
     _R: (_: never) => _,
     memory,
     tools: tools === undefined ? ToolSet.empty : tools({ blocks, namespaces }),
     stages: [
+      ...(importance === undefined ? [] : [ImportanceStage.make(importance)]),
       ...(namespaces === undefined ? [] : [NamespaceStage.make(namespaces)]),
       ...(blocks.length === 0 ? [] : [BlockStage.make(...blocks)])
     ]

@@ -17,6 +17,7 @@ import * as Deadline from "../../internal/fiber/Deadline.js"
 import type * as ModelRouter from "../../llm/ModelRouter.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
 import type * as MemoryNamespace from "../../memory/tools/MemoryNamespace.js"
 import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import type * as EventBus from "../../observability/EventBus.js"
@@ -128,6 +129,8 @@ export interface State {
   readonly tenantId: string | undefined
   /** Shared namespaces from which the memory of the run inherits, as `NamespaceStage` found them. Absent: none. */
   readonly inherits?: ReadonlyArray<MemoryNamespace.Inherited> | undefined
+  /** Judges the entries that the run saves, as `ImportanceStage` says. Absent: all have the same importance. */
+  readonly judged?: ((entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<ReadonlyArray<MemoryEntry>>) | undefined
   /** The data classifications of the request. */
   readonly classifications: ReadonlyArray<string>
   /** Messages that are added to the run while it goes on. */

@@ -1,0 +1,39 @@
+/**
+ * Judges the importance of what a run saves in memory.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
+import type * as ImportanceJudge from "../../memory/semantic/ImportanceJudge.js"
+import * as Stage from "./Stage.js"
+
+const judges = OnDemand.make(() => import("../../memory/semantic/ImportanceJudge.js"))
+
+/**
+ * For `Agent.withStages`: the turns of each run get the importance that the judge gives them. `ImportanceJudge.model`
+ * asks the model of the run, within its limits. A judge that fails is reported, and the rules of
+ * `ImportanceJudge.heuristic` decide.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (judge: ImportanceJudge.ImportanceJudge): Stage.Placed =>
+  Stage.outside("memorySave")(
+    Stage.make("importance", (state, next) =>
+      next({
+        ...state,
+        judged: (entries) =>
+          Effect.flatMap(judges, ({ judged }) =>
+            Effect.map(
+              Stage.degrade(judge.judge(entries, state.uses.client), {
+                state,
+                stage: "memory importance",
+                orElse: undefined
+              }),
+              (scores) => judged(entries, scores)
+            )
+          )
+      })
+    )
+  )
