@@ -236,12 +236,27 @@ const streamOf = ({ content, ...message }: typeof paused | typeof answered) =>
     ].map((event) => `event: ${event.type}\n${ChatServer.event(event)}`)
   )
 
+const openAiStream = (response: { readonly output: ReadonlyArray<object> }) =>
+  ChatServer.sse(
+    [
+      { type: "response.created", response: { ...response, output: [], status: "in_progress" } },
+      ...response.output.map((item, output_index) => ({ type: "response.output_item.done", output_index, item })),
+      { type: "response.completed", response }
+    ].map(ChatServer.event)
+  )
+
 const prices = CostEstimator.layerPrices({ answered: { input: 0, output: 0 } })
 
 const agentOf = (strategy: ReturnType<typeof FunctionCalling.make>, tools: ReadonlyArray<Tool.Any> = []) =>
   Agent.make("reporter", { strategy, tools, settings: { providerTools: [search], promptCache: false } } as never)
 
-const run = Effect.fnUntraced(function* (make: Make, exchanges: ReadonlyArray<ChatServer.Exchange>, agent: Agent.Any) {
+/** A run that is streamed, and one that is not. */
+const run = Effect.fnUntraced(function* (
+  make: Make,
+  exchanges: ReadonlyArray<ChatServer.Exchange>,
+  agent: Agent.Any,
+  whole: ReadonlyArray<object> = []
+) {
   const server = yield* ChatServer.make
   yield* server.script(...exchanges)
   const client = yield* make(server.baseUrl)
@@ -249,7 +264,7 @@ const run = Effect.fnUntraced(function* (make: Make, exchanges: ReadonlyArray<Ch
   const recorded = yield* EventRecorder.record(AgentExecutor.stream(agent as never, "Where?")).pipe(
     Effect.provide(layer)
   )
-  yield* server.script(...exchanges)
+  yield* server.script(...(whole.length === 0 ? exchanges : whole.map((body) => ChatServer.json(body))))
   const response = yield* AgentExecutor.run(agent as never, "Where?").pipe(Effect.provide(layer))
   return { bodies: server.requests.map(({ body }) => body), events: recorded.events, response: response as any }
 })
@@ -265,7 +280,8 @@ describe("the calls of a provider's tool in a run", () => {
         const { bodies, events, response } = yield* run(
           claude,
           [streamOf(paused), streamOf(answered)],
-          agentOf(strategy)
+          agentOf(strategy),
+          [paused, answered]
         )
         const used = Runs.of(events, "ProviderToolUsed")
         assert.deepStrictEqual(
@@ -283,6 +299,7 @@ describe("the calls of a provider's tool in a run", () => {
         assert.lengthOf(Runs.of(events, "ToolCall"), 0)
         assert.lengthOf(Runs.of(events, "ToolResult"), 0)
         assert.deepStrictEqual(bodies[1].messages.at(-1).content, searched)
+        assert.deepStrictEqual(bodies[3].messages.at(-1).content, searched)
         const [first, second] = Runs.of(events, "UsageReported")
         assert.deepInclude(first?.usage, { providerToolCalls: 1, providerToolUsd: 0.01 })
         assert.deepStrictEqual([first?.costUsd, second?.costUsd], [0.01, 0])
@@ -291,6 +308,36 @@ describe("the calls of a provider's tool in a run", () => {
         const shown = used.map((event) => PublicView.fromEvent(event))
         assert.include(JSON.stringify(shown), "Ghent")
         assert.notInclude(JSON.stringify(shown), "example.com")
+      })
+    )
+  )
+
+  it.scopedLive.each([
+    ["6", anthropic3],
+    ["7", anthropic4]
+  ] as const)("are events and go back through Anthropic's package of AI SDK %s", ([, make]) =>
+    test(
+      Effect.gen(function* () {
+        const { bodies, events, response } = yield* run(
+          sdk(make as never, "claude-sonnet-4-5"),
+          [streamOf(paused), streamOf(answered)],
+          agentOf(FunctionCalling.make()),
+          [paused, answered]
+        )
+        const used = Runs.of(events, "ProviderToolUsed")
+        assert.deepStrictEqual(
+          used.map(({ name, params }) => [name, params]),
+          [["web_search", { query: "Ghent" }]]
+        )
+        assert.include(JSON.stringify(used[0]?.result), "https://example.com")
+        const back = bodies[1].messages.at(-1)
+        assert.strictEqual(back.role, "assistant")
+        assert.deepStrictEqual(
+          back.content.map(({ type }: { readonly type: string }) => type),
+          ["server_tool_use", "web_search_tool_result"]
+        )
+        assert.include(JSON.stringify(back), "SEALED")
+        assert.deepInclude(response.usage, { providerToolCalls: 1, providerToolUsd: 0.01 })
       })
     )
   )
@@ -306,15 +353,15 @@ describe("the calls of a provider's tool in a run", () => {
         }
         const call = { type: "function_call", id: "fc_1", call_id: "c1", name: "get_city", arguments: "{}" }
         const city = Tool.make("get_city", { description: "The city", handler: () => Effect.succeed("Ghent") })
+        const acting = { ...ProviderBodies.responses, output: [item, call] }
         const { bodies, events, response } = yield* run(
           gpt,
-          [
-            ChatServer.json({ ...ProviderBodies.responses, output: [item, call] }),
-            ChatServer.json(ProviderBodies.responses)
-          ],
-          agentOf(FunctionCalling.make(), [city])
+          [openAiStream(acting), openAiStream(ProviderBodies.responses)],
+          agentOf(FunctionCalling.make(), [city]),
+          [acting, ProviderBodies.responses]
         )
         assert.deepInclude(bodies[1].input, item)
+        assert.deepInclude(bodies[3].input, item)
         assert.deepStrictEqual(
           Runs.of(events, "ProviderToolUsed").map(({ name, params }) => [name, params]),
           [["web_search", { action: item.action }]]

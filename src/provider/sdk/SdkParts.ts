@@ -13,6 +13,8 @@ import * as Wire from "../exchange/WireDecoder.js"
 const finishReasons: ReadonlySet<string> = new Set(["stop", "length", "content-filter", "tool-calls", "error", "other"])
 
 const finishReason = (value: unknown): FinishReason => {
+  // The specification has no word for a turn of Anthropic that goes on with the next call.
+  if (Wire.record(value)?.raw === "pause_turn") return "pause"
   const unified = Wire.string(Wire.record(value)?.unified) ?? "unknown"
   return finishReasons.has(unified) ? (unified as FinishReason) : "unknown"
 }
