@@ -119,6 +119,13 @@ export * as ToolError from "./definition/ToolError.js"
 export * as ToolIndex from "./ToolIndex.js"
 
 /**
+ * Model calls of tools, by the model of the run that they serve.
+ *
+ * @since 0.1.0
+ */
+export * as ToolModel from "./ToolModel.js"
+
+/**
  * Maps tool names to those providers accept (1 to 64 of `[A-Za-z0-9_-]`) and back, without collisions.
  *
  * @since 0.1.0
