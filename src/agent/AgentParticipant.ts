@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import type { ExactOptions } from "../internal/ExactOptions.js"
 import * as DataDocument from "../internal/text/DataDocument.js"
-import type { ForLimit } from "../llm/model/CostEstimator.js"
+import type { ForCost } from "../llm/model/CostEstimator.js"
 import type { Message } from "../llm/model/LlmClient.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as GroupPrompts from "../prompt/defaults/GroupPrompts.js"
@@ -128,10 +128,7 @@ const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
 export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   agent: Agent.Agent<O, E, R>,
   options: Options & { readonly limits?: ExactOptions<L, Agent.RunLimits> | undefined } = {}
-): GroupParticipant.GroupParticipant<
-  E | AgentExecutor.ExecutorError,
-  R | ForLimit<L, "maxCostUsd"> | AgentExecutor.AgentExecutor
-> => {
+): GroupParticipant.GroupParticipant<E | AgentExecutor.ExecutorError, R | ForCost<L> | AgentExecutor.AgentExecutor> => {
   const silence = (options.silence ?? "[silent]").trim()
   const name = options.name ?? agent.name
   const limited = options.limits === undefined ? agent : Agent.limitedBy(agent, options.limits)

@@ -11,7 +11,7 @@ import { errorInfo } from "../domain/ErrorInfo.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
 import type { ExactOptions } from "../internal/ExactOptions.js"
-import type { ForLimit } from "../llm/model/CostEstimator.js"
+import type { ForCost } from "../llm/model/CostEstimator.js"
 import type { Message } from "../llm/model/LlmClient.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as Run from "../observability/Run.js"
@@ -121,7 +121,7 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   { readonly message: string },
   unknown,
   never,
-  R | ForLimit<L, "maxCostUsd"> | AgentExecutor.AgentExecutor,
+  R | ForCost<L> | AgentExecutor.AgentExecutor,
   AgentExecutionError
 > => {
   const maxDepth = options.maxDepth ?? 5

@@ -15,7 +15,6 @@ import * as CallTimer from "../internal/fiber/CallTimer.js"
 import * as Services from "../internal/fiber/Services.js"
 import * as Spanned from "../internal/fiber/Spanned.js"
 import * as CallGate from "../llm/model/CallGate.js"
-import { CostEstimator } from "../llm/model/CostEstimator.js"
 import * as TokenCounter from "../llm/model/TokenCounter.js"
 import * as Run from "../observability/Run.js"
 import * as Telemetry from "../observability/Telemetry.js"
@@ -40,25 +39,18 @@ const bounds = (state: State, given: Context.Context<never>): Context.Context<ne
 const limited = (state: State, given: Context.Context<never>): Context.Context<never> => {
   const { agent, uses } = state
   const { limits } = agent.definition
-  const { maxCostUsd, maxModelCalls } = limits
-  const maxTokens = limits.maxTokens ?? uses.config.maxRunTokens
-  const isLimited = maxTokens !== undefined || maxModelCalls !== undefined || maxCostUsd !== undefined
   const governance = governanceOf(state)
   const governed = governance.enabled !== false
   const gate = CallGate.nest(SideCalls.gate, Context.get(given as Context.Context<never>, CallGate.CallGate))
   const ungoverned = Context.make(CallGate.CallGate, gate)
-  if (!isLimited && !governed) return ungoverned
-  const current = given as Context.Context<CostEstimator | GovernedCalls.Governor | ModelCall.ModelCallInterceptors>
+  const current = given as Context.Context<GovernedCalls.Governor | ModelCall.ModelCallInterceptors>
+  const maxTokens = limits.maxTokens ?? uses.config.maxRunTokens
+  const budgets = RunInterceptors.modelBudgets(state, { ...limits, maxTokens }, given)
+  if (budgets.length === 0 && !governed) return ungoverned
   const counter = TokenCounter.inContext(given)
-  const budget = {
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(maxModelCalls === undefined ? {} : { maxModelCalls }),
-    ...(maxCostUsd === undefined ? {} : { maxCostUsd })
-  }
-  const estimator = Context.get(current, CostEstimator)
   const context = Context.add(ungoverned, ModelCall.ModelCallInterceptors, [
     ...Context.get(current, ModelCall.ModelCallInterceptors),
-    ...(isLimited ? [RunInterceptors.modelBudget(state, budget, { counter, estimator }).interceptor] : []),
+    ...budgets,
     ...(governed
       ? [GovernedCalls.make(state, governance, { counter, defaultOutput: uses.config.defaultMaxTokens })]
       : [])

@@ -84,6 +84,12 @@ const issuesOf = (issue: ParseResult.ParseIssue): string =>
     .map((one) => `${one.path.join(".")}: ${one.message}`)
     .join("; ")
 
+/** The name of a limit that would never be reached, or always. */
+const unusableLimit = (limits: Agent.RunLimits): string | undefined =>
+  Object.entries(limits).find(
+    ([name, limit]) => name.startsWith("max") && limit !== undefined && !(typeof limit === "number" && limit >= 0)
+  )?.[0]
+
 const misconfigured = (agentName: string, message: string, hint?: string) =>
   new AgentConfigurationError({ agentName, message, ...(hint === undefined ? {} : { hint }) })
 
@@ -109,6 +115,8 @@ export const makeSettings = (): SettingsOf => {
     // Reasoning is a part of the answer that `maxTokens` bounds: the default leaves it room.
     const maxTokens = config.defaultMaxTokens + ModelSettings.reasoningRoom(own)
     const settings = ModelSettings.merge({ temperature: config.defaultTemperature, maxTokens }, own)
+    const limit = unusableLimit(definition.limits)
+    if (limit !== undefined) return Either.left(`The limit \`${limit}\` is not valid: it must be a number from 0`)
     const valid = validateSettings(settings)
     return Either.isLeft(valid)
       ? Either.left(`The model settings are not valid: ${issuesOf(valid.left)}`)

@@ -43,7 +43,7 @@ export interface AgentDefinition<Out extends Definition.OutputLike = never, R = 
   readonly maxSteps?: number | undefined
   /** The name of a strategy; default `react`. */
   readonly strategy?: string | undefined
-  readonly limits?: Omit<Definition.RunLimits, "maxCostUsd"> | undefined
+  readonly limits?: Omit<Definition.RunLimits, "maxCostUsd" | "maxCostUsdPerStep"> | undefined
   readonly settings?: ModelSettings.ModelSettings | undefined
   readonly guards?: ReadonlyArray<Guard.Guard<unknown, R>> | undefined
 }

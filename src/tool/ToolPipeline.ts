@@ -107,10 +107,11 @@ const waitedBy = (progress: Progress) => (millis: number) => {
 /** The call as its handler finds it. */
 const servingOf = (
   gate: ApprovalGate.Service,
-  { options, progress }: Running,
+  { options, progress, run }: Running,
   call: ToolCall,
   tool: Tool.Any
 ): ToolProgress.Serving => ({
+  runId: run.runId,
   gate,
   id: call.id,
   name: tool.name,

@@ -46,6 +46,7 @@ export class CurrentReports extends Ambient.Reference<CurrentReports>()("effect-
 
 /** A call while its handler runs, for what the handler asks of its run (`Elicitation`). */
 export interface Serving {
+  readonly runId: string
   readonly gate: ApprovalGate.Service
   readonly id: string
   readonly name: string

@@ -14,7 +14,7 @@ import type { RunId } from "../../domain/Ids.js"
 import type { ReaderTimeoutError } from "../../domain/ReaderTimeout.js"
 import { count } from "../../internal/Count.js"
 import type { ExactOptions } from "../../internal/ExactOptions.js"
-import type { ForLimit } from "../../llm/model/CostEstimator.js"
+import type { ForCost } from "../../llm/model/CostEstimator.js"
 import * as Strategy from "../../strategy/definition/Strategy.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import type * as Tool from "../../tool/definition/Tool.js"
@@ -147,7 +147,7 @@ export const make = <
   }
 ): Crew<
   Agent.ErrorOf<A[number]> | Agent.ErrorOf<M> | TaskErrorOf<T[number]>,
-  Agent.ServicesOf<A[number]> | Agent.ServicesOf<M> | TaskServicesOf<T[number]> | ForLimit<L, "maxCostUsd">
+  Agent.ServicesOf<A[number]> | Agent.ServicesOf<M> | TaskServicesOf<T[number]> | ForCost<L>
 > =>
   build(
     {
@@ -243,7 +243,7 @@ export const asTool = <E, R, const L extends Agent.RunLimits = {}>(
   { readonly message: string },
   unknown,
   never,
-  R | ForLimit<L, "maxCostUsd"> | AgentExecutor.AgentExecutor,
+  R | ForCost<L> | AgentExecutor.AgentExecutor,
   AgentExecutionError
 > => AgentTool.make<string, E | Failure, R | AgentExecutor.AgentExecutor, L>(asAgent(self), options)
 

@@ -6,7 +6,7 @@
 import type * as Governance from "../../governance/Governance.js"
 import type * as Guard from "../../guard/pipeline/Guard.js"
 import type { ExactOptions } from "../../internal/ExactOptions.js"
-import type { ForLimit } from "../../llm/model/CostEstimator.js"
+import type { ForCost } from "../../llm/model/CostEstimator.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type { Strategy } from "../../strategy/definition/Strategy.js"
@@ -198,11 +198,7 @@ export const make = <
   | Guard.Failure<G[number]>
   | StageErrorOf<P[number]>
   | ([Out] extends [never] ? never : OutputValidationError),
-  | ToolsServices<T>
-  | StrategyServicesOf<S>
-  | Guard.Services<G[number]>
-  | StageServicesOf<P[number]>
-  | ForLimit<L, "maxCostUsd">
+  ToolsServices<T> | StrategyServicesOf<S> | Guard.Services<G[number]> | StageServicesOf<P[number]> | ForCost<L>
 > =>
   build(name, {
     system: options.system ?? "",
@@ -366,7 +362,7 @@ export const withModule =
  */
 export const withLimits =
   <const L extends RunLimits>(limits: ExactOptions<L, RunLimits>) =>
-  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R | ForLimit<L, "maxCostUsd">> =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R | ForCost<L>> =>
     limitedBy(self, limits)
 
 /**

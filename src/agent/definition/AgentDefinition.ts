@@ -35,9 +35,10 @@ export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/Agent")
 
 /**
  * Limits of a run of the agent and of each of its steps. Reaching one of the run fails it with `RunLimitExceededError`,
- * which has the partial response. Those of a step (`maxIterations`, `llmTimeout`, `toolTimeout`, `maxCallsPerTurn`)
- * replace those of the executor (`AgentConfig`), and options of the strategy replace them: a timeout of the model ends
- * the run, one of a tool and a call too many are told to the model.
+ * which has the partial response, and so does reaching `maxTokensPerStep` or `maxCostUsdPerStep`. The other ones of a
+ * step (`maxIterations`, `llmTimeout`, `toolTimeout`, `maxCallsPerTurn`) replace those of the executor (`AgentConfig`),
+ * and options of the strategy replace them: a timeout of the model ends the run, one of a tool and a call too many are
+ * told to the model.
  *
  * @since 0.1.0
  * @category models
@@ -63,6 +64,15 @@ export interface RunLimits {
   readonly llmTimeout?: Duration.DurationInput | undefined
   /** For one attempt of a tool without a timeout of its own. */
   readonly toolTimeout?: Duration.DurationInput | undefined
+  /**
+   * Tokens of one step: its model call, and the model calls of its tools and sub-agents. Reserved as those of the run:
+   * a call asks for a shorter answer if only that fits. Where none does, the run ends, and a call that a tool makes
+   * itself fails with `LlmCallRefusedError`. Where a strategy has several steps at a time, the calls of tools count in
+   * the one that began last.
+   */
+  readonly maxTokensPerStep?: number | undefined
+  /** US dollars of one step, in the same way. A call without a known price is refused. */
+  readonly maxCostUsdPerStep?: number | undefined
   /** Tool calls of one step that are run. */
   readonly maxCallsPerTurn?: number | undefined
 }

@@ -37,7 +37,8 @@ export class AgentExecutionError extends ErrorCode.TaggedError<AgentExecutionErr
 )("AgentExecutionError", { ...fields("LEX_ERR_AGT_005"), stepNumber: Schema.optional(Schema.Number) }) {}
 
 /**
- * The run reached one of its limits: wall-clock time in milliseconds, tokens, US dollars, model calls or tool calls.
+ * The run reached one of its limits: wall-clock time in milliseconds, tokens, US dollars, model calls or tool calls, or
+ * the tokens or US dollars of one step.
  * `partial` is the response so far.
  *
  * @since 0.1.0
@@ -47,7 +48,7 @@ export class RunLimitExceededError extends ErrorCode.TaggedError<RunLimitExceede
   "effect-lexigram/agent/AgentError/RunLimitExceededError"
 )("RunLimitExceededError", {
   ...fields("LEX_ERR_AGT_104"),
-  limitType: Schema.Literal("time", "tokens", "cost", "model-calls", "tool-calls"),
+  limitType: Schema.Literal("time", "tokens", "cost", "model-calls", "tool-calls", "step-tokens", "step-cost"),
   limit: Schema.Number,
   used: Schema.Number,
   partial: Schema.optional(Reached)

@@ -18,14 +18,15 @@ import {
   ToolObservationGuardError
 } from "../../guard/pipeline/GuardError.js"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
-import type { Service as CostEstimator } from "../../llm/model/CostEstimator.js"
-import type * as TokenCounter from "../../llm/model/TokenCounter.js"
+import { CostEstimator } from "../../llm/model/CostEstimator.js"
+import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import * as AgentDomainEvents from "../../observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../observability/AgentHooks.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
-import * as CallBudget from "../../strategy/reasoning/CallBudget.js"
+import type { ModelCallInterceptor } from "../../strategy/definition/ModelCall.js"
+import type * as CallBudget from "../../strategy/reasoning/CallBudget.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
 import type { RunLimits } from "../definition/Agent.js"
 import { RunLimitExceededError } from "../definition/AgentError.js"
@@ -38,7 +39,9 @@ const units = {
   tokens: "tokens",
   cost: "US dollars",
   "model-calls": "model-calls",
-  "tool-calls": "tool-calls"
+  "tool-calls": "tool-calls",
+  "step-tokens": "tokens a step",
+  "step-cost": "US dollars a step"
 } as const satisfies Record<RunLimitExceededError["limitType"], string>
 
 /** The failure of a run that reached a limit. */
@@ -60,31 +63,79 @@ export const limitError = (
 
 const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
 
+/** Only runs with limits of model calls need it. */
+const budgets = OnDemand.make(() => import("../../strategy/reasoning/CallBudget.js"))
+
+type Ledgers = (module: typeof CallBudget) => Parameters<typeof CallBudget.call<RunLimitExceededError>>[0]
+
+/** A budget that is loaded with the first call. */
+const budgeted = (make: Ledgers): ModelCallInterceptor => {
+  let ledgerOf: ReturnType<Ledgers> | undefined
+  const self: ModelCallInterceptor = (request, next, target, lost) =>
+    Effect.flatMap(budgets, (module) => {
+      ledgerOf ??= make(module)
+      return module.call(ledgerOf, self)(request, next, target, lost)
+    })
+  return self
+}
+
+type Limit = "maxTokens" | "maxCostUsd" | "maxModelCalls"
+
+type BudgetOf = (
+  limits: Pick<RunLimits, Limit>,
+  isOfStep: boolean
+) => readonly [CallBudget.Limits, CallBudget.Options<RunLimitExceededError>]
+
+/** What the budgets of a run need: those of its steps fail as such. */
+const budgetOf =
+  (state: State, context: Context.Context<never>): BudgetOf =>
+  (limits, isOfStep) => [
+    limits,
+    {
+      counter: TokenCounter.inContext(context),
+      estimator: Context.get(context as Context.Context<CostEstimator>, CostEstimator),
+      fail: ({ limit, limitType: type, unpriced, used }) => {
+        const limitType = isOfStep && type !== "model-calls" ? (`step-${type}` as const) : type
+        if (unpriced === undefined) return limitError(state, limitType, limit, used)
+        return new RunLimitExceededError({
+          agentName: state.agent.name,
+          limitType,
+          limit,
+          used,
+          partial: state.progress(),
+          message: `The run of "${state.agent.name}" has a dollar budget, but the price of ${unpriced} is unknown`,
+          hint: "Set its price (`prices` of the executor, `CostEstimator.layerPrices`), or limit tokens"
+        })
+      }
+    }
+  ]
+
+const isSet = (limits: Pick<RunLimits, Limit>): boolean => Object.values(limits).some((limit) => limit !== undefined)
+
 /**
- * The shared budget of a run and the runs it starts. The maximum of a call is reserved before it and settled when it
- * answered. A call asks for a shorter answer if only that fits.
+ * The shared budget of a run and the runs it starts, and that of each of its steps. The maximum of a call is reserved
+ * before it and settled when it answered. A call asks for a shorter answer if only that fits.
  */
-export const modelBudget = (
+export const modelBudgets = (
   state: State,
-  limits: Pick<RunLimits, "maxCostUsd" | "maxModelCalls" | "maxTokens">,
-  services: { readonly counter: TokenCounter.Service; readonly estimator: CostEstimator }
-): CallBudget.Budget<RunLimitExceededError> =>
-  CallBudget.make(limits, {
-    counter: services.counter,
-    estimator: services.estimator,
-    fail: ({ limit, limitType, unpriced, used }) =>
-      unpriced === undefined
-        ? limitError(state, limitType, limit, used)
-        : new RunLimitExceededError({
-            agentName: state.agent.name,
-            limitType,
-            limit,
-            used,
-            partial: state.progress(),
-            message: `The run of "${state.agent.name}" has a dollar budget, but the price of ${unpriced} is unknown`,
-            hint: "Set its price (`prices` of the executor, `CostEstimator.layerPrices`), or limit tokens"
-          })
-  })
+  { maxCostUsd, maxCostUsdPerStep, maxModelCalls, maxTokens, maxTokensPerStep }: RunLimits,
+  context: Context.Context<never>
+): ReadonlyArray<ModelCallInterceptor> => {
+  const budget = budgetOf(state, context)
+  const ofRun = { maxCostUsd, maxModelCalls, maxTokens }
+  const ofStep = { maxCostUsd: maxCostUsdPerStep, maxTokens: maxTokensPerStep }
+  const interceptors: Array<ModelCallInterceptor> = []
+  if (isSet(ofRun)) {
+    interceptors.push(
+      budgeted(({ Ledger }) => {
+        const ledger = new Ledger(...budget(ofRun, false))
+        return () => ledger
+      })
+    )
+  }
+  if (isSet(ofStep)) interceptors.push(budgeted(({ perStep }) => perStep(state.run.runId, ...budget(ofStep, true))))
+  return interceptors
+}
 
 type Next = Parameters<ToolRunner.ToolInterceptor>[1]
 

@@ -80,6 +80,14 @@ export type ForLimit<Options, Fields extends string> = [Extract<Options[Fields &
   ? never
   : CostEstimator
 
+/**
+ * `CostEstimator` if limits of a run have one in dollars.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ForCost<Options> = ForLimit<Options, "maxCostUsd" | "maxCostUsdPerStep">
+
 const MILLION = 1_000_000
 
 const isCount = (tokens: number | undefined): tokens is number => tokens !== undefined && tokens >= 0 && tokens < 1 / 0

@@ -15,8 +15,11 @@ import type { Service as CostEstimator } from "../../llm/model/CostEstimator.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
+import * as Run from "../../observability/Run.js"
+import * as ToolProgress from "../../tool/ToolProgress.js"
 import { Fatality } from "../../tool/ToolRunner.js"
 import type * as ModelCall from "../definition/ModelCall.js"
+import * as SideCalls from "./SideCalls.js"
 
 export interface Limits {
   readonly maxModelCalls?: number | undefined
@@ -74,7 +77,7 @@ export interface Budget<E> {
   readonly refused: (error: unknown) => error is E
 }
 
-interface Options<E> {
+export interface Options<E> {
   readonly counter: TokenCounter.Service
   readonly estimator: CostEstimator
   readonly fail: (refusal: Refusal) => E
@@ -106,7 +109,7 @@ const add = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
 const exceeds = (cost: number, limit: number): boolean => cost > limit + 1e-9 * Math.max(1, limit)
 
 /** The accounts of one budget, and the calls that wait for it. */
-class Ledger<E extends object> {
+export class Ledger<E extends object> {
   private spent = nothing
   private held = nothing
   private readonly queue: Array<Waiter<E>> = []
@@ -314,14 +317,18 @@ const oneCall: Amount = { calls: 1, tokens: 0, cost: 0 }
 const toEffect = <E>(result: Reserved | Refused<E>): Effect.Effect<Reserved, Fatality> =>
   result instanceof Refused ? Effect.fail(new Fatality({ error: result.error, toolName: "" })) : Effect.succeed(result)
 
-export const make = <E extends object>(limits: Limits, options: Options<E>): Budget<E> => {
-  const ledger = new Ledger(limits, options)
-  // A call made inside another call of this budget cannot wait for it to end.
-  const interceptor: ModelCall.ModelCallInterceptor = (request, next, target, lost) =>
+/** A call under a ledger; `self` is the interceptor that it passes. */
+export const call = <E extends object>(
+  ledgerOf: (context: Context.Context<never>) => Ledger<E>,
+  self: ModelCall.ModelCallInterceptor
+): ModelCall.ModelCallInterceptor => {
+  return (request, next, target, lost) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.withFiberRuntime((fiber) => {
-        const gate = Context.get(fiber.currentContext as Context.Context<never>, CallGate.CallGate)
-        const waits = !gate.within.includes(interceptor)
+        const context = fiber.currentContext as Context.Context<never>
+        const ledger = ledgerOf(context)
+        // A call made inside another call of this budget cannot wait for it to end.
+        const waits = !Context.get(context, CallGate.CallGate).within.includes(self)
         return Effect.flatMap(ledger.acquire(ledger.attempt(request, target), waits, restore), (reserved) =>
           Effect.onExit(restore(next(reserved.request)), (exit) =>
             Effect.sync(() => ledger.settle(reserved, exit, target, lost(exit)))
@@ -329,5 +336,31 @@ export const make = <E extends object>(limits: Limits, options: Options<E>): Bud
         )
       })
     )
+}
+
+export const make = <E extends object>(limits: Limits, options: Options<E>): Budget<E> => {
+  const ledger = new Ledger(limits, options)
+  const interceptor: ModelCall.ModelCallInterceptor = (...args) => call(() => ledger, interceptor)(...args)
   return { interceptor, see: ledger.see, refused: ledger.isRefusal }
+}
+
+/**
+ * The ledger of each step of a run. A call of the strategy begins a step, calls of its tools and inner runs count in
+ * it, and any other call (of guards, memory) has a ledger of its own.
+ */
+export const perStep = <E extends object>(
+  runId: string,
+  limits: Limits,
+  options: Options<E>
+): ((context: Context.Context<never>) => Ledger<E>) => {
+  let current: Ledger<E> | undefined
+  return (given) => {
+    const context = given as Context.Context<Run.Run | ToolProgress.CurrentCall | SideCalls.IsSide>
+    const isInTool =
+      Context.get(context, Run.Run).runId !== runId || Context.get(context, ToolProgress.CurrentCall)?.runId === runId
+    if (isInTool && current !== undefined) return current
+    const ledger = new Ledger(limits, options)
+    if (isInTool || !Context.get(context, SideCalls.IsSide)) current = ledger
+    return ledger
+  }
 }

@@ -6,6 +6,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Ambient from "../../internal/fiber/Ambient.js"
 import * as CallGate from "../../llm/model/CallGate.js"
 import * as CallMeter from "../../llm/model/CallMeter.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
@@ -14,6 +15,11 @@ import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import * as Run from "../../observability/Run.js"
 import { Fatality } from "../../tool/ToolRunner.js"
 import { type ModelCallInterceptor, ModelCallInterceptors, type Target } from "../definition/ModelCall.js"
+
+/** True in calls that no strategy makes. */
+export class IsSide extends Ambient.Reference<IsSide>()("effect-lexigram/strategy/SideCalls/IsSide", {
+  defaultValue: (): boolean => false
+}) {}
 
 /** Wraps a call in interceptors. Each one meters the requests sent from inside it. */
 export const intercept = ({
@@ -67,7 +73,8 @@ export const gate: CallGate.Gate = CallGate.make((request, next, target) =>
     })
     return CallGate.countUsage(
       request,
-      (asked, meter) => Effect.mapError(call(asked, meter), (error) => toLlmError(error, target)),
+      (asked, meter) =>
+        Effect.mapError(Effect.provideService(call(asked, meter), IsSide, true), (error) => toLlmError(error, target)),
       target
     )
   })

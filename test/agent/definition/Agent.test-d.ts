@@ -184,7 +184,9 @@ test("a schema that requires services is refused", () => {
 test("a limit in dollars requires prices", () => {
   const dear = { maxCostUsd: 1 }
   expectTypeOf(Agent.make("a", { limits: dear })).toEqualTypeOf<Agent.Agent<string, never, CostEstimator>>()
-  expectTypeOf(Agent.make("a", { limits: { maxTokens: 1 } })).toEqualTypeOf<Agent.Agent>()
+  expectTypeOf(Agent.make("a", { limits: { maxTokens: 1, maxTokensPerStep: 1 } })).toEqualTypeOf<Agent.Agent>()
+  const dearSteps = { maxCostUsdPerStep: 1 }
+  expectTypeOf(Agent.make("a", { limits: dearSteps })).toEqualTypeOf<Agent.Agent<string, never, CostEstimator>>()
   expectTypeOf(Agent.make("a").pipe(Agent.withLimits(dear))).toEqualTypeOf<Agent.Agent<string, never, CostEstimator>>()
   const limited = () => AgentTool.make(Agent.make("a"), { limits: dear })
   expectTypeOf<Tool.ServicesOf<ReturnType<typeof limited>>>().toEqualTypeOf<
