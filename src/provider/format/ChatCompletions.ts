@@ -106,7 +106,11 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
         )
       }
       const extended =
-        dialect.strictSchemas || settings.reasoning || settings.providerTools || settings.promptCache
+        dialect.strictSchemas ||
+        dialect.jsonMode !== "json_schema" ||
+        settings.reasoning ||
+        settings.providerTools ||
+        settings.promptCache
           ? yield* extensions
           : undefined
       const reasoning =
@@ -127,7 +131,8 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
               settings,
               stream: onParts !== undefined,
               reasoning,
-              isStrict: dialect.strictSchemas ? extended?.isStrict : undefined
+              isStrict: dialect.strictSchemas ? extended?.isStrict : undefined,
+              instruct: dialect.jsonMode === "json_schema" ? undefined : extended?.instruct
             })
           ),
         catch: () =>

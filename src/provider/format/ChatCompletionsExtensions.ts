@@ -1,19 +1,21 @@
 /**
- * What only some servers of chat completions have, loaded by the calls that need it: strict schemas, and levels and
- * budgets of reasoning.
+ * What only some servers of chat completions have or need, loaded by the calls that do: strict schemas, schemas of JSON
+ * output in the system message, and levels and budgets of reasoning.
  *
  * @private
  * @since 0.1.0
  */
 import * as Either from "effect/Either"
 import * as CachedContent from "../../llm/CachedContent.js"
-import type { JsonSchema } from "../../llm/model/LlmClient.js"
+import type { JsonSchema, ResponseFormat } from "../../llm/model/LlmClient.js"
 import type { LlmUnsupportedFeatureError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
 import * as ProviderTool from "../../llm/ProviderTool.js"
 import * as ReasoningLevels from "../exchange/ReasoningLevels.js"
 import type { Dialect } from "./ChatCompletionsDialect.js"
 import type { Asked } from "./ChatCompletionsReasoning.js"
+
+type JsonFormat = Extract<ResponseFormat, { readonly type: "json" }>
 
 type Fields = Asked["fields"]
 
@@ -112,4 +114,29 @@ export const isStrict = (schema: JsonSchema): boolean => {
   const result = schema.type === "object" && satisfiesStrict(schema)
   strictness.set(schema, result)
   return result
+}
+
+const schemaInstruction = (format: JsonFormat): string =>
+  [
+    "Reply with a single JSON value and nothing around it: no prose, no code fence.",
+    ...(format.description === undefined ? [] : [`The value is: ${format.description}`]),
+    `It has to validate against this JSON Schema: ${JSON.stringify(format.schema)}`
+  ].join("\n")
+
+/**
+ * Puts the schema of JSON output into the system message.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const instruct = (
+  messages: ReadonlyArray<Fields>,
+  format: JsonFormat,
+  systemRole: string
+): ReadonlyArray<Fields> => {
+  const text = schemaInstruction(format)
+  const first = messages[0]
+  return first !== undefined && first.role === systemRole
+    ? [{ ...first, content: `${String(first.content)}\n\n${text}` }, ...messages.slice(1)]
+    : [{ role: systemRole, content: text }, ...messages]
 }

@@ -94,6 +94,14 @@ export interface Options extends Context {
   readonly reasoning?: ChatCompletionsReasoning.Asked | undefined
   /** Which schemas are sent as strict. Default: none. */
   readonly isStrict?: IsStrict | undefined
+  /** Puts the schema of JSON output into the system message, for servers that take no schema. */
+  readonly instruct?:
+    | ((
+        messages: ReadonlyArray<Body>,
+        format: Extract<ResponseFormat, { readonly type: "json" }>,
+        systemRole: string
+      ) => ReadonlyArray<Body>)
+    | undefined
 }
 
 const assistant = (
@@ -253,20 +261,6 @@ const encodeTools = (
   }
 }
 
-const schemaInstruction = (format: Extract<ResponseFormat, { readonly type: "json" }>): string =>
-  [
-    "Reply with a single JSON value and nothing around it: no prose, no code fence.",
-    ...(format.description === undefined ? [] : [`The value is: ${format.description}`]),
-    `It has to validate against this JSON Schema: ${jsonText(format.schema)}`
-  ].join("\n")
-
-const instruct = (messages: Array<Body>, text: string, dialect: Dialect): Array<Body> => {
-  const first = messages[0]
-  return first !== undefined && first.role === dialect.systemRole
-    ? [{ ...first, content: `${String(first.content)}\n\n${text}` }, ...messages.slice(1)]
-    : [{ role: dialect.systemRole, content: text }, ...messages]
-}
-
 const encodeFormat = (
   format: Extract<ResponseFormat, { readonly type: "json" }>,
   { dialect, isStrict }: Options
@@ -322,10 +316,7 @@ export const encode = (request: LlmRequest, options: Options): { readonly [key: 
   const messages = encodeMessages(request.messages, options)
   return {
     model: options.model,
-    messages:
-      format !== undefined && dialect.jsonMode !== "json_schema"
-        ? instruct(messages, schemaInstruction(format), dialect)
-        : messages,
+    messages: format === undefined ? messages : (options.instruct?.(messages, format, dialect.systemRole) ?? messages),
     ...withoutRejected(encodeTools(request.tools ?? [], request.toolChoice, options), dialect),
     ...(format === undefined ? {} : encodeFormat(format, options)),
     ...withoutRejected(

@@ -32,7 +32,8 @@ const encode = (
       settings,
       stream,
       reasoning: asked(settings, dialect, model),
-      isStrict: dialect.strictSchemas ? ChatCompletionsExtensions.isStrict : undefined
+      isStrict: dialect.strictSchemas ? ChatCompletionsExtensions.isStrict : undefined,
+      instruct: dialect.jsonMode === "json_schema" ? undefined : ChatCompletionsExtensions.instruct
     }
   )
   return JSON.parse(JSON.stringify(encoded))
