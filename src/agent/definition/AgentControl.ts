@@ -12,7 +12,6 @@ import type { Message, ToolChoice } from "../../llm/model/LlmClient.js"
 import type { StepChanges, StepInfo } from "../../strategy/definition/StepPreparation.js"
 import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import type { StopCondition } from "../../strategy/reasoning/StopCondition.js"
-import * as ToolSet from "../../tool/definition/ToolSet.js"
 import type * as ToolSearch from "../../tool/ToolSearch.js"
 import type * as ToolSource from "../../tool/ToolSource.js"
 import {
@@ -242,15 +241,8 @@ export const withMemory: {
   <R2>(remembering: Remembering<R2>): <O, E, R>(self: Agent<O, E, R>) => Agent<O, E, R | R2>
 } =
   (given: Memory | Remembering<unknown>) =>
-  (self: Any): any => {
-    if (!("_tag" in given)) return change(self, { memory: given })
-    const { memory, stages, tools } = self.definition
-    return change(self, {
-      memory: given.memory ?? memory,
-      stages: [...stages, ...given.stages],
-      tools: ToolSet.merge(tools, given.tools)
-    })
-  }
+  (self: Any): any =>
+    change(self, "changes" in given ? given.changes(self.definition) : { memory: given })
 
 /**
  * Shows the model at most `maxDefinitions` tools in a step: those whose words fit the input of the run, `pinned` ones,

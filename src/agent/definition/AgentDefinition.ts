@@ -102,11 +102,9 @@ export interface MemoryConversations extends ConversationWorkingMemory.Conversat
  * @category models
  */
 export interface Remembering<out R = never> {
-  readonly _tag: "Remembering"
   readonly _R: (_: never) => R
-  readonly memory: Memory | undefined
-  readonly tools: ToolSet.ToolSet<any, any>
-  readonly stages: ReadonlyArray<AnyPlaced>
+  /** The parts of an agent that change. */
+  readonly changes: (definition: Definition) => Partial<Definition>
 }
 
 /**

@@ -4,11 +4,19 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as OnDemand from "../../internal/fiber/OnDemand.js"
+import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
 import type * as ImportanceJudge from "../../memory/semantic/ImportanceJudge.js"
 import * as Stage from "./Stage.js"
 
-const judges = OnDemand.make(() => import("../../memory/semantic/ImportanceJudge.js"))
+const judged = (
+  { rules }: ImportanceJudge.ImportanceJudge,
+  entries: ReadonlyArray<MemoryEntry>,
+  scores: ReadonlyArray<number> | undefined
+): ReadonlyArray<MemoryEntry> =>
+  entries.map((entry, at) => {
+    const score = scores?.length === entries.length ? scores[at] : undefined
+    return { ...entry, importance: score !== undefined && score >= 0 && score <= 1 ? score : rules(entry) }
+  })
 
 /**
  * For `Agent.withStages`: the turns of each run get the importance that the judge gives them. `ImportanceJudge.model`
@@ -24,15 +32,13 @@ export const make = (judge: ImportanceJudge.ImportanceJudge): Stage.Placed =>
       next({
         ...state,
         judged: (entries) =>
-          Effect.flatMap(judges, ({ judged }) =>
-            Effect.map(
-              Stage.degrade(judge.judge(entries, state.uses.client), {
-                state,
-                stage: "memory importance",
-                orElse: undefined
-              }),
-              (scores) => judged(entries, scores)
-            )
+          Effect.map(
+            Stage.degrade(judge.judge(entries, state.uses.client), {
+              state,
+              stage: "memory importance",
+              orElse: undefined
+            }),
+            (scores) => judged(judge, entries, scores)
           )
       })
     )

@@ -82,15 +82,18 @@ export type Services<O extends Options> =
  */
 export const make = <const O extends Options>(options: ExactOptions<O, Options>): Remembering<Services<O>> => {
   const { blocks = [], importance, memory, namespaces, tools } = options as Options
+  const added = [
+    ...(importance === undefined ? [] : [ImportanceStage.make(importance)]),
+    ...(namespaces === undefined ? [] : [NamespaceStage.make(namespaces)]),
+    ...(blocks.length === 0 ? [] : [BlockStage.make(...blocks)])
+  ]
+  const given = tools === undefined ? ToolSet.empty : tools({ blocks, namespaces })
   return {
-    _tag: "Remembering",
     _R: (_: never) => _,
-    memory,
-    tools: tools === undefined ? ToolSet.empty : tools({ blocks, namespaces }),
-    stages: [
-      ...(importance === undefined ? [] : [ImportanceStage.make(importance)]),
-      ...(namespaces === undefined ? [] : [NamespaceStage.make(namespaces)]),
-      ...(blocks.length === 0 ? [] : [BlockStage.make(...blocks)])
-    ]
+    changes: (definition) => ({
+      memory: memory ?? definition.memory,
+      stages: [...definition.stages, ...added],
+      tools: ToolSet.merge(definition.tools, given)
+    })
   }
 }

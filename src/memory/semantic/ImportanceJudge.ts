@@ -44,6 +44,8 @@ export interface ImportanceJudge {
     entries: ReadonlyArray<MemoryEntry>,
     client: LlmClient.Service
   ) => Effect.Effect<ReadonlyArray<number>, ImportanceError>
+  /** Decides instead if the judge fails, or gives anything but one number from 0 to 1 for each entry. */
+  readonly rules: (entry: MemoryEntry) => number
 }
 
 /**
@@ -66,7 +68,10 @@ export interface ModelOptions {
  * @since 0.1.0
  * @category constructors
  */
-export const heuristic: ImportanceJudge = { judge: (entries) => Effect.sync(() => entries.map(Importance.of)) }
+export const heuristic: ImportanceJudge = {
+  rules: Importance.of,
+  judge: (entries) => Effect.sync(() => entries.map(Importance.of))
+}
 
 const Answer = Schema.Struct({ scores: Schema.Array(Schema.Finite) })
 const decode = Schema.decodeUnknownEither(Answer)
@@ -100,6 +105,7 @@ export const model = (options: ModelOptions = {}): ImportanceJudge => {
   const maxChars = Count.count(options.maxChars, 1_000, 2)
   const settings = ModelSettings.merge({ temperature: 0, maxTokens: 200 }, options.settings)
   return {
+    rules: Importance.of,
     judge: Effect.fnUntraced(function* (entries: ReadonlyArray<MemoryEntry>, client: LlmClient.Service) {
       if (entries.length === 0) return []
       const prompts = yield* PromptLibrary.PromptLibrary
@@ -123,20 +129,3 @@ export const model = (options: ModelOptions = {}): ImportanceJudge => {
     })
   }
 }
-
-/**
- * The entries with the importance that a judge gives them, or that of the rules if it fails or gives anything but one
- * number for each.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const judged = (
-  entries: ReadonlyArray<MemoryEntry>,
-  scores: ReadonlyArray<number> | undefined
-): ReadonlyArray<MemoryEntry> =>
-  entries.map((entry, at) => {
-    const score = scores?.length === entries.length ? scores[at] : undefined
-    const importance = score !== undefined && score >= 0 && score <= 1 ? score : Importance.of(entry)
-    return { ...entry, importance }
-  })
