@@ -183,6 +183,13 @@ export * as EntityMemoryStore from "./conversation/EntityMemoryStore.js"
 export * as EntityNames from "./text/EntityNames.js"
 
 /**
+ * Decides whether two mentions name the same person or thing, by rules and by aliases that somebody declared.
+ *
+ * @since 0.1.0
+ */
+export * as EntityResolution from "./semantic/EntityResolution.js"
+
+/**
  * The port that summarizes several entries into one.
  *
  * @since 0.1.0

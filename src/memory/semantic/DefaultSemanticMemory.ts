@@ -14,6 +14,7 @@ import * as MemoryTelemetry from "../entry/MemoryTelemetry.js"
 import type { Fact, FactId, NewFact } from "../facts/Fact.js"
 import * as FactLineage from "../facts/FactLineage.js"
 import * as FactStore from "../facts/FactStore.js"
+import * as EntityAliases from "./EntityAliases.js"
 import * as EntityExtractor from "./EntityExtractor.js"
 import * as FactRecall from "./FactRecall.js"
 import { type FactOptions, SemanticMemory, type Service } from "./SemanticMemory.js"
@@ -108,7 +109,8 @@ export const make = (
 
     const ingest = (ownerId: string, entries: ReadonlyArray<MemoryEntry>) =>
       Effect.gen(function* () {
-        const { facts } = yield* extractor.extract(entries)
+        const extracted = yield* extractor.extract(entries)
+        const facts = [...extracted.facts, ...EntityAliases.factsIn(entries, speaker)]
         if (facts.length === 0) return []
         const byId = new Map(entries.map((entry) => [entry.id, entry]))
         const placed = ({ origins, sources = [], ...fact }: NewFact): NewFact => {

@@ -10,6 +10,7 @@ import type { Fact, FactId } from "../facts/Fact.js"
 import type { FactQuery, Service } from "../facts/FactStore.js"
 import * as FactText from "../facts/FactText.js"
 import * as EntityNames from "../text/EntityNames.js"
+import * as EntityAliases from "./EntityAliases.js"
 
 const maxChars = 4000
 const maxWords = 64
@@ -84,6 +85,11 @@ export const recall = Effect.fnUntraced(function* (
   for (const name of [...subjects, ...EntityNames.entitiesOf(query, { limit: maxNames })]) {
     const key = FactText.words(name)
     if (key !== "" && names.size < maxNames) names.set(key, name)
+  }
+  const others = yield* EntityAliases.others(store, { ownerId, query, names: [...names.values()], at })
+  for (const name of others) {
+    const key = FactText.words(name)
+    if (key !== "" && names.size < 2 * maxNames && !names.has(key)) names.set(key, name)
   }
   const about = new Map<FactId, Fact>()
   if (words.some((word) => firstPerson.has(word))) {
