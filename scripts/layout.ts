@@ -58,7 +58,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "provider/format": "wire formats of providers",
     "provider/sdk": "models of the AI SDK",
     "skill/definition": "the skill port: definitions, files, permissions, errors",
-    "tool/approval": "approvals of tool calls by people"
+    "tool/approval": "approvals of tool calls by people, and questions to them"
   },
   {
     "builtin/file": "skills that read and write files below one folder",

@@ -18,8 +18,8 @@ const absent = new LlmConfigurationError({
  * Makes one model call in the handler of a tool, which requires nothing for it. The call is the run's: it counts in its
  * usage, cost, limits and budgets, and governance and hooks see it. A call that does not fit fails with
  * `LlmCallRefusedError`; where the limit is the run's, its own next call fails in the same way and ends it. The
- * settings of the agent do not apply: the request has its own. Guards judge the result of the tool, not the texts of the
- * call.
+ * settings of the agent do not apply: the request has its own. Guards judge the result of the tool, not the texts of
+ * the call.
  *
  * @since 0.1.0
  * @category constructors
