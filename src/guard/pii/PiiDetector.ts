@@ -226,7 +226,7 @@ const aloneIn = (text: string): ContextWords.Place | undefined => {
   return [start, text.length - (/[\s"'“”‘’>)\].]{1,64}$/.exec(text)?.[0].length ?? 0)]
 }
 
-/** Candidates that are the whole of the text and no mere shape, with the confidence that they have beside a word of their context. */
+/** Candidates that are the whole of the text and no mere shape, with their confidence beside a word of context. */
 const findAlone = (
   { beside, entity }: Compiled,
   [start, end]: ContextWords.Place,

@@ -75,6 +75,10 @@ export class CacheDecoded {
       options.limit,
       options.selection
     )
-    return { ceiling, hits: hits.map(({ item, score }) => ({ entry: item.entry, score })) }
+    return {
+      ceiling,
+      entries: this.entries.size,
+      hits: hits.map(({ item, score }) => ({ entry: item.entry, score }))
+    }
   }
 }

@@ -53,6 +53,8 @@ export interface LexicalMatches {
   /** Best first. Ties are ordered by position, newest first. */
   readonly hits: ReadonlyArray<{ readonly entry: MemoryEntry; readonly score: number }>
   readonly ceiling: number
+  /** The number of entries of the owner, whether or not they are selected. */
+  readonly entries: number
 }
 
 /**

@@ -198,13 +198,13 @@ class Store {
 
   search(ownerId: string, options: Parameters<MemoryBackend["lexical"]>[1]) {
     const owner = this.owners.get(ownerId)
-    if (owner === undefined) return { hits: [], ceiling: 0 }
+    if (owner === undefined) return { hits: [], ceiling: 0, entries: 0 }
     const { ceiling, hits } = owner.search(
       TextAnalyzer.queryTerms(this.analyzer, options.text),
       options.limit,
       options.selection
     )
-    return { hits: hits.map(({ item, score }) => ({ entry: item.entry, score })), ceiling }
+    return { hits: hits.map(({ item, score }) => ({ entry: item.entry, score })), ceiling, entries: owner.size }
   }
 
   private add(ownerId: string, entry: MemoryEntry, now: number): void {

@@ -62,11 +62,21 @@ const half = 0.15
 const poorWords = 0.1
 /** A best vector that exceeds the others by less than this is poor. */
 const poorVector = 0.1
-/** Factor for the words of an entry that names what the query names. */
+/** Factor for the words of an entry that names what the query names, if few do. */
 const naming = 1.75
+/** Up to this share of the entries a name is rare; from the other on it says nothing. */
+const rare = 0.05
+const common = 0.12
+/** This many entries with the name are always few. */
+const fewNamed = 3
+/** Weights of the best hits of an entry's session, and of the hits before and after it. */
+const aboutSession = 0.6
+const aboutNeighbours = 0.3
+/** The hits of a session that say what it is about. */
+const sessionHits = 3
 /** Weight of vectors relative to words. */
 const meaning = 0.5
-/** Minimum share of the best for an entry whose metadata names what the query names. */
+/** Minimum share of the best for an entry whose metadata names what the query names, if few do. */
 const tagging = 0.6
 /** Share of a question's relevance that its answer gets. */
 const answering = 0.95
@@ -111,15 +121,64 @@ const namesAny = (names: ReadonlyArray<string>): ((entry: MemoryEntry) => boolea
 
 const share = (score: number, ceiling: number): number => (ceiling > 0 && score > 0 ? Math.min(1, score / ceiling) : 0)
 
-/** The query words that each entry has, as a share of the best. */
-const byWords = ({ hits, ceiling }: LexicalMatches, isNamed: ReadonlySet<EntryId>): Map<EntryId, number> => {
-  const words = new Map<EntryId, number>()
-  let best = poorWords
-  for (const { entry, score } of hits) {
-    const value = share(score, ceiling) * (isNamed.has(entry.id) ? naming : 1)
-    words.set(entry.id, value)
-    best = Math.max(best, value)
+/**
+ * How rare it is that an entry names what the query names, 0 to 1. In a dialogue a third of the turns name the other
+ * speaker: there a name says little about what a turn is about.
+ */
+const rarity = ({ entries, hits }: LexicalMatches, isNamed: ReadonlySet<EntryId>): number => {
+  const named = hits.reduce((count, { entry }) => (isNamed.has(entry.id) ? count + 1 : count), 0)
+  // A few are always rare, in a small memory too.
+  const excess = Math.max(0, named - fewNamed) / Math.max(1, entries)
+  return named === 0 ? 0 : Math.max(0, Math.min(1, (common - excess) / (common - rare)))
+}
+
+/** The entries of each session in the order of time. */
+const bySession = (entries: Iterable<MemoryEntry>): Iterable<ReadonlyArray<MemoryEntry>> => {
+  const sessions = new Map<string, Array<MemoryEntry>>()
+  for (const entry of entries) {
+    if (entry.sessionId === undefined) continue
+    const session = sessions.get(entry.sessionId)
+    if (session === undefined) sessions.set(entry.sessionId, [entry])
+    else session.push(entry)
   }
+  for (const session of sessions.values()) {
+    session.sort((a, b) => a.timestamp - b.timestamp || (a.id < b.id ? -1 : 1))
+  }
+  return sessions.values()
+}
+
+/** The mean of the best values, where missing ones count 0. */
+const meanOfBest = (values: ReadonlyArray<number>, count: number): number =>
+  Float64Array.from(values)
+    .sort()
+    .slice(-count)
+    .reduce((sum, value) => sum + value, 0) / count
+
+/**
+ * The query words that each entry has, as a share of the best. The conversation around an entry says what it is about:
+ * the hits before and after it, and the best of its session. It counts less the more a rare name decides.
+ */
+const byWords = (matches: LexicalMatches, isNamed: ReadonlySet<EntryId>): Map<EntryId, number> => {
+  const { ceiling, hits } = matches
+  const isRare = rarity(matches, isNamed)
+  const words = new Map(
+    hits.map(({ entry, score }) => [
+      entry.id,
+      share(score, ceiling) * (isNamed.has(entry.id) ? 1 + (naming - 1) * isRare : 1)
+    ])
+  )
+  if (isRare < 1) {
+    for (const session of bySession(hits.map(({ entry }) => entry))) {
+      const own = session.map(({ id }) => words.get(id) as number)
+      const whole = meanOfBest(own, sessionHits) * aboutSession
+      session.forEach(({ id }, at) => {
+        const beside = Math.max(own[at - 1] ?? 0, own[at + 1] ?? 0) * aboutNeighbours
+        words.set(id, (own[at] as number) + (1 - isRare) * (whole + beside))
+      })
+    }
+  }
+  let best = poorWords
+  for (const value of words.values()) best = Math.max(best, value)
   for (const [id, value] of words) words.set(id, value / best)
   return words
 }

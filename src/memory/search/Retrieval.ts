@@ -155,14 +155,20 @@ const answersTo = (
     (answers) => answers.flat()
   )
 
-/** Entries whose metadata names what the query names, even if their words do not. */
+/**
+ * Entries whose metadata names what the query names, even if their words do not. None if there are many: those of a
+ * speaker say nothing about the question, and the newest of them would push out what does.
+ */
 const taggedWith = (backend: MemoryBackend, query: MemoryQuery, names: ReadonlyArray<string>, selection: Selection) =>
   names.length === 0 || Object.hasOwn(selection.filters ?? {}, "entities")
     ? Effect.succeed([])
-    : backend.recent(query.ownerId, {
-        limit: few,
-        selection: { ...selection, filters: { ...selection.filters, entities: { in: names } } }
-      })
+    : Effect.map(
+        backend.recent(query.ownerId, {
+          limit: few + 1,
+          selection: { ...selection, filters: { ...selection.filters, entities: { in: names } } }
+        }),
+        (tagged) => (tagged.length > few ? [] : tagged)
+      )
 
 /** Searches by words and by vectors concurrently: either may wait for a server. */
 const hitsOf = ({ backend, vectors }: Sources, { ownerId }: MemoryQuery, text: string, selection: Selection) => {

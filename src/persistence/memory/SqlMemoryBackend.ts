@@ -74,20 +74,25 @@ const makeLexical = ({ analyzer, database, full, owners, writes }: Parts) => {
   ): Effect.Effect<LexicalMatches, SqlError | StorageError> =>
     Effect.gen(function* () {
       let owner = yield* owners.find(database, ownerId)
-      if (owner === undefined) return { hits: [], ceiling: 0 }
+      if (owner === undefined) return { hits: [], ceiling: 0, entries: 0 }
       if (owner.analyzer !== analyzer.name) {
         yield* database.transaction((tx) => writes.reread(tx, ownerId))
         owner = (yield* owners.find(database, ownerId)) ?? owner
       }
       const { limit, selection, text } = options
-      const { ceiling, hits, isStale } = yield* search(database, owner, {
+      const {
+        ceiling,
+        entries: live,
+        hits,
+        isStale
+      } = yield* search(database, owner, {
         terms: queryTerms(analyzer, text),
         limit,
         selection,
         now
       })
       if (isStale && searches > 1) return yield* lexical(ownerId, options, now, searches - 1)
-      if (hits.length === 0) return { hits: [], ceiling }
+      if (hits.length === 0) return { hits: [], ceiling, entries: live }
       const rows = yield* database.rows(readHits, [
         Rows.serials(
           dialect,
@@ -103,7 +108,8 @@ const makeLexical = ({ analyzer, database, full, owners, writes }: Parts) => {
           const entry = bySerial.get(serial)
           return entry === undefined ? [] : [{ entry, score }]
         }),
-        ceiling
+        ceiling,
+        entries: live
       }
     })
 

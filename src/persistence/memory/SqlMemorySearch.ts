@@ -29,6 +29,8 @@ import * as SqlSelection from "./SqlSelection.js"
 export interface Found {
   readonly hits: ReadonlyArray<{ readonly serial: number; readonly score: number }>
   readonly ceiling: number
+  /** The entries of the owner that have not expired. */
+  readonly entries: number
   /** An entry was deleted before its row was read, so its replacement may be missing. */
   readonly isStale: boolean
 }
@@ -56,7 +58,7 @@ interface Scored {
 const FIRST = 1_000
 const GROWTH = 8
 
-const nothing = (ceiling: number): Found => ({ hits: [], ceiling, isStale: false })
+const nothing = (entries: number, ceiling = 0): Found => ({ hits: [], ceiling, entries, isStale: false })
 
 /**
  * @category constructors
@@ -138,7 +140,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
     const gone = expires ? yield* db.first(expired, [owner.serial, now]) : undefined
     const dead = new Set(SqlFullText.numbers(gone?.["serials"]))
     const live = owner.entries - dead.size
-    if (live <= 0 || words.length === 0) return nothing(0)
+    if (live <= 0 || words.length === 0) return nothing(Math.max(0, live))
     const average = Math.max(1, (owner.words - Number(gone?.["words"] ?? 0)) / live)
     const rows = yield* db.rows(lists, full.listsParams(words))
     const weighed = rows
@@ -151,9 +153,9 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
         return { ...kept, weight: LexicalIndex.idf(Math.max(live, holders), holders) }
       })
     const ceiling = weighed.reduce((sum, { weight }) => sum + weight * (LexicalIndex.K1 + 1), 0)
-    if (limit <= 0) return nothing(ceiling)
+    if (limit <= 0) return nothing(live, ceiling)
     const { found, isStale } = yield* candidates(db, ListRanking.make(weighed, average), { limit, selection })
     const hits = yield* ranked(db, found, limit)
-    return { hits, ceiling, isStale: isStale || hits.length < Math.min(limit, found.length) }
+    return { hits, ceiling, entries: live, isStale: isStale || hits.length < Math.min(limit, found.length) }
   })
 }

@@ -258,7 +258,9 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
       page: (ownerId, { after, limit, selection }) =>
         reading(ownerId, ({ entries }) => entries.read({ direction: 1, limit, selection, from: after })),
       lexical: (ownerId, search) =>
-        reading(ownerId, (decoded) => (decoded.entries.size === 0 ? { hits: [], ceiling: 0 } : decoded.search(search))),
+        reading(ownerId, (decoded) =>
+          decoded.entries.size === 0 ? { hits: [], ceiling: 0, entries: 0 } : decoded.search(search)
+        ),
       around: (ownerId, id, around) =>
         reading(ownerId, ({ entries }) => {
           const item = entries.get(id)

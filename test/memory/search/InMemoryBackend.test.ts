@@ -364,7 +364,7 @@ describe("InMemoryBackend", () => {
       const query = { text: "zebra", limit: 5, selection: {} }
       assert.deepStrictEqual(yield* shared.lexical("o", query), yield* alone.lexical("o", query))
       assert.strictEqual((yield* shared.lexical("p", query)).hits.length, 5)
-      assert.deepStrictEqual(yield* shared.lexical("nobody", query), { hits: [], ceiling: 0 })
+      assert.deepStrictEqual(yield* shared.lexical("nobody", query), { hits: [], ceiling: 0, entries: 0 })
     })
   )
 

@@ -67,6 +67,57 @@ describe("Retrieval", () => {
     })
   )
 
+  it.effect("gives a name no weight that many entries have, as in a dialogue", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([
+        ...Array.from({ length: 40 }, (_, at) =>
+          entry(`hello${at}`, { content: `Marta, hello again and good luck with number ${at}`, age: 2 })
+        ),
+        ...Array.from({ length: 60 }, (_, at) =>
+          entry(`talk${at}`, { content: `we talked about topic ${at}`, age: 2 })
+        ),
+        entry("evidence", { content: "my violin recital was on Friday, in the old church", age: 9 }),
+        entry("decoy", { content: "Marta, the weather on Friday is fine", age: 9 })
+      ])
+      const [best] = ids(yield* store.retrieve(asked("When was the recital of Marta in the church?")))
+      assert.strictEqual(best, "evidence")
+    })
+  )
+
+  it.effect("finds an entry by the conversation around it", () =>
+    Effect.gen(function* () {
+      const noise = Array.from({ length: 30 }, (_, at) =>
+        entry(`noise${at}`, { content: `the boat needs paint, part ${at}`, sessionId: `other${at}`, age: 3 })
+      )
+      const store = yield* storeOf([
+        ...noise,
+        entry("a", { content: "we sailed around the island of Hvar with a rented boat", sessionId: "s", age: 5.002 }),
+        entry("b", { content: "the boat was blue", sessionId: "s", age: 5.001 }),
+        entry("c", { content: "the harbour of the island was full", sessionId: "s", age: 5 }),
+        entry("alone", { content: "the boat was blue", sessionId: "elsewhere", age: 5 })
+      ])
+      const found = ids(yield* store.retrieve(asked("which rented boat did we sail around the island")))
+      assert.isBelow(found.indexOf("b"), found.indexOf("alone"))
+      assert.strictEqual(found[0], "a")
+    })
+  )
+
+  it.effect("lifts entries by the names in their metadata only if they are few", () =>
+    Effect.gen(function* () {
+      const tagged = (count: number) =>
+        Array.from({ length: count }, (_, at) =>
+          entry(`tagged${at}`, { content: `something else ${at}`, metadata: { entities: ["Marta"] }, age: 1 })
+        )
+      const evidence = entry("evidence", { content: "the recital was in the church", age: 9 })
+      const query = asked("Where was the recital of Marta?", { topK: 20 })
+      const few = ids(yield* (yield* storeOf([...tagged(3), evidence])).retrieve(query))
+      assert.includeMembers(few, ["tagged0", "tagged1", "tagged2", "evidence"])
+      const many = yield* (yield* storeOf([...tagged(40), evidence])).retrieve(query)
+      assert.strictEqual(many[0]?.entry.id, "evidence")
+      assert.isTrue(many.slice(1).every(({ relevance }) => relevance === 0))
+    })
+  )
+
   it.effect("ranks an entry with the name of the query above one with another name", () =>
     Effect.gen(function* () {
       const store = yield* storeOf([
