@@ -52,7 +52,7 @@ const mostFiles: Readonly<Record<string, number>> = {
   "./memory": 19,
   "./persistence": 26,
   "./skill": 19,
-  "./strategy": 52
+  "./strategy": 53
 }
 for (const [entry, target] of Object.entries(manifest.exports)) {
   const file = typeof target === "object" ? target?.default : undefined
@@ -185,4 +185,4 @@ const [packed] = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"]
   })
 ) as ReadonlyArray<{ readonly size: number }>
-expect("packed", packed?.size ?? Number.NaN, 1_790_000, " bytes")
+expect("packed", packed?.size ?? Number.NaN, 1_860_000, " bytes")
