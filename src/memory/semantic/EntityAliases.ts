@@ -9,7 +9,7 @@
 import * as Effect from "effect/Effect"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { MemoryStoreFailure } from "../entry/MemoryError.js"
-import type { NewFact } from "../facts/Fact.js"
+import type { Fact, NewFact } from "../facts/Fact.js"
 import type { Service } from "../facts/FactStore.js"
 import * as FactText from "../facts/FactText.js"
 import * as EntityResolution from "./EntityResolution.js"
@@ -37,6 +37,13 @@ export const factsIn = (entries: ReadonlyArray<MemoryEntry>, speaker: string): R
         validFrom: entry.timestamp
       }))
     )
+
+/**
+ * Whether a fact is that of an alias.
+ *
+ * @category guards
+ */
+export const isAlias = ({ predicate }: Fact): boolean => predicate === PREDICATE
 
 /**
  * Other names of what a question names, under which facts may be kept. A name that fits several ones has none.

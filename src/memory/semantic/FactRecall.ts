@@ -86,7 +86,11 @@ export const recall = Effect.fnUntraced(function* (
     const key = FactText.words(name)
     if (key !== "" && names.size < maxNames) names.set(key, name)
   }
-  const others = yield* EntityAliases.others(store, { ownerId, query, names: [...names.values()], at })
+  // A question that neither names somebody nor shares a word with an alias has no other names.
+  const others =
+    names.size === 0 && !alike.some(EntityAliases.isAlias)
+      ? []
+      : yield* EntityAliases.others(store, { ownerId, query, names: [...names.values()], at })
   for (const name of others) {
     const key = FactText.words(name)
     if (key !== "" && names.size < 2 * maxNames && !names.has(key)) names.set(key, name)
