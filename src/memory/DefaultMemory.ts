@@ -229,7 +229,12 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
       : DefaultConsolidationScheduler.layerManual({ owners: given.owners }),
     given.lastConsolidation ?? LastConsolidation.layerMemory
   )
-  const context = DefaultWorkingMemory.layer({ ...working, maxRecalled: episodic.defaultTopK })
+  // Unless the configuration says otherwise, a larger budget has room for more.
+  const isDefault = episodic.defaultTopK === MemoryConfig.defaults.episodic.defaultTopK
+  const context = DefaultWorkingMemory.layer({
+    ...working,
+    ...(isDefault ? {} : { maxRecalled: episodic.defaultTopK })
+  })
   return Layer.merge(memory(config), context).pipe(
     Layer.merge(scheduler),
     Layer.provideMerge(consolidator),

@@ -295,6 +295,13 @@ export const roomOf = (options: Pick<Options, "tokenBudget" | "systemPrompt" | "
  */
 export const hasRoom = (room: Room): boolean => room.systemTokens + room.frameTokens < room.budget
 
+/** A small budget keeps for the system prompt what that has, or a third. */
+const allocationOf = ({ budget, systemTokens }: Room, shares: TokenBudgetAllocator.Shares) =>
+  TokenBudgetAllocator.allocate(budget, {
+    ...shares,
+    systemPromptTokens: Math.min(shares.systemPromptTokens, Math.max(systemTokens, budget / 3))
+  })
+
 /**
  * Fills the sections and counts what is sent. If the tokenizer counts more for the whole than for its lines, it retries
  * with less.
@@ -305,7 +312,7 @@ export const assemble = (found: Found, room: Room, options: Options): Context =>
   const { counter, shares } = options
   const { budget, systemTokens } = room
   const labels = labelsOf(options)
-  const allocation = TokenBudgetAllocator.allocate(budget, shares)
+  const allocation = allocationOf(room, shares)
   const said = conversation(found, options)
   const sources = (
     [

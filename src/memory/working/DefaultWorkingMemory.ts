@@ -42,7 +42,7 @@ export interface Options {
   readonly toolDescriptionsFraction?: number | undefined
   /** Maximum turns of the section `recent_turns` and entries held per scope. Default 20. */
   readonly maxRecentTurns?: number | undefined
-  /** Maximum entries of the section `episodic`. Default 10. */
+  /** Maximum entries of the section `episodic`. Default: one for 32 tokens of the budget, 10 to 150. */
   readonly maxRecalled?: number | undefined
   /** Maximum number of procedures. Default 3. */
   readonly maxProcedures?: number | undefined
@@ -51,6 +51,15 @@ export interface Options {
   /** Maximum characters held for all scopes. Default 16 million. */
   readonly maxHeldChars?: number | undefined
 }
+
+const fewRecalled = 10
+const manyRecalled = 150
+/** Tokens of a short turn. */
+const tokensOfEntry = 32
+
+/** So many candidates that they may fill the budget. */
+const recalledIn = (budget: number): number =>
+  Math.max(fewRecalled, Math.min(manyRecalled, Math.floor(budget / tokensOfEntry)))
 
 /** A failure to count the recalls does not fail the assembly. */
 const recalled = (
@@ -109,7 +118,8 @@ export const make = (
     const counter = yield* TokenCounter
     const telemetry = yield* MemoryTelemetry.make
     const maxRecentTurns = Count.count(options?.maxRecentTurns, 20, 1)
-    const maxRecalled = Count.count(options?.maxRecalled, 10, 0)
+    const fixedRecalled =
+      options?.maxRecalled === undefined ? undefined : Count.count(options.maxRecalled, fewRecalled, 0)
     const maxProcedures = Count.count(options?.maxProcedures, 3, 0)
     const costs = TokenCosts.make({ maxTexts: 8192, maxChars: 8_000_000 })
     const held = HeldEntries.make({
@@ -118,14 +128,15 @@ export const make = (
       maxChars: Count.count(options?.maxHeldChars, 16_000_000, 0)
     })
 
-    const tiers = { episodic, semantic, procedural, held, shares, maxRecentTurns, maxRecalled, maxProcedures }
+    const tiers = { episodic, semantic, procedural, held, shares, maxRecentTurns, maxProcedures }
 
     const assemble: Service["assemble"] = Effect.fnUntraced(
       function* (request: AssembleOptions) {
         const { query, systemPrompt, tokenBudget } = request
         const room = ContextAssembly.roomOf({ counter, systemPrompt, tokenBudget })
+        const maxRecalled = fixedRecalled ?? recalledIn(room.budget)
         const { failed, found, relevant } = ContextAssembly.hasRoom(room)
-          ? yield* ContextSources.query(tiers, request)
+          ? yield* ContextSources.query({ ...tiers, maxRecalled }, request)
           : ContextSources.nothing
         const assembled = ContextAssembly.assemble(found, room, {
           query,

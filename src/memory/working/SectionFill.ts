@@ -46,8 +46,6 @@ export interface Served<out A> {
 
 interface Serving<A> {
   readonly source: Source<A>
-  /** The most room it had at any time. */
-  most: number
   tokenBudget: number
   tokens: number
   readonly taken: Array<Candidate<A>>
@@ -60,9 +58,9 @@ const costOf = (candidate: Candidate<unknown>): number => {
   return cost >= 0 ? cost : Number.POSITIVE_INFINITY
 }
 
-const serve = <A>(serving: Serving<A>, room: number, there: Set<string>): void => {
+/** `limit`: a candidate that needs more never fits, and is no gap. */
+const serve = <A>(serving: Serving<A>, room: number, limit: number, there: Set<string>): void => {
   const left: Array<Candidate<A>> = []
-  serving.most = Math.max(serving.most, room)
   let rest = room
   let full = false
   for (const candidate of serving.left) {
@@ -78,7 +76,7 @@ const serve = <A>(serving: Serving<A>, room: number, there: Set<string>): void =
       rest -= cost
     } else {
       left.push(candidate)
-      if (serving.source.contiguous && cost <= serving.most) full = true
+      if (serving.source.contiguous && cost <= limit) full = true
     }
   }
   serving.tokenBudget = serving.tokens + rest
@@ -99,7 +97,7 @@ export const fill = <A>(
   limit: number
 ): ReadonlyArray<Served<A>> => {
   const servings = sources.map(
-    (source): Serving<A> => ({ source, most: 0, tokenBudget: 0, tokens: 0, taken: [], left: source.candidates })
+    (source): Serving<A> => ({ source, tokenBudget: 0, tokens: 0, taken: [], left: source.candidates })
   )
   const there = new Set<string>()
   let used = 0
@@ -107,13 +105,14 @@ export const fill = <A>(
   for (const serving of servings) {
     const room = Math.max(0, Math.min(allocation[serving.source.section] + rest, limit - used))
     rest += allocation[serving.source.section]
-    serve(serving, room, there)
+    serve(serving, room, limit, there)
     used += serving.tokens
     rest -= serving.tokens
   }
-  for (const serving of servings) {
+  // What is chosen by the query comes before more of the conversation.
+  for (const serving of servings.toSorted((a, b) => Number(a.source.contiguous) - Number(b.source.contiguous))) {
     const before = serving.tokens
-    serve(serving, Math.max(0, limit - used), there)
+    serve(serving, Math.max(0, limit - used), limit, there)
     used += serving.tokens - before
   }
   return servings.map(({ left, source, taken, tokenBudget, tokens }) => ({

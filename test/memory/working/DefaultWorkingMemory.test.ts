@@ -254,7 +254,7 @@ describe("WorkingMemory.assemble", () => {
       }),
       (memory) =>
         Effect.gen(function* () {
-          const assembled = yield* memory.assemble(request({ tokenBudget: 600 }))
+          const assembled = yield* memory.assemble(request({ tokenBudget: 640 }))
           assert.deepStrictEqual(ids(assembled), ["t3", "t5"])
           assert.deepStrictEqual(reportOf(assembled, "recent_turns").left, ["t4", "t2", "t1"])
         }),
@@ -302,6 +302,47 @@ describe("WorkingMemory.assemble", () => {
     )
   )
 
+  it.effect("considers more entries in a larger budget, unless a number is given", () => {
+    const taken = (tokenBudget: number, options?: DefaultWorkingMemory.Options) =>
+      run(
+        Tiers.make({
+          entries: range(1, 200).map((n) => Tiers.entry(`e${n}`, { content: `tea ${n}`, sessionId: "other" }))
+        }),
+        (memory) =>
+          Effect.map(
+            memory.assemble(request({ query: "tea", tokenBudget })),
+            (assembled) => reportOf(assembled, "episodic").taken.length
+          ),
+        options
+      )
+    return Effect.gen(function* () {
+      assert.isAtMost(yield* taken(512), 16)
+      assert.isAbove(yield* taken(2_048), 40)
+      assert.strictEqual(yield* taken(100_000), 150)
+      assert.strictEqual(yield* taken(100_000, { maxRecalled: 7 }), 7)
+    })
+  })
+
+  it.effect("keeps room for what the query finds in a small budget without a system prompt", () =>
+    run(
+      Tiers.make({
+        entries: [
+          ...range(1, 30).map((n) =>
+            Tiers.turn(n, { content: `a turn of the conversation about nothing, number ${n}` })
+          ),
+          Tiers.entry("evidence", { content: "the tea is in the blue tin", sessionId: "other" })
+        ]
+      }),
+      (memory) =>
+        Effect.gen(function* () {
+          const assembled = yield* memory.assemble(request({ query: "Where is the tea?", tokenBudget: 300 }))
+          assert.include(ids(assembled), "evidence")
+          assert.include(ids(assembled), "t30")
+          assert.isAtMost(assembled.tokens, 300)
+        })
+    )
+  )
+
   it.effect("sizes sections by their fractions when there is too much", () => {
     const counts = (options?: DefaultWorkingMemory.Options) =>
       run(
@@ -322,7 +363,9 @@ describe("WorkingMemory.assemble", () => {
       )
     return Effect.gen(function* () {
       const usual = yield* counts()
-      assert.isAbove(usual.recent, usual.recalled)
+      // What is left goes to what the query finds.
+      assert.isAtLeast(usual.recent, 5)
+      assert.isAtLeast(usual.recalled, usual.recent)
       assert.strictEqual(usual.prompt, 512)
       const other = yield* counts({
         systemPromptTokens: 10,

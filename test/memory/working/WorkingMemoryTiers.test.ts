@@ -109,7 +109,7 @@ describe("WorkingMemory over the tiers in memory", () => {
         for (const id of ids(assembled)) shown.add(id)
       }
       assert.isAbove(shown.size, 0)
-      assert.isBelow(shown.size, 20)
+      assert.isBelow(shown.size, 30)
       yield* consolidator.consolidate({ ownerId: "ada" })
       const kept = yield* store.getRecent({ ownerId: "ada", n: 100 })
       assert.sameMembers(
