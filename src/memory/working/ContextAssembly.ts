@@ -295,13 +295,6 @@ export const roomOf = (options: Pick<Options, "tokenBudget" | "systemPrompt" | "
  */
 export const hasRoom = (room: Room): boolean => room.systemTokens + room.frameTokens < room.budget
 
-/** A small budget keeps for the system prompt what that has, or a third. */
-const allocationOf = ({ budget, systemTokens }: Room, shares: TokenBudgetAllocator.Shares) =>
-  TokenBudgetAllocator.allocate(budget, {
-    ...shares,
-    systemPromptTokens: Math.min(shares.systemPromptTokens, Math.max(systemTokens, budget / 3))
-  })
-
 /**
  * Fills the sections and counts what is sent. If the tokenizer counts more for the whole than for its lines, it retries
  * with less.
@@ -312,7 +305,9 @@ export const assemble = (found: Found, room: Room, options: Options): Context =>
   const { counter, shares } = options
   const { budget, systemTokens } = room
   const labels = labelsOf(options)
-  const allocation = allocationOf(room, shares)
+  // A small budget keeps for the system prompt what that has, or a third.
+  const systemPromptTokens = Math.min(shares.systemPromptTokens, Math.max(systemTokens, budget / 3))
+  const allocation = TokenBudgetAllocator.allocate(budget, { ...shares, systemPromptTokens })
   const said = conversation(found, options)
   const sources = (
     [
