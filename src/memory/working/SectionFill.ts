@@ -58,8 +58,8 @@ const costOf = (candidate: Candidate<unknown>): number => {
   return cost >= 0 ? cost : Number.POSITIVE_INFINITY
 }
 
-/** `limit`: a candidate that needs more never fits, and is no gap. */
-const serve = <A>(serving: Serving<A>, room: number, limit: number, there: Set<string>): void => {
+/** A candidate that needs more than `most` never fits, and is no gap. */
+const serve = <A>(serving: Serving<A>, room: number, most: number, there: Set<string>): void => {
   const left: Array<Candidate<A>> = []
   let rest = room
   let full = false
@@ -76,7 +76,7 @@ const serve = <A>(serving: Serving<A>, room: number, limit: number, there: Set<s
       rest -= cost
     } else {
       left.push(candidate)
-      if (serving.source.contiguous && cost <= limit) full = true
+      if (serving.source.contiguous && cost <= most) full = true
     }
   }
   serving.tokenBudget = serving.tokens + rest
@@ -109,10 +109,12 @@ export const fill = <A>(
     used += serving.tokens
     rest -= serving.tokens
   }
-  // What is chosen by the query comes before more of the conversation.
-  for (const serving of servings.toSorted((a, b) => Number(a.source.contiguous) - Number(b.source.contiguous))) {
+  // A conversation without any turn so far comes first, and more of it comes after what is chosen by the query.
+  const turnOf = ({ source, taken }: Serving<A>): number => (!source.contiguous ? 1 : taken.length === 0 ? 0 : 2)
+  for (const serving of servings.toSorted((a, b) => turnOf(a) - turnOf(b))) {
     const before = serving.tokens
-    serve(serving, Math.max(0, limit - used), limit, there)
+    const room = Math.max(0, limit - used)
+    serve(serving, room, room, there)
     used += serving.tokens - before
   }
   return servings.map(({ left, source, taken, tokenBudget, tokens }) => ({

@@ -302,6 +302,31 @@ describe("WorkingMemory.assemble", () => {
     )
   )
 
+  it.effect("shows the conversation, however much is found and however long its newest turn is", () => {
+    const shown = (longest: number) =>
+      run(
+        Tiers.make({
+          entries: [
+            ...range(1, 3).map((n) => Tiers.turn(n, { content: `hello ${n}` })),
+            Tiers.turn(4, { content: "x".repeat(longest) }),
+            ...range(1, 200).map((n) => Tiers.entry(`e${n}`, { content: `tea ${"y".repeat(90)}`, sessionId: "other" }))
+          ]
+        }),
+        (memory) =>
+          Effect.map(
+            memory.assemble(request({ query: "tea", tokenBudget: 4_000 })),
+            (assembled) => reportOf(assembled, "recent_turns").taken
+          ),
+        undefined,
+        Tiers.characters
+      )
+    return Effect.gen(function* () {
+      assert.deepStrictEqual(yield* shown(100), ["t1", "t2", "t3", "t4"])
+      // Longer than its section has room for, or than the budget: the others are shown.
+      for (const longest of [2_400, 5_000]) assert.deepStrictEqual(yield* shown(longest), ["t1", "t2", "t3"])
+    })
+  })
+
   it.effect("considers more entries in a larger budget, unless a number is given", () => {
     const taken = (tokenBudget: number, options?: DefaultWorkingMemory.Options) =>
       run(
