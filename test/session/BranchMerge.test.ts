@@ -227,6 +227,34 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
+  for (const hasTurns of [true, false]) {
+    SystemTest.effect(
+      `does not take a state that the source abandoned for common: a source ${hasTurns ? "with" : "without"} turns of its own`,
+      () =>
+        Effect.gen(function* () {
+          const branches = yield* BranchManager.BranchManager
+          yield* B.create("root")
+          yield* B.say("root", "1")
+          yield* TestClock.setTime(10)
+          yield* branches.fork(sid("root"), { id: sid("s") })
+          yield* TestClock.setTime(20)
+          if (hasTurns) yield* B.say("s", "2")
+          yield* B.checkpoint("s", "c")
+          yield* TestClock.setTime(30)
+          yield* B.update("s", { variables: { a: 1 } })
+          yield* branches.fork(sid("s"), { id: sid("before") })
+          yield* TestClock.setTime(40)
+          yield* B.restore("c")
+          yield* TestClock.setTime(50)
+          yield* branches.fork(sid("s"), { id: sid("after") })
+          const { session } = yield* branches.merge(sid("before"), sid("after"), { strategy: threeWay })
+          assert.deepStrictEqual(session.variables, { a: 1 })
+          const back = yield* branches.merge(sid("after"), sid("before"), { strategy: threeWay })
+          assert.deepStrictEqual(back.session.variables, { a: 1 })
+        }).pipe(Effect.provide(B.layer()))
+    )
+  }
+
   SystemTest.effect("treats everything as added when the branch's session was deleted in between", () =>
     Effect.gen(function* () {
       const branches = yield* setUp

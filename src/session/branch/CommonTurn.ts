@@ -5,7 +5,6 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { SessionId } from "../../domain/Ids.js"
 import type { Cut, Session, SessionState, SessionTurn, TurnRef } from "../turn/Session.js"
 import { SessionStorageError } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
@@ -41,12 +40,6 @@ export const pathOf = ({ id, lineage }: Pick<Session, "id" | "lineage">, state: 
   if (head === undefined) return []
   return head.sessionId === id ? [...lineage, { ...head, depth, cuts }] : lineage
 }
-
-/**
- * @category getters
- */
-export const cutsOf = (way: Path, sessionId: SessionId): ReadonlyArray<Cut> =>
-  way.find((end) => end.sessionId === sessionId)?.cuts ?? []
 
 const pageSize = 100
 

@@ -11,7 +11,6 @@ import type { SessionId } from "../../domain/Ids.js"
 import type { CheckpointId, Cut, Session, SessionCheckpoint, SessionState } from "../turn/Session.js"
 import type { SessionStorageError } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
-import * as CommonTurn from "./CommonTurn.js"
 
 /** How a session reached its current state: its cuts, and the checkpoint it is on. */
 interface Course {
@@ -145,7 +144,7 @@ class Descent {
 const commonAncestor = (store: SessionStore.Service, one: Session, other: Session) =>
   Effect.gen(function* () {
     const [a, b] = [new Descent(one), new Descent(other)]
-    const at = (id: SessionId) => ({ id, a: a.branches.get(id), b: b.branches.get(id) })
+    const at = (id: SessionId) => ({ a: a.branches.get(id), b: b.branches.get(id) })
     while (a.isOpen || b.isOpen) {
       const fromA: SessionId | undefined = yield* a.climb(store)
       if (fromA !== undefined && b.branches.has(fromA)) return at(fromA)
@@ -155,14 +154,14 @@ const commonAncestor = (store: SessionStore.Service, one: Session, other: Sessio
     return undefined
   })
 
-const forkOf = (store: SessionStore.Service, from: SessionId, branch: Session): Read<Point | undefined> =>
+const forkOf = (store: SessionStore.Service, branch: Session): Read<Point | undefined> =>
   Effect.map(store.checkpoints(branch.id, { kinds: ["fork"], limit: 1 }), ([fork]) =>
     fork === undefined
       ? undefined
       : {
           at: fork.createdAt,
           state: fork.state,
-          course: { cuts: CommonTurn.cutsOf(branch.lineage, from), checkpointId: fork.parentCheckpointId }
+          course: { cuts: fork.sourceCuts ?? [], checkpointId: fork.parentCheckpointId }
         }
   )
 
@@ -170,9 +169,9 @@ const baseOfFork = (store: SessionStore.Service, one: Session, other: Session): 
   Effect.gen(function* () {
     const parted = yield* commonAncestor(store, one, other)
     if (parted === undefined) return undefined
-    const { a, b, id } = parted
-    const left = a === undefined ? undefined : yield* forkOf(store, id, a)
-    const right = b === undefined ? undefined : yield* forkOf(store, id, b)
+    const { a, b } = parted
+    const left = a === undefined ? undefined : yield* forkOf(store, a)
+    const right = b === undefined ? undefined : yield* forkOf(store, b)
     if (a === undefined) return right === undefined ? undefined : yield* newestCommon(store, right, courseOf(one))
     if (b === undefined) return left === undefined ? undefined : yield* newestCommon(store, left, courseOf(other))
     if (left === undefined || right === undefined) return undefined

@@ -168,6 +168,7 @@ export const make = (
             createdAt: origin.at,
             revision: 0,
             ...(origin.checkpointId === undefined ? {} : { parentCheckpointId: origin.checkpointId }),
+            ...(origin.state.cuts.length === 0 ? {} : { sourceCuts: origin.state.cuts }),
             metadata: {}
           },
           limits

@@ -317,6 +317,8 @@ export const SessionCheckpoint = Schema.Struct({
   /** The checkpoint the session was on before. It may be deleted. */
   parentCheckpointId: Schema.optional(CheckpointId),
   metadata: attributes,
+  /** Only for kind `fork`: the cuts of the session it was forked from, at that point; absent if there are none. */
+  sourceCuts: Schema.optional(Schema.Array(Cut)),
   /** Only for kind `merge`. */
   merge: Schema.optional(MergeRecord)
 }).annotations({ identifier: `${NAME}/SessionCheckpoint` })

@@ -97,6 +97,7 @@ export const checkpoints: FastCheck.Arbitrary<Session.SessionCheckpoint> = fille
     createdAt: times,
     state: states,
     metadata: attributes,
+    sourceCuts: FastCheck.option(cuts, { nil: undefined }),
     merge: FastCheck.option(
       FastCheck.tuple(
         Arbitrary.make(Session.TurnRef),
