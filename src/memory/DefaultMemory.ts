@@ -25,7 +25,6 @@ import * as DefaultEpisodicCompressor from "./episodic/DefaultEpisodicCompressor
 import * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
 import type * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
 import * as FactStore from "./facts/FactStore.js"
-import * as InMemoryFactStore from "./facts/InMemoryFactStore.js"
 import { layerDisabled, Memory, type Out } from "./Memory.js"
 import * as MemoryConfig from "./MemoryConfig.js"
 import * as DefaultProceduralMemory from "./procedural/DefaultProceduralMemory.js"
@@ -37,6 +36,7 @@ import * as VectorIndex from "./search/VectorIndex.js"
 import * as DefaultEntityExtractor from "./semantic/DefaultEntityExtractor.js"
 import * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
 import type * as EntityExtractor from "./semantic/EntityExtractor.js"
+import * as FactVectors from "./semantic/FactVectors.js"
 import * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 
 type Of<Out> = Layer.Layer<Out, any, any>
@@ -60,6 +60,7 @@ export interface Collaborators {
   readonly cache?: Of<CacheBackend.CacheBackend> | undefined
   /**
    * Finds entries by meaning with `defaultBackend: "vector"`. Default: `HashingEmbedder` and an index in this process.
+   * With any backend, facts in this process are found by meaning with these, else with the `Embedder` in context.
    */
   readonly vectors?: Of<Embedder.Embedder | VectorIndex.VectorIndex> | undefined
   /** The store of facts. Default: in this process. */
@@ -125,6 +126,12 @@ const missing = (message: string, hint: string): Of<MemoryStore.MemoryStore> =>
 /** How recalls renew entries, if they do. */
 const renewalOf = (config: MemoryConfig.MemoryConfig): DefaultMemoryStore.Options["renewal"] =>
   config.renewOnRecall ? { maxAge: Duration.seconds(config.maxAgeSeconds) } : undefined
+
+const factsOf = (given: Collaborators): Of<FactStore.FactStore> => {
+  if (given.facts !== undefined) return given.facts
+  const facts = FactVectors.layerMemory()
+  return given.vectors === undefined ? facts : Layer.provide(facts, given.vectors)
+}
 
 /** Never substitutes another backend for the named one. */
 const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<MemoryStore.MemoryStore> => {
@@ -199,7 +206,7 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
   const { consolidation, episodic, semantic, working } = config
   const tokens = given.tokens ?? TokenCounter.layerApproximate()
   const compressor = given.compressor ?? DefaultEpisodicCompressor.layerExtractive
-  const stores = Layer.merge(storeOf(config, given), given.facts ?? InMemoryFactStore.layer())
+  const stores = Layer.merge(storeOf(config, given), factsOf(given))
   const tiers = Layer.mergeAll(
     DefaultEpisodicMemory.layer({
       defaultTopK: episodic.defaultTopK,

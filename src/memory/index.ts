@@ -233,6 +233,13 @@ export * as FactCardinality from "./facts/FactCardinality.js"
 export * as FactStore from "./facts/FactStore.js"
 
 /**
+ * Finds facts by meaning: a fact store in whose context an `Embedder` is has a vector of each fact that holds.
+ *
+ * @since 0.1.0
+ */
+export * as FactVectors from "./semantic/FactVectors.js"
+
+/**
  * The history compactor port: fits the history of a conversation into a token budget by summarizing its older turns.
  *
  * @since 0.1.0

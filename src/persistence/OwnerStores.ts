@@ -68,7 +68,7 @@ export const nameOf = (subject: Subject): UserId =>
  */
 export const ownersOf = (userId: UserId): ReadonlyArray<string> => {
   const owner = SessionMemory.ownerOf({ userId }) as string
-  return [owner, OwnerNamespace.procedures(owner), OwnerNamespace.blocks(owner)]
+  return [owner, ...[OwnerNamespace.procedures, OwnerNamespace.blocks, OwnerNamespace.facts].map((of) => of(owner))]
 }
 
 /**

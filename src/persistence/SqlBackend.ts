@@ -5,12 +5,14 @@
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as CacheBackend from "../llm/CacheBackend.js"
 import * as HashingEmbedder from "../llm/embedding/HashingEmbedder.js"
-import type * as MemoryConfig from "../memory/MemoryConfig.js"
+import type * as FactStore from "../memory/facts/FactStore.js"
 import type * as MemoryStore from "../memory/search/MemoryStore.js"
 import type * as VectorIndex from "../memory/search/VectorIndex.js"
+import * as FactVectors from "../memory/semantic/FactVectors.js"
 import type * as SessionStore from "../session/turn/SessionStore.js"
 import * as SkillResultBackend from "../skill/execute/SkillResultBackend.js"
 import type * as SkillResultCache from "../skill/execute/SkillResultCache.js"
@@ -62,6 +64,11 @@ const cached = (
     ? Layer.merge(SqlCacheBackend.layer(), SqlSkillCache.layer())
     : SkillResultBackend.layer().pipe(Layer.provideMerge(RedisCacheBackend.layer()))
 
+/** Found by meaning where an embedder is in context. */
+const factStore: Of<FactStore.FactStore> = Layer.unwrapEffect(
+  Effect.map(FactVectors.inContext, (wrapBackend) => SqlFactStore.layer({ wrapBackend }))
+)
+
 /**
  * @category constructors
  */
@@ -93,7 +100,13 @@ export const make = ({ redis, vectors }: Omit<Databases, "client">, given: Given
           )
     }
   },
-  facts: (backend: MemoryConfig.Backend) => (backend === "in_memory" ? undefined : SqlFactStore.layer()),
+  facts: (backend) => {
+    if (backend === "in_memory") return undefined
+    const { embedder } = given
+    if (embedder === undefined) return factStore
+    // The index in the database is only built for entries: its extension may be missing.
+    return Layer.provide(factStore, backend === "vector" ? Layer.provideMerge(vectors, embedder) : embedder)
+  },
   sessions: (backend) => {
     switch (backend) {
       case "in_memory":

@@ -34,12 +34,12 @@ import * as MemoryConsolidator from "../memory/consolidation/MemoryConsolidator.
 import * as DefaultMemory from "../memory/DefaultMemory.js"
 import type { MemorySystemError } from "../memory/entry/MemoryError.js"
 import * as FactStore from "../memory/facts/FactStore.js"
-import * as InMemoryFactStore from "../memory/facts/InMemoryFactStore.js"
 import type * as Memory from "../memory/Memory.js"
 import * as MemoryConfig from "../memory/MemoryConfig.js"
 import type * as DefaultMemoryStore from "../memory/search/DefaultMemoryStore.js"
 import type * as MemoryStore from "../memory/search/MemoryStore.js"
 import * as VectorIndex from "../memory/search/VectorIndex.js"
+import * as FactVectors from "../memory/semantic/FactVectors.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as SessionManager from "../session/manager/SessionManager.js"
@@ -93,7 +93,10 @@ export interface Backend {
 export interface Given
   extends Omit<Agents.Replaceable, "memory" | "sessions" | "governance" | "log">,
     Agents.WithStages {
-  /** Embedder for `defaultBackend: "vector"`. Default: `HashingEmbedder`. */
+  /**
+   * Embedder for `defaultBackend: "vector"`. Default: `HashingEmbedder`. With any backend, facts are found by meaning
+   * with it, else with the `Embedder` in context, if there is one.
+   */
   readonly embedder?: Of<Embedder.Embedder> | undefined
   readonly extractor?: DefaultMemory.Collaborators["extractor"]
   readonly compressor?: DefaultMemory.Collaborators["compressor"]
@@ -229,8 +232,9 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
   }).pipe(
     Layer.provide(given.prices ?? (configured.agents === "environment" ? ModelPrices.layerInstalled : Layer.empty))
   )
+  const facts = FactVectors.layerMemory()
   const stores = Layer.merge(
-    backend.facts(defaultBackend) ?? InMemoryFactStore.layer(),
+    backend.facts(defaultBackend) ?? (given.embedder === undefined ? facts : Layer.provide(facts, given.embedder)),
     backend.sessions(configured.sessions.backend) ?? InMemorySessionStore.layer
   )
   return agentsOf(configured.agents, given).pipe(

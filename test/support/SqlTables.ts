@@ -22,11 +22,17 @@ export const names: Effect.Effect<ReadonlyArray<string>, SqlError, SqlClient.Sql
     )
 )
 
-/** Deletes all rows. */
+/** Deletes all rows, of tables in any order. */
 export const empty: Effect.Effect<void, SqlError, SqlClient.SqlClient> = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql.withTransaction(
     Effect.flatMap(names, (tables) =>
-      Effect.forEach(tables, (name) => sql.unsafe(`DELETE FROM ${name}`), { discard: true })
+      Effect.zipRight(
+        sql.onDialectOrElse({
+          sqlite: () => Effect.asVoid(sql.unsafe("PRAGMA defer_foreign_keys = ON")),
+          orElse: () => Effect.void
+        }),
+        Effect.forEach(tables, (name) => sql.unsafe(`DELETE FROM ${name}`), { discard: true })
+      )
     )
   )
 )

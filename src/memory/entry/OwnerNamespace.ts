@@ -36,6 +36,14 @@ export const procedures = (ownerId: string): string => nameOf("procedures", owne
 export const blocks = (ownerId: string): string => nameOf("blocks", ownerId)
 
 /**
+ * The owner under which a vector index has the vectors of the facts of an owner.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const facts = (ownerId: string): string => nameOf("facts", ownerId)
+
+/**
  * Returns whether this is not a real owner but a space that memory reserves. Code that iterates over all owners of a
  * store must skip it.
  *

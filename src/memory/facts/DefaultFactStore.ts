@@ -32,6 +32,8 @@ export interface Options {
    * number. Receives the normalized predicate: lower case, single spaces. Default `FactCardinality.standard`.
    */
   readonly cardinality?: ((predicate: string) => FactCardinality.Cardinality) | undefined
+  /** Wraps the backend of the store: with `FactVectors.inContext`, `search` finds facts by meaning, too. */
+  readonly wrapBackend?: FactBackend.Wrap | undefined
 }
 
 /** Only a faulty backend reports this many conflicts in a row. */
@@ -147,7 +149,8 @@ const assertFacts = (
  * @since 0.1.0
  * @category constructors
  */
-export const fromBackend = (backend: FactBackend.FactBackend, options?: Options | undefined): Service => {
+export const fromBackend = (given: FactBackend.FactBackend, options?: Options | undefined): Service => {
+  const backend = options?.wrapBackend?.(given) ?? given
   const rules: Rules = {
     backend,
     owned: FactAssertion.owned(backend.name),

@@ -183,6 +183,14 @@ export interface FactBackend {
 }
 
 /**
+ * Adds something to a backend, such as a search by meaning.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Wrap = (backend: FactBackend) => FactBackend
+
+/**
  * The order of results.
  *
  * @since 0.1.0

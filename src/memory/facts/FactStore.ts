@@ -124,7 +124,7 @@ export interface Service {
     ownerId: string,
     query?: FactQuery | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
-  /** Facts that share words with the text, best first. */
+  /** Facts that share words with the text, best first. With vectors (`FactVectors`) also those of similar meaning. */
   readonly search: (
     ownerId: string,
     text: string,

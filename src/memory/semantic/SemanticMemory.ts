@@ -58,6 +58,7 @@ export interface Service {
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
   /**
    * Facts that help with a question: those about entities it names, then those that share words with it, best first.
+   * Where the store has vectors, those of similar meaning count as well.
    */
   readonly recall: (
     ownerId: string,

@@ -13,6 +13,7 @@ import { EntryId } from "../../domain/Ids.js"
 import * as Count from "../../internal/Count.js"
 import * as Tool from "../../tool/definition/Tool.js"
 import * as ToolSet from "../../tool/definition/ToolSet.js"
+import * as EntryGroups from "../entry/EntryGroups.js"
 import * as MemoryEntry from "../entry/MemoryEntry.js"
 import type { RetrievalFailure } from "../entry/MemoryError.js"
 import * as Scoring from "../entry/Scoring.js"
@@ -149,18 +150,38 @@ export const remember = <R = never>(
 
 type FoundNotes<R> = Handled<ReadonlyArray<typeof Shown.Type>, R>
 
+/** Recalls are counted where other recalls are: they renew a lifetime. A failure to count does not fail the search. */
+const counted = (store: MemoryStore.Service, notes: ReadonlyArray<MemoryEntry.MemoryEntry>): Effect.Effect<void> =>
+  Effect.forEach(
+    EntryGroups.groupBy(notes, ({ ownerId }) => ownerId),
+    ([ownerId, own]) =>
+      Effect.catchAll(
+        store.recordAccess(
+          ownerId,
+          own.map(({ id }) => id)
+        ),
+        (error) =>
+          Effect.annotateLogs(Effect.logWarning("Recalled notes could not be counted"), {
+            module: "MemoryTools",
+            error: error._tag
+          })
+      ),
+    { discard: true }
+  )
+
 /** The notes of all namespaces together; those of the user come first among equals. */
 const found = <R>(options: Options<R>, find: typeof newest, most: number): FoundNotes<R> =>
   Effect.gen(function* () {
     const store = yield* MemoryStore.MemoryStore
     const { reads } = yield* MemoryNamespaces.access(options.namespaces)
     const labels = new Map(reads.map((place) => [place.ownerId, labelIn(options, place)]))
-    const notes = yield* find(
+    const notes = (yield* find(
       store,
       reads.map(({ ownerId }) => ownerId),
       most
-    )
-    return notes.slice(0, most).map((entry) => Notes.shown(entry, labels.get(entry.ownerId)))
+    )).slice(0, most)
+    if (find !== newest) yield* counted(store, notes)
+    return notes.map((entry) => Notes.shown(entry, labels.get(entry.ownerId)))
   })
 
 type Entries = Effect.Effect<ReadonlyArray<MemoryEntry.MemoryEntry>, RetrievalFailure>
@@ -185,7 +206,8 @@ const matching =
     )
 
 /**
- * Finds notes by words, or by meaning where the store has vectors; without a query it shows the newest ones.
+ * Finds notes by words, or by meaning where the store has vectors; without a query it shows the newest ones. Notes that
+ * a query finds count as recalled (`MemoryStore.recordAccess`).
  *
  * @since 0.1.0
  * @category constructors

@@ -7,6 +7,7 @@ import * as Agent from "../../../src/agent/definition/Agent.js"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as DefaultMemory from "../../../src/memory/DefaultMemory.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
+import { StorageError } from "../../../src/memory/entry/MemoryError.js"
 import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as MemoryTools from "../../../src/memory/tools/MemoryTools.js"
@@ -63,6 +64,15 @@ const idOf = (notes: unknown, wanted: string): string | undefined =>
 
 const count = (ownerId: string) => Effect.flatMap(MemoryStore.MemoryStore, (store) => store.count(ownerId))
 
+/** A store that fails to count recalls. */
+const uncounted = Layer.effect(
+  MemoryStore.MemoryStore,
+  Effect.map(InMemoryMemoryStore.make(), (store) => ({
+    ...store,
+    recordAccess: () => Effect.fail(new StorageError({ message: "the disk is full" }))
+  }))
+)
+
 const turn = (id: string, ownerId: string) =>
   MemoryEntry.make({
     id: EntryId.make(id),
@@ -85,6 +95,22 @@ const suite = (name: string, layer: Given): void => {
         assert.deepStrictEqual(
           others.map(({ result }) => result),
           [[], []]
+        )
+      }).pipe(Effect.provide(layer))
+    )
+
+    it.effect("counts what a query finds as recalled, and nothing of a list of the newest notes", () =>
+      Effect.gen(function* () {
+        yield* calls("ada", [remember("Ada is allergic to hazelnuts"), remember("Ada rides a red bicycle")])
+        yield* calls("ada", [search(), search("hazelnuts"), search("hazelnuts")])
+        const store = yield* MemoryStore.MemoryStore
+        const notes = yield* store.getRecent({ ownerId: "ada", n: 10 })
+        assert.deepStrictEqual(
+          notes.map(({ accessCount, content }) => [content.includes("hazelnuts"), accessCount ?? 0]).sort(),
+          [
+            [false, 0],
+            [true, 2]
+          ]
         )
       }).pipe(Effect.provide(layer))
     )
@@ -246,5 +272,13 @@ describe("MemoryTools", () => {
         Agents.layerWith({ memory }).pipe(Layer.provideMerge(memory), Layer.provideMerge(TestModel.layer(script)))
       )
     )
+  )
+
+  it.effect("finds notes although recalls cannot be counted", () =>
+    Effect.gen(function* () {
+      yield* calls("ada", [remember("Ada likes tea")])
+      const [found] = yield* calls("ada", [search("tea")])
+      assert.deepStrictEqual(textsOf(found?.result), ["Ada likes tea"])
+    }).pipe(Effect.provide(uncounted))
   )
 })
