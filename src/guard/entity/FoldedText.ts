@@ -98,12 +98,17 @@ const isLetter = /[\p{L}\p{N}]/u
 /** Two characters that fold to ASCII letters. */
 const asciiForms: { readonly [character: string]: string } = { "\u017f": "s", "\u212a": "k" }
 
+/** Scripts that write no spaces, or endings right behind a number: a letter of them ends no word of another script. */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+
 const narrowed = (character: string): string =>
-  asciiForms[character] ?? (isLetter.test(character) ? "\u00aa" : "\u0080").repeat(character.length)
+  asciiForms[character] ??
+  (isLetter.test(character) && !unspaced.test(character) ? "\u00aa" : "\u0080").repeat(character.length)
 
 /**
  * Returns the same text with one byte per character, which regular expressions read many times faster: letters and
- * digits beyond Latin-1 become one letter, everything else one non-letter.
+ * digits beyond Latin-1 become one letter, everything else and letters of scripts without spaces one non-letter.
  *
  * @since 0.1.0
  * @category conversions

@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DocumentWords from "./DocumentWords.js"
 import * as FoldedText from "./FoldedText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
@@ -38,6 +39,12 @@ export interface Options {
 
 // Allowance for invisible characters between the visible ones.
 const invisible = 8
+
+// "Order number: ", "Tracking number is ".
+const againstBefore = 14
+
+/** Confidence from which a shape counts whatever stands before it. */
+const certain = 0.6
 
 const isBare = /^[0-9A-Z]*$/
 
@@ -81,9 +88,13 @@ export const make = (options: Options): PiiEntity.PiiEntity => {
     standsAlone: true,
     needs: options.needs,
     context: options.context,
+    against: DocumentWords.other,
+    againstBefore,
     patterns: options.shapes.map(({ check, confidence, exact, inContext, pattern }) => ({
       pattern: new RegExp(`(?<![\\p{L}\\p{N}_])(?:${pattern.source})(?![\\p{L}\\p{N}_])`, exact === true ? "u" : "iu"),
       confidence,
+      // No word makes a doubt of what few texts pass.
+      outOfContext: confidence >= certain ? confidence : undefined,
       inContext: inContext ?? (check === undefined ? 0.85 : 0.95),
       validate: check === undefined ? undefined : (value) => check(bare(value))
     }))

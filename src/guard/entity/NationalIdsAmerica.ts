@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DocumentWords from "./DocumentWords.js"
 import * as NationalId from "./NationalId.js"
 import { isLuhn } from "./PaymentEntities.js"
 import type * as PiiEntity from "./PiiEntity.js"
@@ -26,8 +27,6 @@ const isSocialSecurity = (digits: string): boolean =>
 
 const isSocialInsurance = (digits: string): boolean => NationalId.isVaried(digits) && isLuhn(digits)
 
-const license = ["driver*", "licen*", "permit", "dl", "dl#", "dln", "dmv", "id card"]
-
 /**
  * @since 0.1.0
  * @category entities
@@ -37,7 +36,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "US_ABA_ROUTING",
     maxLength: 11,
     needs: { digits: 9 },
-    context: ["aba", "routing", "rtn", "bank*", "transit", "wire", "ach"],
+    context: ["aba", "routing", "rtn", "transit", "wire", "ach", ...DocumentWords.bank],
     shapes: [
       { pattern: /(?:0\d|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)\d{7}/, confidence: 0.4, check: isRouting },
       { pattern: /(?:0\d|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)\d{2}-\d{4}-\d/, confidence: 0.55, check: isRouting }
@@ -47,13 +46,13 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "US_BANK_NUMBER",
     maxLength: 17,
     needs: { digits: 8 },
-    context: ["bank*", "account*", "acct*", "checking", "savings", "deposit", "debit"],
+    context: ["checking", "savings", "deposit", "debit", ...DocumentWords.bank],
     shapes: [{ pattern: /\d{8,17}/, confidence: 0.3, inContext: 0.7 }]
   }),
   NationalId.make({
     type: "US_DRIVER_LICENSE",
     maxLength: 19,
-    context: license,
+    context: ["permit", "dl", "dl#", "dln", "dmv", "id card", ...DocumentWords.drivingLicense],
     shapes: [
       // State formats: one or two letters and digits, digits and letters, or Washington's name-based form.
       {
@@ -73,7 +72,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "US_ITIN",
     maxLength: 11,
     needs: { digits: 9 },
-    context: ["itin*", "individual taxpayer", "taxpayer", "tax id", "tax payer", "tin", "itins"],
+    context: ["itin*", "tax payer", ...DocumentWords.tax],
     shapes: [
       { pattern: /9\d{2}([ -])(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])\1\d{4}/, confidence: 0.55 },
       { pattern: /9\d{2}[ -]?(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])[ -]?\d{4}/, confidence: 0.3 }
@@ -82,11 +81,11 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "US_MBI",
     maxLength: 13,
-    context: ["mbi", "medicare*", "beneficiary", "cms", "health insurance"],
+    context: ["mbi", "medicare*", "beneficiary", "cms", ...DocumentWords.health],
     shapes: [
       {
         pattern:
-          /[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d(-?)[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d\1[AC-HJKMNP-RT-Y]{2}\d{2}/,
+          /[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d([ -]?)[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d\1[AC-HJKMNP-RT-Y]{2}\d{2}/,
         confidence: 0.55
       }
     ]
@@ -95,14 +94,14 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "US_NPI",
     maxLength: 12,
     needs: { digits: 10 },
-    context: ["npi*", "national provider", "provider*", "physician", "prescriber", "clinician"],
+    context: ["npi*", "national provider", ...DocumentWords.doctor],
     shapes: [{ pattern: /[12]\d{3}([ -]?)\d{3}\1\d{3}/, confidence: 0.4, check: isProvider }]
   }),
   NationalId.make({
     type: "US_DEA",
     maxLength: 9,
     needs: { digits: 7 },
-    context: ["dea*", "medical licen*", "certificate", "prescriber", "registration", "medical"],
+    context: ["dea*", "medical licen*", "certificate", "registration", "medical", ...DocumentWords.doctor],
     shapes: [
       // Businesses have a nine in place of the first letter of a name.
       { pattern: /[A-HJ-MPR-UX]9\d{7}/, confidence: 0.6, check: isRegistrant },
@@ -113,14 +112,14 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "US_PASSPORT",
     maxLength: 9,
     needs: { digits: 8 },
-    context: ["passport*", "passport#", "travel document", "us passport"],
+    context: DocumentWords.passport,
     shapes: [{ pattern: /\d{9}|[A-Z]\d{8}/, confidence: 0.3 }]
   }),
   NationalId.make({
     type: "US_SSN",
     maxLength: 11,
     needs: { digits: 9 },
-    context: ["ssn*", "social security", "social sec", "social", "ss#", "ss no", "tax id", "taxpayer"],
+    context: ["ssn*", "social sec", "social", "ss#", "ss no", ...DocumentWords.social, ...DocumentWords.tax],
     shapes: [
       { pattern: /\d{3}([ .-])\d{2}\1\d{4}/, confidence: 0.55, check: isSocialSecurity },
       { pattern: /\d{5}-\d{4}|\d{3}-\d{6}|\d{9}/, confidence: 0.3, inContext: 0.8, check: isSocialSecurity }
@@ -137,7 +136,7 @@ export const canada: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "CA_SIN",
     maxLength: 11,
     needs: { digits: 9 },
-    context: ["sin", "social insurance", "nas", "assurance sociale", "sin#", "numéro d'assurance"],
+    context: ["sin", "nas", "sin#", "numéro d'assurance", ...DocumentWords.social],
     shapes: [{ pattern: /[1-79]\d{2}([ -]?)\d{3}\1\d{3}/, confidence: 0.45, check: isSocialInsurance }]
   })
 ]

@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DocumentWords from "./DocumentWords.js"
 import * as NationalId from "./NationalId.js"
 import type * as PiiEntity from "./PiiEntity.js"
 
@@ -29,28 +30,28 @@ export const australia: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "AU_ABN",
     maxLength: 14,
     needs: { digits: 11 },
-    context: ["abn", "australian business", "business number"],
-    shapes: [{ pattern: /[1-9]\d(?:\d{9}|(?: \d{3}){3})/, confidence: 0.55, check: isBusiness }]
+    context: ["abn", "australian business", ...DocumentWords.company],
+    shapes: [{ pattern: /[1-9]\d([ -]?)\d{3}\1\d{3}\1\d{3}/, confidence: 0.55, check: isBusiness }]
   }),
   NationalId.make({
     type: "AU_ACN",
     maxLength: 11,
     needs: { digits: 9 },
-    context: ["acn", "australian company", "company number", "asic"],
-    shapes: [{ pattern: /\d{3}( ?)\d{3}\1\d{3}/, confidence: 0.4, check: isCompany }]
+    context: ["acn", "australian company", "asic", ...DocumentWords.company],
+    shapes: [{ pattern: /\d{3}([ -]?)\d{3}\1\d{3}/, confidence: 0.4, check: isCompany }]
   }),
   NationalId.make({
     type: "AU_TFN",
     maxLength: 11,
     needs: { digits: 9 },
-    context: ["tfn", "tax file", "ato"],
-    shapes: [{ pattern: /\d{3}( ?)\d{3}\1\d{3}/, confidence: 0.4, check: isTaxFile }]
+    context: ["tfn", "ato", ...DocumentWords.tax],
+    shapes: [{ pattern: /\d{3}([ -]?)\d{3}\1\d{3}/, confidence: 0.4, check: isTaxFile }]
   }),
   NationalId.make({
     type: "AU_MEDICARE",
     maxLength: 14,
     needs: { digits: 10 },
-    context: ["medicare*", "health card", "irn"],
+    context: ["medicare*", "irn", ...DocumentWords.health],
     shapes: [{ pattern: /[2-6]\d{3}([ -]?)\d{5}\1\d(?:[ /-]\d)?/, confidence: 0.45, check: isMedicare }]
   })
 ]
@@ -79,22 +80,22 @@ export const india: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "IN_AADHAAR",
     maxLength: 14,
     needs: { digits: 4 },
-    context: ["aadhaar*", "aadhar*", "uidai", "uid", "आधार"],
+    context: ["aadhaar*", "aadhar*", "uidai", "uid", "आधार", ...DocumentWords.identity],
     shapes: [{ pattern: /[2-9]\d{3}([ :-]?)\d{4}\1\d{4}/, confidence: 0.55, check: isAadhaar }]
   }),
   NationalId.make({
     type: "IN_PAN",
     maxLength: 10,
-    context: ["pan", "permanent account", "income tax", "pan card", "pan#"],
+    context: ["pan", "permanent account", "income tax", "pan card", "pan#", ...DocumentWords.tax],
     shapes: [
-      { pattern: /[A-Z]{3}[ABCEFGHJKLPT][A-Z]\d{4}[A-Z]/, confidence: 0.55 },
+      { pattern: /[A-Z]{3}[ABCEFGHJKLPT][A-Z](?!0000)\d{4}[A-Z]/, confidence: 0.55 },
       { pattern: /[A-Z]{5}\d{4}[A-Z]/, confidence: 0.3 }
     ]
   }),
   NationalId.make({
     type: "IN_GSTIN",
     maxLength: 15,
-    context: ["gst*", "goods and services", "gstin"],
+    context: ["gst*", "goods and services", ...DocumentWords.tax],
     shapes: [
       { pattern: gstin, confidence: 0.95, check: isGstin },
       { pattern: gstin, confidence: 0.3, inContext: 0.7 }
@@ -104,14 +105,14 @@ export const india: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "IN_PASSPORT",
     maxLength: 9,
     needs: { digits: 4 },
-    context: ["passport*", "travel document", "indian passport"],
+    context: DocumentWords.passport,
     shapes: [{ pattern: /[A-PR-WY][1-9]\d ?\d{4}[1-9]/, confidence: 0.3 }]
   }),
   NationalId.make({
     type: "IN_VEHICLE_REGISTRATION",
     maxLength: 14,
     needs: { digits: 4 },
-    context: ["rto", "vehicle*", "registration*", "plate", "number plate", "car", "regn*"],
+    context: ["rto", "registration*", "car", "regn*", ...DocumentWords.plate],
     shapes: [
       {
         pattern:
@@ -153,35 +154,42 @@ export const korea: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "KR_RRN",
     maxLength: 14,
     needs: { digits: 13 },
-    context: ["rrn", "resident registration", "주민등록번호", "주민번호", "korean rrn"],
+    context: ["rrn", "resident registration", "주민등록번호", "주민번호", "korean rrn", ...DocumentWords.identity],
     shapes: [
-      { pattern: /\d{6}-?[1-4]\d{6}/, confidence: 0.8, check: (digits) => koreanCheck(digits, 11) },
+      { pattern: /\d{6}[ -]?[1-4]\d{6}/, confidence: 0.8, check: (digits) => koreanCheck(digits, 11) },
       // Since October 2020 the digits after the first one are random.
-      { pattern: /\d{6}-?[1-4]\d{6}/, confidence: 0.4, check: isKoreanBirth }
+      { pattern: /\d{6}[ -]?[1-4]\d{6}/, confidence: 0.4, check: isKoreanBirth }
     ]
   }),
   NationalId.make({
     type: "KR_FRN",
     maxLength: 14,
     needs: { digits: 13 },
-    context: ["frn", "arc", "alien registration", "foreigner registration", "외국인등록번호", "korean frn"],
+    context: [
+      "frn",
+      "arc",
+      "alien registration",
+      "foreigner registration",
+      "외국인등록번호",
+      ...DocumentWords.identity
+    ],
     shapes: [
-      { pattern: /\d{6}-?[5-8]\d{6}/, confidence: 0.8, check: (digits) => koreanCheck(digits, 13) },
-      { pattern: /\d{6}-?[5-8]\d{6}/, confidence: 0.4, check: isKoreanBirth }
+      { pattern: /\d{6}[ -]?[5-8]\d{6}/, confidence: 0.8, check: (digits) => koreanCheck(digits, 13) },
+      { pattern: /\d{6}[ -]?[5-8]\d{6}/, confidence: 0.4, check: isKoreanBirth }
     ]
   }),
   NationalId.make({
     type: "KR_BRN",
     maxLength: 12,
     needs: { digits: 10 },
-    context: ["brn", "business registration", "사업자등록번호", "사업자번호"],
-    shapes: [{ pattern: /\d{3}-?\d{2}-?\d{5}/, confidence: 0.5, check: isKoreanBusiness }]
+    context: ["brn", "사업자등록번호", "사업자번호", ...DocumentWords.company],
+    shapes: [{ pattern: /[1-9]\d{2}-?(?!00)\d{2}-?\d{5}/, confidence: 0.5, check: isKoreanBusiness }]
   }),
   NationalId.make({
     type: "KR_DRIVER_LICENSE",
     maxLength: 15,
     needs: { digits: 12 },
-    context: ["운전면허*", "면허번호", "driver*", "driving*", "licen*"],
+    context: ["운전면허*", "면허번호", "driving*", ...DocumentWords.drivingLicense],
     shapes: [
       { pattern: /(?:1[1-9]|2[0-68])-\d{2}-\d{6}-\d{2}/, confidence: 0.55 },
       { pattern: /(?:1[1-9]|2[0-68]) ?\d{2} ?\d{6} ?\d{2}/, confidence: 0.3 }
@@ -191,7 +199,7 @@ export const korea: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "KR_PASSPORT",
     maxLength: 9,
     needs: { digits: 3 },
-    context: ["여권*", "passport*", "korean passport"],
+    context: ["여권*", ...DocumentWords.passport],
     shapes: [
       { pattern: /[DGMORS]\d{3}[A-Z]\d{4}/, confidence: 0.4 },
       { pattern: /[DGMORS]\d{8}/, confidence: 0.3 }
@@ -206,12 +214,12 @@ export const korea: ReadonlyArray<PiiEntity.PiiEntity> = [
 export const nigeria: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "NG_NIN",
-    maxLength: 11,
+    maxLength: 13,
     needs: { digits: 11 },
-    context: ["nin", "national identification", "national identity", "nimc"],
+    context: ["nin", "national identification", "national identity", "nimc", ...DocumentWords.identity],
     shapes: [
       {
-        pattern: /\d{11}/,
+        pattern: /\d{11}|\d{4}([ -])\d{3}\1\d{4}/,
         confidence: 0.45,
         check: (digits) => NationalId.isVaried(digits) && NationalId.isVerhoeff(digits)
       }
@@ -221,7 +229,7 @@ export const nigeria: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "NG_VEHICLE_REGISTRATION",
     maxLength: 10,
     needs: { digits: 3 },
-    context: ["plate", "vehicle*", "registration*", "number plate", "frsc", "car"],
+    context: ["registration*", "frsc", "car", ...DocumentWords.plate],
     shapes: [{ pattern: /[A-Z]{3}[ -]?\d{3}[ -]?[A-Z]{2}/, confidence: 0.4 }]
   })
 ]
@@ -282,7 +290,7 @@ export const singapore: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "SG_FIN",
     maxLength: 9,
     needs: { digits: 7 },
-    context: ["fin", "nric", "ic number", "singapore id"],
+    context: ["fin", "nric", "ic number", "singapore id", ...DocumentWords.identity],
     shapes: [
       { pattern: /[STFGM]\d{7}[A-Z]/, confidence: 0.85, check: isNric },
       { pattern: /[A-Z]\d{7}[A-Z]/, confidence: 0.3, inContext: 0.6 }
@@ -292,7 +300,7 @@ export const singapore: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "SG_UEN",
     maxLength: 10,
     needs: { digits: 4 },
-    context: ["uen", "unique entity", "business registration", "acra", "company"],
+    context: ["uen", "unique entity", "acra", ...DocumentWords.company],
     shapes: [
       { pattern: /\d{8}[A-Z]/, confidence: 0.55, check: isUen },
       { pattern: /(?:19|20)\d{7}[A-Z]/, confidence: 0.7, check: isUen },
@@ -319,7 +327,7 @@ export const thailand: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "TH_TNIN",
     maxLength: 17,
     needs: { digits: 13 },
-    context: ["thai id", "national id", "tnin", "citizen id", "บัตรประชาชน", "เลขประจำตัวประชาชน", "บัตรประจำตัวประชาชน"],
+    context: ["thai id", "tnin", "บัตรประชาชน", "เลขประจำตัวประชาชน", "บัตรประจำตัวประชาชน", ...DocumentWords.identity],
     shapes: [
       // The office (digits two to five) begins with a province, from 10 upward.
       { pattern: /[1-8]([ -]?)[1-9]\d{3}\1\d{5}\1\d{2}\1\d/, confidence: 0.55, check: isThai }

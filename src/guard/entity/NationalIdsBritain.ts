@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DocumentWords from "./DocumentWords.js"
 import * as NationalId from "./NationalId.js"
 import type * as PiiEntity from "./PiiEntity.js"
 
@@ -29,13 +30,13 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "UK_NHS",
     maxLength: 12,
     needs: { digits: 10 },
-    context: ["nhs*", "national health", "health service", "health authority", "patient*", "gp"],
+    context: ["nhs*", "national health", "health authority", "gp", ...DocumentWords.health],
     shapes: [{ pattern: /\d{3}[ -]?\d{3}[ -]?\d{4}/, confidence: 0.5, check: isHealthService }]
   }),
   NationalId.make({
     type: "UK_NINO",
     maxLength: 13,
-    context: ["nino", "national insurance", "ni number", "ni no", "insurance number", "hmrc"],
+    context: ["nino", "ni number", "ni no", "hmrc", ...DocumentWords.social],
     shapes: [
       {
         pattern: /(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ -]?\d{2}[ -]?\d{2}[ -]?\d{2}[ -]?[A-D]/,
@@ -46,7 +47,7 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "UK_POSTCODE",
     maxLength: 8,
-    context: ["postcode*", "post code", "postal code", "address", "zip", "delivery", "mailing", "royal mail"],
+    context: ["royal mail", ...DocumentWords.address],
     shapes: [
       { pattern: /GIR ?0AA/, confidence: 0.6 },
       {
@@ -65,7 +66,7 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "UK_PASSPORT",
     maxLength: 9,
     needs: { digits: 7 },
-    context: ["passport*", "travel document", "hmpo"],
+    context: ["hmpo", ...DocumentWords.passport],
     shapes: [
       { pattern: /[A-Z]{2}\d{7}/, confidence: 0.3 },
       { pattern: /\d{9}/, confidence: 0.2, inContext: 0.75 }
@@ -74,18 +75,18 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "UK_DRIVING_LICENCE",
     maxLength: 18,
-    context: ["driving licen*", "driver licen*", "drivers licen*", "licence*", "dvla"],
+    context: ["dvla", ...DocumentWords.drivingLicense],
     shapes: [
       // Padded with nines: a short name, or fewer than two initials.
       {
         pattern:
-          /(?:[A-Z]{4}9|[A-Z]{3}9{2}|[A-Z]{2}9{3}|[A-Z]9{4})\d[0156]\d[0-3]\d{2}(?:[A-Z]{2}|[A-Z]9|99)[A-Z0-9][A-Z]{2}|[A-Z]{5}\d[0156]\d[0-3]\d{2}(?:[A-Z]9|99)[A-Z0-9][A-Z]{2}/,
+          /(?:[A-Z]{4}9|[A-Z]{3}9{2}|[A-Z]{2}9{3}|[A-Z]9{4}) ?\d[0156]\d[0-3]\d{2} ?(?:[A-Z]{2}|[A-Z]9|99)[A-Z0-9][A-Z]{2}|[A-Z]{5} ?\d[0156]\d[0-3]\d{2} ?(?:[A-Z]9|99)[A-Z0-9][A-Z]{2}/,
         confidence: 0.8,
         check: isDriver
       },
       {
         pattern:
-          /(?:[A-Z]{5}|[A-Z]{4}9|[A-Z]{3}9{2}|[A-Z]{2}9{3}|[A-Z]9{4})\d[0156]\d[0-3]\d{2}(?:[A-Z]{2}|[A-Z]9|99)[A-Z0-9][A-Z]{2}/,
+          /(?:[A-Z]{5}|[A-Z]{4}9|[A-Z]{3}9{2}|[A-Z]{2}9{3}|[A-Z]9{4}) ?\d[0156]\d[0-3]\d{2} ?(?:[A-Z]{2}|[A-Z]9|99)[A-Z0-9][A-Z]{2}/,
         confidence: 0.55,
         check: isDriver
       }
@@ -94,17 +95,7 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "UK_VEHICLE_REGISTRATION",
     maxLength: 8,
-    context: [
-      "registration*",
-      "number plate",
-      "licence plate",
-      "license plate",
-      "vehicle",
-      "car",
-      "vrm",
-      "reg",
-      "dvla"
-    ],
+    context: ["registration*", "car", "vrm", "reg", "dvla", ...DocumentWords.plate],
     shapes: [
       { pattern: /[A-HJ-PR-Y]{2}(?!0[01]|50)\d{2}[ -]?[A-HJ-PR-Z]{3}/, confidence: 0.5 },
       { pattern: /[A-HJ-NPR-TV-Y][1-9]\d{0,2}[ -]?[A-HJ-PR-Y]{3}/, confidence: 0.3 },

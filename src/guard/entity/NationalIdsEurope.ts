@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DocumentWords from "./DocumentWords.js"
 import * as NationalId from "./NationalId.js"
 import { isLuhn } from "./PaymentEntities.js"
 import type * as PiiEntity from "./PiiEntity.js"
@@ -22,23 +23,44 @@ const isSpanish = (value: string): boolean => {
 export const spain: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "ES_NIF",
-    maxLength: 10,
+    maxLength: 13,
     needs: { digits: 7 },
-    context: ["nif", "dni", "documento nacional", "identificación", "identificacion", "cif"],
-    shapes: [{ pattern: /\d{7,8}[ -]?[A-HJ-NP-TV-Z]/, confidence: 0.55, check: isSpanish }]
+    context: ["nif", "dni", "identificación", "identificacion", "cif", ...DocumentWords.identity, ...DocumentWords.tax],
+    shapes: [
+      {
+        pattern: /\d{7,8}[ -]?[A-HJ-NP-TV-Z]|\d{1,2}([. ])\d{3}\1\d{3}[ -]?[A-HJ-NP-TV-Z]/,
+        confidence: 0.55,
+        check: isSpanish
+      },
+      // Spaniards abroad, children without a card, and foreigners without a number.
+      { pattern: /[KLM][ -]?\d{7}[ -]?[A-HJ-NP-TV-Z]/, confidence: 0.6, check: (value) => isSpanish(value.slice(1)) },
+      // In small letters and apart the country is a word.
+      { pattern: /ES-?\d{8}[ -]?[A-HJ-NP-TV-Z]/, confidence: 0.75, check: (value) => isSpanish(value.slice(2)) }
+    ]
   }),
   NationalId.make({
     type: "ES_NIE",
-    maxLength: 11,
+    maxLength: 14,
     needs: { digits: 7 },
-    context: ["nie", "extranjero*", "número de identificación", "numero de identificacion"],
-    shapes: [{ pattern: /[XYZ][ -]?\d{7,8}[ -]?[A-HJ-NP-TV-Z]/, confidence: 0.75, check: isSpanish }]
+    context: ["nie", "extranjero*", "numero de identificacion", ...DocumentWords.identity, ...DocumentWords.tax],
+    shapes: [
+      {
+        pattern: /[XYZ][ -]?(?:\d{7,8}|\d([. ])\d{3}\1\d{3})[ -]?[A-HJ-NP-TV-Z]/,
+        confidence: 0.75,
+        check: isSpanish
+      },
+      {
+        pattern: /ES-?[XYZ][ -]?\d{7}[ -]?[A-HJ-NP-TV-Z]/,
+        confidence: 0.75,
+        check: (value) => isSpanish(value.slice(2))
+      }
+    ]
   }),
   NationalId.make({
     type: "ES_PASSPORT",
     maxLength: 9,
     needs: { digits: 6 },
-    context: ["pasaporte*", "passport*"],
+    context: DocumentWords.passport,
     shapes: [
       { pattern: /[A-Z]{3}\d{6}/, confidence: 0.3 },
       { pattern: /[A-Z]{2}\d{6}/, confidence: 0.2, inContext: 0.75 }
@@ -52,6 +74,8 @@ const isFinnish = (value: string): boolean => {
   const century = value[6] === "+" ? 18 : /[A-F]/.test(value[6]!) ? 20 : 19
   return (
     NationalId.isDay(Number(value.slice(2, 4)), Number(value.slice(0, 2)), century * 100 + Number(value.slice(4, 6))) &&
+    // People have 002 to 899; from 900 on are temporary numbers of hospitals and registers.
+    Number(value.slice(7, 10)) > 1 &&
     finnishChecks[Number(value.slice(0, 6) + value.slice(7, 10)) % 31] === value[10]
   )
 }
@@ -65,7 +89,14 @@ export const finland: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "FI_PERSONAL_IDENTITY_CODE",
     maxLength: 11,
     needs: { digits: 6 },
-    context: ["hetu", "henkilötunnus*", "henkilötunnuksen*", "personbeteckning*", "personal identity", "sotu"],
+    context: [
+      "hetu",
+      "personbeteckning*",
+      "personal identity",
+      "sotu",
+      ...DocumentWords.identity,
+      ...DocumentWords.social
+    ],
     shapes: [
       {
         pattern: /\d{6}[ABCDEFYXWVU]\d{3}[0-9A-FHJ-NPR-Y]/,
@@ -94,6 +125,16 @@ const italianDigit = (character: string): number => {
   return letter < 0 ? Number(character) : letter
 }
 
+/** Digits eight to ten are the province, or an office for those without one. */
+const isItalianVat = (digits: string): boolean => {
+  const office = Number(digits.slice(7, 10))
+  return (
+    ((office > 0 && office <= 100) || office === 120 || office === 121 || office === 888 || office === 999) &&
+    NationalId.isVaried(digits) &&
+    isLuhn(digits)
+  )
+}
+
 const isFiscalCode = (value: string): boolean => {
   // Letters replace digits where two people would share a code.
   const day = italianDigit(value[9]!) * 10 + italianDigit(value[10]!)
@@ -114,37 +155,52 @@ const isFiscalCode = (value: string): boolean => {
 export const italy: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "IT_FISCAL_CODE",
-    maxLength: 16,
-    context: ["codice fiscale", "cod fiscale", "cf", "fiscal code"],
+    maxLength: 20,
+    context: ["codice fiscale", "cod fiscale", "cod fisc", "cf", "c.f.", "fiscal code", ...DocumentWords.tax],
     shapes: [
       {
         pattern: /[A-Z]{6}[0-9LMNP-V]{2}[ABCDEHLMPRST][0-9LMNP-V]{2}[A-MZ][0-9LMNP-V]{3}[A-Z]/,
         confidence: 0.95,
         check: isFiscalCode
-      }
+      },
+      // In the groups of the card: name, date, place and check.
+      {
+        pattern: /[A-Z]{3}([ -])[A-Z]{3}\1[0-9LMNP-V]{2}[ABCDEHLMPRST][0-9LMNP-V]{2}\1[A-MZ][0-9LMNP-V]{3}\1?[A-Z]/,
+        confidence: 0.95,
+        check: isFiscalCode
+      },
+      // Companies, and people for whom the code is provisional.
+      { pattern: /\d{11}/, confidence: 0.2, inContext: 0.85, check: isItalianVat }
     ]
   }),
   NationalId.make({
     type: "IT_VAT_CODE",
     maxLength: 22,
-    context: ["piva", "partita iva", "p.iva", "p. iva", "pi", "vat*", "iva"],
+    context: ["piva", "partita iva", "p.iva", "p. iva", "pi", ...DocumentWords.vat],
     shapes: [
       {
         pattern: /\d(?:[ _]?\d){10}/,
         confidence: 0.5,
-        check: (value) => NationalId.isVaried(value) && isLuhn(value)
+        check: isItalianVat
       },
       {
-        pattern: /IT ?\d{11}/,
+        pattern: /IT-?\d(?:[ _]?\d){10}/,
         confidence: 0.9,
-        check: (value) => NationalId.isVaried(value.slice(2)) && isLuhn(value.slice(2))
+        check: (value) => isItalianVat(value.slice(2))
+      },
+      { pattern: /IT \d(?:[ _]?\d){10}/, confidence: 0.3, check: (value) => isItalianVat(value.slice(2)) },
+      {
+        pattern: /IT \d(?:[ _]?\d){10}/,
+        confidence: 0.9,
+        check: (value) => isItalianVat(value.slice(2)),
+        exact: true
       }
     ]
   }),
   NationalId.make({
     type: "IT_DRIVER_LICENSE",
     maxLength: 10,
-    context: ["patente*", "licenza*", "driver licen*", "driving licen*"],
+    context: ["licenza*", ...DocumentWords.drivingLicense],
     shapes: [
       { pattern: /U1[B-DF-HJ-NPR-Z0-9]{7}[A-Z]/, confidence: 0.6 },
       { pattern: /[A-Z]{2}\d{7}[A-Z]/, confidence: 0.35 }
@@ -154,22 +210,14 @@ export const italy: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "IT_PASSPORT",
     maxLength: 9,
     needs: { digits: 7 },
-    context: ["passaporto*", "passport*"],
+    context: DocumentWords.passport,
     shapes: [{ pattern: /[A-Z]{2}\d{7}/, confidence: 0.3 }]
   }),
   NationalId.make({
     type: "IT_IDENTITY_CARD",
     maxLength: 10,
     needs: { digits: 5 },
-    context: [
-      "carta d'identità",
-      "carta di identità",
-      "carta identità",
-      "documento",
-      "identità",
-      "cie",
-      "identity card"
-    ],
+    context: ["carta identità", "documento", "identità", "cie", ...DocumentWords.identity],
     shapes: [{ pattern: /[A-Z]{2} ?\d{7}|\d{7}[A-Z]{2}|[A-Z]{2}\d{5}[A-Z]{2}/, confidence: 0.3 }]
   })
 ]
@@ -192,7 +240,7 @@ export const poland: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "PL_PESEL",
     maxLength: 11,
     needs: { digits: 11 },
-    context: ["pesel*", "numer ewidencyjny", "ewidencyjny"],
+    context: ["pesel*", "numer ewidencyjny", "ewidencyjny", ...DocumentWords.identity],
     shapes: [
       // Birth dates from 1900 to 2099; other centuries encode the month differently.
       { pattern: /\d{2}[0-3]\d{8}/, confidence: 0.6, check: isPesel },
@@ -227,18 +275,32 @@ export const sweden: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "SE_PERSONNUMMER",
     maxLength: 13,
     needs: { digits: 10 },
-    context: ["personnummer*", "personnr", "pnr", "samordningsnummer*", "swedish id", "personal identity"],
+    context: ["personnr", "pnr", "samordningsnummer*", "swedish id", "personal identity", ...DocumentWords.identity],
     shapes: [
-      { pattern: /(?:1[89]|20)\d{6}[-+]?\d{4}/, confidence: 0.75, check: isPersonNumber },
-      { pattern: /\d{6}[-+]?\d{4}/, confidence: 0.6, check: isPersonNumber }
+      { pattern: /(?:1[89]|20)\d{6}[-+ ]?\d{4}/, confidence: 0.75, check: isPersonNumber },
+      { pattern: /\d{6}[-+ ]?\d{4}/, confidence: 0.6, check: isPersonNumber }
     ]
   }),
   NationalId.make({
     type: "SE_ORGANISATIONSNUMMER",
-    maxLength: 13,
+    maxLength: 18,
     needs: { digits: 10 },
-    context: ["organisationsnummer*", "orgnr", "org nr", "org.nr", "organization number", "bolag*"],
-    shapes: [{ pattern: /(?:16)?[1-35-9]\d[2-9]\d{3}-?\d{4}/, confidence: 0.5, check: isOrganisation }]
+    context: ["organisationsnummer*", "orgnr", "org nr", "org.nr", "organization number", ...DocumentWords.company],
+    shapes: [
+      { pattern: /(?:16)?[1-35-9]\d[2-9]\d{3}-?\d{4}/, confidence: 0.5, check: isOrganisation },
+      // The number for value added tax.
+      {
+        pattern: /SE-?[1-35-9]\d[2-9]\d{3}[ -]?\d{4}[ -]?01/,
+        confidence: 0.9,
+        check: (value) => isOrganisation(value.slice(2, -2))
+      },
+      {
+        pattern: /SE [1-35-9]\d[2-9]\d{3}[ -]?\d{4}[ -]?01/,
+        confidence: 0.9,
+        check: (value) => isOrganisation(value.slice(2, -2)),
+        exact: true
+      }
+    ]
   })
 ]
 
@@ -256,15 +318,15 @@ const isTurkish = (digits: string): boolean => {
 export const turkey: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "TR_NATIONAL_ID",
-    maxLength: 11,
+    maxLength: 14,
     needs: { digits: 11 },
-    context: ["tc*", "t.c.", "kimlik*", "tckn", "vatandaşlık*", "nüfus*"],
-    shapes: [{ pattern: /[1-9]\d{10}/, confidence: 0.7, check: isTurkish }]
+    context: ["tc*", "t.c.", "kimlik*", "tckn", "vatandaşlık*", "nüfus*", ...DocumentWords.identity],
+    shapes: [{ pattern: /[1-9]\d{10}|[1-9]\d{2}([ -])\d{3}\1\d{3}\1\d{2}/, confidence: 0.7, check: isTurkish }]
   }),
   NationalId.make({
     type: "TR_LICENSE_PLATE",
     maxLength: 12,
-    context: ["plaka*", "araç", "arac", "license plate", "plate", "trafik", "ruhsat"],
+    context: ["plaka*", "araç", "arac", "trafik", "ruhsat", ...DocumentWords.plate],
     shapes: [
       {
         pattern:

@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DocumentWords from "./DocumentWords.js"
 import * as NationalId from "./NationalId.js"
 import type * as PiiEntity from "./PiiEntity.js"
 
@@ -16,6 +17,8 @@ const repeatsOne = (digits: string): boolean => {
 }
 
 const isTaxId = (digits: string): boolean => repeatsOne(digits.slice(0, 10)) && NationalId.isMod11And10(digits)
+
+const isSpecimen = (digits: string): boolean => NationalId.isVaried(digits) && NationalId.isMod11And10(digits)
 
 const cardWeights = [7, 3, 1, 7, 3, 1, 7, 3, 1]
 
@@ -43,7 +46,10 @@ const isDoctor = (digits: string): boolean =>
   digits.slice(7) !== "00" &&
   (10 - (NationalId.weighted(digits, [4, 9, 4, 9, 4, 9]) % 10)) % 10 === Number(digits[6])
 
-const passport = ["reisepass*", "pass", "passnummer", "passnr", "passport*"]
+// Carriers of pension insurance, and the numbers that these added forty to.
+const areas = /^(?:0[23489]|1\d|2[01345689]|3[89]|[4-7]\d|8[0-29])/
+
+const isIssuedSocialSecurity = (value: string): boolean => areas.test(value) && isSocialSecurity(value)
 
 /**
  * @since 0.1.0
@@ -54,38 +60,53 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "DE_TAX_ID",
     maxLength: 14,
     needs: { digits: 11 },
-    context: ["*steuer-id*", "*identifikationsnummer", "*steueridentifikation*", "idnr", "tin", "tax id", "steuer id"],
-    shapes: [{ pattern: /[1-9]\d(?:\d{9}|(?: \d{3}){3})/, confidence: 0.6, check: isTaxId }]
+    context: ["*identifikationsnummer", "idnr", "id nr", "steuer*", ...DocumentWords.tax],
+    shapes: [
+      { pattern: /[1-9]\d([ -]?)\d{3}\1\d{3}\1\d{3}/, confidence: 0.6, check: isTaxId },
+      // Specimens, and numbers with a digit that was misread, keep only the rule of the check digit.
+      { pattern: /[1-9]\d([ -]?)\d{3}\1\d{3}\1\d{3}/, confidence: 0.3, inContext: 0.7, check: isSpecimen }
+    ]
   }),
   NationalId.make({
     type: "DE_TAX_NUMBER",
     maxLength: 15,
     needs: { digits: 8 },
-    context: ["*steuernummer*", "steuernr", "st nr", "st.-nr", "stnr", "finanzamt", "tax number"],
+    context: ["steuernr", "st nr", "st.-nr", "stnr", "finanzamt", ...DocumentWords.tax],
     shapes: [
       // Prefixes of the states in the federal format.
       { pattern: /(?:1[01]|2[1-46-8]|3[0-2]|4[01]|5\d|9\d)\d{2}0\d{8}/, confidence: 0.4 },
-      { pattern: /\d{2,3}\/\d{3}\/\d{5}|\d{3}\/\d{4}\/\d{4}|\d{5}\/\d{5}/, confidence: 0.5 },
-      { pattern: /0?\d{2} \d{3} \d{5}|\d{3} \d{4} \d{4}/, confidence: 0.2 }
+      { pattern: /\d{2,3}\/\d{3}\/\d{4}(?:\d| ?\/? ?\d)|\d{3}\/\d{4}\/\d{3} ?\d|\d{5}\/\d{5}/, confidence: 0.5 },
+      { pattern: /\d{2,3}([ .-])\d{3}\1\d{5}|\d{3}([ .-])\d{4}\2\d{4}|\d{5} \d{5}/, confidence: 0.2 },
+      { pattern: /\d{10,11}/, confidence: 0.2, inContext: 0.7, check: NationalId.isVaried }
     ]
   }),
   NationalId.make({
     type: "DE_VAT_ID",
     maxLength: 20,
     needs: { digits: 9 },
-    context: ["ust-id*", "ustid*", "umsatzsteuer*", "vat*", "mwst*", "steuer*"],
+    context: ["steuer*", ...DocumentWords.vat],
     shapes: [
       {
-        pattern: /DE[ .-]?[1-9](?:[ .-]?\d){8}/,
+        pattern: /DE[.-]?[1-9](?:[ .-]?\d){8}/,
         confidence: 0.9,
-        check: (value) => NationalId.isVaried(value.slice(2)) && NationalId.isMod11And10(value.slice(2))
-      }
+        check: (value) => isSpecimen(value.slice(2))
+      },
+      // In small letters and apart it may be a word of French, Spanish and Portuguese.
+      { pattern: /DE [1-9](?:[ .-]?\d){8}/, confidence: 0.3, check: (value) => isSpecimen(value.slice(2)) },
+      {
+        pattern: /DE [1-9](?:[ .-]?\d){8}/,
+        confidence: 0.9,
+        check: (value) => isSpecimen(value.slice(2)),
+        exact: true
+      },
+      // A field of a form has the country before it.
+      { pattern: /[1-9]\d{2}([ .]?)\d{3}\1\d{3}/, confidence: 0.2, inContext: 0.85, check: isSpecimen }
     ]
   }),
   NationalId.make({
     type: "DE_ID_CARD",
     maxLength: 11,
-    context: ["*ausweis*", "identity card", "id card", "perso"],
+    context: DocumentWords.identity,
     shapes: [
       // The more of these letters are required, the fewer other words pass.
       {
@@ -100,7 +121,7 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "DE_PASSPORT",
     maxLength: 11,
-    context: passport,
+    context: ["pass", ...DocumentWords.passport],
     shapes: [
       {
         pattern: /[CFGHJK](?=(?:[0-9]{0,6}[A-Z]){2})[0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/,
@@ -114,7 +135,7 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "DE_FUEHRERSCHEIN",
     maxLength: 11,
-    context: ["*führerschein*", "*fuehrerschein*", "fahrerlaubnis*", "driving licen*", "driver licen*"],
+    context: DocumentWords.drivingLicense,
     shapes: [
       { pattern: /[A-Z]{2}\d{8}[A-Z0-9]/, confidence: 0.35 },
       // Authority, serial number, check digit, number of replacements.
@@ -123,33 +144,47 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
   }),
   NationalId.make({
     type: "DE_HEALTH_INSURANCE",
-    maxLength: 10,
+    maxLength: 13,
     needs: { digits: 9 },
-    context: ["*krankenversicher*", "*versichertennummer*", "kvnr", "kv-nummer", "krankenkasse", "*gesundheitskarte"],
-    shapes: [{ pattern: /[A-Z]\d{9}/, confidence: 0.5, check: isHealthInsurance }]
+    context: ["*versichertennummer*", "*versichertennr*", "kvnr", "kv nr", "kv nummer", ...DocumentWords.health],
+    shapes: [{ pattern: /[A-Z](?:\d{9}| \d{9}| ?\d{3} \d{3} \d{3})/, confidence: 0.5, check: isHealthInsurance }]
   }),
   NationalId.make({
     type: "DE_SOCIAL_SECURITY",
     maxLength: 15,
     needs: { digits: 8 },
-    context: ["*rentenversicher*", "*sozialversicher*", "rvnr", "svnr", "sv-nummer", "versicherungsnummer", "vsnr"],
+    context: [
+      "rvnr",
+      "svnr",
+      "sv nr",
+      "sv nummer",
+      "*versicherungsnummer*",
+      "*versicherungsnr*",
+      "vsnr",
+      ...DocumentWords.social
+    ],
     shapes: [
-      { pattern: /(?!0[01])\d{2} ?\d{6} ?[A-Z] ?\d{3}/, confidence: 0.7, check: isSocialSecurity },
-      { pattern: /(?!0[01])\d{2} \d{2} \d{2} \d{2} [A-Z] \d{2} ?\d/, confidence: 0.7, check: isSocialSecurity }
+      {
+        pattern: /\d{2}([ ./-]?)\d{6}\1[A-Z]\1\d{3}|\d{8} ?[A-Z] ?\d{3}/,
+        confidence: 0.7,
+        check: isIssuedSocialSecurity
+      },
+      { pattern: /\d{2} \d{2} \d{2} \d{2} [A-Z] \d{2} ?\d/, confidence: 0.7, check: isIssuedSocialSecurity },
+      { pattern: /(?!0[01])\d{2}([ ./-]?)\d{6}\1[A-Z]\1\d{3}/, confidence: 0.3, check: isSocialSecurity }
     ]
   }),
   NationalId.make({
     type: "DE_LANR",
     maxLength: 9,
     needs: { digits: 9 },
-    context: ["lanr", "arztnummer", "lebenslange arztnummer", "*arzt*", "physician"],
+    context: ["lanr", ...DocumentWords.doctor],
     shapes: [{ pattern: /\d{9}/, confidence: 0.35, check: isDoctor }]
   }),
   NationalId.make({
     type: "DE_BSNR",
     maxLength: 9,
     needs: { digits: 9 },
-    context: ["bsnr", "*betriebsstätte*", "*betriebsstaette*", "nbsnr", "praxis*"],
+    context: ["bsnr", "*betriebsstätte*", "*betriebsstaette*", "nbsnr", "*praxis*"],
     shapes: [{ pattern: /(?!00)\d{9}/, confidence: 0.3, inContext: 0.85, check: NationalId.isVaried }]
   }),
   NationalId.make({
@@ -167,14 +202,14 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
   NationalId.make({
     type: "DE_KFZ",
     maxLength: 12,
-    context: ["kennzeichen", "*kennzeichen", "kfz*", "nummernschild", "license plate", "number plate", "fahrzeug*"],
-    shapes: [{ pattern: /[A-ZÄÖÜ]{1,3}(?:-| - | )[A-Z]{1,2}[ -]?[1-9]\d{0,3} ?[EH]?/, confidence: 0.4 }]
+    context: DocumentWords.plate,
+    shapes: [{ pattern: /[A-ZÄÖÜ]{1,3}(?:-| - | )[A-Z]{1,2}[ -]?[1-9]\d{0,3}(?: ?[EH])?/, confidence: 0.4 }]
   }),
   NationalId.make({
     type: "DE_PLZ",
     maxLength: 5,
     needs: { digits: 5 },
-    context: ["plz", "postleitzahl*", "ort", "adresse", "anschrift", "wohnhaft", "straße", "strasse"],
+    context: ["ort", "*straße", "*strasse", "wohnort", ...DocumentWords.address],
     shapes: [{ pattern: /(?!01000|99999)(?:0[1-9]|[1-9]\d)\d{3}/, confidence: 0.3, inContext: 0.7 }]
   })
 ]

@@ -146,6 +146,9 @@ const opposedBy = (
   }
 }
 
+/** The title of a column or a field stands on a line of its own and says nothing about the next line. */
+const isOnOneLine = (text: string, from: number, to: number): boolean => !text.slice(from, to).includes("\n")
+
 /**
  * Weighs a candidate with the words around it. In a text that was redacted before, nothing new supports a candidate,
  * and opposing words still count: so a second pass finds nothing that the first did not.
@@ -168,6 +171,7 @@ const weigh = (
   if (
     opposed !== undefined &&
     opposed.distance <= opposing &&
+    isOnOneLine(folded.text, opposed.end, candidate.start) &&
     (supported === undefined || opposed.end > supported[1])
   ) {
     return candidate.outOfContext ?? Math.min(confidence, outOfContext)
@@ -320,9 +324,14 @@ export const make = (options: {
   const threshold = options.threshold ?? thresholds[options.sensitivity ?? "medium"]
   const compiled = options.entities.map(compile(threshold))
   const words = new ContextWords.ContextWords()
-  for (const { entity, order } of compiled) {
-    words.add(2 * order, entity.context ?? [])
-    words.add(2 * order + 1, entity.against ?? [])
+  // Recognizers that share a list share its places.
+  const owners = new Map<ReadonlyArray<string>, number>()
+  for (const { entity } of compiled) {
+    for (const list of [entity.context, entity.against]) {
+      if (list === undefined || owners.has(list)) continue
+      words.add(owners.size, list)
+      owners.set(list, owners.size)
+    }
   }
   const allowed = new Set(options.allow?.filter((value) => typeof value === "string"))
   const allowedPatterns = (options.allow ?? [])
@@ -341,16 +350,15 @@ export const make = (options: {
       const found: Array<Found> = []
       const marks = folded.text.includes(markStart) ? marksIn(folded.text) : []
       let places: ContextWords.Found | undefined
-      const placesOf = (owner: number): Places => {
+      const placesOf = (list: ReadonlyArray<string> | undefined): Places => {
+        if (list === undefined) return []
         places ??= words.find(lowerCase(folded.text))
-        return places(owner)
+        return places(owners.get(list)!)
       }
       const add = (one: Compiled, candidates: ReadonlyArray<PiiEntity.Candidate>): void => {
         const { entity, order } = one
         if (candidates.length === 0) return
-        const context = entity.context === undefined ? [] : placesOf(2 * order)
-        const against = entity.against === undefined ? [] : placesOf(2 * order + 1)
-        const surroundings: Surroundings = { context, against, marks }
+        const surroundings = { context: placesOf(entity.context), against: placesOf(entity.against), marks }
         for (const candidate of candidates) {
           if (Math.max(candidate.confidence, candidate.inContext ?? 1) < threshold) continue
           const start = folded.origin(candidate.start)
@@ -371,11 +379,11 @@ export const make = (options: {
         }
       }
       for (const one of compiled) {
-        const { beside, entity, order } = one
+        const { beside, entity } = one
         if (!isAsked(entity.needs, folded.text, digits)) continue
         for (const find of one.alone) add(one, find(folded.text))
         if (alone !== undefined) add(one, findAlone(one, alone, folded.text))
-        if (beside.length > 0) add(one, findBeside(one, placesOf(2 * order), folded.text))
+        if (beside.length > 0) add(one, findBeside(one, placesOf(entity.context), folded.text))
       }
       return found.length === 0 ? [] : resolve(found)
     }

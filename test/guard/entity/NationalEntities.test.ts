@@ -7,6 +7,7 @@ import * as PiiEntities from "../../../src/guard/pii/PiiEntities.js"
 import * as PiiGuard from "../../../src/guard/pii/PiiGuard.js"
 import type * as Guard from "../../../src/guard/pipeline/Guard.js"
 import * as Growth from "../../support/Growth.js"
+import { checked, completed } from "../../support/NationalNumbers.js"
 import * as PiiCorpus from "../../support/PiiCorpus.js"
 import { nationalIds } from "../corpus/national-ids.js"
 
@@ -20,216 +21,6 @@ const of = (type: string, sensitivity: PiiDetector.Sensitivity = "high") => {
 
 const found = (detector: PiiDetector.PiiDetector, text: string) =>
   detector.find(text).map(({ end, start }) => text.slice(start, end))
-
-// Check digits by their definitions, written apart from those under test.
-const digitAt = (digits: string, index: number): number => Number(digits[index])
-const dot = (digits: string, weights: ReadonlyArray<number>): number =>
-  weights.reduce((sum, weight, index) => sum + weight * digitAt(digits, index), 0)
-const cross = (value: number): number => [...String(value)].reduce((sum, digit) => sum + Number(digit), 0)
-const ending = (digits: string, isRight: (value: string) => boolean, endings = "0123456789"): string | undefined => {
-  const right = [...endings].filter((character) => isRight(digits + character))
-  return right.length === 1 ? digits + right[0] : undefined
-}
-const luhn = (digits: string): boolean =>
-  [...digits].reverse().reduce((sum, digit, index) => sum + cross(Number(digit) * (1 + (index % 2))), 0) % 10 === 0
-
-const turned = [
-  "0123456789",
-  "1234067895",
-  "2340178956",
-  "3401289567",
-  "4012395678",
-  "5987604321",
-  "6598710432",
-  "7659821043",
-  "8765932104",
-  "9876543210"
-]
-const moved = [
-  "0123456789",
-  "1576283094",
-  "5803796142",
-  "8916043527",
-  "9453126870",
-  "4286573901",
-  "2793806415",
-  "7046913258"
-]
-const verhoeff = (digits: string): boolean =>
-  [...digits]
-    .reverse()
-    .reduce((check, digit, index) => digitAt(turned[check]!, digitAt(moved[index % 8]!, Number(digit))), 0) === 0
-
-const iso11and10 = (digits: string): boolean => {
-  let product = 10
-  for (const digit of digits.slice(0, -1)) {
-    product = (product + Number(digit)) % 10
-    product = ((product === 0 ? 10 : product) * 2) % 11
-  }
-  return (product + Number(digits.at(-1))) % 10 === 1
-}
-
-interface Numbered {
-  readonly type: string
-  readonly digits: number
-  /** From random digits to an identifier; none where these have none. */
-  readonly make: (digits: string) => string | undefined
-}
-
-/** Those whose check finds every single wrong digit. */
-const checked: ReadonlyArray<Numbered> = [
-  {
-    type: "US_ABA_ROUTING",
-    digits: 6,
-    make: (d) => ending(`12${d}`, (v) => dot(v, [3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 === 0)
-  },
-  {
-    type: "AU_ABN",
-    digits: 9,
-    make: (d) => {
-      const rest = (89 - (dot(`00${d}`, [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]) % 89)) % 89
-      return `${rest + 10}${d}`
-    }
-  },
-  {
-    type: "AU_TFN",
-    digits: 8,
-    make: (d) => ending(d, (v) => dot(v, [1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 === 0)
-  },
-  {
-    type: "AU_MEDICARE",
-    digits: 7,
-    make: (d) => {
-      const stem = `2${d}`
-      return `${stem}${dot(stem, [1, 3, 7, 9, 1, 3, 7, 9]) % 10}1`
-    }
-  },
-  { type: "CA_SIN", digits: 7, make: (d) => ending(`1${d}`, luhn) },
-  { type: "US_NPI", digits: 8, make: (d) => ending(`1${d}`, (v) => luhn(`80840${v}`)) },
-  {
-    type: "UK_NHS",
-    digits: 9,
-    make: (d) => ending(d, (v) => dot(v, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11 === 0)
-  },
-  {
-    type: "DE_TAX_ID",
-    digits: 9,
-    make: (d) => {
-      const twice = [...new Set(`5${d}`)].filter((digit) => `5${d}`.split(digit).length > 2)
-      const times = `5${d}`.split(twice[0] ?? "-").length - 1
-      const isRight = twice.length === 1 && times <= 3 && !`5${d}`.includes((twice[0] ?? "-").repeat(3))
-      return isRight ? ending(`5${d}`, iso11and10) : undefined
-    }
-  },
-  {
-    type: "DE_VAT_ID",
-    digits: 7,
-    make: (d) => ending(`3${d}`, iso11and10)?.replace(/^/, "DE")
-  },
-  {
-    type: "DE_HEALTH_INSURANCE",
-    digits: 8,
-    make: (d) => {
-      const sum = [...`03${d}`].reduce((all, digit, index) => all + cross(Number(digit) * (1 + (index % 2))), 0)
-      return `C${d}${sum % 10}`
-    }
-  },
-  {
-    type: "ES_NIF",
-    digits: 8,
-    make: (d) => `${d}${"TRWAGMYFPDXBNJZSQVHLCKE"[Number(d) % 23]}`
-  },
-  {
-    type: "ES_NIE",
-    digits: 7,
-    make: (d) => `Y${d}${"TRWAGMYFPDXBNJZSQVHLCKE"[Number(`1${d}`) % 23]}`
-  },
-  {
-    type: "FI_PERSONAL_IDENTITY_CODE",
-    digits: 3,
-    make: (d) => `131052-${d}${"0123456789ABCDEFHJKLMNPRSTUVWXY"[Number(`131052${d}`) % 31]}`
-  },
-  { type: "IT_VAT_CODE", digits: 10, make: (d) => ending(d, luhn) },
-  {
-    type: "PL_PESEL",
-    digits: 4,
-    make: (d) => ending(`840229${d}`, (v) => dot(v, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]) % 10 === 0)
-  },
-  { type: "SE_PERSONNUMMER", digits: 3, make: (d) => ending(`811228${d}`, luhn) },
-  { type: "SE_ORGANISATIONSNUMMER", digits: 6, make: (d) => ending(`556${d}`, luhn) },
-  {
-    type: "TR_NATIONAL_ID",
-    digits: 8,
-    make: (d) => {
-      const stem = `4${d}`
-      const odd = dot(stem, [1, 0, 1, 0, 1, 0, 1, 0, 1])
-      const even = dot(stem, [0, 1, 0, 1, 0, 1, 0, 1, 0])
-      const tenth = (odd * 7 + even * 9) % 10
-      return `${stem}${tenth}${(odd + even + tenth) % 10}`
-    }
-  },
-  { type: "IN_AADHAAR", digits: 10, make: (d) => ending(`3${d}`, verhoeff) },
-  { type: "NG_NIN", digits: 10, make: (d) => ending(d, verhoeff) },
-  {
-    type: "KR_BRN",
-    digits: 9,
-    make: (d) =>
-      ending(d, (v) => (dot(v, [1, 3, 7, 1, 3, 7, 1, 3, 5, 1]) + Math.floor((digitAt(v, 8) * 5) / 10)) % 10 === 0)
-  }
-]
-
-/** The last digit or letter follows from the others, but some wrong digits stay unseen. */
-const completed: ReadonlyArray<Numbered> = [
-  {
-    type: "AU_ACN",
-    digits: 8,
-    make: (d) => ending(d, (v) => (dot(v, [8, 7, 6, 5, 4, 3, 2, 1]) + digitAt(v, 8)) % 10 === 0)
-  },
-  {
-    type: "US_DEA",
-    digits: 6,
-    make: (d) =>
-      `BM${d}${(digitAt(d, 0) + digitAt(d, 2) + digitAt(d, 4) + 2 * (digitAt(d, 1) + digitAt(d, 3) + digitAt(d, 5))) % 10}`
-  },
-  {
-    type: "DE_LANR",
-    digits: 6,
-    make: (d) => ending(d, (v) => (dot(v, [4, 9, 4, 9, 4, 9]) + digitAt(v, 6)) % 10 === 0)?.concat("07")
-  },
-  {
-    type: "DE_SOCIAL_SECURITY",
-    digits: 2,
-    make: (d) => {
-      const sum = [..."15070649", "0", "3", ...d].reduce(
-        (all, digit, index) => all + cross(Number(digit) * [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1][index]!),
-        0
-      )
-      return `15070649C${d}${sum % 10}`
-    }
-  },
-  {
-    type: "KR_RRN",
-    digits: 6,
-    make: (d) => {
-      const stem = `9401231${d.slice(0, 5)}`
-      return `${stem}${(11 - (dot(stem, [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]) % 11)) % 10}`
-    }
-  },
-  {
-    type: "TH_TNIN",
-    digits: 11,
-    make: (d) => {
-      const stem = `1${d.replace(/^0/, "1")}`
-      return `${stem}${(11 - (dot(stem, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 10}`
-    }
-  },
-  {
-    type: "SG_FIN",
-    digits: 7,
-    make: (d) => `S${d}${"ABCDEFGHIZJ"[10 - (dot(d, [2, 7, 6, 5, 4, 3, 2]) % 11)]}`
-  },
-  { type: "SG_UEN", digits: 8, make: (d) => `${d}${"XMKECAWLJDB"[dot(d, [10, 4, 9, 3, 8, 2, 7, 1]) % 11]}` }
-]
 
 /** A text that says nothing about the value in it. */
 const inText = (value: string): string => `on ${value} at`
@@ -323,14 +114,18 @@ describe("NationalEntities", () => {
         /\d/.test(char) ? String(pick(10)) : char === char.toUpperCase() ? letter() : letter().toLowerCase()
       )
     const shapeOf = (value: string) => value.replace(/\d/g, "0").replace(/[A-Z]/g, "A").replace(/[a-z]/g, "a")
-    const texts = 4000
     const passing = (detector: PiiDetector.PiiDetector, value: string): number => {
       let passed = 0
-      for (let count = 0; count < texts; count++) {
-        const text = like(value)
-        if (found(detector, inText(text)).includes(text)) passed++
+      let texts = 0
+      const read = (count: number): number => {
+        for (const end = texts + count; texts < end; texts++) {
+          const text = like(value)
+          if (found(detector, inText(text)).includes(text)) passed++
+        }
+        return passed / texts
       }
-      return passed / texts
+      const rate = read(4000)
+      return rate > 0.005 && rate < 0.02 ? read(30_000) : rate
     }
     let alone = 0
     let beside = 0
@@ -347,8 +142,8 @@ describe("NationalEntities", () => {
         const rate = rates.get(shape) ?? passing(isAlone ? medium : of(type), value)
         rates.set(shape, rate)
         // As far as so many texts tell.
-        if (isAlone) assert.isBelow(rate, 0.0125, `${type}: ${value}`)
-        else assert.isAtLeast(rate, 0.007, `${type}: ${value}`)
+        if (isAlone) assert.isBelow(rate, 0.0105, `${type}: ${value}`)
+        else assert.isAtLeast(rate, 0.009, `${type}: ${value}`)
       }
     }
     // Beside their words all of them are found.
@@ -372,6 +167,58 @@ describe("NationalEntities", () => {
       assert.deepStrictEqual(found(of(type, "medium"), text), [value], type)
       assert.deepStrictEqual(found(of(type, "medium"), `the ${value}`), [], type)
     }
+  })
+
+  it("finds a weak shape beside the name of its document in twelve languages", () => {
+    const value = "912803456"
+    const detector = of("US_PASSPORT", "medium")
+    for (const text of [
+      "passport no. {}",
+      "Reisepass-Nr. {}",
+      "numéro de passeport : {}",
+      "pasaporte {}",
+      "passaporto n. {}",
+      "paspoortnummer {}",
+      "número do passaporte {}",
+      "numer paszportu: {}",
+      "passnummer {}",
+      "pasnummer {}",
+      "mitt passnummer er {}",
+      "passin numero {}"
+    ]) {
+      assert.deepStrictEqual(found(detector, text.replace("{}", value)), [value], text)
+    }
+  })
+
+  it("finds no weak shape behind a word for other numbers, unless this is a line above", () => {
+    const detector = of("US_PASSPORT", "medium")
+    for (const text of [
+      "The passport is ready. Order no. 912803456",
+      "Reisepass kopiert, Rechnung 912803456",
+      "passeport reçu, commande 912803456",
+      "Copia del pasaporte; pedido 912803456",
+      "passport sent, tracking number: 912803456"
+    ]) {
+      assert.deepStrictEqual(found(detector, text), [], text)
+    }
+    assert.deepStrictEqual(found(detector, "order\tpassport\n912803456"), ["912803456"])
+    assert.deepStrictEqual(found(detector, "passport,phone\n912803456,none"), ["912803456"])
+    assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), "Rechnung DE136695976"), ["DE136695976"])
+  })
+
+  it("finds values right beside letters of scripts without spaces", () => {
+    for (const text of ["资料是{}，请确认", "メモには{}です", "번호는 {}입니다", "เลข{}ครับ"]) {
+      assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), text.replace("{}", "DE136695976")), ["DE136695976"], text)
+    }
+    assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), "éDE136695976"), [])
+    assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), "жDE136695976"), [])
+  })
+
+  it("takes the preposition of a sentence for no country", () => {
+    assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), "un total de 136 695 976 habitants"), [])
+    assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), "TVA: DE 136 695 976"), ["DE 136 695 976"])
+    assert.deepStrictEqual(found(of("ES_NIF", "medium"), "Mi NIF es 55555555-K"), ["55555555-K"])
+    assert.deepStrictEqual(found(of("IT_VAT_CODE", "medium"), "make it 01333550323 times"), [])
   })
 
   it("reports places of the original text", () => {
