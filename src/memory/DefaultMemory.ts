@@ -24,6 +24,7 @@ import * as OwnerNamespace from "./entry/OwnerNamespace.js"
 import * as DefaultEpisodicCompressor from "./episodic/DefaultEpisodicCompressor.js"
 import * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
 import type * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
+import * as FactSources from "./facts/FactSources.js"
 import * as FactStore from "./facts/FactStore.js"
 import { layerDisabled, Memory, type Out } from "./Memory.js"
 import * as MemoryConfig from "./MemoryConfig.js"
@@ -38,6 +39,7 @@ import * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
 import type * as EntityExtractor from "./semantic/EntityExtractor.js"
 import * as FactVectors from "./semantic/FactVectors.js"
 import * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
+import * as FactExtraction from "./working/FactExtraction.js"
 
 type Of<Out> = Layer.Layer<Out, any, any>
 
@@ -192,7 +194,15 @@ const memory = (config: MemoryConfig.MemoryConfig) =>
           Effect.gen(function* () {
             const procedures = yield* procedural.clear(ownerId)
             const blocks = yield* store.clear(OwnerNamespace.blocks(ownerId))
+            yield* store.delete(OwnerNamespace.unread, OwnerNamespace.unreadOf(ownerId))
             return { entries: blocks + (yield* store.clear(ownerId)), facts: yield* facts.clear(ownerId), procedures }
+          }),
+        forgetEntries: (ownerId, ids) =>
+          Effect.gen(function* () {
+            // Facts first: a second call still knows of which entries.
+            const gone = yield* FactSources.forget(facts, ownerId, ids)
+            const there = yield* Effect.filter(new Set(ids), (id) => store.delete(ownerId, id))
+            return { entries: there.length, facts: gone, procedures: 0 }
           }),
         health: Health.sum([
           { name: "entries", check: store.health },
@@ -242,7 +252,17 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
     ...working,
     ...(isDefault ? {} : { maxRecalled: episodic.defaultTopK })
   })
-  return Layer.merge(memory(config), context).pipe(
+  const remembered =
+    semantic.extractAfterSeconds === 0
+      ? context
+      : Layer.provide(
+          FactExtraction.layer({
+            quiet: Duration.seconds(semantic.extractAfterSeconds),
+            maxWait: Duration.seconds(semantic.extractMaxWaitSeconds)
+          }),
+          context
+        )
+  return Layer.merge(memory(config), remembered).pipe(
     Layer.merge(scheduler),
     Layer.provideMerge(consolidator),
     Layer.provideMerge(tiers),

@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { EntryId } from "../domain/Ids.js"
 import * as Health from "../observability/Health.js"
 import * as ConsolidationScheduler from "./consolidation/ConsolidationScheduler.js"
 import * as MemoryConsolidator from "./consolidation/MemoryConsolidator.js"
@@ -41,6 +42,11 @@ export interface Service {
    * Deletes everything of an owner: entries, facts and procedures. Stops at the first failure; a second call continues.
    */
   readonly forget: (ownerId: string) => Effect.Effect<Forgotten, MemoryStoreFailure>
+  /**
+   * Deletes these entries of an owner, and the facts that were read from them alone. A fact that was also stated
+   * elsewhere stays. Stops at the first failure; a second call continues.
+   */
+  readonly forgetEntries: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<Forgotten, MemoryStoreFailure>
   /** One part for the entries and one for the facts. */
   readonly health: Effect.Effect<Health.Report>
 }
@@ -68,6 +74,8 @@ export type Out =
   | MemoryConsolidator.MemoryConsolidator
   | ConsolidationScheduler.ConsolidationScheduler
 
+const nothing: Forgotten = { entries: 0, facts: 0, procedures: 0 }
+
 /**
  * Remembers nothing, under this configuration.
  *
@@ -78,7 +86,8 @@ export const layerDisabled = (config: MemoryConfig.MemoryConfig): Layer.Layer<Ou
   Layer.mergeAll(
     Layer.succeed(Memory, {
       config,
-      forget: () => Effect.succeed({ entries: 0, facts: 0, procedures: 0 }),
+      forget: () => Effect.succeed(nothing),
+      forgetEntries: () => Effect.succeed(nothing),
       health: Health.sum([])
     }),
     MemoryStore.layerNoop,

@@ -100,7 +100,14 @@ export const SemanticMemoryConfig = Schema.Struct({
   /** Facts below it are stored, but returned only on request. */
   minConfidence: Share,
   /** Maximum open facts of one subject. The least certain are deleted first. */
-  maxFactsPerEntity: count(1, 1_000_000)
+  maxFactsPerEntity: count(1, 1_000_000),
+  /**
+   * Facts are extracted when a session has had no turn for so long; 0: only when it ends, or with consolidation. No
+   * model is asked unless one is given as `extractor`.
+   */
+  extractAfterSeconds: seconds,
+  /** Facts of a busy session are extracted at the latest so long after its first turn. */
+  extractMaxWaitSeconds: seconds
 }).annotations({ identifier: `${NAME}/SemanticMemoryConfig` })
 /**
  * @since 0.1.0
@@ -202,7 +209,7 @@ export const defaults: MemoryConfig = {
     recencyHalfLifeHours: 720,
     ttlSeconds: 0
   },
-  semantic: { minConfidence: 0.5, maxFactsPerEntity: 100 },
+  semantic: { minConfidence: 0.5, maxFactsPerEntity: 100, extractAfterSeconds: 0, extractMaxWaitSeconds: 600 },
   consolidation: {
     enabled: true,
     intervalSeconds: 3600,

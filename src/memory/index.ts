@@ -226,6 +226,13 @@ export * as FactBackend from "./facts/FactBackend.js"
 export * as FactCardinality from "./facts/FactCardinality.js"
 
 /**
+ * Extracts facts soon after a conversation, instead of with consolidation a day later.
+ *
+ * @since 0.1.0
+ */
+export * as FactExtraction from "./working/FactExtraction.js"
+
+/**
  * The fact store port: facts with their confidence and the time in which they held.
  *
  * @since 0.1.0

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { UserId } from "../domain/Ids.js"
 import * as QuotaUnits from "../governance/QuotaUnits.js"
+import * as OwnerNamespace from "../memory/entry/OwnerNamespace.js"
 import type * as SessionStore from "../session/turn/SessionStore.js"
 import * as KeyText from "./engine/KeyText.js"
 import type { DataTransferError } from "./engine/PersistenceError.js"
@@ -46,6 +47,8 @@ const makeMemoryStep = (parts: Parts): Step => {
       add(erased, "memory", yield* Effect.mapError(memory.clear(owner), erasing))
       if (!isHere(parts, memory)) add(erased, "memory", yield* Effect.mapError(kept.memory.clear(owner), erasing))
       add(erased, "facts", yield* Effect.mapError(facts.clear(owner), because("facts", "Erasing")))
+      // The note of turns whose facts are left to the next start names the owner.
+      yield* Effect.mapError(memory.delete(OwnerNamespace.unread, OwnerNamespace.unreadOf(owner)), erasing)
     }
   })
 }

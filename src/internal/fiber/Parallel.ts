@@ -23,6 +23,7 @@ export const forEach = <A, B, E, R>(
 ): Effect.Effect<Array<B>, E, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.suspend(() => {
+      if (items.length === 0) return Effect.succeed([])
       const results: Array<B> = new Array(items.length)
       const fibers: Array<Fiber.RuntimeFiber<void, E>> = []
       const count = Math.min(items.length, Math.max(1, concurrency))

@@ -18,6 +18,7 @@ import type * as MemoryStore from "../search/MemoryStore.js"
 import type * as SemanticMemory from "../semantic/SemanticMemory.js"
 import * as ConsolidationRound from "./ConsolidationRound.js"
 import { type Batch, type ConsolidationResult, type ConsolidationStrategy, emptyResult } from "./MemoryConsolidator.js"
+import * as ReadFacts from "./ReadFacts.js"
 
 export interface Setup {
   readonly store: MemoryStore.Service
@@ -72,18 +73,6 @@ interface Context extends Setup {
   /** Summaries of this run. A later page that contains them brings no new entries. */
   readonly made: Set<EntryId>
 }
-
-/** The metadata key that marks entries whose facts were extracted. */
-export const factsRead = "factsRead"
-
-const isRead = (entry: MemoryEntry): boolean =>
-  Object.hasOwn(entry.metadata, factsRead) && entry.metadata[factsRead] === true
-
-const mark = (entry: MemoryEntry): MemoryEntry => ({ ...entry, metadata: { ...entry.metadata, [factsRead]: true } })
-
-/** Entries whose facts are still to be extracted. System entries are instructions, not findings. */
-const unread = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> =>
-  entries.filter((entry) => entry.role !== "system" && !isRead(entry))
 
 const ingest = (context: Context, entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void, MemoryError> =>
   entries.length === 0
@@ -144,10 +133,12 @@ const idsOf = (entry: MemoryEntry): ReadonlyArray<EntryId> => {
 
 /** Marks a summary whose entries were all read: it has no further facts. */
 const inheriting = (context: Context, replaced: ReadonlyArray<MemoryEntry>) => {
-  const read = new Set(replaced.filter((entry) => isRead(entry) || context.read.has(entry.id)).map(({ id }) => id))
+  const read = new Set(
+    replaced.filter((entry) => ReadFacts.isRead(entry) || context.read.has(entry.id)).map(({ id }) => id)
+  )
   return (entry: MemoryEntry): MemoryEntry => {
     const ids = idsOf(entry)
-    return ids.length > 0 && ids.every((id) => read.has(id)) ? mark(entry) : entry
+    return ids.length > 0 && ids.every((id) => read.has(id)) ? ReadFacts.mark(entry) : entry
   }
 }
 
@@ -192,7 +183,7 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
   let there = yield* known
   if (there === undefined) return undefined
   const reading =
-    context.facts === "none" ? [] : unread([...pruned, ...replaced]).filter(({ id }) => !context.read.has(id))
+    context.facts === "none" ? [] : ReadFacts.unread([...pruned, ...replaced]).filter(({ id }) => !context.read.has(id))
   for (const batch of batches(reading, context.batchSize)) yield* ingest(context, batch)
   if (reading.length > 0) there = yield* known
   if (there === undefined) return undefined
@@ -228,7 +219,7 @@ const pretend = (context: Context, round: ConsolidationRound.Round): void => {
 
 /** Extracts facts from the remaining entries, once. */
 const readFacts = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
-  for (const batch of batches(unread(entries), context.batchSize)) {
+  for (const batch of batches(ReadFacts.unread(entries), context.batchSize)) {
     const same = (found: Map<EntryId, MemoryEntry>): ReadonlyArray<MemoryEntry> =>
       batch.flatMap((entry) => {
         const now = found.get(entry.id)
@@ -238,7 +229,8 @@ const readFacts = Effect.fnUntraced(function* (context: Context, entries: Readon
     for (let attempt = 0; attempt < attempts; attempt++) {
       const found = same(yield* current(context, batch))
       if (found.length === 0) break
-      if (Option.isSome(yield* context.store.applyIf(context.ownerId, found, { store: found.map(mark) }))) break
+      if (Option.isSome(yield* context.store.applyIf(context.ownerId, found, { store: found.map(ReadFacts.mark) })))
+        break
     }
   }
 })

@@ -18,6 +18,7 @@ import * as SemanticMemory from "../semantic/SemanticMemory.js"
 import * as ConsolidationRun from "./ConsolidationRun.js"
 import * as ConsolidationStrategies from "./ConsolidationStrategies.js"
 import { type ConsolidationStrategy, MemoryConsolidator, type Service } from "./MemoryConsolidator.js"
+import * as ReadFacts from "./ReadFacts.js"
 
 /**
  * @since 0.1.0
@@ -50,7 +51,7 @@ export interface Options<out R = never> {
  * @since 0.1.0
  * @category constants
  */
-export const FACTS_READ = ConsolidationRun.factsRead
+export const FACTS_READ = ReadFacts.factsRead
 
 /**
  * @since 0.1.0

@@ -6,6 +6,8 @@
  *
  * @since 0.1.0
  */
+import { EntryId } from "../../domain/Ids.js"
+import * as PlainId from "../../internal/text/PlainId.js"
 import * as Sha256 from "../../internal/text/Sha256.js"
 
 const SIGN = "\u001f"
@@ -42,6 +44,23 @@ export const blocks = (ownerId: string): string => nameOf("blocks", ownerId)
  * @category conversions
  */
 export const facts = (ownerId: string): string => nameOf("facts", ownerId)
+
+/**
+ * The owner of the notes of turns whose facts are left to the next start, one note for each real owner.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const unread: string = nameOf("unread", "")
+
+/**
+ * The id of the note of an owner.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const unreadOf = (ownerId: string): EntryId =>
+  PlainId.make(EntryId, `unread-${Sha256.hex(Sha256.utf16(ownerId))}`)
 
 /**
  * Returns whether this is not a real owner but a space that memory reserves. Code that iterates over all owners of a

@@ -22,6 +22,12 @@ describe("Parallel.forEach", () => {
     })
   )
 
+  it.effect("ends at once without items", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* Parallel.forEach([], () => Effect.die("no item"), 3), [])
+    })
+  )
+
   it.effect("runs so many at a time, begun in order", () =>
     Effect.gen(function* () {
       const running = yield* Ref.make(0)
