@@ -10,6 +10,8 @@ import { stemmer } from "stemmer"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
 import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import * as Texts from "./ConversationTexts.js"
+import type { Ground } from "./Recall.js"
+import * as SeededRandom from "./SeededRandom.js"
 
 export interface Question {
   readonly ownerId: string
@@ -41,35 +43,8 @@ export const full: Omit<Options, "seed"> = { users: 12, turnsPerUser: 430, days:
 const dayMillis = 86_400_000
 const start = Date.UTC(2025, 0, 6)
 
-/** Mulberry32: 32 bits of state, identical on every platform. */
-const makeRandom = (seed: number) => {
-  let state = seed >>> 0
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = state
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-  const below = (n: number): number => Math.floor(next() * n)
-  const pick = <A>(items: ReadonlyArray<A>): A => items[below(items.length)] as A
-  const shuffled = <A>(items: ReadonlyArray<A>): Array<A> => {
-    const out = [...items]
-    for (let i = out.length - 1; i > 0; i--) {
-      const j = below(i + 1)
-      const kept = out[i] as A
-      out[i] = out[j] as A
-      out[j] = kept
-    }
-    return out
-  }
-  return { next, below, pick, shuffled }
-}
-
-type Random = ReturnType<typeof makeRandom>
-
 /** One value per slot, the same at each occurrence. */
-const filler = (random: Random, name?: string) => {
+const filler = (random: SeededRandom.SeededRandom, name?: string) => {
   const chosen = new Map<string, string>(name === undefined ? [] : [["n", name]])
   return (text: string): string =>
     text.replace(/\{(\w+)\}/g, (_, slot: string) => {
@@ -81,13 +56,13 @@ const filler = (random: Random, name?: string) => {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-const spoken = (random: Random, text: string): string => {
+const spoken = (random: SeededRandom.SeededRandom, text: string): string => {
   const opened = random.next() < 0.3 ? `${random.pick(Texts.openers)} ${text}` : text
   const closed = capital(random.next() < 0.2 ? opened + random.pick(Texts.closers) : opened)
   return random.next() < 0.6 ? `${closed}. ${filler(random)(capital(random.pick(Texts.additions)))}` : closed
 }
 
-const answered = (random: Random, text: string): string =>
+const answered = (random: SeededRandom.SeededRandom, text: string): string =>
   random.next() < 0.5 ? `${capital(text)}. ${filler(random)(random.pick(Texts.offers))}` : capital(text)
 
 const functionWords = new Set(
@@ -120,7 +95,7 @@ interface Line {
 /** Consecutive lines. */
 type Exchange = ReadonlyArray<Line>
 
-const aboutFact = (random: Random, fact: Texts.Fact, name?: string): Exchange => {
+const aboutFact = (random: SeededRandom.SeededRandom, fact: Texts.Fact, name?: string): Exchange => {
   const fill = filler(random, name)
   const question = { kind: fact.kind, text: fill(fact.question) }
   const acknowledged: Line = { role: "assistant", text: answered(random, random.pick(Texts.acknowledgements)) }
@@ -135,12 +110,12 @@ const aboutFact = (random: Random, fact: Texts.Fact, name?: string): Exchange =>
   return [evidence, acknowledged]
 }
 
-const aside = (random: Random, text: string, name: string): Exchange => [
+const aside = (random: SeededRandom.SeededRandom, text: string, name: string): Exchange => [
   { role: "user", text: spoken(random, filler(random, name)(text)), distracts: name },
   { role: "assistant", text: answered(random, random.pick(Texts.acknowledgements)) }
 ]
 
-const chat = (random: Random): Exchange => {
+const chat = (random: SeededRandom.SeededRandom): Exchange => {
   const [said, answer] = random.pick(Texts.smallTalk)
   const fill = filler(random)
   return [
@@ -154,7 +129,7 @@ const asidesEach = 5
 const factsEach = 3
 const ownFactsEach = 4
 
-const exchangesOf = (random: Random, turns: number): Array<Exchange> => {
+const exchangesOf = (random: SeededRandom.SeededRandom, turns: number): Array<Exchange> => {
   const exchanges: Array<Exchange> = []
   for (const kind of ["person", "pet", "project", "city"] as const) {
     const subject = Texts.subjects[kind]
@@ -178,7 +153,7 @@ const exchangesOf = (random: Random, turns: number): Array<Exchange> => {
 }
 
 export const make = (options: Options): Conversations => {
-  const random = makeRandom(options.seed)
+  const random = SeededRandom.make(options.seed)
   const turns: Array<MemoryEntry.MemoryEntry> = []
   const questions: Array<Question> = []
   const distractors = new Map<string, Array<MemoryEntry.MemoryEntry>>()
@@ -217,3 +192,9 @@ export const make = (options: Options): Conversations => {
   }
   return { turns, questions, distractors, now: end + dayMillis }
 }
+
+export const groundOf = ({ now, questions, turns }: Conversations): Ground => ({
+  turns,
+  questions: questions.map(({ evidence, ownerId, text }) => ({ ownerId, text, evidence: [evidence.id] })),
+  now
+})

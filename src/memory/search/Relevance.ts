@@ -62,7 +62,7 @@ const half = 0.15
 const poorWords = 0.1
 /** A best vector that exceeds the others by less than this is poor. */
 const poorVector = 0.1
-/** Factor for the words of an entry that names what the query names, if few do. */
+/** Factor for the words of an entry that names what the query names, if few do, or that is said by whom it names. */
 const naming = 1.75
 /** Up to this share of the entries a name is rare; from the other on it says nothing. */
 const rare = 0.05
@@ -102,31 +102,78 @@ export const isQuestion = (text: string): boolean => /[?？؟՞፧]/.test(text.s
 /** Characters of a content that are searched for names. */
 const maxNaming = 5_000
 
-/**
- * Tests whether an entry names one of these, ignoring case, in its content or in its metadata under `entities`.
- *
- * @category constructors
- */
-const namesAny = (names: ReadonlyArray<string>): ((entry: MemoryEntry) => boolean) => {
-  if (names.length === 0) return () => false
-  const escaped = names.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
-  const pattern = new RegExp(`(?<![\\p{L}\\p{M}\\p{N}])(?:${escaped.join("|")})(?![\\p{L}\\p{M}\\p{N}])`, "iu")
+const alone = { before: "(?<![\\p{L}\\p{M}\\p{N}])", after: "(?![\\p{L}\\p{M}\\p{N}])" }
+
+const anyOf = (names: ReadonlyArray<string>): string =>
+  `(?:${names.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})`
+
+const noIds: ReadonlySet<EntryId> = new Set()
+
+/** The hits whose content has one of these names, ignoring case. */
+const namedIn = (names: ReadonlyArray<string>, hits: ReadonlyArray<LexicalHit>): ReadonlySet<EntryId> => {
+  if (names.length === 0) return noIds
+  const pattern = new RegExp(`${alone.before}${anyOf(names)}${alone.after}`, "iu")
+  return new Set(
+    hits.filter(({ entry }) => pattern.test(entry.content.slice(0, maxNaming))).map(({ entry }) => entry.id)
+  )
+}
+
+/** Tests whether an entry has one of these names in its metadata under `entities`. */
+const isTagged = (names: ReadonlyArray<string>): ((entry: MemoryEntry) => boolean) => {
   const known = new Set<unknown>(names)
-  return ({ content, metadata }) => {
-    if (pattern.test(content.slice(0, maxNaming))) return true
-    const entities = Object.hasOwn(metadata, "entities") ? metadata["entities"] : undefined
+  return ({ metadata }) => {
+    const entities = known.size > 0 && Object.hasOwn(metadata, "entities") ? metadata["entities"] : undefined
     return Array.isArray(entities) && entities.some((entity) => known.has(entity))
   }
+}
+
+/** This many entries with a name, */
+const fewAddressed = 8
+/** of which this share has it set off like an address (`Thanks, Ruth!`), */
+const setOff = 0.5
+/** and this share is in one role, tell that the other role has the name. */
+const oneRole = 0.85
+
+/**
+ * The hits said by the one whom the query names: they begin with the name and a colon, or the other role addresses its
+ * partner by the name.
+ */
+const saidBy = (
+  names: ReadonlyArray<string>,
+  hits: ReadonlyArray<LexicalHit>,
+  named: ReadonlySet<EntryId>
+): ReadonlySet<EntryId> => {
+  const name = anyOf(names)
+  const opens = new RegExp(`^${name}:`, "iu")
+  const addresses = new RegExp(`(?:^|[.,!?…]\\s{0,4})(?:\\p{L}{1,16}\\s{1,4})?${name}\\s{0,4}(?:[.,!?…]|$)`, "iu")
+  const said = new Set<EntryId>()
+  const byRole = new Map<string, number>()
+  let addressed = 0
+  for (const { entry } of hits) {
+    if (!named.has(entry.id)) continue
+    const text = entry.content.slice(0, maxNaming)
+    if (opens.test(text)) {
+      said.add(entry.id)
+      continue
+    }
+    if (addresses.test(text)) addressed++
+    byRole.set(entry.role, (byRole.get(entry.role) ?? 0) + 1)
+  }
+  const others = named.size - said.size
+  if (others < fewAddressed || addressed < others * setOff) return said
+  const speaks = Array.from(byRole).find(([, count]) => count >= others * oneRole)?.[0]
+  for (const { entry } of speaks === undefined ? [] : hits) if (entry.role !== speaks) said.add(entry.id)
+  return said
 }
 
 const share = (score: number, ceiling: number): number => (ceiling > 0 && score > 0 ? Math.min(1, score / ceiling) : 0)
 
 /**
  * How rare it is that an entry names what the query names, 0 to 1. In a dialogue a third of the turns name the other
- * speaker: there a name says little about what a turn is about.
+ * speaker: there a name says little about what a turn is about, but who says it tells who the other one is.
  */
-const rarity = ({ entries, hits }: LexicalMatches, isNamed: ReadonlySet<EntryId>): number => {
-  const named = hits.reduce((count, { entry }) => (isNamed.has(entry.id) ? count + 1 : count), 0)
+const rarity = ({ entries, hits }: LexicalMatches, entities: ReadonlySet<EntryId>): number => {
+  const named = hits.reduce((count, { entry }) => (entities.has(entry.id) ? count + 1 : count), 0)
   // A few are always rare, in a small memory too.
   const excess = Math.max(0, named - fewNamed) / Math.max(1, entries)
   return named === 0 ? 0 : Math.max(0, Math.min(1, (common - excess) / (common - rare)))
@@ -158,14 +205,20 @@ const meanOfBest = (values: ReadonlyArray<number>, count: number): number =>
  * The query words that each entry has, as a share of the best. The conversation around an entry says what it is about:
  * the hits before and after it, and the best of its session. It counts less the more a rare name decides.
  */
-const byWords = (matches: LexicalMatches, isNamed: ReadonlySet<EntryId>): Map<EntryId, number> => {
+const byWords = (
+  matches: LexicalMatches,
+  names: ReadonlyArray<string>,
+  named: ReadonlySet<EntryId>,
+  entities: ReadonlySet<EntryId>
+): Map<EntryId, number> => {
   const { ceiling, hits } = matches
-  const isRare = rarity(matches, isNamed)
+  const isRare = rarity(matches, entities)
+  const said = isRare < 1 && named.size > 0 ? saidBy(names, hits, named) : noIds
   const words = new Map(
-    hits.map(({ entry, score }) => [
-      entry.id,
-      share(score, ceiling) * (isNamed.has(entry.id) ? 1 + (naming - 1) * isRare : 1)
-    ])
+    hits.map(({ entry, score }) => {
+      const about = (entities.has(entry.id) ? isRare : 0) + (said.has(entry.id) ? 1 - isRare : 0)
+      return [entry.id, share(score, ceiling) * (1 + (naming - 1) * about)]
+    })
   )
   if (isRare < 1) {
     for (const session of bySession(hits.map(({ entry }) => entry))) {
@@ -216,11 +269,15 @@ const unranked = {}
  */
 export const combine = (findings: Findings): Map<EntryId, Found> => {
   const { answers, explained, lexical, names, tagged, vector } = findings
-  const isNamed = namesAny(names)
+  const named = namedIn(names, lexical.hits)
+  const hasTag = isTagged(names)
   const rankings = {
     lexical: lexical.hits.map(({ entry }) => entry.id),
     vector: vector?.map(({ id }) => id) ?? [],
-    entity: [...lexical.hits.map(({ entry }) => entry).filter(isNamed), ...tagged].map(({ id }) => id),
+    entity: [
+      ...lexical.hits.map(({ entry }) => entry).filter((entry) => named.has(entry.id) || hasTag(entry)),
+      ...tagged
+    ].map(({ id }) => id),
     answer: answers.map(({ entry }) => entry.id)
   }
   const fused = Scoring.fuse(Object.values(rankings))
@@ -232,7 +289,7 @@ export const combine = (findings: Findings): Map<EntryId, Found> => {
       else own[index] ??= position + 1
     })
   }
-  const words = byWords(lexical, new Set(rankings.entity))
+  const words = byWords(lexical, names, named, new Set(rankings.entity))
   const vectors = byVectors(vector ?? [])
   const raw = new Map<EntryId, number>()
   for (const id of fused.keys()) {

@@ -15,6 +15,7 @@ const now = 400 * day
 
 interface Fields {
   readonly content: string
+  readonly role?: "user" | "assistant"
   readonly age?: number
   readonly ownerId?: string
   readonly sessionId?: string
@@ -81,6 +82,57 @@ describe("Retrieval", () => {
       ])
       const [best] = ids(yield* store.retrieve(asked("When was the recital of Marta in the church?")))
       assert.strictEqual(best, "evidence")
+    })
+  )
+
+  const addressed = (name: string, role: "user" | "assistant", count = 30) =>
+    Array.from({ length: count }, (_, at) => [
+      entry(`to${at}`, { content: `Thanks, ${name}! That helps with number ${at}.`, role, age: 2 }),
+      entry(`talk${at}`, {
+        content: `we talked about topic ${at}`,
+        role: role === "user" ? "assistant" : "user",
+        age: 2
+      })
+    ]).flat()
+  const trips = (name: string) => [
+    entry("by user", { content: `${name} the trip went to Porto by train`.trim(), age: 9 }),
+    entry("by assistant", { content: "the trip went to Porto by train", role: "assistant", age: 9 })
+  ]
+
+  it.effect("prefers what someone says whom the other role addresses by the name of the query", () =>
+    Effect.gen(function* () {
+      const query = asked("Where did the trip of Marta go by train?", { topK: 2 })
+      const told = yield* storeOf([...addressed("Marta", "user"), ...trips("Marta")])
+      assert.deepStrictEqual(ids(yield* told.retrieve(query)), ["by assistant", "by user"])
+      const other = yield* storeOf([...addressed("Marta", "assistant"), ...trips("")])
+      assert.deepStrictEqual(ids(yield* other.retrieve(query)), ["by user", "by assistant"])
+    })
+  )
+
+  it.effect("does not take someone who is much talked about for the other speaker", () =>
+    Effect.gen(function* () {
+      const query = asked("Where did the trip of Marta go by train?", { topK: 2 })
+      const about = Array.from({ length: 40 }, (_, at) =>
+        entry(`about${at}`, { content: `I saw how Marta walked past house ${at}`, age: 2 })
+      )
+      const store = yield* storeOf([...about, ...trips("")])
+      const scores = (yield* store.retrieve(query)).map(({ relevance }) => relevance)
+      assert.strictEqual(scores[0], scores[1])
+    })
+  )
+
+  it.effect("takes a name and a colon before a text for its speaker", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([
+        ...Array.from({ length: 30 }, (_, at) => [
+          entry(`m${at}`, { content: `Marta: number ${at} is fine`, age: 2 }),
+          entry(`t${at}`, { content: `Tom: I agree, Marta, on ${at}`, role: "assistant", age: 2 })
+        ]).flat(),
+        entry("hers", { content: "Marta: the recital was in the church", age: 9 }),
+        entry("his", { content: "Tom: Marta, the recital was in the church", role: "assistant", age: 9 })
+      ])
+      const found = ids(yield* store.retrieve(asked("Where was the recital of Marta?", { topK: 2 })))
+      assert.deepStrictEqual(found, ["hers", "his"])
     })
   )
 

@@ -11,6 +11,7 @@ import { MigrationError } from "../../../src/persistence/engine/PersistenceError
 import * as SqlMemoryStore from "../../../src/persistence/memory/SqlMemoryStore.js"
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as Conversations from "../../support/Conversations.js"
+import * as Dialogues from "../../support/Dialogues.js"
 import * as MemoryStores from "../../support/MemoryStores.js"
 import * as SqlBackends from "../../support/SqlBackends.js"
 import * as SqlDatabases from "../../support/SqlDatabases.js"
@@ -55,9 +56,11 @@ describe("SqlMemoryStore", () => {
 })
 
 SqlDatabases.suite("SqlMemoryStore", ({ layer }) => {
-  it.effect("finds in conversations what the store in memory finds, in the same order", () =>
+  it.effect.each([
+    ["conversations", Conversations.make({ users: 2, turnsPerUser: 300, days: 60, seed: 5 })],
+    ["dialogues", Dialogues.make({ pairs: 1, sessions: 12, smallTalk: 4, seed: 5 })]
+  ] as const)("finds in %s what the store in memory finds, in the same order", ([, { questions, turns }]) =>
     Effect.gen(function* () {
-      const { questions, turns } = Conversations.make({ users: 2, turnsPerUser: 300, days: 60, seed: 5 })
       const store = yield* SqlMemoryStore.make({ ttl: 0 })
       const model = yield* InMemoryMemoryStore.make({ ttl: 0 })
       yield* store.storeMany(turns)
