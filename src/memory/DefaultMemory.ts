@@ -147,6 +147,7 @@ const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Me
       relevance: episodic.relevanceWeight
     },
     recencyHalfLife: Duration.hours(episodic.recencyHalfLifeHours),
+    vectorWeight: episodic.vectorWeight,
     ...(config.renewOnRecall ? { renewal: renewalOf(config) } : {})
   }
   if (given.store !== undefined) return typeof given.store === "function" ? given.store(options) : given.store

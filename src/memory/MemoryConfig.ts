@@ -81,6 +81,8 @@ export const EpisodicMemoryConfig = Schema.Struct({
   relevanceWeight: Share,
   /** The age at which the recency of an entry is one half. */
   recencyHalfLifeHours: hours,
+  /** The share of vectors in the relevance of what words and vectors find. */
+  vectorWeight: Share,
   /** How long an entry is kept; 0: as long as the store keeps it. */
   ttlSeconds: seconds
 }).annotations({ identifier: `${NAME}/EpisodicMemoryConfig` })
@@ -207,6 +209,7 @@ export const defaults: MemoryConfig = {
     importanceWeight: 0.2,
     relevanceWeight: 0.5,
     recencyHalfLifeHours: 720,
+    vectorWeight: 0.25,
     ttlSeconds: 0
   },
   semantic: { minConfidence: 0.5, maxFactsPerEntity: 100, extractAfterSeconds: 0, extractMaxWaitSeconds: 600 },

@@ -182,6 +182,16 @@ const fields: Record<string, readonly [off: Config, on: Config, see: Effect.Effe
       return (yield* recall())[0]?.explanation?.recency
     })
   ],
+  "episodic.vectorWeight": [
+    { defaultBackend: "vector", episodic: { vectorWeight: 0 } },
+    { defaultBackend: "vector", episodic: { vectorWeight: 1 } },
+    Effect.zipRight(
+      remembered({ ...entry("a"), content: "parcels" }, { ...entry("b"), content: "a parcel from Ghent, at last" }),
+      Effect.map(recall({ recencyWeight: 0, importanceWeight: 0, relevanceWeight: 1 }), (results) =>
+        results.map(({ relevance }) => relevance)
+      )
+    )
+  ],
   "episodic.ttlSeconds": [
     { episodic: { ttlSeconds: 3600 } },
     { episodic: { ttlSeconds: 0 } },
@@ -337,7 +347,8 @@ describe("Memory", () => {
         ttl: Duration.seconds(60),
         topK: 2,
         weights: { recency: 0.3, importance: 0.2, relevance: 0.5 },
-        recencyHalfLife: Duration.hours(3)
+        recencyHalfLife: Duration.hours(3),
+        vectorWeight: 0.25
       })
       const own = InMemoryMemoryStore.layer({ ttl: 0 })
       const kept = yield* within(

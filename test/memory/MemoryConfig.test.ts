@@ -29,6 +29,7 @@ const rows: Record<string, Row> = {
   EPISODIC__IMPORTANCE_WEIGHT: share("0"),
   EPISODIC__RELEVANCE_WEIGHT: share("0.25"),
   EPISODIC__RECENCY_HALF_LIFE_HOURS: ["1.5", 1.5, "0"],
+  EPISODIC__VECTOR_WEIGHT: share("0.5"),
   EPISODIC__TTL_SECONDS: ["60", 60, "-1"],
   SEMANTIC__MIN_CONFIDENCE: share("0.9"),
   SEMANTIC__MAX_FACTS_PER_ENTITY: ["1", 1, "0"],

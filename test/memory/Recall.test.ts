@@ -141,7 +141,8 @@ describe("recall of retrieval", () => {
           "relevance alone",
           "default weights",
           "BM25, the same stems",
-          "minisearch, the same stems"
+          "minisearch, the same stems",
+          "relevance alone, with vectors"
         ] as const
         const ground = Dialogues.make({ ...Dialogues.full, pairs: 4, seed: 21 })
         for (const stored of Object.values(Recall.stored)) {
@@ -151,6 +152,8 @@ describe("recall of retrieval", () => {
           assert.isAtLeast(alone, 1.1 * Math.max(...rivals))
           assert.isAtLeast(weighted, 1.1 * Math.max(...rivals))
           assert.isAtLeast(alone, 0.6)
+          // Vectors of letters know no more than words: they must not do harm.
+          assert.isAtLeast(recallOf(measured["relevance alone, with vectors"]), 0.95 * alone)
         }
       }),
     300_000

@@ -49,6 +49,11 @@ export interface Options {
   /** The age at which recency is one half. Default 30 days. */
   readonly recencyHalfLife?: Duration.DurationInput | undefined
   /**
+   * The share of vectors in the relevance of what words and vectors find, 0 to 1. Default 0.25; a strong embedding model
+   * earns more.
+   */
+  readonly vectorWeight?: number | undefined
+  /**
    * Lets an entry live for another `ttl` when it is recalled (`recordAccess`) in the second half of its life, up to
    * `maxAge` after it was stored (default 365 days). Entries that were stored with an `expiresAt` end then. A recall
    * that cannot be written renews nothing. Default off.
@@ -68,6 +73,8 @@ export interface VectorOptions {
   /** Maximum characters of an entry that are embedded. Default 8,000. */
   readonly maxCharacters?: number | undefined
 }
+
+const defaultVectorWeight = 0.25
 
 const pageSize = 256
 
@@ -94,7 +101,8 @@ const sourcesOf = (
     recencyWeight: options.weights?.recency ?? queryDefaults.recencyWeight,
     importanceWeight: options.weights?.importance ?? queryDefaults.importanceWeight,
     relevanceWeight: options.weights?.relevance ?? queryDefaults.relevanceWeight,
-    recencyHalfLife: Math.max(1, Duration.toMillis(options.recencyHalfLife ?? "30 days"))
+    recencyHalfLife: Math.max(1, Duration.toMillis(options.recencyHalfLife ?? "30 days")),
+    vectorWeight: options.vectorWeight ?? defaultVectorWeight
   }
 })
 

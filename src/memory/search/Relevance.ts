@@ -43,6 +43,8 @@ export interface Found {
 export interface Findings {
   readonly lexical: LexicalMatches
   readonly vector?: ReadonlyArray<VectorHit> | undefined
+  /** The share of vectors in what words and vectors find, 0 to 1. */
+  readonly vectorWeight: number
   readonly answers: ReadonlyArray<{ readonly entry: MemoryEntry; readonly to: EntryId }>
   readonly tagged: ReadonlyArray<MemoryEntry>
   readonly names: ReadonlyArray<string>
@@ -74,8 +76,6 @@ const aboutSession = 0.6
 const aboutNeighbours = 0.3
 /** The hits of a session that say what it is about. */
 const sessionHits = 3
-/** Weight of vectors relative to words. */
-const meaning = 0.5
 /** Minimum share of the best for an entry whose metadata names what the query names, if few do. */
 const tagging = 0.6
 /** Share of a question's relevance that its answer gets. */
@@ -202,38 +202,49 @@ const meanOfBest = (values: ReadonlyArray<number>, count: number): number =>
     .reduce((sum, value) => sum + value, 0) / count
 
 /**
- * The query words that each entry has, as a share of the best. The conversation around an entry says what it is about:
- * the hits before and after it, and the best of its session. It counts less the more a rare name decides.
+ * The query words that each hit has, as a share of the best; more of them where it names or is said by whom the query
+ * names.
  */
 const byWords = (
-  matches: LexicalMatches,
-  names: ReadonlyArray<string>,
-  named: ReadonlySet<EntryId>,
-  entities: ReadonlySet<EntryId>
+  { ceiling, hits }: LexicalMatches,
+  isRare: number,
+  entities: ReadonlySet<EntryId>,
+  said: ReadonlySet<EntryId>
 ): Map<EntryId, number> => {
-  const { ceiling, hits } = matches
-  const isRare = rarity(matches, entities)
-  const said = isRare < 1 && named.size > 0 ? saidBy(names, hits, named) : noIds
   const words = new Map(
     hits.map(({ entry, score }) => {
       const about = (entities.has(entry.id) ? isRare : 0) + (said.has(entry.id) ? 1 - isRare : 0)
       return [entry.id, share(score, ceiling) * (1 + (naming - 1) * about)]
     })
   )
-  if (isRare < 1) {
-    for (const session of bySession(hits.map(({ entry }) => entry))) {
-      const own = session.map(({ id }) => words.get(id) as number)
-      const whole = meanOfBest(own, sessionHits) * aboutSession
-      session.forEach(({ id }, at) => {
-        const beside = Math.max(own[at - 1] ?? 0, own[at + 1] ?? 0) * aboutNeighbours
-        words.set(id, (own[at] as number) + (1 - isRare) * (whole + beside))
-      })
-    }
-  }
   let best = poorWords
   for (const value of words.values()) best = Math.max(best, value)
   for (const [id, value] of words) words.set(id, value / best)
   return words
+}
+
+/**
+ * The conversation around an entry says what it is about: the hits before and after it, and the best of its session.
+ * The best value stays what it is.
+ */
+const spread = (values: Map<EntryId, number>, hits: ReadonlyArray<LexicalHit>, weight: number): void => {
+  const best = (): number => {
+    let most = 0
+    for (const value of values.values()) most = Math.max(most, value)
+    return most
+  }
+  const before = best()
+  if (weight === 0 || before === 0) return
+  for (const session of bySession(hits.map(({ entry }) => entry))) {
+    const own = session.map(({ id }) => values.get(id) as number)
+    const whole = meanOfBest(own, sessionHits) * aboutSession
+    session.forEach(({ id }, at) => {
+      const beside = Math.max(own[at - 1] ?? 0, own[at + 1] ?? 0) * aboutNeighbours
+      values.set(id, (own[at] as number) + weight * (whole + beside))
+    })
+  }
+  const factor = before / best()
+  for (const [id, value] of values) values.set(id, value * factor)
 }
 
 /**
@@ -268,7 +279,7 @@ const unranked = {}
  * @category combinators
  */
 export const combine = (findings: Findings): Map<EntryId, Found> => {
-  const { answers, explained, lexical, names, tagged, vector } = findings
+  const { answers, explained, lexical, names, tagged, vector, vectorWeight } = findings
   const named = namedIn(names, lexical.hits)
   const hasTag = isTagged(names)
   const rankings = {
@@ -289,13 +300,21 @@ export const combine = (findings: Findings): Map<EntryId, Found> => {
       else own[index] ??= position + 1
     })
   }
-  const words = byWords(lexical, names, named, new Set(rankings.entity))
+  const entities = new Set(rankings.entity)
+  const isRare = rarity(lexical, entities)
+  const words = byWords(
+    lexical,
+    isRare,
+    entities,
+    isRare < 1 && named.size > 0 ? saidBy(names, lexical.hits, named) : noIds
+  )
   const vectors = byVectors(vector ?? [])
   const raw = new Map<EntryId, number>()
   for (const id of fused.keys()) {
     const ofWords = words.get(id) ?? 0
-    raw.set(id, vector === undefined ? ofWords : ofWords * (1 - meaning) + (vectors.get(id) ?? 0) * meaning)
+    raw.set(id, vector === undefined ? ofWords : ofWords * (1 - vectorWeight) + (vectors.get(id) ?? 0) * vectorWeight)
   }
+  spread(raw, lexical.hits, 1 - isRare)
   for (const { id } of tagged) raw.set(id, Math.max(raw.get(id) ?? 0, tagging))
   const asked = answers.length === 0 ? raw : new Map(raw)
   for (const { entry, to } of answers) {

@@ -38,6 +38,8 @@ export interface Options {
   readonly relevanceWeight: number
   /** In milliseconds. */
   readonly recencyHalfLife: number
+  /** 0 to 1. */
+  readonly vectorWeight: number
 }
 
 /**
@@ -121,13 +123,24 @@ const selectionOf = (query: MemoryQuery): Selection => {
   return { filters, lineage, roles, sessionIds, timeRange, tree }
 }
 
+const isShare = (value: number): boolean => value >= 0 && value <= 1
+
 const settingsOf = ({ backend, options }: Sources, query: MemoryQuery, now: number) =>
   Either.mapBoth(
-    Scoring.normalise({
-      recency: query.recencyWeight ?? options.recencyWeight,
-      importance: query.importanceWeight ?? options.importanceWeight,
-      relevance: query.relevanceWeight ?? options.relevanceWeight
-    }),
+    Either.flatMap(
+      isShare(options.vectorWeight)
+        ? Either.void
+        : Either.left({
+            message: `The weight of vectors is ${options.vectorWeight}`,
+            hint: "Give a number from 0 to 1"
+          }),
+      () =>
+        Scoring.normalise({
+          recency: query.recencyWeight ?? options.recencyWeight,
+          importance: query.importanceWeight ?? options.importanceWeight,
+          relevance: query.relevanceWeight ?? options.relevanceWeight
+        })
+    ),
     {
       onLeft: ({ hint, message }) =>
         new MemoryStoreError({ store: backend.name, message, ...(hint === undefined ? {} : { hint }) }),
@@ -197,6 +210,7 @@ const relevant = Effect.fnUntraced(function* (
   const found = Relevance.combine({
     lexical,
     vector,
+    vectorWeight: sources.options.vectorWeight,
     answers,
     tagged,
     names,

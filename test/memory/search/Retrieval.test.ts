@@ -455,6 +455,28 @@ describe("Retrieval", () => {
     })
   )
 
+  it.effect("weighs vectors against words as it is told", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const found = Effect.fnUntraced(function* (vectorWeight: number) {
+        const index = yield* VectorIndex.makeMemory({ model: "table", dimensions: 3 })
+        const store = yield* InMemoryMemoryStore.make({ ttl: 0, vectorWeight, vectors: { embedder, index } })
+        yield* store.storeMany([
+          entry("auto", { content: "mending an automobile" }),
+          entry("words", { content: "a vehicle is no egg" })
+        ])
+        return yield* store.retrieve(asked("how do I fix my vehicle"))
+      })
+      assert.deepStrictEqual(ids(yield* found(0)), ["words", "auto"])
+      assert.deepStrictEqual(ids(yield* found(1)), ["auto", "words"])
+      for (const wrong of [Number.NaN, -0.1, 1.1]) {
+        const error = yield* Effect.flip(found(wrong))
+        assert.strictEqual(error._tag, "MemoryStoreError")
+        assert.strictEqual(error.hint, "Give a number from 0 to 1")
+      }
+    })
+  )
+
   it.effect("ignores a vector that outlived its entry", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
