@@ -125,6 +125,15 @@ export const types: ReadonlyArray<string> = Fs.readdirSync(folder)
 
 const common = read("frames.txt").get("")!
 
+/** Sentences that say nothing about the value in them, with `{}`. */
+export const frames = (): ReadonlyArray<string> => common.map((frame) => expand(frame, random(3)))
+
+/** Texts full of numbers, none of them personal. */
+export const hard = (): ReadonlyArray<string> =>
+  read("hard.txt")
+    .get("not texts")!
+    .map((text) => expand(text, random(5)))
+
 /** Positives of a type (repeated to at least 40) and its hard negatives, including those of all types. */
 export const load = (
   type: string

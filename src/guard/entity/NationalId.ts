@@ -37,6 +37,14 @@ export interface Options {
   readonly shapes: ReadonlyArray<Shape>
 }
 
+// What is counted or paid behind a number: then it is a quantity.
+const units =
+  "%|\\$|£|eur|euros?|usd|gbp|chf|dollars?|pounds?|people|persons?|users?|visitors?|customers?|times|bytes|[kmg]b|rows|lines|" +
+  "items|pieces|entries|requests|ms|seconds?|minutes|hours|days|years|km|kg|menschen|personen|mal|stück|tage|jahre|" +
+  "personnes|fois|jours|ans|personas|veces|días|años|persone|volte|giorni|anni"
+
+const quantity = `(?!(?<=[0-9])[ ]?(?:${units})(?![\\p{L}\\p{N}_]))`
+
 // Allowance for invisible characters between the visible ones.
 const invisible = 8
 
@@ -84,14 +92,17 @@ export const make = (options: Options): PiiEntity.PiiEntity => {
   const entity = PiiEntity.fromPatterns({
     type: options.type,
     maxLength: options.maxLength + invisible,
-    around: 2,
+    around: 12,
     standsAlone: true,
     needs: options.needs,
     context: options.context,
     against: DocumentWords.other,
     againstBefore,
     patterns: options.shapes.map(({ check, confidence, exact, inContext, pattern }) => ({
-      pattern: new RegExp(`(?<![\\p{L}\\p{N}_])(?:${pattern.source})(?![\\p{L}\\p{N}_])`, exact === true ? "u" : "iu"),
+      pattern: new RegExp(
+        `(?<![\\p{L}\\p{N}_])(?:${pattern.source})(?![\\p{L}\\p{N}_])${confidence < certain ? quantity : ""}`,
+        exact === true ? "u" : "iu"
+      ),
       confidence,
       // No word makes a doubt of what few texts pass.
       outOfContext: confidence >= certain ? confidence : undefined,

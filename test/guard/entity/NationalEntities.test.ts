@@ -206,6 +206,15 @@ describe("NationalEntities", () => {
     assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), "Rechnung DE136695976"), ["DE136695976"])
   })
 
+  it("finds no weak shape in front of a unit", () => {
+    const detector = of("US_BANK_NUMBER", "medium")
+    for (const unit of ["people", " users", "%", " EUR", "kb", " personnes", " Menschen"]) {
+      assert.deepStrictEqual(found(detector, `The bank has 91280345${unit}.`), [], unit)
+    }
+    assert.deepStrictEqual(found(detector, "bank account 91280345 peopleware"), ["91280345"])
+    assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), "DE136695976 euro"), ["DE136695976"])
+  })
+
   it("finds values right beside letters of scripts without spaces", () => {
     for (const text of ["资料是{}，请确认", "メモには{}です", "번호는 {}입니다", "เลข{}ครับ"]) {
       assert.deepStrictEqual(found(of("DE_VAT_ID", "medium"), text.replace("{}", "DE136695976")), ["DE136695976"], text)
