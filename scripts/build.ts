@@ -49,15 +49,21 @@ const closureOf = (file: string, infoOf: GetModuleInfo, seen = new Set<string>()
 }
 
 /** Providers whose shared code is one file: small modules would be packed with whatever else is small. */
-const exchanging = ["anthropic", "chat", "openai"]
+const exchanging = ["chat", "openai"]
+
+/** Entries whose shared code is one file: documents are kept and searched by parts of memory. */
+const searching = ["document", "memory"]
 
 const makeBands = () => {
   let loaded: ReadonlySet<string> | undefined
+  let search: ReadonlyArray<ReadonlySet<string>> | undefined
   let exchange: ReadonlyArray<ReadonlySet<string>> | undefined
   return (file: string, { getModuleInfo }: { readonly getModuleInfo: GetModuleInfo }): string | undefined => {
     loaded ??= closureOf(Path.join(src, "index.ts"), getModuleInfo)
     exchange ??= exchanging.map((name) => closureOf(Path.join(src, "provider", name, "index.ts"), getModuleInfo))
     if (!loaded.has(file) && exchange.every((modules) => modules.has(file))) return "exchange"
+    search ??= searching.map((name) => closureOf(Path.join(src, name, "index.ts"), getModuleInfo))
+    if (!loaded.has(file) && search.every((modules) => modules.has(file))) return "search"
     const folder = folderOf(Path.relative(src, file).split(Path.sep).join("/"))
     return loaded.has(file) && folder !== "" && !file.endsWith(`${Path.sep}index.ts`) ? bandOf(folder) : undefined
   }
@@ -96,6 +102,21 @@ const declare = (): void => {
   })
 }
 
+const isPrivate = /^\/\*\*(?:(?!\*\/)[\s\S])*?@private\b/
+const header = /^\/\*\*[\s\S]*?\*\/\n/
+const tagsAlone = /^[ \t]*\/\*\*\n(?:[ \t]*\* @(?:since|category) .*\n)+[ \t]*\*\/\n/gm
+const tagsBelow = /[ \t]*\*[ \t]*\n(?:[ \t]*\* @(?:since|category) .*\n)+(?=[ \t]*\*\/\n)/g
+
+/** Takes from the declarations of modules that no entry exports their headers and tags, which no page and no editor shows. */
+const shortenDeclarations = (): void => {
+  for (const file of filesBelow(dist).filter((file) => file.endsWith(".d.ts"))) {
+    const path = Path.join(dist, file)
+    const text = Fs.readFileSync(path, "utf8")
+    if (!isPrivate.test(text)) continue
+    Fs.writeFileSync(path, text.replace(header, "").replace(tagsAlone, "").replace(tagsBelow, ""))
+  }
+}
+
 const shortenMaps = (): void => {
   for (const file of filesBelow(dist).filter((file) => file.endsWith(".js.map"))) {
     const path = Path.join(dist, file)
@@ -108,6 +129,7 @@ const shortenMaps = (): void => {
 if (!process.argv.includes("--code")) {
   Fs.rmSync(dist, { recursive: true, force: true })
   declare()
+  shortenDeclarations()
 }
 Fs.rmSync(Path.join(dist, "chunks"), { recursive: true, force: true })
 await bundle()

@@ -39,6 +39,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "prompt/defaults": "the prompts that strategies and subsystems use by default"
   },
   {
+    "document/text": "cuts texts into chunks at headings, blocks and sentences; citations in answers",
     "governance/policy": "access policies and the models that they allow",
     "guard/pipeline": "the guard port, its checks and its reports",
     llm: "wrappers of the model port: cache, retry, timeout, fallback, router, limits, prices",
@@ -50,6 +51,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "tool/definition": "tools, tool sets, their parameters and their errors"
   },
   {
+    "document/format": "reads the text of Markdown, HTML and PDF",
     governance: "budgets, quotas, rates and rules around runs and calls",
     "guard/injection": "detects prompt injection",
     "guard/entity": "recognizers of personal data and credentials",
@@ -84,6 +86,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "strategy/definition": "the strategy port: strategies, reasoning, evaluators, model calls, the registry, errors"
   },
   {
+    document: "the document index: ingestion, search, and the tool by which a model cites documents",
     "builtin/process": "skills that run code, and the processes that they start",
     mcp: "MCP clients over stdio and HTTP",
     "memory/cache": "a memory store on a cache",
@@ -99,6 +102,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "strategy/reasoning": "what strategies share: model calls, questions, the tool loop, call budgets"
   },
   {
+    "persistence/document": "the document index on SQL",
     "strategy/combine": "strategies made of strategies: fallback, budgets, self-consistency, hooks, inputs",
     "strategy/loop": "loops of model and tools: function calling and ReAct"
   },

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import { SqlError } from "@effect/sql/SqlError"
+import * as Arr from "effect/Array"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -15,6 +16,7 @@ import * as BlobRef from "../content/BlobRef.js"
 import type * as BlobStore from "../content/BlobStore.js"
 import type { UserId } from "../domain/Ids.js"
 import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
+import * as OwnerNamespace from "../memory/entry/OwnerNamespace.js"
 import type { Param } from "./engine/Dialect.js"
 import * as IndexKey from "./engine/IndexKey.js"
 import * as KeyText from "./engine/KeyText.js"
@@ -233,7 +235,7 @@ const together = Sink.foldWeighted({
  * @category constructors
  */
 export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] => {
-  const { client, database, memory } = parts
+  const { client, database, kept, memory } = parts
   const counting = makeCounts(parts, tables)
   const checkOwned = makeCheckOwned(parts, tables, counting)
 
@@ -264,7 +266,12 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["import"] 
       const insert = database.insert(tables.statementsOf(table).insert, many)
       yield* Effect.mapError(insert, because(table.part, "Writing"))
     }
-    yield* Effect.mapError(memory.storeMany(entries), because("memory", "Writing"))
+    const space = OwnerNamespace.documents(ownersOf(owner)[0] as string)
+    const [remembered, documents] = Arr.partition(entries, ({ ownerId }) => ownerId === space)
+    yield* Effect.mapError(memory.storeMany(remembered), because("memory", "Writing"))
+    // Documents do not expire as memory does.
+    if (documents.length > 0)
+      yield* Effect.mapError(kept.memory.apply(space, { store: documents }), because("memory", "Writing"))
   })
 
   const readAll = <E, R>(subject: OwnerData.Subject, lines: Stream.Stream<string, E, R>) =>

@@ -68,7 +68,8 @@ export const nameOf = (subject: Subject): UserId =>
  */
 export const ownersOf = (userId: UserId): ReadonlyArray<string> => {
   const owner = SessionMemory.ownerOf({ userId }) as string
-  return [owner, ...[OwnerNamespace.procedures, OwnerNamespace.blocks, OwnerNamespace.facts].map((of) => of(owner))]
+  const { blocks, documents, facts, procedures } = OwnerNamespace
+  return [owner, ...[procedures, blocks, facts, documents].map((of) => of(owner))]
 }
 
 /**

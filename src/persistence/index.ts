@@ -167,6 +167,14 @@ export * as SqlCheckpointer from "./run/SqlCheckpointer.js"
 export * as SqlCostLedger from "./governance/SqlCostLedger.js"
 
 /**
+ * A `DocumentIndex` in SQLite or Postgres, whichever the `SqlClient` is. Documents are rows of the tables of memory, in
+ * a space of their own for each owner: `OwnerData` exports, imports and erases them with the memory of their owner.
+ *
+ * @since 0.1.0
+ */
+export * as SqlDocumentIndex from "./document/SqlDocumentIndex.js"
+
+/**
  * A `FactStore` in SQLite or Postgres, whichever the `SqlClient` is. Several processes may assert facts of the same
  * owner at once.
  *

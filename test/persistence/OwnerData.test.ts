@@ -26,6 +26,7 @@ import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 import * as MemoryBlock from "../../src/memory/tools/MemoryBlock.js"
 import * as MemoryNamespace from "../../src/memory/tools/MemoryNamespace.js"
 import * as SqlBlobStore from "../../src/persistence/blob/SqlBlobStore.js"
+import * as SqlDocumentIndex from "../../src/persistence/document/SqlDocumentIndex.js"
 import * as Database from "../../src/persistence/engine/Database.js"
 import { DataTransferError } from "../../src/persistence/engine/PersistenceError.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
@@ -82,6 +83,8 @@ const live = (userId: UserId) =>
       success: true
     })
     yield* MemoryBlock.write(profile, userId, { city: `city of ${userId}` })
+    const documents = yield* SqlDocumentIndex.make()
+    yield* documents.ingest(userId, [{ id: "letter.md", content: `# Letter\n\nSigned by ${userId}` }])
     const ledger = yield* CostLedger.CostLedger
     yield* ledger.book([`user:${userId}:2031-04`], { nanoUsd: 5, tokens: 5 })
     yield* ledger.hold({
@@ -214,6 +217,12 @@ const suite = (name: string, open: Open, other: Open) =>
               "memory"
             ])
             assert.deepStrictEqual(yield* MemoryBlock.read(profile, ada), { city: "city of ada" })
+            const documents = yield* SqlDocumentIndex.make()
+            const { hits } = yield* documents.search(ada, { text: "letter" })
+            assert.deepStrictEqual(
+              hits.map(({ document, text }) => [document.id, text]),
+              [["letter.md", "# Letter\n\nSigned by ada"]]
+            )
             const sessions = yield* SessionManager.SessionManager
             const turns = yield* sessions.turns(SessionId.make("chat of ada"), { last: 9, userId: ada })
             assert.deepStrictEqual(

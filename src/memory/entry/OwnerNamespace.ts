@@ -38,6 +38,14 @@ export const procedures = (ownerId: string): string => nameOf("procedures", owne
 export const blocks = (ownerId: string): string => nameOf("blocks", ownerId)
 
 /**
+ * The owner under which the documents of an owner are stored.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const documents = (ownerId: string): string => nameOf("documents", ownerId)
+
+/**
  * The owner under which a vector index has the vectors of the facts of an owner.
  *
  * @since 0.1.0

@@ -1,0 +1,159 @@
+/**
+ * Finds passages by their words, and by meaning where there are vectors. Both rankings are fused.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { EntryId, SessionId } from "../domain/Ids.js"
+import * as Count from "../internal/Count.js"
+import type { LexicalMatches, Position } from "../memory/entry/MemoryBackend.js"
+import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
+import * as Scoring from "../memory/entry/Scoring.js"
+import type { VectorHit } from "../memory/search/VectorIndex.js"
+import type { Hit, Passage } from "./Document.js"
+import type { Parts } from "./DocumentChanges.js"
+import type { Found, IndexFailure, Query } from "./DocumentIndex.js"
+import * as Rows from "./DocumentRows.js"
+import * as DocumentVectors from "./DocumentVectors.js"
+
+/** Characters of a query. */
+const MAX_QUERY = 8_000
+/** Candidates of each ranking. */
+const POOL = 100
+const MAX_LIMIT = 100
+const MAX_NEIGHBOURS = 10
+const PAGE = 500
+
+/**
+ * Whether a document has all of the tags.
+ *
+ * @category guards
+ */
+export const hasTags = (tags: ReadonlyArray<string>): ((kept: Rows.Kept) => boolean) => {
+  const wanted = new Set(tags)
+  return ({ info }) => info.tags.filter((tag) => wanted.has(tag)).length === wanted.size
+}
+
+/** The sessions of all documents with these tags. */
+const tagged = Effect.fnUntraced(function* ({ backend }: Parts, space: string, tags: ReadonlyArray<string>) {
+  const selection = { ...Rows.complete, filters: { ...Rows.complete.filters, tags: tags[0] as string } }
+  const wanted = hasTags(tags)
+  const found: Array<SessionId> = []
+  for (let after: Position | undefined; ; ) {
+    const page: ReadonlyArray<MemoryEntry> = yield* backend.page(space, { limit: PAGE, selection, after })
+    for (const entry of page) {
+      const kept = Rows.kept(entry)
+      if (wanted(kept)) found.push(Rows.sessionOf(kept.info.id))
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return found
+    after = { timestamp: last.timestamp, id: last.id }
+  }
+})
+
+/** The sessions that a query is restricted to; `undefined` for all. */
+const sessionsOf = Effect.fnUntraced(function* (parts: Parts, space: string, { documents, tags = [] }: Query) {
+  const named = documents === undefined ? undefined : Array.from(new Set(documents), Rows.sessionOf)
+  if (tags.length === 0) return named
+  const found = yield* tagged(parts, space, tags)
+  if (named === undefined) return found
+  const wanted = new Set(named)
+  return found.filter((session) => wanted.has(session))
+})
+
+interface Ranked {
+  readonly id: EntryId
+  readonly score: number
+}
+
+/** The best candidates of both rankings, each score as a share of the highest possible one. */
+const fused = (lexical: LexicalMatches, nearest: ReadonlyArray<VectorHit> | undefined): ReadonlyArray<Ranked> => {
+  const { ceiling, hits } = lexical
+  if (nearest === undefined) {
+    return hits.map(({ entry, score }) => ({ id: entry.id, score: ceiling > 0 ? Math.min(1, score / ceiling) : 0 }))
+  }
+  const most = 2 / (Scoring.fusionConstant + 1)
+  const scores = Scoring.fuse([hits.map(({ entry }) => entry.id), nearest.map(({ id }) => id)])
+  return Array.from(scores, ([id, score]) => ({ id, score: score / most })).sort(
+    (a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)
+  )
+}
+
+/** The passages around a chunk, parted by it. */
+const around = Effect.fnUntraced(function* ({ backend }: Parts, space: string, entry: MemoryEntry, count: number) {
+  const none: ReadonlyArray<Passage> = []
+  if (count === 0) return { before: none, after: none }
+  const found = yield* backend.around(space, entry.id, { before: count, after: count, selection: {} })
+  const isBefore = ({ timestamp }: MemoryEntry) => timestamp < entry.timestamp
+  return {
+    before: found.filter(isBefore).map(Rows.passage),
+    after: found.filter((one) => !isBefore(one)).map(Rows.passage)
+  }
+})
+
+/** The best candidates as hits. One whose chunk or document is gone is left out. */
+const hitsOf = Effect.fnUntraced(function* (
+  parts: Parts,
+  space: string,
+  ranked: ReadonlyArray<Ranked>,
+  options: {
+    readonly known: ReadonlyMap<EntryId, MemoryEntry>
+    readonly limit: number
+    readonly neighbours: number
+  }
+) {
+  const { backend } = parts
+  const { known, limit, neighbours } = options
+  const unread = ranked.filter(({ id }) => !known.has(id)).map(({ id }) => id)
+  const more = unread.length === 0 ? [] : yield* backend.get(space, unread)
+  const entries = new Map([...known, ...more.map((entry) => [entry.id, entry] as const)])
+  const best = ranked
+    .flatMap(({ id, score }) => {
+      const entry = entries.get(id)
+      return entry === undefined || !Rows.isChunk(entry) ? [] : [{ entry, score }]
+    })
+    .slice(0, limit)
+  const ids = new Set(best.map(({ entry }) => Rows.recordIdOfSession(entry.sessionId as SessionId)))
+  const records = new Map((yield* backend.get(space, Array.from(ids))).map((entry) => [entry.id, Rows.kept(entry)]))
+  const hits: Array<Hit> = []
+  for (const { entry, score } of best) {
+    const record = records.get(Rows.recordIdOfSession(entry.sessionId as SessionId))
+    if (record === undefined) continue
+    const beside = yield* around(parts, space, entry, neighbours)
+    hits.push({ ...Rows.passage(entry), document: record.info, score, ...beside })
+  }
+  return hits
+})
+
+const meaningless: { readonly value?: ReadonlyArray<VectorHit>; readonly warning?: string } = {}
+
+/**
+ * @category combinators
+ */
+export const search = (parts: Parts, space: string, query: Query): Effect.Effect<Found, IndexFailure> =>
+  Effect.gen(function* () {
+    const { backend, vectors } = parts
+    const text = query.text.slice(0, MAX_QUERY)
+    const limit = Math.min(Count.count(query.limit, 5, 0), MAX_LIMIT)
+    const neighbours = Math.min(Count.count(query.neighbours, 0, 0), MAX_NEIGHBOURS)
+    const sessionIds = yield* sessionsOf(parts, space, query)
+    if (text.trim() === "" || limit === 0 || sessionIds?.length === 0) return { hits: [] }
+    const pool = Math.max(POOL, limit)
+    const selection = sessionIds === undefined ? {} : { sessionIds }
+    const [lexical, { value: nearest, warning }] = yield* Effect.all(
+      [
+        backend.lexical(space, { text, limit: pool, selection }),
+        vectors === undefined
+          ? Effect.succeed(meaningless)
+          : DocumentVectors.warned(
+              DocumentVectors.nearest(vectors, space, { text, limit: pool, sessionIds }),
+              "Documents were searched by words alone"
+            )
+      ],
+      { concurrency: 2 }
+    )
+    const known = new Map(lexical.hits.map(({ entry }) => [entry.id, entry]))
+    const hits = yield* hitsOf(parts, space, fused(lexical, nearest), { known, limit, neighbours })
+    return { hits, ...(warning === undefined ? {} : { warning }) }
+  })
