@@ -6,6 +6,7 @@
 import type * as ConfigError from "effect/ConfigError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import type * as CacheBackend from "../llm/CacheBackend.js"
 import type * as Embedder from "../llm/embedding/Embedder.js"
@@ -37,6 +38,7 @@ import * as VectorIndex from "./search/VectorIndex.js"
 import * as DefaultEntityExtractor from "./semantic/DefaultEntityExtractor.js"
 import * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
 import type * as EntityExtractor from "./semantic/EntityExtractor.js"
+import type * as EntityMatcher from "./semantic/EntityMatcher.js"
 import * as FactVectors from "./semantic/FactVectors.js"
 import * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 import * as FactExtraction from "./working/FactExtraction.js"
@@ -69,6 +71,8 @@ export interface Collaborators {
   readonly facts?: Of<FactStore.FactStore> | undefined
   /** Extracts facts. Default: from plain sentences, without a model. */
   readonly extractor?: Of<EntityExtractor.EntityExtractor> | undefined
+  /** Decides which known people new names mean, as `ModelEntityMatcher.layer()`. Default: rules alone. */
+  readonly matcher?: Of<EntityMatcher.EntityMatcher> | undefined
   /** Writes summaries. With it, aged entries are summarized after the other strategies; without it, none are. */
   readonly compressor?: Of<EpisodicCompressor.EpisodicCompressor> | undefined
   /** Counts the tokens of a context. Default: an estimate. */
@@ -269,6 +273,7 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
     Layer.provideMerge(tiers),
     Layer.provideMerge(stores),
     Layer.provide(Layer.merge(compressor, given.extractor ?? DefaultEntityExtractor.layerHeuristic())),
+    given.matcher === undefined ? identity : Layer.provide(given.matcher),
     Layer.provide(tokens)
   )
 }

@@ -169,6 +169,14 @@ export * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 export * as EntityExtractor from "./semantic/EntityExtractor.js"
 
 /**
+ * The port that decides which known person or thing a mention means where the rules of `EntityResolution` are
+ * undecided.
+ *
+ * @since 0.1.0
+ */
+export * as EntityMatcher from "./semantic/EntityMatcher.js"
+
+/**
  * A store that indexes entries by the entities they name.
  *
  * @since 0.1.0
@@ -424,6 +432,13 @@ export * as MemoryToolError from "./tools/MemoryToolError.js"
  * @since 0.1.0
  */
 export * as MemoryTools from "./tools/MemoryTools.js"
+
+/**
+ * Asks a model which known person or thing a mention means.
+ *
+ * @since 0.1.0
+ */
+export * as ModelEntityMatcher from "./semantic/ModelEntityMatcher.js"
 
 /**
  * Lets a model order results. It sees the question and the best results once, as numbered data, and answers with their

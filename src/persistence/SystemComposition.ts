@@ -100,6 +100,7 @@ export interface Given
   readonly embedder?: Of<Embedder.Embedder> | undefined
   readonly extractor?: DefaultMemory.Collaborators["extractor"]
   readonly compressor?: DefaultMemory.Collaborators["compressor"]
+  readonly matcher?: DefaultMemory.Collaborators["matcher"]
   readonly policies?: DefaultGovernance.Replaceable["policies"]
   readonly quotas?: DefaultGovernance.Replaceable["quotas"]
   /**
@@ -215,6 +216,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     lastConsolidation: LastConsolidation.layerCache(),
     extractor: given.extractor,
     compressor: given.compressor,
+    matcher: given.matcher,
     tokens: given.tokens
   })
   const sessions = Sessions.layer<Sessions.Collaborators & { readonly config: SessionConfig.Options }>({

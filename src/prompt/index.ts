@@ -150,7 +150,7 @@ export * as ReflexionPrompts from "./defaults/ReflexionPrompts.js"
 export * as SelfDiscoveryPrompts from "./defaults/SelfDiscoveryPrompts.js"
 
 /**
- * Prompts of `EntityExtractor` and `ImportanceJudge`.
+ * Prompts of `EntityExtractor`, `ImportanceJudge` and `EntityMatcher`.
  *
  * @since 0.1.0
  */

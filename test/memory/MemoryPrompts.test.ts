@@ -13,6 +13,7 @@ import * as ModelMemoryReranker from "../../src/memory/search/ModelMemoryReranke
 import * as DefaultEntityExtractor from "../../src/memory/semantic/DefaultEntityExtractor.js"
 import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
 import * as ImportanceJudge from "../../src/memory/semantic/ImportanceJudge.js"
+import * as ModelEntityMatcher from "../../src/memory/semantic/ModelEntityMatcher.js"
 import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -33,6 +34,9 @@ type Services =
 const asking: Record<string, Effect.Effect<unknown, unknown, Services>> = {
   EpisodicCompressor: Effect.flatMap(EpisodicCompressor.EpisodicCompressor, (one) => one.compress(entries)),
   EntityExtractor: Effect.flatMap(EntityExtractor.EntityExtractor, (one) => one.extract(entries)),
+  EntityMatcher: Effect.flatMap(LlmClient.LlmClient, (client) =>
+    ModelEntityMatcher.make(client).match([{ mention: "Bob", text: "Bob sings", candidates: ["Robert Miller"] }])
+  ),
   HistoryCompactor: Effect.flatMap(HistoryCompactor.HistoryCompactor, (one) =>
     one.compact({ scope: { ownerId: "ann" }, items: entries, tokenBudget: 400 })
   ),

@@ -16,6 +16,8 @@ import * as FactLineage from "../facts/FactLineage.js"
 import * as FactStore from "../facts/FactStore.js"
 import * as EntityAliases from "./EntityAliases.js"
 import * as EntityExtractor from "./EntityExtractor.js"
+import * as EntityMatcher from "./EntityMatcher.js"
+import * as EntityMatching from "./EntityMatching.js"
 import * as FactRecall from "./FactRecall.js"
 import { type FactOptions, SemanticMemory, type Service } from "./SemanticMemory.js"
 
@@ -57,7 +59,9 @@ const eachOnce = (facts: Iterable<Fact>): ReadonlyArray<Fact> => {
 }
 
 /**
- * Semantic memory over the fact store and entity extractor in context.
+ * Semantic memory over the fact store and entity extractor in context. An `EntityMatcher` in context decides which
+ * known names new ones mean where the rules are undecided. What it decides is kept as aliases, which `deleteFact`
+ * undoes.
  *
  * @since 0.1.0
  * @category constructors
@@ -104,6 +108,22 @@ export const make = (
       )
     }
 
+    const matcher = yield* Effect.serviceOption(EntityMatcher.EntityMatcher)
+    const matching = Option.map(matcher, (matcher) => EntityMatching.make(store, matcher))
+
+    /** Names that the rules leave undecided stay apart if the matcher fails. */
+    const matched = (ownerId: string, names: Iterable<string>, entries: ReadonlyArray<MemoryEntry>) =>
+      Option.match(matching, {
+        onNone: () => Effect.succeed([]),
+        onSome: ({ aliases }) =>
+          Effect.catchTag(aliases(ownerId, names, entries), "FactExtractionError", ({ message }) =>
+            Effect.as(
+              Effect.annotateLogs(Effect.logWarning(message), { module: "EntityMatcher" }),
+              [] as ReadonlyArray<NewFact>
+            )
+          )
+      })
+
     const keep = (ownerId: string, facts: ReadonlyArray<NewFact>) =>
       Effect.map(store.assert(ownerId, facts, { maxFactsPerEntity }), (kept) => eachOnce(kept.flatMap(Option.toArray)))
 
@@ -124,8 +144,11 @@ export const make = (
           }
         }
         const kept = yield* keep(ownerId, facts.map(placed))
-        yield* written(ownerId, kept)
-        return kept
+        const names = [...facts.map(({ subject }) => subject).filter((name) => name !== speaker), ...extracted.entities]
+        const aliases = yield* matched(ownerId, new Set(names), entries)
+        const all = aliases.length === 0 ? kept : eachOnce([...kept, ...(yield* keep(ownerId, aliases.map(placed)))])
+        yield* written(ownerId, all)
+        return all
       })
 
     return {

@@ -9,7 +9,7 @@
 import * as Effect from "effect/Effect"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { MemoryStoreFailure } from "../entry/MemoryError.js"
-import type { Fact, NewFact } from "../facts/Fact.js"
+import type { Fact, NewFact, Triple } from "../facts/Fact.js"
 import type { Service } from "../facts/FactStore.js"
 import * as FactText from "../facts/FactText.js"
 import * as EntityResolution from "./EntityResolution.js"
@@ -21,6 +21,13 @@ const PREDICATE = "is also called"
 const MAX_KNOWN = 500
 
 /**
+ * The fact of an alias.
+ *
+ * @category constructors
+ */
+export const factOf = (name: string, alias: string): Triple => ({ subject: name, predicate: PREDICATE, object: alias })
+
+/**
  * The aliases that users declare in entries.
  *
  * @category conversions
@@ -30,9 +37,7 @@ export const factsIn = (entries: ReadonlyArray<MemoryEntry>, speaker: string): R
     .filter(({ role }) => role === "user")
     .flatMap((entry) =>
       EntityResolution.declared(entry.content, speaker).map(({ alias, name }) => ({
-        subject: name,
-        predicate: PREDICATE,
-        object: alias,
+        ...factOf(name, alias),
         sources: [entry.id],
         validFrom: entry.timestamp
       }))
@@ -44,6 +49,47 @@ export const factsIn = (entries: ReadonlyArray<MemoryEntry>, speaker: string): R
  * @category guards
  */
 export const isAlias = ({ predicate }: Fact): boolean => predicate === PREDICATE
+
+interface Named {
+  readonly name: string
+  readonly aliases: Array<string>
+}
+
+const byKey = (names: Iterable<string>, aliases: ReadonlyArray<Fact>): ReadonlyMap<string, Named> => {
+  const known = new Map<string, Named>()
+  for (const name of [...names, ...aliases.map(({ subject }) => subject)]) {
+    const key = EntityResolution.keyOf(name)
+    if (!known.has(key)) known.set(key, { name, aliases: [] })
+  }
+  for (const { object, subject } of aliases) known.get(EntityResolution.keyOf(subject))?.aliases.push(object)
+  return known
+}
+
+/**
+ * The subjects of an owner with their aliases.
+ *
+ * @category accessors
+ */
+export const known = Effect.fnUntraced(function* (
+  store: Service,
+  ownerId: string
+): Effect.fn.Return<ReadonlyArray<EntityResolution.Known>, MemoryStoreFailure> {
+  const aliases = yield* store.query(ownerId, { predicate: PREDICATE, limit: MAX_KNOWN })
+  const entities = yield* store.entities(ownerId, { limit: MAX_KNOWN })
+  return [
+    ...byKey(
+      entities.map(({ name }) => name),
+      aliases
+    ).values()
+  ]
+})
+
+/** Of a name that is a subject itself and an alias of one other, that other. */
+const linked = (mention: string, { names }: { readonly names: ReadonlyArray<string> }): string | undefined => {
+  const key = EntityResolution.keyOf(mention)
+  const others = names.filter((name) => EntityResolution.keyOf(name) !== key)
+  return others.length === 1 && others.length < names.length ? others[0] : undefined
+}
 
 /**
  * Other names of what a question names, under which facts may be kept. A name that fits several ones has none.
@@ -62,18 +108,16 @@ export const others = Effect.fnUntraced(function* (
   const { at, names, ownerId, query } = question
   const aliases = yield* store.query(ownerId, { predicate: PREDICATE, limit: MAX_KNOWN, at })
   const entities = names.length === 0 ? [] : yield* store.entities(ownerId, { limit: MAX_KNOWN })
-  const known = new Map<string, { readonly name: string; readonly aliases: Array<string> }>()
-  for (const name of [...entities.map(({ name }) => name), ...aliases.map(({ subject }) => subject)]) {
-    const key = EntityResolution.keyOf(name)
-    if (!known.has(key)) known.set(key, { name, aliases: [] })
-  }
-  for (const { object, subject } of aliases) known.get(EntityResolution.keyOf(subject))?.aliases.push(object)
+  const known = byKey(
+    entities.map(({ name }) => name),
+    aliases
+  )
   const words = FactText.words(query)
   const said = aliases.map(({ object }) => object).filter((alias) => words.includes(FactText.words(alias)))
   const all = [...known.values()]
   return [...names, ...said].flatMap((mention) => {
     const found = EntityResolution.resolve(mention, all)
-    if (found._tag !== "One") return []
-    return [found.name, ...(known.get(EntityResolution.keyOf(found.name))?.aliases ?? [])]
+    const name = found._tag === "One" ? found.name : found._tag === "Ambiguous" ? linked(mention, found) : undefined
+    return name === undefined ? [] : [name, ...(known.get(EntityResolution.keyOf(name))?.aliases ?? [])]
   })
 })

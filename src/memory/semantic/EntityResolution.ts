@@ -3,11 +3,14 @@
  *
  * Rules, of which the first with a result decides: the same name or a declared alias; first and last name without the
  * middle ones; initial and last name (`R. Miller`); one word that is the first or the last name, with or without a
- * title (`Robert`, `Mr Miller`). All ignore case, diacritics, titles and possessives. A mention that fits several names
- * is ambiguous, and they stay apart. Nicknames are no rule: `Bob` is Robert only if that was declared.
+ * title (`Robert`, `Mr Miller`). All ignore case, diacritics, titles and possessives. With a title, a mention is a
+ * person (`Mr London` is Jack London and not the city). A word for places is a last name after a common given name, or
+ * if a relation was declared (`Kim Park is my colleague`). A mention that fits several names is ambiguous, and they
+ * stay apart. Nicknames are no rule: `Bob` is Robert only if that was declared.
  *
  * @since 0.1.0
  */
+import * as GivenNames from "../text/GivenNames.js"
 import * as TextFolding from "../text/TextFolding.js"
 
 /**
@@ -43,14 +46,23 @@ const impersonal = wordSet(
     "restaurant cafe museum airport station river island team department project"
 )
 
+/** Words for places that are last names as well. */
+const ofBoth = wordSet("park lake north south east west street square port fort mount river bank island")
+
 /** The words of a name without case, diacritics, titles and a possessive. */
 const wordsOf = (name: string): ReadonlyArray<string> =>
-  (
-    TextFolding.fold(name, maxChars)
-      .toLowerCase()
-      .replace(/['’]s\b/g, "")
-      .match(/[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu) ?? []
-  ).filter((word, at, all) => all.length === 1 || at > 0 || !titles.has(word))
+  rawWords(name).filter((word, at, all) => all.length === 1 || at > 0 || !titles.has(word))
+
+const rawWords = (name: string): ReadonlyArray<string> =>
+  TextFolding.fold(name, maxChars)
+    .toLowerCase()
+    .replace(/['’]s\b/g, "")
+    .match(/[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu) ?? []
+
+const hasTitle = (name: string): boolean => {
+  const [first = "", second] = rawWords(name)
+  return second !== undefined && titles.has(first)
+}
 
 /**
  * Equal for spellings of one name.
@@ -65,8 +77,19 @@ type Words = ReadonlyArray<string>
 const first = (words: Words): string => words[0] ?? ""
 const last = (words: Words): string => words[words.length - 1] ?? ""
 
-const isPerson = (words: Words): boolean =>
-  words.length >= 2 && words.length <= 4 && words.every((word) => !impersonal.has(word) && !/\p{N}/u.test(word))
+/** `isKnown`: something else says that it is a person, so that its last word may be one for places. */
+const isPerson = (words: Words, isKnown: boolean): boolean =>
+  words.length >= 2 &&
+  words.length <= 4 &&
+  words.every(
+    (word, at) =>
+      !/\p{N}/u.test(word) &&
+      (!impersonal.has(word) ||
+        (at > 0 && at === words.length - 1 && ofBoth.has(word) && (isKnown || GivenNames.has(first(words)))))
+  )
+
+/** `my colleague` and the like are declared of people. */
+const isRelated = ({ aliases }: Known): boolean => aliases.some((alias) => alias.startsWith("my "))
 
 /** Middle names agree if one of both has none, or each is the other or its initial. */
 const agree = (a: Words, b: Words): boolean => {
@@ -78,7 +101,9 @@ const agree = (a: Words, b: Words): boolean => {
 const isSame = (a: string, b: string): boolean =>
   a === b || (a.length === 1 && b.startsWith(a)) || (b.length === 1 && a.startsWith(b))
 
-const rules: ReadonlyArray<(mention: Words, name: Words) => boolean> = [
+type Rule = (mention: Words, name: Words) => boolean
+
+const rules: ReadonlyArray<Rule> = [
   (mention, name) => first(mention) === first(name) && last(mention) === last(name) && agree(mention, name),
   (mention, name) => last(mention) === last(name) && isSame(first(mention), first(name)) && agree(mention, name)
 ]
@@ -100,17 +125,77 @@ export const resolve = (mention: string, known: ReadonlyArray<Known>): Resolutio
   const words = wordsOf(mention)
   const key = words.join(" ")
   if (key === "") return { _tag: "None" }
+  const isTitled = hasTitle(mention)
   const exact = known.filter((one) => [one.name, ...one.aliases].some((name) => keyOf(name) === key))
   const named = decided(exact.map(({ name }) => name))
-  if (named !== undefined) return named
-  const people = known.map(({ name }) => ({ name, words: wordsOf(name) })).filter(({ words }) => isPerson(words))
-  const applied = words.length === 1 ? [(_: Words, name: Words) => first(name) === key || last(name) === key] : rules
-  if (words.length > 1 && !isPerson(words)) return { _tag: "None" }
+  if (named !== undefined && !isTitled) return named
+  const people = peopleIn(known)
+  // A mention may end in any word that a person of that name may have as the last one.
+  if (words.length > 1 && !isPerson(words, true)) return named ?? { _tag: "None" }
+  const applied = words.length > 1 ? rules : isTitled ? [byLast, byEither] : [byEither]
   for (const rule of applied) {
     const found = decided(people.filter((one) => rule(words, one.words)).map(({ name }) => name))
     if (found !== undefined) return found
   }
-  return { _tag: "None" }
+  return named ?? { _tag: "None" }
+}
+
+const peopleIn = (known: ReadonlyArray<Known>) =>
+  known
+    .map((one) => ({ name: one.name, words: wordsOf(one.name), isKnown: isRelated(one) }))
+    .filter(({ isKnown, words }) => isPerson(words, isKnown))
+
+const byLast: Rule = ([word], name) => last(name) === word
+const byEither: Rule = ([word], name) => first(name) === word || last(name) === word
+
+/** Names that the rules leave undecided for one mention, at most. */
+const MAX_CANDIDATES = 8
+
+/** Whether two words may be forms of one name: a short form, or another spelling. */
+const isAlike = (a: string, b: string): boolean => {
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a]
+  if (short.length < 2 || short === long) return false
+  if (long.startsWith(short)) return true
+  return short.length >= 4 && long.length - short.length <= 1 && differences(short, long) <= 1
+}
+
+/** Letters that differ, up to 2; the texts differ by one letter in length at most. */
+const differences = (short: string, long: string): number => {
+  let at = 0
+  while (at < short.length && short[at] === long[at]) at++
+  if (short.length < long.length) return short.slice(at) === long.slice(at + 1) ? 1 : 2
+  if (at === short.length) return 0
+  const [rest, other] = [short.slice(at + 1), long.slice(at + 1)]
+  if (rest === other) return 1
+  return rest.slice(1) === other.slice(1) && short[at] === long[at + 1] && short[at + 1] === long[at] ? 1 : 2
+}
+
+/** Near: the same last name and first names alike or with the same initial; one word alike; or the order reversed. */
+const isNear = (mention: Words, name: Words): boolean => {
+  if (mention.length === 1) return name.some((word) => isAlike(word, first(mention)))
+  if (mention.length !== name.length && Math.min(mention.length, name.length) < 2) return false
+  if (first(mention) === last(name) && last(mention) === first(name)) return true
+  const [a, b] = [first(mention), first(name)]
+  if (last(mention) === last(name)) return a !== b && a.charAt(0) === b.charAt(0) && agree(mention, name)
+  return a === b && isAlike(last(mention), last(name))
+}
+
+/**
+ * Names that a mention may mean where the rules decide nothing: the several ones that it fits, else those that are near
+ * it (short forms, other spellings, first names with the same initial, a reversed order). Empty where the rules decide.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const undecided = (mention: string, known: ReadonlyArray<Known>): ReadonlyArray<string> => {
+  const words = wordsOf(mention)
+  const key = words.join(" ")
+  const others = known.filter(({ name }) => keyOf(name) !== key)
+  const found = resolve(mention, others)
+  if (found._tag === "One" || key === "") return []
+  if (found._tag === "Ambiguous") return found.names.slice(0, MAX_CANDIDATES)
+  const near = others.filter(({ name }) => isNear(words, wordsOf(name)))
+  return near.slice(0, MAX_CANDIDATES).map(({ name }) => name)
 }
 
 /**
