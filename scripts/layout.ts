@@ -93,6 +93,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "memory/episodic": "episodes and their summaries",
     "memory/procedural": "procedures that worked before",
     "memory/semantic": "semantic memory: reads facts from entries and recalls them",
+    "memory/rerank": "orders results by a model",
     "memory/tools": "tools by which a model keeps the memory of its user",
     "persistence/memory": "memory entries and facts on SQL",
     "persistence/session": "sessions on SQL",

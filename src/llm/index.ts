@@ -28,6 +28,14 @@ export * as ContentSupport from "./ContentSupport.js"
 export * as CostEstimator from "./model/CostEstimator.js"
 
 /**
+ * The port that scores how well texts answer a query, by a model that reads both together. It costs a reading for each
+ * text, so it orders a few that a search has found.
+ *
+ * @since 0.1.0
+ */
+export * as CrossEncoder from "./embedding/CrossEncoder.js"
+
+/**
  * A model router with a table of roles.
  *
  * @since 0.1.0

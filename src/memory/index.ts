@@ -63,6 +63,14 @@ export * as ConversationMemoryStore from "./conversation/ConversationMemoryStore
 export * as ConversationWorkingMemory from "./working/ConversationWorkingMemory.js"
 
 /**
+ * Orders results by the scores of a {@link CrossEncoder.CrossEncoder}, which reads the question and each result
+ * together.
+ *
+ * @since 0.1.0
+ */
+export * as CrossEncoderReranker from "./rerank/CrossEncoderReranker.js"
+
+/**
  * Consolidates the memory of all owners at a fixed interval or on demand.
  *
  * @since 0.1.0
@@ -396,7 +404,7 @@ export * as MemoryPruner from "./consolidation/MemoryPruner.js"
  *
  * @since 0.1.0
  */
-export * as MemoryReranker from "./search/MemoryReranker.js"
+export * as MemoryReranker from "./rerank/MemoryReranker.js"
 
 /**
  * The port that queries several memories as one.
@@ -447,7 +455,7 @@ export * as ModelEntityMatcher from "./semantic/ModelEntityMatcher.js"
  *
  * @since 0.1.0
  */
-export * as ModelMemoryReranker from "./search/ModelMemoryReranker.js"
+export * as ModelMemoryReranker from "./rerank/ModelMemoryReranker.js"
 
 /**
  * Owner names for data that memory keeps in addition to an owner's entries, such as learned procedures: a separate

@@ -116,3 +116,25 @@ export * as ProviderRoles from "./ProviderRoles.js"
  * @since 0.1.0
  */
 export * as Providers from "./Providers.js"
+
+/**
+ * What is used of `@huggingface/transformers`, which runs models in this process. The program imports the package and
+ * gives it; nothing here does, so that programs without it need not have it.
+ *
+ * @since 0.1.0
+ */
+export * as Transformers from "./embedding/Transformers.js"
+
+/**
+ * Scores pairs of query and text by a model that runs in this process, with `@huggingface/transformers`.
+ *
+ * @since 0.1.0
+ */
+export * as TransformersCrossEncoder from "./embedding/TransformersCrossEncoder.js"
+
+/**
+ * Embeds texts by a model that runs in this process, with `@huggingface/transformers`: no key, no request for a text.
+ *
+ * @since 0.1.0
+ */
+export * as TransformersEmbedder from "./embedding/TransformersEmbedder.js"

@@ -49,8 +49,8 @@ export interface Options {
   /** The age at which recency is one half. Default 30 days. */
   readonly recencyHalfLife?: Duration.DurationInput | undefined
   /**
-   * The share of vectors in the relevance of what words and vectors find, 0 to 1. Default 0.25; a strong embedding model
-   * earns more.
+   * The share of vectors in the relevance of what words and vectors find, 0 to 1. Default 0.25; a strong embedding
+   * model earns more.
    */
   readonly vectorWeight?: number | undefined
   /**

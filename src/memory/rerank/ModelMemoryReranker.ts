@@ -21,8 +21,8 @@ import * as LlmClient from "../../llm/model/LlmClient.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import * as MemoryRerankPrompts from "../../prompt/defaults/MemoryRerankPrompts.js"
 import * as PromptLibrary from "../../prompt/PromptLibrary.js"
-import type { MemorySearchResult } from "../entry/MemoryEntry.js"
 import * as MemoryReranker from "./MemoryReranker.js"
+import * as ResultGroups from "./ResultGroups.js"
 
 /**
  * @since 0.1.0
@@ -65,29 +65,16 @@ const placesIn = (response: LlmClient.LlmResponse, count: number): ReadonlyArray
   return places.size === 0 ? undefined : Array.from(places)
 }
 
-/** A result and the neighbors that follow it. */
-type Group = ReadonlyArray<MemorySearchResult>
-
-const groupsOf = (results: ReadonlyArray<MemorySearchResult>): ReadonlyArray<Group> => {
-  const groups: Array<Array<MemorySearchResult>> = []
-  for (const result of results) {
-    const last = groups[groups.length - 1]
-    if (result.neighbourOf === undefined || last === undefined) groups.push([result])
-    else last.push(result)
-  }
-  return groups
-}
-
 const service = (resolve: Effect.Effect<ModelRouter.Resolved>, options: Options): MemoryReranker.Service => {
   const maxCandidates = Count.count(options.maxCandidates, 30, 2)
   const maxChars = Count.count(options.maxChars, 1000, 2)
 
-  const ask = Effect.fnUntraced(function* (question: string, groups: ReadonlyArray<Group>) {
+  const ask = Effect.fnUntraced(function* (question: string, groups: ReadonlyArray<ResultGroups.Group>) {
     const { client, settings } = yield* resolve
     const prompts = yield* PromptLibrary.PromptLibrary
     const step = MemoryRerankPrompts.Rerank
     const candidates = groups.map((group, at) => {
-      const { entry } = group[0] as MemorySearchResult
+      const [{ entry }] = group
       return {
         n: at + 1,
         at: Excerpt.time(entry.timestamp),
@@ -110,30 +97,18 @@ const service = (resolve: Effect.Effect<ModelRouter.Resolved>, options: Options)
     })
   })
 
-  const kept = (results: ReadonlyArray<MemorySearchResult>, reason: string): Effect.Effect<MemoryReranker.Reranked> =>
-    Effect.as(
-      Effect.annotateLogs(Effect.logWarning("The model gave no order of the results, which keep theirs"), {
-        module: "effect-lexigram/memory/MemoryReranker",
-        reason
-      }),
-      { results, reranked: false, reason }
-    )
-
   return {
     rerank: (question, results) =>
       Effect.suspend((): Effect.Effect<MemoryReranker.Reranked> => {
-        const groups = groupsOf(results)
+        const groups = ResultGroups.of(results)
         if (groups.length < 2) return Effect.succeed({ results, reranked: false, reason: "few" })
         const shown = groups.slice(0, maxCandidates)
         return Effect.matchEffect(ask(question, shown), {
-          onFailure: (error) => kept(results, error._tag),
+          onFailure: (error) => ResultGroups.kept(results, error._tag),
           onSuccess: (response): Effect.Effect<MemoryReranker.Reranked> => {
             const places = placesIn(response, shown.length)
-            if (places === undefined) return kept(results, "unreadable")
-            const named = new Set(places)
-            const rest = groups.filter((_, at) => !named.has(at))
-            const first = places.map((at) => groups[at] as Group)
-            return Effect.succeed({ results: [...first, ...rest].flat(), reranked: true })
+            if (places === undefined) return ResultGroups.kept(results, "unreadable")
+            return Effect.succeed(ResultGroups.ordered(groups, places))
           }
         })
       })

@@ -9,8 +9,8 @@ import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
-import * as MemoryReranker from "../../../src/memory/search/MemoryReranker.js"
-import * as ModelMemoryReranker from "../../../src/memory/search/ModelMemoryReranker.js"
+import * as MemoryReranker from "../../../src/memory/rerank/MemoryReranker.js"
+import * as ModelMemoryReranker from "../../../src/memory/rerank/ModelMemoryReranker.js"
 import * as CustomPrompts from "../../../src/prompt/CustomPrompts.js"
 
 const result = (id: string, fields: Partial<MemoryEntry.MemorySearchResult> & { readonly content?: string } = {}) => {
