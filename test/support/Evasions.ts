@@ -39,7 +39,12 @@ export const evasions: { readonly [name: string]: (text: string) => string } = {
     each(text, (char) => (/[a-z]/.test(char) ? String.fromCodePoint(0x1d41a + char.charCodeAt(0) - 97) : char)),
   "combining accents": (text) => each(text, (char) => (/[aeiou]/i.test(char) ? `${char}\u0301` : char)),
   "digits for letters": by({ a: "4", e: "3", i: "1", o: "0", s: "5" }),
-  "letters apart": (text) => text.replace(/[A-Za-z]+/g, (word) => [...word].join(" ")).replaceAll("  ", "   "),
+  "letters apart": (text) =>
+    text
+      .split(" ")
+      .map((word) => [...word].join(" "))
+      .join("   "),
+  "letters apart, and words no further": (text) => [...text.replaceAll(" ", "")].join(" "),
   "dots within words": inWords((word) => [...word].join(".")),
   "words broken over lines": inWords((word) => `${word.slice(0, 3)}-\n${word.slice(3)}`),
   "emphasis within words": inWords((word) => `**${word.slice(0, 3)}**${word.slice(3)}`),

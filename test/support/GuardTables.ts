@@ -129,7 +129,7 @@ const isFlagged = (text: string): boolean => detector.detect(text).score >= Inje
 
 const flagged = (texts: ReadonlyArray<string>): Share => ({ found: texts.filter(isFlagged).length, of: texts.length })
 
-const english = [...attacks["instruction_override"]!, ...attacks["prompt_exfiltration"]!].filter((text) =>
+const latin = [...attacks["instruction_override"]!, ...attacks["prompt_exfiltration"]!].filter((text) =>
   /^[\x20-\x7e]*$/.test(text)
 )
 
@@ -149,7 +149,7 @@ export const injection = (): {
   ordinary: sharesOf({ ...ordinary, "asked of assistants": FreeWords.requests }),
   languages: sharesOf(languages),
   evasions: Object.fromEntries(
-    Object.entries(evasions).map(([name, write]) => [name, flagged(english.map((text) => write(text)))])
+    Object.entries(evasions).map(([name, write]) => [name, flagged(latin.map((text) => write(text)))])
   )
 })
 
@@ -170,7 +170,7 @@ const invisible = (): ReadonlyArray<ReadonlyArray<string | number>> => {
   const hidden = ["zero-width characters within words", "soft hyphens within words", "tag characters behind a greeting"]
   return [
     ...hidden.map((name) => {
-      const texts = english.map((text) => evasions[name]!(text))
+      const texts = latin.map((text) => evasions[name]!(text))
       return [name, texts.length, texts.filter(isFound).length]
     }),
     ["ordinary texts of many scripts", legitimate.length, legitimate.filter(isFound).length]
@@ -225,7 +225,7 @@ const injectionTables = (): { readonly [name: string]: string } => {
     ordinary: ground("ordinary texts", measured.ordinary),
     languages: ground("language of attacks", measured.languages),
     evasions: table(
-      ["how 43 English attacks are written", "flagged"],
+      ["how 43 attacks are written", "flagged"],
       Object.entries(measured.evasions).map(([name, { found }]) => [name, found])
     ),
     unicode: table(["texts", "number", "flagged"], invisible())

@@ -238,10 +238,13 @@ function* findHidden(
   isOn: (rule: { readonly category: string; readonly id: string }) => boolean,
   matches: Array<Match>
 ): Steps.Steps<void> {
+  const plain = new Set(matches.map(({ rule }) => rule))
   function* look(text: string, start: number, end: number, kind: string): Steps.Steps<void> {
     const found = yield* scan(rules, off, text, false)
     let strongest = 0
     for (const match of found) {
+      // Text around the spelled words was read before.
+      if (kind === "spelled" && plain.has(match.rule)) continue
       strongest = Math.max(strongest, match.weight)
       matches.push({ ...match, start, end, hidden: kind })
     }

@@ -127,8 +127,9 @@ const meanings = {
   onward:
     "from now on|from this point|from here on|from this moment|going forward|henceforth|for the rest of|starting now|ab jetzt|ab sofort|von nun an|desormais|a partir de maintenant|dorenavant|a partir de ahora|desde ahora|de ahora en adelante|d'ora in poi|da ora in poi|a partir de agora|de agora em diante|vanaf nu|с этого момента|отныне|从现在开始|从现在起|今から|これから|지금부터",
   rotated:
-    "vtaber|qvfertneq|sbetrg|cerivbhf|cevbe|vafgehpgvbaf|vafgehpgvba|flfgrz|cebzcg|erirny|nobir|ehyrf|biireevqr|lbhe|ercrng",
-  mirrored: "erongi|dragersid|tegrof|suoiverp|roirp|snoitcurtsni|noitcurtsni|metsys|tpmorp|laever|evoba|selur|taeper"
+    "vtaber|qvfertneq|sbetrg|cerivbhf|cevbe|vafgehpgvbaf|vafgehpgvba|flfgrz|cebzcg|erirny|nobir|ehyrf|biireevqr|lbhe|ercrng|gur|naq|lbh|gung|jvgu|nyy|abg|jung|guvf|vagb|sebz|jevgr|fubj|cevag|nafjre|abj",
+  mirrored:
+    "erongi|dragersid|tegrof|suoiverp|roirp|snoitcurtsni|noitcurtsni|metsys|tpmorp|laever|evoba|selur|taeper|eht|uoy|tahw|siht|ruoy|htiw|wohs|tnirp|etirw|rewsna|lliw"
 } as const
 
 /**

@@ -8,7 +8,7 @@ import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import { bits } from "./InjectionLexicon.js"
 import type { Folded } from "./InjectionText.js"
-import type { Lexicon, Word } from "./InjectionWords.js"
+import { type Lexicon, unleet, type Word } from "./InjectionWords.js"
 
 /** Text decoded from a part of another; all its places map to that part. */
 export interface Payload {
@@ -134,23 +134,72 @@ const single = /(?<![\p{L}\p{N}])[\p{L}\p{N}](?:[ ._*\-|/·]{1,3}[\p{L}\p{N}]){7
 /** Length of text that is read letter by letter. */
 const longestSpelled = 16_384
 
-/** Finds words with spaced letters: `i g n o r e`. */
-export const spelled = (text: string, lexicon: Lexicon): ReadonlyArray<Payload> => {
+/** Broken at the end of a line, with emphasis around some letters, or with dots between all of them. */
+const parted =
+  /(?<=\p{L})(?:-[ \t]{0,8}\r?\n[ \t]{0,8}|[*~`]{1,3})(?=\p{L})|(?<![\p{L}\p{N}.])\p{L}(?:[.·•|]\p{L}){3,}(?![\p{L}\p{N}])/gu
+
+/** The same, and emphasis around words. */
+const partedAround = new RegExp(`${parted.source}|(?<!\\p{L})[*~\`]{1,3}(?=\\p{L})|(?<=\\p{L})[*~\`]{1,3}`, "gu")
+
+/** Digits among letters, but no hexadecimal number: `1gn0r3`. */
+const digitsWithin =
+  /(?<![\p{L}\p{N}])(?![\da-f]{3,24}(?![\p{L}\p{N}]))(?=[\p{L}\d@$!]{0,23}\p{L})(?=[\p{L}]{0,23}[013457@$])[\p{L}\d@$!]{3,24}(?![\p{L}\p{N}])/gu
+
+/** Digits among letters, and those that stand for a word or its end. */
+const digitsAround = /(?<![\p{L}\p{N}])[\p{L}\d@$!]{1,24}(?![\p{L}\p{N}])/gu
+
+interface Reading {
+  /** Words that are written in another way; one of them is proof of little. */
+  readonly pattern: RegExp
+  readonly fewest: number
+  /** What is read in another way where there are enough; default `pattern`. */
+  readonly replaced?: RegExp | undefined
+  readonly read: (piece: string) => string
+}
+
+/** Characters around such words that are read with them, and the distance at which others belong to another part. */
+const surroundings = 200
+
+/** Reads the parts of a text with such words in another way, up to a total length. */
+const reread = (text: string, { fewest, pattern, read, replaced }: Reading): ReadonlyArray<Payload> => {
   const payloads: Array<Payload> = []
   let left = longestSpelled
-  for (const match of text.matchAll(single)) {
-    if (left <= 0) break
-    left -= match[0].length
-    const parts = match[0].slice(0, longestSpelled).split(/[ ._*\-|/·]{2,3}/)
-    const joined = parts.map((part) => part.replace(/[ ._*\-|/·]/g, "")).join(" ")
-    payloads.push({
-      text: segmented(joined, lexicon),
-      start: match.index,
-      end: match.index + match[0].length,
-      kind: "spelled"
-    })
+  let count = 0
+  let start = -1
+  let end = -1
+  const close = (): void => {
+    if (count >= fewest) {
+      const part = text.slice(Math.max(0, start - surroundings), Math.min(end, start + left) + surroundings)
+      left -= part.length
+      payloads.push({ text: part.replace(replaced ?? pattern, read), start, end, kind: "spelled" })
+    }
+    count = 0
   }
+  for (const { 0: piece, index } of text.matchAll(pattern)) {
+    if (left <= 0) break
+    if (count > 0 && index - end > surroundings) close()
+    if (count === 0) start = index
+    end = index + piece.length
+    count++
+  }
+  if (left > 0) close()
   return payloads
+}
+
+const withoutMarks = (piece: string): string => piece.replace(/[^\p{L}]/gu, "")
+
+/** Finds words with spaces, marks or digits among their letters. Places refer to the folded text. */
+export const spelled = (text: string, lexicon: Lexicon): ReadonlyArray<Payload> => [
+  ...reread(text, { pattern: single, fewest: 1, read: (piece) => spaced(piece, lexicon) }),
+  ...reread(text, { pattern: parted, fewest: 2, replaced: partedAround, read: withoutMarks }),
+  ...reread(text, { pattern: digitsWithin, fewest: 2, replaced: digitsAround, read: unleet })
+]
+
+/** Joins spaced letters: `i g n o r e`. Wider spaces part the words, or the lexicon does. */
+const spaced = (piece: string, lexicon: Lexicon): string => {
+  const parts = piece.split(/[ ._*\-|/·]{2,3}/)
+  const joined = parts.map((part) => part.replace(/[ ._*\-|/·]/g, "")).join(" ")
+  return parts.length > 2 ? joined : segmented(joined, lexicon)
 }
 
 /** Inserts spaces between the known words of a text without spaces. */

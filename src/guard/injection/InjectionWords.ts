@@ -144,7 +144,7 @@ const wordEnd = (text: string, from: number): number => {
 const isLeet = (code: number): boolean => code === 0x40 || code === 0x24 || code === 0x21
 
 /** Replaces digits of a word by the letters they resemble. */
-const unleet = (word: string): string => {
+export const unleet = (word: string): string => {
   let result = ""
   for (const char of word) result += leet[char] ?? char
   return result
