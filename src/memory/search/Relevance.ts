@@ -13,6 +13,7 @@ import type { EntryId } from "../../domain/Ids.js"
 import type { LexicalMatches } from "../entry/MemoryBackend.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import * as Scoring from "../entry/Scoring.js"
+import * as QueryDates from "../text/QueryDates.js"
 import type { VectorHit } from "./VectorIndex.js"
 
 /**
@@ -48,6 +49,8 @@ export interface Findings {
   readonly answers: ReadonlyArray<{ readonly entry: MemoryEntry; readonly to: EntryId }>
   readonly tagged: ReadonlyArray<MemoryEntry>
   readonly names: ReadonlyArray<string>
+  /** The dates that the query names. */
+  readonly dates: ReadonlyArray<QueryDates.NamedDate>
   /** Whether ranks are needed. */
   readonly explained: boolean
 }
@@ -66,6 +69,8 @@ const poorWords = 0.1
 const poorVector = 0.1
 /** Factor for the words of an entry that names what the query names, if few do, or that is said by whom it names. */
 const naming = 1.75
+/** Factor for an entry of a date that the query names. */
+const dated = 1.5
 /** Up to this share of the entries a name is rare; from the other on it says nothing. */
 const rare = 0.05
 const common = 0.12
@@ -279,7 +284,7 @@ const unranked = {}
  * @category combinators
  */
 export const combine = (findings: Findings): Map<EntryId, Found> => {
-  const { answers, explained, lexical, names, tagged, vector, vectorWeight } = findings
+  const { answers, dates, explained, lexical, names, tagged, vector, vectorWeight } = findings
   const named = namedIn(names, lexical.hits)
   const hasTag = isTagged(names)
   const rankings = {
@@ -313,6 +318,9 @@ export const combine = (findings: Findings): Map<EntryId, Found> => {
   for (const id of fused.keys()) {
     const ofWords = words.get(id) ?? 0
     raw.set(id, vector === undefined ? ofWords : ofWords * (1 - vectorWeight) + (vectors.get(id) ?? 0) * vectorWeight)
+  }
+  for (const { entry } of dates.length === 0 ? [] : lexical.hits) {
+    if (QueryDates.includes(dates, entry.timestamp)) raw.set(entry.id, (raw.get(entry.id) ?? 0) * dated)
   }
   spread(raw, lexical.hits, 1 - isRare)
   for (const { id } of tagged) raw.set(id, Math.max(raw.get(id) ?? 0, tagging))

@@ -22,6 +22,7 @@ import * as SameText from "../entry/SameText.js"
 import * as Scoring from "../entry/Scoring.js"
 import type { Selection } from "../entry/Selection.js"
 import * as EntityNames from "../text/EntityNames.js"
+import * as QueryDates from "../text/QueryDates.js"
 import * as Similarity from "../text/Similarity.js"
 import * as Relevance from "./Relevance.js"
 import type { Service as VectorIndex } from "./VectorIndex.js"
@@ -214,6 +215,7 @@ const relevant = Effect.fnUntraced(function* (
     answers,
     tagged,
     names,
+    dates: QueryDates.datesOf(text),
     explained: query.explain === true
   })
   const entries = new Map<EntryId, MemoryEntry>()

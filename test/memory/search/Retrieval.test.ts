@@ -136,6 +136,22 @@ describe("Retrieval", () => {
     })
   )
 
+  it.effect("prefers entries of the date that a query names", () =>
+    Effect.gen(function* () {
+      // 5 February 1971 is 400 days after the epoch.
+      const store = yield* storeOf([
+        entry("february", { content: "we were camping at the lake", age: 0 }),
+        entry("january", { content: "we were camping at the lake", age: 20 }),
+        entry("last february", { content: "we were camping at the lake", age: 365 })
+      ])
+      const best = (query: string) => Effect.map(store.retrieve(asked(query, { topK: 1 })), ids)
+      assert.deepStrictEqual(yield* best("who was camping at the lake in January?"), ["january"])
+      assert.deepStrictEqual(yield* best("who was camping at the lake in 1970?"), ["last february"])
+      assert.deepStrictEqual(yield* best("who was camping at the lake on February 5th, 1971?"), ["february"])
+      assert.deepStrictEqual(yield* best("who was camping at the lake?"), ["february"])
+    })
+  )
+
   it.effect("finds an entry by the conversation around it", () =>
     Effect.gen(function* () {
       const noise = Array.from({ length: 30 }, (_, at) =>
