@@ -124,12 +124,10 @@ const selectionOf = (query: MemoryQuery): Selection => {
   return { filters, lineage, roles, sessionIds, timeRange, tree }
 }
 
-const isShare = (value: number): boolean => value >= 0 && value <= 1
-
 const settingsOf = ({ backend, options }: Sources, query: MemoryQuery, now: number) =>
   Either.mapBoth(
     Either.flatMap(
-      isShare(options.vectorWeight)
+      options.vectorWeight >= 0 && options.vectorWeight <= 1
         ? Either.void
         : Either.left({
             message: `The weight of vectors is ${options.vectorWeight}`,

@@ -1,6 +1,6 @@
 /**
- * The dates that a query names in English or as ISO 8601: `May 2023`, `in May`, `13 May`, `May 13th, 2023`, `2023-05-13`,
- * `in 2023`. Dates are those of UTC.
+ * The dates that a query names in English or as ISO 8601: `May 2023`, `in May`, `13 May`, `May 13th, 2023`,
+ * `2023-05-13`, `in 2023`. Dates are those of UTC.
  *
  * @private
  * @since 0.1.0
