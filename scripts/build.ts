@@ -51,8 +51,11 @@ const closureOf = (file: string, infoOf: GetModuleInfo, seen = new Set<string>()
 /** Providers whose shared code is one file: small modules would be packed with whatever else is small. */
 const exchanging = ["chat", "openai"]
 
-/** Entries whose shared code is one file: documents are kept and searched by parts of memory. */
+/** Code of documents, and what they share with memory, is one file. */
 const searching = ["document", "memory"]
+
+/** A small module of both that agents load, too: it would bring them the whole file. */
+const owners = "memory/entry/MemoryOwner.ts"
 
 const makeBands = () => {
   let loaded: ReadonlySet<string> | undefined
@@ -63,8 +66,12 @@ const makeBands = () => {
     exchange ??= exchanging.map((name) => closureOf(Path.join(src, "provider", name, "index.ts"), getModuleInfo))
     if (!loaded.has(file) && exchange.every((modules) => modules.has(file))) return "exchange"
     search ??= searching.map((name) => closureOf(Path.join(src, name, "index.ts"), getModuleInfo))
-    if (!loaded.has(file) && search.every((modules) => modules.has(file))) return "search"
-    const folder = folderOf(Path.relative(src, file).split(Path.sep).join("/"))
+    const name = Path.relative(src, file).split(Path.sep).join("/")
+    const folder = folderOf(name)
+    if (name === owners) return "strategy"
+    const [documents, memory] = search
+    const isFound = documents?.has(file) === true && memory?.has(file) === true
+    if (!loaded.has(file) && !isIndex(name) && isFound) return "search"
     return loaded.has(file) && folder !== "" && !file.endsWith(`${Path.sep}index.ts`) ? bandOf(folder) : undefined
   }
 }

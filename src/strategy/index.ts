@@ -252,13 +252,6 @@ export * as Storm from "./storm/Storm.js"
 export * as StormArticle from "./storm/StormArticle.js"
 
 /**
- * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. Text in code is not a citation.
- *
- * @since 0.1.0
- */
-export * as StormCitations from "./storm/StormCitations.js"
-
-/**
  * The sources of an article: reads tool results as sources, keeps each source once under its number, and ranks sources
  * by the words they share with a question.
  *

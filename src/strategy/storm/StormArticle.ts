@@ -4,8 +4,8 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import * as CitationMarks from "../../document/text/CitationMarks.js"
 import * as StormOutline from "../../plan/StormOutline.js"
-import * as StormCitations from "./StormCitations.js"
 import type * as StormSources from "./StormSources.js"
 
 const NAME = "effect-lexigram/strategy/StormArticle"
@@ -181,7 +181,7 @@ const headingOf = (line: string): { readonly level: number; readonly title: stri
  */
 export const body = (text: string, title: string): string => {
   let isFirst = true
-  return StormCitations.mapLines(text.replace(/\r\n?/g, "\n").trim(), (line) => {
+  return CitationMarks.mapLines(text.replace(/\r\n?/g, "\n").trim(), (line) => {
     const found = headingOf(line)
     const opens = isFirst
     if (line.trim() !== "") isFirst = false
@@ -220,7 +220,7 @@ export const split = (
   let lead: Array<string> = []
   let current: Array<string> | undefined = lead
   let last: string | undefined
-  for (const { isFenced, line } of StormCitations.linesOf(text.replace(/\r\n?/g, "\n"))) {
+  for (const { isFenced, line } of CitationMarks.linesOf(text.replace(/\r\n?/g, "\n"))) {
     const found = isFenced ? undefined : headingOf(line)
     if (found === undefined || found.level > 2) {
       current?.push(line)
@@ -267,10 +267,10 @@ export const accept = (
   parts: ReadonlyArray<Part>,
   polished: ReadonlyArray<string | undefined>
 ): { readonly texts: ReadonlyArray<string>; readonly kept: number; readonly removed: ReadonlyArray<number> } => {
-  const before = parts.map((part) => new Set(StormCitations.cited(part.text)))
+  const before = parts.map((part) => new Set(CitationMarks.cited(part.text)))
   const after = parts.map((part, i) => {
     const text = polished[i]
-    return text === undefined || text === "" ? undefined : StormCitations.resolve(text, part.allowed)
+    return text === undefined || text === "" ? undefined : CitationMarks.resolve(text, part.allowed)
   })
   const taken = after.map((one, i) => one !== undefined && (one.cited.length > 0 || before[i]!.size === 0))
   // Each round restores at least one part, and with all parts restored nothing is lost.
@@ -317,10 +317,10 @@ export const make = (given: {
   readonly failedQueries: ReadonlyArray<FailedQuery>
   readonly removedCitations: number
 }): Article => {
-  const cited = StormCitations.cited(render(given.lead, given.sections))
+  const cited = CitationMarks.cited(render(given.lead, given.sections))
   const numbers = new Map<number, number>(cited.map((id, i) => [id, i + 1]))
   for (const { id } of given.sources) if (!numbers.has(id)) numbers.set(id, numbers.size + 1)
-  const renumbered = (text: string): string => StormCitations.renumber(text, numbers)
+  const renumbered = (text: string): string => CitationMarks.renumber(text, numbers)
   const numbered = (ids: ReadonlyArray<number>): ReadonlyArray<number> => ids.flatMap((id) => numbers.get(id) ?? [])
   const sources = given.sources
     .map(

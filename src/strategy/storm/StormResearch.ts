@@ -8,13 +8,13 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as CitationMarks from "../../document/text/CitationMarks.js"
 import * as Step from "../../observability/Step.js"
 import * as StormOutline from "../../plan/StormOutline.js"
 import * as StormPrompts from "../../prompt/defaults/StormPrompts.js"
 import * as Reasoning from "../definition/Reasoning.js"
 import type { Conversation, Perspective, Turn } from "./StormArticle.js"
 import * as StormCalls from "./StormCalls.js"
-import * as StormCitations from "./StormCitations.js"
 import * as StormReplies from "./StormReplies.js"
 import type { Retriever } from "./StormRetrieval.js"
 import * as StormSources from "./StormSources.js"
@@ -305,11 +305,7 @@ export const collectResults = (config: Config) => (state: State) =>
               { admit, context: false }
             ),
             ({ step, text }) => {
-              const {
-                cited,
-                removed,
-                text: answer
-              } = StormCitations.resolve(text, new Set(sources.map(({ id }) => id)))
+              const { cited, removed, text: answer } = CitationMarks.resolve(text, new Set(sources.map(({ id }) => id)))
               return { turn: { ...turn, answer, grounded: cited.length > 0, sources: cited }, removed, step }
             }
           )

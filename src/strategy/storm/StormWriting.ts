@@ -7,6 +7,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as CitationMarks from "../../document/text/CitationMarks.js"
 import type { PlanStep } from "../../domain/AgentEvent.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
 import * as Step from "../../observability/Step.js"
@@ -18,7 +19,6 @@ import * as Reasoning from "../definition/Reasoning.js"
 import { MaxIterationsExceededError, type StrategyReplyError } from "../definition/StrategyError.js"
 import * as StormArticle from "./StormArticle.js"
 import * as StormCalls from "./StormCalls.js"
-import * as StormCitations from "./StormCitations.js"
 import * as StormReplies from "./StormReplies.js"
 import * as StormResearch from "./StormResearch.js"
 import * as StormSources from "./StormSources.js"
@@ -127,7 +127,7 @@ const writeSection = (
   const allowed = new Set(ids)
   if (ids.length === 0 && !config.ungrounded) return Effect.succeed(unwritten(title, StormArticle.NO_SOURCES, ids))
   const check = (text: string): string | undefined =>
-    config.ungrounded || StormCitations.resolve(text, allowed).cited.length > 0
+    config.ungrounded || CitationMarks.resolve(text, allowed).cited.length > 0
       ? undefined
       : `it cites none of the sources you were given; cite them by their numbers, like [${ids[0]}]`
   const parts = subsections.flatMap(({ points, title }) => [`- ${title}`, ...points.map((point) => `  - ${point}`)])
@@ -141,7 +141,7 @@ const writeSection = (
   return Effect.map(
     reasoning.ask(StormPrompts.SynthesizeSection, values, { admit, check }),
     ({ response, step, text }): Written => {
-      const { cited, removed, text: resolved } = StormCitations.resolve(StormArticle.body(text, title), allowed)
+      const { cited, removed, text: resolved } = CitationMarks.resolve(StormArticle.body(text, title), allowed)
       const grounded = cited.length > 0
       const shown = grounded ? resolved : `${StormArticle.UNGROUNDED}\n\n${resolved}`
       const isCut = response.finishReason === "length"
@@ -200,7 +200,7 @@ const isWritten = ({ text }: StormArticle.Section): boolean =>
   text !== StormArticle.NO_SOURCES && text !== StormArticle.NOT_BACKED
 
 const citedIn = (sections: ReadonlyArray<StormArticle.Section>): ReadonlySet<number> =>
-  new Set(StormCitations.cited(StormArticle.render("", sections)))
+  new Set(CitationMarks.cited(StormArticle.render("", sections)))
 
 /** Writes the lead from the sections. */
 export const writeLead = (config: Config) => (state: State) =>
@@ -217,7 +217,7 @@ export const writeLead = (config: Config) => (state: State) =>
     )
     if (Option.isNone(reply)) return { limited: true }
     const { response, step, text } = reply.value
-    const resolved = StormCitations.resolve(StormArticle.body(text, ""), citedIn(state.sections))
+    const resolved = CitationMarks.resolve(StormArticle.body(text, ""), citedIn(state.sections))
     if (resolved.removed.length > 0) yield* StormResearch.critique(reasoning, step, "The lead", resolved.removed)
     return {
       lead: resolved.text,

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
+import * as CitationMarks from "../../../src/document/text/CitationMarks.js"
 import * as StormArticle from "../../../src/strategy/storm/StormArticle.js"
-import * as StormCitations from "../../../src/strategy/storm/StormCitations.js"
 import type * as StormSources from "../../../src/strategy/storm/StormSources.js"
 
 const source = (id: number): StormSources.Source => ({
@@ -93,7 +93,7 @@ describe("make", () => {
     const list = text.slice(text.indexOf("## Sources"))
     assert.include(list, "- [1] [\\](https://evil.example) \\[2\\] \\<b\\>](https://a.example/x_%28y%29?q=%3Cz%3E)")
     assert.include(list, "- [2] Plain ## Heading \\[7\\] and more")
-    assert.deepStrictEqual(StormCitations.cited(text), [1, 2])
+    assert.deepStrictEqual(CitationMarks.cited(text), [1, 2])
   })
 
   it("lists every citation of any article once", () => {
@@ -106,7 +106,7 @@ describe("make", () => {
       { maxLength: 30 }
     ).map((pieces) => pieces.join(""))
     const allowed = new Set([1, 2, 3, 4, 5])
-    const resolve = (text: string) => StormCitations.resolve(StormArticle.body(text, "A"), allowed).text
+    const resolve = (text: string) => CitationMarks.resolve(StormArticle.body(text, "A"), allowed).text
     FastCheck.assert(
       FastCheck.property(texts, texts, texts, (lead, a, b) => {
         const article = StormArticle.make({
@@ -118,7 +118,7 @@ describe("make", () => {
         const cited = article.sources.filter((one) => one.cited).map(({ number }) => number)
         const at = article.text.lastIndexOf("\n## Sources")
         const body = at < 0 ? article.text : article.text.slice(0, at)
-        assert.deepStrictEqual(StormCitations.cited(body), cited)
+        assert.deepStrictEqual(CitationMarks.cited(body), cited)
         assert.deepStrictEqual(
           cited,
           cited.map((_, i) => i + 1)
@@ -201,14 +201,14 @@ describe("accept", () => {
     const all = FastCheck.array(FastCheck.tuple(text, FastCheck.option(text, { nil: undefined })), { maxLength: 6 })
     FastCheck.assert(
       FastCheck.property(all, (pairs) => {
-        const parts = pairs.map(([before]) => part(before, ...StormCitations.cited(before), 6))
+        const parts = pairs.map(([before]) => part(before, ...CitationMarks.cited(before), 6))
         const { texts } = StormArticle.accept(
           parts,
           pairs.map(([, after]) => after)
         )
-        const lost = new Set(parts.flatMap((one) => StormCitations.cited(one.text)))
+        const lost = new Set(parts.flatMap((one) => CitationMarks.cited(one.text)))
         for (const [i, one] of texts.entries()) {
-          for (const number of StormCitations.cited(one)) {
+          for (const number of CitationMarks.cited(one)) {
             assert.isTrue(parts[i]!.allowed.has(number))
             lost.delete(number)
           }

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as CitationMarks from "../../../src/document/text/CitationMarks.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmContentPolicyError } from "../../../src/llm/model/LlmError.js"
 import { MaxIterationsExceededError, StrategyReplyError } from "../../../src/strategy/definition/StrategyError.js"
 import * as Storm from "../../../src/strategy/storm/Storm.js"
 import * as StormArticle from "../../../src/strategy/storm/StormArticle.js"
-import * as StormCitations from "../../../src/strategy/storm/StormCitations.js"
 import type * as TestModel from "../../../src/testing/TestModel.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
 import * as Strategies from "../Strategies.js"
@@ -396,7 +396,7 @@ describe("polishing", () => {
   it.effect("never loses a citation: a part that lost one stays unchanged", () =>
     Effect.gen(function* () {
       const before = yield* run({ polish: false })
-      const expected = StormCitations.cited((yield* before.exit).text)
+      const expected = CitationMarks.cited((yield* before.exit).text)
       const polishes: ReadonlyArray<readonly [Reply, RegExp]> = [
         [
           (request) =>
@@ -414,7 +414,7 @@ describe("polishing", () => {
       for (const [polish, told] of polishes) {
         const ran = yield* run({}, but({ CompileReport: polish }))
         const { text } = yield* ran.exit
-        assert.deepStrictEqual(StormCitations.cited(text), expected)
+        assert.deepStrictEqual(CitationMarks.cited(text), expected)
         assert.match(ran.of("Critique").at(-1)!.text, told)
         assert.deepStrictEqual(
           compiled(ran).sections.map(({ title }) => title),

@@ -3,13 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
+import * as CitationMarks from "../../../src/document/text/CitationMarks.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as CustomPrompts from "../../../src/prompt/CustomPrompts.js"
 import * as StormPrompts from "../../../src/prompt/defaults/StormPrompts.js"
 import * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT } from "../../../src/prompt/template/PromptStep.js"
 import * as Storm from "../../../src/strategy/storm/Storm.js"
-import * as StormCitations from "../../../src/strategy/storm/StormCitations.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
 import * as Strategies from "../Strategies.js"
 import * as StormWorld from "./StormWorld.js"
@@ -168,7 +168,7 @@ describe("retrieved text", () => {
         cited.map(({ number }) => number),
         [1, 2, 3, 4, 5, 6]
       )
-      assert.deepStrictEqual(StormCitations.cited(article.split("\n## Sources")[0]!), [1, 2, 3, 4, 5, 6])
+      assert.deepStrictEqual(CitationMarks.cited(article.split("\n## Sources")[0]!), [1, 2, 3, 4, 5, 6])
       assert.include(article, "Thief 0 owns it")
       for (const [i, document] of StormWorld.corpus.entries()) {
         const { number } = cited.find(({ url }) => url === document.url)!
@@ -221,7 +221,7 @@ describe("retrieved text", () => {
         }
         const compiled = Option.getOrThrow(Storm.fromEvents(ran.events))
         const body = exit.right.text.slice(0, exit.right.text.lastIndexOf("\n## Sources") >>> 0)
-        for (const number of StormCitations.cited(body)) {
+        for (const number of CitationMarks.cited(body)) {
           assert.isTrue(compiled.sources.some((source) => source.number === number && source.cited))
         }
       }

@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import * as StormCitations from "../../../src/strategy/storm/StormCitations.js"
+import * as CitationMarks from "../../../src/document/text/CitationMarks.js"
 import * as Growth from "../../support/Growth.js"
 
 const allowed = new Set([1, 2, 3, 12])
 
-const resolved = (text: string): string => StormCitations.resolve(text, allowed).text
+const resolved = (text: string): string => CitationMarks.resolve(text, allowed).text
 
 describe("resolve", () => {
   it("keeps valid citations and removes the rest with the space before them", () => {
-    assert.deepStrictEqual(StormCitations.resolve("A [2]. B [9]. C [1][7][1], D [9] E.", allowed), {
+    assert.deepStrictEqual(CitationMarks.resolve("A [2]. B [9]. C [1][7][1], D [9] E.", allowed), {
       text: "A [2]. B. C [1][1], D E.",
       cited: [2, 1],
       removed: [9, 7, 9]
@@ -32,14 +32,14 @@ describe("resolve", () => {
     const text =
       "`x[9]` and ``a ` [9]`` [a link](https://b.example) [^9] [ ] [x] list[i]\n\n```js\nlist[9]\n[9]: x\n```"
     assert.strictEqual(resolved(text), text)
-    assert.deepStrictEqual(StormCitations.cited(text), [])
+    assert.deepStrictEqual(CitationMarks.cited(text), [])
     assert.strictEqual(resolved("an `open tick [9] here"), "an `open tick here")
   })
 
   it("does not join the rest into a citation", () => {
-    assert.deepStrictEqual(StormCitations.cited(resolved("[[9]7]")), [])
-    assert.deepStrictEqual(StormCitations.cited(resolved("[1,[9][9]8] [[[9]5]6]")), [])
-    assert.deepStrictEqual(StormCitations.cited(resolved("[[9]\n7]")), [])
+    assert.deepStrictEqual(CitationMarks.cited(resolved("[[9]7]")), [])
+    assert.deepStrictEqual(CitationMarks.cited(resolved("[1,[9][9]8] [[[9]5]6]")), [])
+    assert.deepStrictEqual(CitationMarks.cited(resolved("[[9]\n7]")), [])
   })
 
   it("takes linear time on hostile text", () => {
@@ -59,7 +59,7 @@ describe("resolve", () => {
         "[1](http://",
         (size) => `[${"9,".repeat(size / 2)}9]`
       ],
-      (text) => StormCitations.resolve(text, allowed),
+      (text) => CitationMarks.resolve(text, allowed),
       100_000
     )
   })
@@ -91,10 +91,10 @@ describe("resolve", () => {
   it("leaves only allowed citations in any text, and is idempotent", () => {
     FastCheck.assert(
       FastCheck.property(text, (given) => {
-        const once = StormCitations.resolve(given, allowed)
-        for (const number of StormCitations.cited(once.text)) assert.isTrue(allowed.has(number), `${number}`)
-        assert.deepStrictEqual([...StormCitations.cited(once.text)].sort(), [...once.cited].sort())
-        const twice = StormCitations.resolve(once.text, allowed)
+        const once = CitationMarks.resolve(given, allowed)
+        for (const number of CitationMarks.cited(once.text)) assert.isTrue(allowed.has(number), `${number}`)
+        assert.deepStrictEqual([...CitationMarks.cited(once.text)].sort(), [...once.cited].sort())
+        const twice = CitationMarks.resolve(once.text, allowed)
         assert.deepStrictEqual(twice.removed, [])
       }),
       { numRuns: 5000, seed: 5 }
@@ -112,7 +112,7 @@ describe("resolve", () => {
     FastCheck.assert(
       FastCheck.property(text, (given) => {
         const once = resolved(given)
-        assert.strictEqual(StormCitations.renumber(StormCitations.renumber(once, there), back), once)
+        assert.strictEqual(CitationMarks.renumber(CitationMarks.renumber(once, there), back), once)
       }),
       { numRuns: 2000, seed: 6 }
     )
