@@ -13,7 +13,7 @@ const NAME = "effect-lexigram/content/ContentError"
  * malformed, too long, of another scheme or has credentials. `too-large`: more bytes than `maxBytes`. `media-type`: the
  * given media type is malformed. `unrecognized`: no media type was given and the bytes do not show one. `mismatch`: the
  * bytes are of another type than the given one. `kind`: an image or audio was asked for and the content is something
- * else. `file-name`: the file name is malformed.
+ * else. `file-name`: the file name is malformed. `part`: a part of the input is neither text nor a file.
  *
  * @since 0.1.0
  * @category schemas
@@ -27,7 +27,8 @@ export const Reason = Schema.Literal(
   "unrecognized",
   "mismatch",
   "kind",
-  "file-name"
+  "file-name",
+  "part"
 )
 /**
  * @since 0.1.0

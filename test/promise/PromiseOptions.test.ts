@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { z } from "zod"
-import { BlobNotFoundError, ContentError } from "../../src/content/ContentError.js"
+import { ContentError } from "../../src/content/ContentError.js"
 import * as LengthGuard from "../../src/guard/LengthGuard.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
@@ -228,6 +228,24 @@ describe("an input with files", () => {
     assert.strictEqual(kind.reason, "kind")
     const large = await failureOf(agent.run([{ type: "file", data: png, maxBytes: 4 }]))
     assert.strictEqual(large.reason, "too-large")
+    for (const rubbish of [
+      42,
+      null,
+      undefined,
+      {},
+      [null],
+      ["text"],
+      [{ type: "text" }],
+      [{ type: "text", text: 1 }],
+      [{ type: "video", data: png }],
+      [{ type: "constructor", data: "x" }],
+      [{ type: "image", data: 42 }],
+      [{ type: "file" }]
+    ]) {
+      const failure = await failureOf(agent.run(rubbish as never))
+      assert.instanceOf(failure, ContentError)
+      assert.strictEqual(failure.reason, "part", JSON.stringify(rubbish))
+    }
     assert.lengthOf(requests, 0)
   })
 
@@ -242,7 +260,7 @@ describe("an input with files", () => {
     ] as never)
     const ref = { hash: `sha256:${"0".repeat(64)}`, size: 1, mediaType: "image/png" }
     const foreign = [{ type: "file", mediaType: "image/png", data: ref }] as never
-    assert.notInstanceOf(await failureOf(agent.run(foreign, session)), BlobNotFoundError, "no source of a file")
+    assert.strictEqual((await failureOf(agent.run(foreign, session))).reason, "part")
   })
 })
 
