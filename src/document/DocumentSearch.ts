@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
+import * as Parallel from "../internal/fiber/Parallel.js"
 import type { LexicalMatches, Position } from "../memory/entry/MemoryBackend.js"
 import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
 import * as Scoring from "../memory/entry/Scoring.js"
@@ -141,17 +142,14 @@ export const search = (parts: Parts, space: string, query: Query): Effect.Effect
     if (text.trim() === "" || limit === 0 || sessionIds?.length === 0) return { hits: [] }
     const pool = Math.max(POOL, limit)
     const selection = sessionIds === undefined ? {} : { sessionIds }
-    const [lexical, { value: nearest, warning }] = yield* Effect.all(
-      [
-        backend.lexical(space, { text, limit: pool, selection }),
-        vectors === undefined
-          ? Effect.succeed(meaningless)
-          : DocumentVectors.warned(
-              DocumentVectors.nearest(vectors, space, { text, limit: pool, sessionIds }),
-              "Documents were searched by words alone"
-            )
-      ],
-      { concurrency: 2 }
+    const [lexical, { value: nearest, warning }] = yield* Parallel.zip(
+      backend.lexical(space, { text, limit: pool, selection }),
+      vectors === undefined
+        ? Effect.succeed(meaningless)
+        : DocumentVectors.warned(
+            DocumentVectors.nearest(vectors, space, { text, limit: pool, sessionIds }),
+            "Documents were searched by words alone"
+          )
     )
     const known = new Map(lexical.hits.map(({ entry }) => [entry.id, entry]))
     const hits = yield* hitsOf(parts, space, fused(lexical, nearest), { known, limit, neighbours })
