@@ -59,11 +59,13 @@ describe("GuardTables", () => {
   )
 
   it("flag nine of ten attacks, and one of a hundred ordinary texts", () => {
-    const { evasions, kinds, ordinary } = GuardTables.injection()
+    const { evasions, kinds, languages, ordinary } = GuardTables.injection()
     const all = GuardTables.sum(kinds)
     assert.isAtLeast(all.found / all.of, 0.9)
     const wrong = GuardTables.sum(ordinary)
     assert.isAtMost(wrong.found / wrong.of, 0.01)
-    assert.strictEqual(evasions["as written"]!.of, 43)
+    for (const [language, { found, of }] of Object.entries(languages)) assert.isAtLeast(found / of, 0.7, language)
+    const hidden = Object.values(evasions).filter(({ found, of }) => found / of < 0.9)
+    assert.isAtMost(hidden.length, 3)
   })
 })

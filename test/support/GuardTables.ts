@@ -8,7 +8,7 @@ import * as PiiEntities from "../../src/guard/pii/PiiEntities.js"
 import * as UnicodeGuard from "../../src/guard/UnicodeGuard.js"
 import { attacks } from "../guard/corpus/attacks.js"
 import * as FreeWords from "../guard/corpus/free-words.js"
-import { languages } from "../guard/corpus/languages.js"
+import { languages, ordinaryWords } from "../guard/corpus/languages.js"
 import { ordinary } from "../guard/corpus/ordinary.js"
 import { legitimate } from "../guard/corpus/unicode.js"
 import { evasions } from "./Evasions.js"
@@ -146,7 +146,11 @@ export const injection = (): {
   readonly evasions: Shares
 } => ({
   kinds: sharesOf({ ...attacks, ...FreeWords.attacks }),
-  ordinary: sharesOf({ ...ordinary, "asked of assistants": FreeWords.requests }),
+  ordinary: sharesOf({
+    ...ordinary,
+    "asked of assistants": FreeWords.requests,
+    "words of injections, twelve languages": Object.values(ordinaryWords).flat()
+  }),
   languages: sharesOf(languages),
   evasions: Object.fromEntries(
     Object.entries(evasions).map(([name, write]) => [name, flagged(latin.map((text) => write(text)))])

@@ -5,6 +5,7 @@
  * @since 0.1.0
  * @private
  */
+import * as ForeignWords from "./ForeignWords.js"
 import { Lexicon } from "./InjectionWords.js"
 
 const meanings = {
@@ -148,6 +149,9 @@ export const bits: { readonly [M in Meaning]: number } = Object.fromEntries(
 const build = (): Lexicon => {
   const lexicon = new Lexicon()
   for (const [meaning, entries] of Object.entries(meanings)) {
+    for (const entry of entries.split("|")) lexicon.add(entry, bits[meaning as Meaning])
+  }
+  for (const [meaning, entries] of Object.entries(ForeignWords.phrases)) {
     for (const entry of entries.split("|")) lexicon.add(entry, bits[meaning as Meaning])
   }
   return lexicon

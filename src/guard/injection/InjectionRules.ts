@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as ForeignRules from "./ForeignRules.js"
 import type { Rule } from "./InjectionRule.js"
 import * as OverrideRules from "./OverrideRules.js"
 import * as ParaphraseRules from "./ParaphraseRules.js"
@@ -25,4 +26,9 @@ export {
  * @since 0.1.0
  * @category constants
  */
-export const all: ReadonlyArray<Rule> = [...OverrideRules.rules, ...ParaphraseRules.rules, ...SpoofingRules.rules]
+export const all: ReadonlyArray<Rule> = [
+  ...OverrideRules.rules,
+  ...ParaphraseRules.rules,
+  ...ForeignRules.rules,
+  ...SpoofingRules.rules
+]

@@ -52,7 +52,8 @@ export class Lexicon {
   add(entry: string, mask: number): void {
     const isStem = entry.endsWith("*")
     let at = this.root
-    for (const char of fold(isStem ? entry.slice(0, -1) : entry).text) {
+    // Hyphens of a text count as spaces.
+    for (const char of fold(isStem ? entry.slice(0, -1) : entry).text.replaceAll("-", " ")) {
       for (let i = 0; i < char.length; i++) {
         const code = char.charCodeAt(i)
         let next = at.next.get(code)

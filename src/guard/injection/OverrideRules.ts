@@ -42,7 +42,7 @@ export const rules: ReadonlyArray<Rule> = [
     {
       say: "overrideLast",
       with: [["all", "your"], "instructions"],
-      after: 0,
+      after: 4,
       before: 8,
       weakenedBy: "mine"
     }
@@ -98,6 +98,13 @@ export const rules: ReadonlyArray<Rule> = [
     with: ["fresh"],
     after: 5
   }),
+  rule("instruction_override.your-task", 0.28, "The model's own task is to be forgotten.", {
+    say: ["override", "overrideLast"],
+    with: ["your", "conversation"],
+    after: 4,
+    before: 4,
+    weakenedBy: "mine"
+  }),
   rule("instruction_override.onward", 0.3, "From now on the model is to behave in another way.", {
     say: "onward",
     with: ["your"],
@@ -140,7 +147,7 @@ export const rules: ReadonlyArray<Rule> = [
     say: "act",
     with: ["unbound"],
     after: 16,
-    before: 4
+    before: 10
   }),
   rule("roleplay_jailbreak.mode", 0.65, "A mode of the model in which no rules hold.", {
     say: "act",
@@ -286,6 +293,7 @@ export const rules: ReadonlyArray<Rule> = [
     say: ["reveal", "show"],
     with: ["prior", ["conversation", "all"], "verbatim"],
     after: 14,
+    before: 12,
     weakenedBy: "mine"
   }),
   rule("prompt_exfiltration.all-above", 0.5, "All that stands above is to be repeated.", {
