@@ -92,8 +92,8 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "memory/cache": "a memory store on a cache",
     "memory/episodic": "episodes and their summaries",
     "memory/procedural": "procedures that worked before",
-    "memory/semantic": "semantic memory: reads facts from entries and recalls them",
     "memory/rerank": "orders results by a model",
+    "memory/statement": "reads facts from plain sentences: verbs, tenses, times, corrections",
     "memory/tools": "tools by which a model keeps the memory of its user",
     "persistence/memory": "memory entries and facts on SQL",
     "persistence/session": "sessions on SQL",
@@ -104,6 +104,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "persistence/document": "the document index on SQL",
+    "memory/semantic": "semantic memory: reads facts from entries and recalls them",
     "strategy/combine": "strategies made of strategies: fallback, budgets, self-consistency, hooks, inputs",
     "strategy/loop": "loops of model and tools: function calling and ReAct"
   },

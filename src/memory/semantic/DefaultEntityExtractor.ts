@@ -12,11 +12,12 @@ import type * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { MemoryRole } from "../entry/Selection.js"
 import type { NewFact } from "../facts/Fact.js"
+import type * as FactCorrections from "../statement/FactCorrections.js"
+import * as FactTimes from "../statement/FactTimes.js"
+import * as StatedFacts from "../statement/StatedFacts.js"
 import * as EntityNames from "../text/EntityNames.js"
 import * as EntityExtractor from "./EntityExtractor.js"
-import * as FactTimes from "./FactTimes.js"
 import * as ModelFacts from "./ModelFacts.js"
-import * as StatedFacts from "./StatedFacts.js"
 
 /**
  * @since 0.1.0
@@ -83,12 +84,33 @@ const namesIn = (entries: ReadonlyArray<MemoryEntry>, limit: number): ReadonlyAr
   return [...names.values()]
 }
 
+/** What to assert for what an entry states. */
+const assertionsOf = (
+  { isPast, object, predicate, replaces, retracted, subject, times = {} }: StatedFacts.Stated,
+  { id, timestamp: at }: MemoryEntry
+): ReadonlyArray<NewFact> => {
+  const { from, to = at } = times
+  // A past fact has ended by the time of its statement, even if the named year continues.
+  const ended = { from, to: Math.min(to, at) }
+  if (isPast === true && from !== undefined && from >= ended.to) return []
+  return FactTimes.placed(isPast === true ? ended : times, { at, retracted }).map((placed) => ({
+    subject,
+    predicate,
+    object,
+    sources: [id],
+    ...(replaces === true ? { replaces } : {}),
+    ...placed
+  }))
+}
+
 /**
- * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the office
- * is in Ghent`; `I no longer live in Ghent`, `I stopped working at Acme`; `since May 2021`, `from 2020 to 2022`, `until
- * 2022-05-03` (in UTC, including the whole last year, month or day). Questions, negations, suppositions, reports,
- * quotations, sentences about pronouns and code give no facts. `I`, `my` and `our` refer to the speaker. Subjects have
- * up to 60 characters, objects up to 120. Gives no confidence.
+ * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the
+ * office is in Ghent`; `I no longer live in Ghent`, `I stopped working at Acme`; `since May 2021`, `from 2020 to
+ * 2022`, `until 2022-05-03` (in UTC, including the whole last year, month or day), `since last year` and `for ten
+ * years` from the time of the entry. Contrasts (`not X but Y`) and corrections of what the same speaker said before in
+ * the same session (`actually it's 7 May`, `scratch that`, `I left Acme`) retract and replace facts. Questions,
+ * negations, suppositions, reports, quotations, sentences about pronouns and code give no facts. `I`, `my` and `our`
+ * refer to the speaker. Subjects have up to 60 characters, objects up to 120. Gives no confidence.
  *
  * @since 0.1.0
  * @category constructors
@@ -98,28 +120,23 @@ export const makeHeuristic = (options?: HeuristicOptions | undefined): EntityExt
   const user = options?.speaker ?? "user"
   const limit = Count.count(options?.maxFactsPerEntry, 20, 0)
   const maxEntities = Count.count(options?.maxEntities, 64, 0)
-  const factsIn = (entry: MemoryEntry): ReadonlyArray<NewFact> =>
-    StatedFacts.read(entry.content, { speaker: speakerOf(entry, user), limit }).flatMap(
-      ({ isPast, object, predicate, retracted, subject, times = {} }) => {
-        const at = entry.timestamp
-        const { from, to = at } = times
-        // A past fact has ended by the time of its statement, even if the named year continues.
-        const ended = { from, to: Math.min(to, at) }
-        if (isPast === true && from !== undefined && from >= ended.to) return []
-        return FactTimes.placed(isPast === true ? ended : times, { at, retracted }).map((placed) => ({
-          subject,
-          predicate,
-          object,
-          sources: [entry.id],
-          ...placed
-        }))
-      }
-    )
+  const factsIn = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<NewFact> => {
+    const contexts = new Map<string, FactCorrections.Context>()
+    return entries.flatMap((entry) => {
+      const speaker = speakerOf(entry, user)
+      // A correction means what the same speaker said before in the same session.
+      const key = JSON.stringify([entry.sessionId ?? null, speaker])
+      const options = { speaker, limit, at: entry.timestamp, before: contexts.get(key) }
+      const { context, facts } = StatedFacts.readAfter(entry.content, options)
+      contexts.set(key, context)
+      return facts.flatMap((fact) => assertionsOf(fact, entry))
+    })
+  }
   return {
     extract: (entries) =>
       Effect.sync(() => {
         const read = entries.filter(({ role }) => roles.has(role))
-        return { facts: read.flatMap(factsIn), entities: namesIn(read, maxEntities) }
+        return { facts: factsIn(read), entities: namesIn(read, maxEntities) }
       })
   }
 }

@@ -18,8 +18,8 @@
  * @since 0.1.0
  */
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
+import * as StatedFacts from "../statement/StatedFacts.js"
 import * as EntityNames from "../text/EntityNames.js"
-import * as StatedFacts from "./StatedFacts.js"
 
 /** Characters that are read: what matters is at the beginning. */
 const maxChars = 4_000

@@ -24,8 +24,8 @@ import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { FactExtractionError } from "../entry/MemoryError.js"
 import type { NewFact } from "../facts/Fact.js"
 import * as FactText from "../facts/FactText.js"
-import * as FactSecrets from "./FactSecrets.js"
-import * as FactTimes from "./FactTimes.js"
+import * as FactSecrets from "../statement/FactSecrets.js"
+import * as FactTimes from "../statement/FactTimes.js"
 
 /**
  * @category models
@@ -50,6 +50,7 @@ const AnsweredFact = Schema.Struct({
   confidence: Schema.Number,
   sources: Schema.Array(Schema.String),
   retracted: Schema.Boolean,
+  replaces: Schema.Boolean,
   from: Schema.NullOr(Schema.String),
   to: Schema.NullOr(Schema.String)
 })
@@ -65,6 +66,7 @@ const decodeFact = Schema.decodeUnknownOption(
     ...AnsweredFact.fields,
     confidence: Schema.optional(Schema.NullOr(Schema.Number)),
     retracted: Schema.optional(Schema.Unknown),
+    replaces: Schema.optional(Schema.Unknown),
     from: Schema.optional(Schema.Unknown),
     to: Schema.optional(Schema.Unknown)
   })
@@ -156,6 +158,7 @@ const factsOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): Reado
     object,
     sources: [...sources],
     ...placed,
+    ...(decoded.value.replaces === true && !retracted ? { replaces: true } : {}),
     ...(typeof confidence === "number" && !Number.isNaN(confidence)
       ? { confidence: Math.min(1, Math.max(0, confidence)) }
       : {})

@@ -166,10 +166,9 @@ const makeLoop = Effect.fnUntraced(function* (options: Options) {
   })
 
   /** Takes up what other processes left. */
-  const resume = LeftTurns.take(store).pipe(
-    Effect.flatMap((left) => Effect.forEach(left, add, { discard: true })),
-    Effect.catchAll((error) => warn("Turns of the last process could not be taken up", { error: error._tag }))
-  )
+  const resume = LeftTurns.takeAll(store, (ownerId, ids) =>
+    putBack({ key: PendingTurns.keyOf({ ownerId }), ownerId, ids: new Set(ids), attempts: 0 }, 0)
+  ).pipe(Effect.catchAll((error) => warn("Turns of the last process could not be taken up", { error: error._tag })))
 
   const finish = Effect.gen(function* () {
     const shutdown = Duration.toMillis(options.shutdown ?? "5 seconds")

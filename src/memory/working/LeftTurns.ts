@@ -60,20 +60,23 @@ export const note = Effect.fnUntraced(function* (
 })
 
 /**
- * Takes the noted turns, the oldest first. Of several processes one gets those of an owner.
+ * Takes the noted turns, the oldest first. Of several processes one gets those of an owner. An interruption loses none:
+ * what was taken was also given to `take`.
  *
  * @category combinators
  */
-export const take = Effect.fnUntraced(function* (
-  store: MemoryStore.Service
-): Effect.fn.Return<ReadonlyArray<ReadonlyArray<MemoryEntry.MemoryEntry>>, MemoryStoreFailure | RetrievalFailure> {
+export const takeAll = Effect.fnUntraced(function* (
+  store: MemoryStore.Service,
+  take: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void>
+): Effect.fn.Return<void, MemoryStoreFailure> {
   const found = yield* store.getRecent({ ownerId: OwnerNamespace.unread, n: MAX_OWNERS })
-  const taken: Array<ReadonlyArray<MemoryEntry.MemoryEntry>> = []
   for (const entry of found.toReversed()) {
     const left = decode(entry.content)
-    if (!(yield* store.delete(OwnerNamespace.unread, entry.id)) || Option.isNone(left)) continue
-    const { ids, ownerId } = left.value
-    taken.push(yield* store.getMany(ownerId, ids))
+    const deleted = store.delete(OwnerNamespace.unread, entry.id)
+    yield* Effect.uninterruptible(
+      Effect.flatMap(deleted, (isMine) =>
+        isMine && Option.isSome(left) ? take(left.value.ownerId, left.value.ids) : Effect.void
+      )
+    )
   }
-  return taken
 })

@@ -18,7 +18,7 @@ export const Extract = PromptStep.make({
   variables: ["entries", "max_facts"],
   required: ["entries"],
   textFormat:
-    'One JSON object and nothing else: {"facts": [{"subject": who or what, "predicate": the verb, "object": whom or what, "confidence": a number from 0 to 1, "sources": [the ids of the entries that state it], "retracted": true if they say that it is so no longer, "from": since when, "to": until when it was so}], "entities": [the names of people, places, organisations and things]}. Nothing found: both lists are empty.',
+    'One JSON object and nothing else: {"facts": [{"subject": who or what, "predicate": the verb, "object": whom or what, "confidence": a number from 0 to 1, "sources": [the ids of the entries that state it], "retracted": true if they say that it is so no longer, "replaces": true if there is only one at a time, "from": since when, "to": until when it was so}], "entities": [the names of people, places, organisations and things]}. Nothing found: both lists are empty.',
   system: {
     role: "You read facts from entries of a conversation, for a memory that will be asked for them months later.",
     process: [
@@ -27,6 +27,7 @@ export const Extract = PromptStep.make({
       "Write each fact as subject, predicate and object, short and understandable without the entry. Put the name of the speaker in the place of I and my, and names in the place of pronouns.",
       "Write predicates in the present tense and the third person, the same words for the same relation: lives in, works at, is called, likes, has birthday.",
       "What an entry says to be so no longer (I no longer live in Ghent, I left Acme) is written as it was, in the present tense, with `retracted` true; all else with false.",
+      "`replaces` is true for what somebody has only one of at a time, so that the new takes the place of the old (an address, a height, a favorite color); false for what may be several (friends, languages, likes).",
       "Where the entry says since when or until when something is or was so, write that as `from` and `to`: 2021, 2021-05 or 2021-05-03. Reckon words like last year from `at`. Not said: null.",
       "Say how sure you are: 0.9 and more for what is said outright, 0.6 for what plainly follows from it, less for what is vague.",
       "Name the entries that each fact comes from. {max_facts} facts at most, the most useful first."

@@ -4,7 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import { EntryId } from "../../../src/domain/Ids.js"
+import { EntryId, SessionId } from "../../../src/domain/Ids.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as LlmGateway from "../../../src/llm/model/LlmGateway.js"
@@ -118,11 +118,39 @@ describe("past facts and validity", () => {
     })
   )
 
+  it.effect("are corrected by what the same speaker says later in the same session", () =>
+    Effect.gen(function* () {
+      const said = (id: string, content: string, sessionId: string, metadata = {}) => ({
+        ...entry(id, content, { timestamp: at, metadata }),
+        sessionId: SessionId.make(sessionId)
+      })
+      const { facts } = yield* DefaultEntityExtractor.makeHeuristic().extract([
+        said("a", "My birthday is 5 May.", "s"),
+        said("b", "Actually it's 7 May.", "s"),
+        said("c", "Actually it's 8 May.", "other"),
+        said("d", "Actually it's 9 May.", "s", { speaker: "Eve" })
+      ])
+      assert.deepStrictEqual(
+        facts.map(({ object, replaces, retracted, sources }) => [
+          object,
+          retracted ?? false,
+          replaces ?? false,
+          sources?.join()
+        ]),
+        [
+          ["5 May", false, true, "a"],
+          ["5 May", true, false, "b"],
+          ["7 May", false, true, "b"]
+        ]
+      )
+    })
+  )
+
   it.effect("are read by a model, and an invalid date counts as not stated", () => {
     const model = TestModel.make([
       answer([
         fact({ object: "Ghent", retracted: true, sources: ["e1", "e2"] }),
-        fact({ object: "Porto", retracted: false, from: "2021-05", to: null }),
+        fact({ object: "Porto", retracted: false, replaces: true, from: "2021-05", to: null }),
         fact({ object: "Rome", from: "2010", to: "2012-02-29" }),
         fact({ object: "Bern", retracted: true, from: null, to: "2020" }),
         fact({ object: "Oslo", from: "2021-13", to: "2021-02-30" }),
@@ -143,6 +171,10 @@ describe("past facts and validity", () => {
         ["Oslo", at, undefined, false],
         ["Kiel", at, undefined, false]
       ])
+      assert.deepStrictEqual(
+        facts.flatMap(({ object, replaces }) => (replaces === true ? [object] : [])),
+        ["Porto", "Porto"]
+      )
       const [request] = yield* model.observer.requests
       assert.include(promptOf(request!), "retracted")
       assert.include(JSON.stringify(request!.responseFormat), '"retracted"')

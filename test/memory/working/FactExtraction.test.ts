@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -278,13 +279,15 @@ const processes = (name: string, stores: Layer.Layer<Stores, unknown>): void => 
     it.scoped("leaves what takes too long to one of the processes that start next", () =>
       Effect.gen(function* () {
         const logs: Array<unknown> = []
-        const stuck = yield* Effect.provide(start(extractorOf(() => Effect.never)), logged(logs))
+        const begun = yield* Deferred.make<void>()
+        const never = extractorOf((call) =>
+          Effect.zipRight(call === 2 ? Deferred.succeed(begun, undefined) : Effect.void, Effect.never)
+        )
+        const stuck = yield* Effect.provide(start(never), logged(logs))
         yield* stuck.addAll([turn("t1", "I like Rome.", "a"), turn("t2", "I like Oslo.", "b")])
         const ending = yield* Effect.fork(Effect.provide(stuck.end, logged(logs)))
-        for (let at = 0; at < 10; at++) {
-          yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-          yield* TestClock.adjust("1 second")
-        }
+        yield* Deferred.await(begun)
+        yield* TestClock.adjust("5 seconds")
         yield* ending.await
         assert.deepStrictEqual(logs, ["The facts of sessions are left to the next start"])
         assert.deepStrictEqual(yield* known, [])

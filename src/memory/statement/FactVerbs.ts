@@ -25,6 +25,9 @@ const verbs: ReadonlyArray<readonly [first: string, third: string, predicate: st
   ["reside in", "resides in", "lives in"],
   ["am living in", "is living in", "lives in"],
   ["moved to", "moved to", "lives in"],
+  ["have moved to", "has moved to", "lives in"],
+  ["relocated to", "relocated to", "lives in"],
+  ["have relocated to", "has relocated to", "lives in"],
   ["work at", "works at", "works at"],
   ["work for", "works for", "works at"],
   ["am working at", "is working at", "works at"],
@@ -39,6 +42,8 @@ const verbs: ReadonlyArray<readonly [first: string, third: string, predicate: st
   ["am based in", "is based in", "is based in"],
   ["am located in", "is located in", "is located in"],
   ["am married to", "is married to", "is married to"],
+  ["got married to", "got married to", "is married to"],
+  ["go by", "goes by", "is called"],
   ["am engaged to", "is engaged to", "is engaged to"],
   ["am allergic to", "is allergic to", "is allergic to"],
   ["was born in", "was born in", "was born in"],
@@ -55,7 +60,14 @@ const verbs: ReadonlyArray<readonly [first: string, third: string, predicate: st
   ["teach", "teaches", "teaches"],
   ["play", "plays", "plays"],
   ["drive", "drives", "drives"],
-  ["use", "uses", "uses"]
+  ["use", "uses", "uses"],
+  ["drink", "drinks", "drinks"],
+  ["eat", "eats", "eats"],
+  ["collect", "collects", "collects"],
+  ["ride", "rides", "rides"],
+  ["wear", "wears", "wears"],
+  ["sing", "sings", "sings"],
+  ["grow", "grows", "grows"]
 ]
 
 /**
@@ -111,7 +123,8 @@ const bases: ReadonlyMap<string, Forms> = new Map([
 const pasts: ReadonlyMap<string, string> = new Map(
   (
     "lived live resided reside worked work came come liked like loved love enjoyed enjoy preferred prefer hated hate disliked dislike " +
-    "owned own spoke speak studied study taught teach played play drove drive used use was be were be had have"
+    "owned own spoke speak spoken speak studied study taught teach played play drove drive driven drive used use was be were be had have " +
+    "drank drink ate eat collected collect rode ride wore wear sang sing grew grow"
   )
     .split(" ")
     .flatMap((word, index, all) => (index % 2 === 0 ? [[word, all[index + 1] as string] as const] : []))
@@ -135,3 +148,21 @@ const baseOf = (word: string, form: Form): string | undefined =>
  */
 export const present = (word: string, form: Form, isSpeaker: boolean): string | undefined =>
   bases.get(baseOf(word, form) ?? "")?.[isSpeaker ? 0 : 1]
+
+/** First words of phrases that end or change a state. */
+const changing: ReadonlySet<string> = new Set(
+  "left sold quit stopped started gave joined switched resigned retired used moved relocated".split(" ")
+)
+
+/**
+ * Whether a word is a form of one of these verbs.
+ *
+ * @category guards
+ */
+export const isVerb = (low: string): boolean =>
+  firstPerson.has(low) ||
+  thirdPerson.has(low) ||
+  bases.has(low) ||
+  pasts.has(low) ||
+  gerunds.has(low) ||
+  changing.has(low)

@@ -42,6 +42,9 @@ const denials: ReadonlyArray<readonly [text: string, becomes: string | "base"]> 
   ["does not", "base"],
   ["don't", "base"],
   ["doesn't", "base"],
+  ["can not", "base"],
+  ["cannot", "base"],
+  ["can't", "base"],
   ["am not", "am"],
   ["is not", "is"],
   ["isn't", "is"],
@@ -53,6 +56,12 @@ const denials: ReadonlyArray<readonly [text: string, becomes: string | "base"]> 
 const leaving: ReadonlyArray<readonly [text: string, first: string, third: string]> = [
   ["moved out of", "live in", "lives in"],
   ["moved away from", "live in", "lives in"],
+  ["was fired from", "work at", "works at"],
+  ["got fired from", "work at", "works at"],
+  ["was laid off from", "work at", "works at"],
+  ["was laid off by", "work at", "works at"],
+  ["resigned from", "work at", "works at"],
+  ["retired from", "work at", "works at"],
   ["quit my job at", "work at", "works at"],
   ["left my job at", "work at", "works at"],
   ["quit his job at", "work at", "works at"],
@@ -70,24 +79,34 @@ const firstPlace = <A>(words: ReadonlyArray<Word>, change: (place: number) => A 
   return undefined
 }
 
-/** `no longer`, and `not … anymore`. */
-const undenied = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Word> | undefined => {
-  const plain = firstPlace(words, (place) =>
-    says(words, place, "no longer") ? replaced(words, place, 2, "") : undefined
-  )
-  if (plain !== undefined) return plain
-  const ending = endings.find(([text, count]) => says(words, words.length - count, text))
-  if (ending === undefined) return undefined
-  const before = words.slice(0, words.length - ending[1])
-  return firstPlace(before, (place) => {
-    const denial = denials.find(([text]) => says(before, place, text))
+/**
+ * What a denial denies: `I live in Ghent` for `I don't live in Ghent`.
+ *
+ * @category conversions
+ */
+export const positive = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Word> | undefined =>
+  firstPlace(words, (place) => {
+    const denial = denials.find(([text]) => says(words, place, text))
     if (denial === undefined) return undefined
     const [text, becomes] = denial
     const count = text.split(" ").length
-    if (becomes !== "base") return replaced(before, place, count, becomes)
-    const verb = present(before[place + count]?.low ?? "", "base", isSpeaker)
-    return verb === undefined ? undefined : replaced(before, place, count + 1, verb)
+    if (becomes !== "base") return replaced(words, place, count, becomes)
+    const verb = present(words[place + count]?.low ?? "", "base", isSpeaker)
+    return verb === undefined ? undefined : replaced(words, place, count + 1, verb)
   })
+
+/** `no longer`, and `not … anymore`. */
+const undenied = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Word> | undefined => {
+  const plain = firstPlace(words, (place) => {
+    if (says(words, place, "can no longer")) {
+      const verb = present(words[place + 3]?.low ?? "", "base", isSpeaker)
+      if (verb !== undefined) return replaced(words, place, 4, verb)
+    }
+    return says(words, place, "no longer") ? replaced(words, place, 2, "") : undefined
+  })
+  if (plain !== undefined) return plain
+  const ending = endings.find(([text, count]) => says(words, words.length - count, text))
+  return ending === undefined ? undefined : positive(words.slice(0, words.length - ending[1]), isSpeaker)
 }
 
 /** `used to live in`, `stopped living in`, `moved out of`. */
@@ -98,14 +117,23 @@ const given = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Wo
       const verb = present(words[place + 2]?.low ?? "", "base", isSpeaker)
       return verb === undefined ? undefined : replaced(words, place, 3, verb)
     }
-    if (low === "stopped" || low === "quit") {
-      const verb = present(words[place + 1]?.low ?? "", "gerund", isSpeaker)
-      if (verb !== undefined) return replaced(words, place, 2, verb)
+    const ended = low === "stopped" || low === "quit" ? 1 : says(words, place, "gave up") ? 2 : 0
+    if (ended > 0) {
+      const verb = present(words[place + ended]?.low ?? "", "gerund", isSpeaker)
+      if (verb !== undefined) return replaced(words, place, ended + 1, verb)
     }
     const left = leaving.find(([text]) => says(words, place, text))
     return left === undefined
       ? undefined
       : replaced(words, place, left[0].split(" ").length, isSpeaker ? left[1] : left[2])
+  })
+
+/** `started working at`. */
+const begun = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Word> | undefined =>
+  firstPlace(words, (place) => {
+    if (words[place]?.low !== "started") return undefined
+    const verb = present(words[place + 1]?.low ?? "", "gerund", isSpeaker)
+    return verb === undefined ? undefined : replaced(words, place, 2, verb)
   })
 
 /** `lived in`, if there is an end; `have lived in` and `have been living in`, if there is a beginning. */
@@ -137,6 +165,8 @@ export const read = (words: ReadonlyArray<Word>, times: FactTimes.Times): Tensed
   const isSpeaker = words[0]?.low === "i"
   const unsaid = undenied(words, isSpeaker) ?? given(words, isSpeaker)
   if (unsaid !== undefined) return { words: unsaid, retracted: true, isPast: false }
+  const now = begun(words, isSpeaker)
+  if (now !== undefined) return { words: now, retracted: false, isPast: false }
   const past = earlier(words, isSpeaker, times)
   return past === undefined
     ? { words, retracted: false, isPast: false }

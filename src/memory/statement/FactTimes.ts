@@ -83,23 +83,102 @@ export const fromIso = (text: string): Span | undefined => {
   )
 }
 
+/** Without a time of the statement, relative dates are not read. */
+type Now = number | undefined
+
+const partsOf = (now: number) => DateTime.toPartsUtc(DateTime.unsafeMake(now))
+
+/** The last month of this name that had begun. */
+const lastMonth = (month: number, now: number): Span | undefined => {
+  const parts = partsOf(now)
+  return spanOf(month <= parts.month ? parts.year : parts.year - 1, month)
+}
+
+const relative: ReadonlyMap<string, (now: number) => Span | undefined> = new Map([
+  ["last year", (now) => spanOf(partsOf(now).year - 1)],
+  ["this year", (now) => spanOf(partsOf(now).year)],
+  [
+    "last month",
+    (now) => {
+      const { month, year } = partsOf(now)
+      return month === 1 ? spanOf(year - 1, 12) : spanOf(year, month - 1)
+    }
+  ],
+  [
+    "this month",
+    (now) => {
+      const { month, year } = partsOf(now)
+      return spanOf(year, month)
+    }
+  ]
+])
+
+type Found = readonly [Span, number] | undefined
+
+const found = (span: Span | undefined, length: number): Found => (span === undefined ? undefined : [span, length])
+
 /** A date in lower-case words, and its number of words. */
-const dateAt = (words: ReadonlyArray<string>, at: number): readonly [Span, number] | undefined => {
+const dateAt = (words: ReadonlyArray<string>, at: number, now: Now): Found => {
   const [first = "", second, third] = words.slice(at, at + 3)
-  const found = (span: Span | undefined, length: number) => (span === undefined ? undefined : ([span, length] as const))
+  const said = relative.get(`${first} ${second}`)
+  if (said !== undefined) return now === undefined ? undefined : found(said(now), 2)
   const month = monthOf.get(first)
   if (month !== undefined) {
     const day = dayOf(second)
     const year = yearOf(second)
     if (year !== undefined) return found(spanOf(year, month), 2)
     const behind = yearOf(third)
-    return day === undefined || behind === undefined ? undefined : found(spanOf(behind, month, day), 3)
+    if (day !== undefined) return behind === undefined ? undefined : found(spanOf(behind, month, day), 3)
+    return now === undefined ? undefined : found(lastMonth(month, now), 1)
   }
   const next = monthOf.get(second ?? "")
   const year = yearOf(third)
   const day = dayOf(first)
   if (next !== undefined && year !== undefined && day !== undefined) return found(spanOf(year, next, day), 3)
   return found(fromIso(first), 1)
+}
+
+const numbers: ReadonlyMap<string, number> = new Map(
+  ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"].map(
+    (word, at) => [word, at + 1]
+  )
+)
+
+const units: ReadonlyMap<string, "years" | "months" | "weeks"> = new Map([
+  ["year", "years"],
+  ["years", "years"],
+  ["month", "months"],
+  ["months", "months"],
+  ["week", "weeks"],
+  ["weeks", "weeks"]
+])
+
+/** `for ten years` until now. */
+const lasting = (words: ReadonlyArray<string>, place: number, now: Now): readonly [Times, number] | undefined => {
+  const [count = "", word = ""] = words.slice(place + 1, place + 3)
+  const unit = units.get(word)
+  const amount = count === "a" ? 1 : (numbers.get(count) ?? (/^\d{1,2}$/.test(count) ? Number(count) : undefined))
+  if (now === undefined || unit === undefined || amount === undefined) return undefined
+  return [{ from: DateTime.toEpochMillis(DateTime.subtract(DateTime.unsafeMake(now), { [unit]: amount })) }, 3]
+}
+
+/**
+ * When a change happened, in lower-case words at a place, and its number of words: `in 2022`, `in May 2022`, `last
+ * month`.
+ *
+ * @category conversions
+ */
+export const changeAt = (
+  words: ReadonlyArray<string>,
+  place: number,
+  now: Now
+): readonly [Times, number] | undefined => {
+  const skipped = words[place] === "in" ? 1 : 0
+  const date =
+    skipped === 1 || relative.has(`${words[place]} ${words[place + 1]}`)
+      ? dateAt(words, place + skipped, now)
+      : undefined
+  return date === undefined ? undefined : [{ from: date[0].start }, date[1] + skipped]
 }
 
 const between: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -109,20 +188,22 @@ const between: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 
 /**
  * The time phrase of lower-case words at a place, and its number of words. A year, month or day that ends a period
- * counts as a whole.
+ * counts as a whole. Relative ones (`since last year`, `since March`, `for ten years`) count from the time of the
+ * statement, `now`.
  *
  * @category conversions
  */
-export const at = (words: ReadonlyArray<string>, place: number): readonly [Times, number] | undefined => {
+export const at = (words: ReadonlyArray<string>, place: number, now?: Now): readonly [Times, number] | undefined => {
   const word = words[place] ?? ""
-  const first = dateAt(words, place + 1)
+  if (word === "for") return lasting(words, place, now)
+  const first = dateAt(words, place + 1, now)
   if (first === undefined) return undefined
   const [span, length] = first
   if (word === "since") return [{ from: span.start }, length + 1]
   if (word === "until" || word === "till") return [{ to: span.end }, length + 1]
   const joint = place + 1 + length
   if (between.get(word)?.has(words[joint] ?? "") !== true) return undefined
-  const second = dateAt(words, joint + 1)
+  const second = dateAt(words, joint + 1, now)
   if (second === undefined || second[0].end <= span.start) return undefined
   return [{ from: span.start, to: second[0].end }, joint + 1 + second[1] - place]
 }
