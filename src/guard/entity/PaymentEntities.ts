@@ -151,7 +151,7 @@ export const creditCard: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
     },
     {
       pattern:
-        /(?<![A-Za-z0-9_])(?<![0-9]{4}[ ./-]{1,3}|[A-Za-z0-9][-/])\d{4}([ .-]| {2}| - )\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?(?![A-Za-z0-9_])(?![ ./-]{1,3}\d{4}(?!\d)|[-/][A-Za-z0-9])/,
+        /(?<![A-Za-z0-9_])(?<![0-9]{4}[ ./-]{1,3}|[A-Za-z0-9][-/])\d{4}([ .\t/-]| {2}| - )\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?(?![A-Za-z0-9_])(?![ ./-]{1,3}\d{4}(?!\d)|[-/][A-Za-z0-9])/,
       confidence: 0.95,
       inContext: 0.99,
       outOfContext: 0.5,
@@ -199,11 +199,13 @@ const isIbanChecked = (iban: string): boolean => {
   return rest === 1
 }
 
-const ibanStart = PiiEntity.matches(/(?<![A-Za-z0-9_])[A-Za-z]{2}[0-9]{2}(?=[ -]?[A-Za-z0-9])/)
+const ibanStart = PiiEntity.matches(/(?<![A-Za-z0-9_])[A-Za-z]{2} ?[0-9]{2}(?=[ .-]{0,2}[A-Za-z0-9])/)
 const ibanRest = /[A-Za-z0-9]/
+const ibanGap = /[ .-]/
 
 /**
- * Bank accounts (ISO 13616): country, length and remainder modulo 97; in one piece or in groups, in any case.
+ * Bank accounts (ISO 13616): country, length and remainder modulo 97; in one piece or in groups parted by spaces, hyphens
+ * or dots, in any case.
  *
  * @since 0.1.0
  * @category entities
@@ -228,8 +230,8 @@ export const iban: PiiEntity.PiiEntity = {
         if (ibanRest.test(character)) {
           value += character
           group++
-        } else if ((character === " " || character === "-") && group > 1 && ibanRest.test(text[end + 1] ?? ""))
-          group = 0
+        } else if (ibanGap.test(character) && group > 1 && ibanRest.test(text[end + 1] ?? "")) group = 0
+        else if (character === " " && text[end + 1] === " " && group > 1) continue
         else break
         if (end - start.index >= 44) break
       }
@@ -263,9 +265,12 @@ const base58Payload = (value: string): Uint8Array | undefined => {
   return payload
 }
 
+// Bitcoin, Litecoin, Dogecoin, Dash and Tron; no test networks, whose coins are nobody's.
+const versions = new Set([0x00, 0x05, 0x30, 0x32, 0x1e, 0x16, 0x4c, 0x10, 0x41])
+
 const isBase58Address = (value: string): boolean => {
   const payload = base58Payload(value)
-  return payload !== undefined && (payload[0] === 0 || payload[0] === 5)
+  return payload !== undefined && versions.has(payload[0]!)
 }
 
 const bech32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
@@ -280,14 +285,18 @@ const isBech32Address = (value: string): boolean => {
     check = ((check & 0x1ffffff) << 5) ^ digit
     for (let bit = 0; bit < 5; bit++) if ((top >>> bit) & 1) check ^= bech32Generator[bit]!
   }
-  for (const digit of [3, 3, 0, 2, 3]) step(digit)
-  for (let index = 3; index < address.length; index++) {
+  const start = address.indexOf("1") + 1
+  const prefix = address.slice(0, start - 1)
+  for (const char of prefix) step(char.charCodeAt(0) >> 5)
+  step(0)
+  for (const char of prefix) step(char.charCodeAt(0) & 31)
+  for (let index = start; index < address.length; index++) {
     const digit = bech32.indexOf(address[index]!)
     if (digit < 0) return false
     step(digit)
   }
   // Version 0 uses the constant of BIP 173, later versions that of BIP 350.
-  return check >>> 0 === (address[3] === "q" ? 1 : 0x2bc830a3)
+  return check >>> 0 === (address[start] === "q" ? 1 : 0x2bc830a3)
 }
 
 const isEthereumAddress = (value: string): boolean => {
@@ -305,8 +314,8 @@ const isEthereumAddress = (value: string): boolean => {
 }
 
 /**
- * Bitcoin addresses (base58check, bech32 and bech32m with their checksums) and Ethereum addresses (with the EIP-55
- * checksum if the case is mixed).
+ * Addresses of Bitcoin, Litecoin, Dogecoin, Dash and Tron (base58check, bech32 and bech32m with their checksums) and
+ * Ethereum (with the EIP-55 checksum if the case is mixed).
  *
  * @since 0.1.0
  * @category entities
@@ -316,12 +325,13 @@ export const cryptoAddress: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
   maxLength: 90,
   patterns: [
     {
-      pattern: /(?<![A-Za-z0-9_+/=-])[13][1-9A-HJ-NP-Za-km-z]{25,34}(?![A-Za-z0-9_+/=])/,
+      pattern: /(?<![A-Za-z0-9_+/=-])[1379ADLMTX][1-9A-HJ-NP-Za-km-z]{25,34}(?![A-Za-z0-9_+/=])/,
       confidence: 0.97,
       validate: isBase58Address
     },
     {
-      pattern: /(?<![A-Za-z0-9_-])(?:bc1[02-9ac-hj-np-z]{39,59}|BC1[02-9AC-HJ-NP-Z]{39,59})(?![A-Za-z0-9_])/,
+      pattern:
+        /(?<![A-Za-z0-9_-])(?:(?:bc|ltc)1[02-9ac-hj-np-z]{39,59}|(?:BC|LTC)1[02-9AC-HJ-NP-Z]{39,59})(?![A-Za-z0-9_])/,
       confidence: 0.98,
       validate: isBech32Address
     },

@@ -26,6 +26,9 @@ const dateIn = (row: string): number =>
     row
   )?.[0].length ?? 0
 
+/** A version and its day: `1.0.0 / 2014-04-30`. */
+const endsWithDay = /[ /](?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/
+
 const hasThreeDigits = (digits: string): boolean => {
   const [first] = digits
   let second: string | undefined
@@ -332,7 +335,8 @@ const findAtHome = (text: string, confidenceOf: ConfidenceOf): ReadonlyArray<Pii
     const date = row.start + dateIn(text.slice(row.start, row.start + longestDate))
     for (const { digits, end, isBalanced } of row.pieces) {
       if (!isBalanced || (date > row.start && end >= date)) continue
-      const confidence = confidenceOf(text.slice(row.start, end), digits)
+      const value = text.slice(row.start, end)
+      const confidence = endsWithDay.test(value) ? 0 : confidenceOf(value, digits)
       if (confidence === 0) continue
       if (!isWhole(text, row, end) || (end < row.end && confidence < 0.65)) return []
       const inContext = confidence < 0.5 ? confidence + 0.35 : 0.95
