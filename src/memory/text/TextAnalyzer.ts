@@ -20,6 +20,7 @@ import {
   UPPER,
   widthAt
 } from "./CharacterClass.js"
+import * as IrregularWords from "./IrregularWords.js"
 import { fold } from "./TextFolding.js"
 
 /**
@@ -356,13 +357,18 @@ export const make = (options: {
 }
 
 /**
- * Leaves out English stop words and stems words (Porter, "An algorithm for suffix stripping", 1980). Works for other
- * languages, too, since entries and queries get the same stems.
+ * Leaves out English stop words, takes irregular forms for their base (`bought` finds `buy`) and stems words (Porter,
+ * "An algorithm for suffix stripping", 1980). Works for other languages, too, since entries and queries get the same
+ * stems. Databases that have terms of an earlier version are indexed again, owner by owner, by the first search.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const english: TextAnalyzer = make({ name: "english", stopWords: StopWords.english, stem: stemmer })
+export const english: TextAnalyzer = make({
+  name: "english-2",
+  stopWords: StopWords.english,
+  stem: (word) => stemmer(IrregularWords.bases.get(word) ?? word)
+})
 
 /**
  * Every word as it is, in lower case.

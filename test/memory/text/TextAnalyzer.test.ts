@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
+import * as IrregularWords from "../../../src/memory/text/IrregularWords.js"
 import * as TextAnalyzer from "../../../src/memory/text/TextAnalyzer.js"
 import * as Growth from "../../support/Growth.js"
 
@@ -13,7 +14,7 @@ describe("TextAnalyzer.english", () => {
       "run",
       "run",
       "runner",
-      "ran",
+      "run",
       "connect",
       "connect"
     ])
@@ -204,6 +205,23 @@ describe("TextAnalyzer.english", () => {
     const text = `${"x ".repeat(TextAnalyzer.maxCharacters / 2)}zebra`
     assert.notInclude(english(text), "zebra")
     assert.include(english(text.slice(10)), "zebra")
+  })
+})
+
+describe("TextAnalyzer.english and irregular words", () => {
+  it("takes a form for its base, and nothing else for another word", () => {
+    const same = (one: string, other: string) =>
+      assert.deepStrictEqual(TextAnalyzer.english.analyze(one), TextAnalyzer.english.analyze(other), `${one} ${other}`)
+    same("I bought knives", "buying a knife")
+    same("Children SWAM", "a child swims")
+    same("it broke and was broken", "it breaks and was breaking")
+    const own = ["found", "saw", "left", "lay", "wound", "rose", "bit", "drew", "constructor", "__proto__", "toString"]
+    assert.strictEqual(new Set(own.map((word) => TextAnalyzer.english.analyze(word).join())).size, own.length)
+  })
+
+  it("has no base that is a form of another", () => {
+    for (const base of IrregularWords.bases.values()) assert.isFalse(IrregularWords.bases.has(base), base)
+    assert.isAtLeast(IrregularWords.bases.size, 150)
   })
 })
 

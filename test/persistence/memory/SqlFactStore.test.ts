@@ -371,7 +371,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
       const rows = SqlFactRows.makeStatements(dialect)
       const params: Record<string, ReadonlyArray<Dialect.Param>> = {
         revision: ["a"],
-        begin: ["a", "english"],
+        begin: ["a", TextAnalyzer.english.name],
         number: ["a", "a"],
         proceed: ["a", 1],
         count: [1, 1, "a"],
@@ -385,7 +385,7 @@ SqlBackends.suite("SqlFactStore", (database) => {
         trimOpen: ["a", "a", list, 9],
         trimClosed: ["a", "a", list, 9],
         removeTerms: ["a"],
-        claim: ["english", "a"],
+        claim: [TextAnalyzer.english.name, "a"],
         page: ["a", "b", 9],
         setLength: [1, "a", "b"],
         setTotal: [1, "a"],
