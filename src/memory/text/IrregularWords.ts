@@ -5,7 +5,10 @@
  * @since 0.1.0
  */
 
-/** A base and its forms. Forms that are names or words of their own are left out: `found`, `saw`, `left`, `rose`, `lives`. */
+/**
+ * A base and its forms. Forms that are names or words of their own are left out: `found`, `saw`, `left`, `rose`,
+ * `lives`.
+ */
 const table =
   "arise arose arisen|awake awoke awoken|bear borne|beat beaten|become became|begin began begun|bend bent|bite bitten|blow blew blown|" +
   "break broke broken|bring brought|build built|buy bought|catch caught|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig dug|" +
