@@ -72,8 +72,6 @@ const meaning =
 const being =
   /^(?:(?:actually|sorry|no|oops|wait|correction|well,? actually|i mean|oh),? )+(?:it's|it is|that's|that is) (.+)$/i
 
-const plain = (words: ReadonlyArray<Word>): string => ClauseFacts.textOf(words).replace(/,(?= |$)/g, ",")
-
 /** The words after this many characters of their text. */
 const rest = (words: ReadonlyArray<Word>, length: number): ReadonlyArray<Word> => {
   let seen = 0
@@ -102,11 +100,11 @@ const replacing = ({ last }: Context, text: string | undefined): Correction | un
  */
 export const inSentence = (words: ReadonlyArray<Word>, context: Context): Correction | undefined => {
   if (context.recent.length === 0) return undefined
-  const text = plain(words)
+  const text = ClauseFacts.textOf(words)
   const scratched = scratching.exec(text)
   if (scratched !== null) {
     const left = rest(words, scratched[0].length)
-    return { retracts: context.last, states: [], rest: untrue.test(plain(left)) ? [] : left }
+    return { retracts: context.last, states: [], rest: untrue.test(ClauseFacts.textOf(left)) ? [] : left }
   }
   if (untrue.test(text)) return { retracts: context.last, states: [], rest: [] }
   const about = forgetting.exec(text)?.[1]?.toLowerCase()

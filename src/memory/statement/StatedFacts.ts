@@ -50,7 +50,6 @@ const trailing: ReadonlyArray<ReadonlyArray<string>> = [
   "for now",
   "by now",
   "as well",
-  "any more than that",
   "lately"
 ].map((phrase) => phrase.split(" "))
 /** Words of clauses that tell when something changed. */
