@@ -157,6 +157,27 @@ const recordToReplace = Effect.fnUntraced(function* (
   return pending
 })
 
+/**
+ * Takes back what a failed or interrupted change left: the vectors of chunks that were not stored, and the record of a
+ * document that could not be added.
+ */
+const undone = (
+  { backend, vectors }: Parts,
+  space: string,
+  ids: ReadonlyArray<EntryId>,
+  pending: MemoryEntry | undefined
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (pending !== undefined) yield* backend.apply(space, { delete: [pending.id], unchanged: [pending] })
+    if (vectors === undefined) return
+    const stored = new Set((yield* backend.get(space, ids)).map(({ id }) => id))
+    yield* DocumentVectors.remove(
+      vectors,
+      space,
+      ids.filter((id) => !stored.has(id))
+    )
+  }).pipe(Effect.ignore)
+
 /** Writes a document once; `undefined` if another writer was first. */
 const write = Effect.fnUntraced(function* (
   parts: Parts,
@@ -184,13 +205,13 @@ const write = Effect.fnUntraced(function* (
     model: vectors === undefined || embedded.warning !== undefined ? undefined : DocumentVectors.modelOf(vectors)
   })
   const change = { store: [...added, ...moved, record], delete: removed, unchanged: [before] }
-  const applied = yield* Effect.onError(backend.apply(space, change), () =>
-    DocumentVectors.remove(
-      vectors,
-      space,
-      added.map(({ id }) => id)
-    )
+  const undo = undone(
+    parts,
+    space,
+    added.map(({ id }) => id),
+    found === undefined ? before : undefined
   )
+  const applied = yield* Effect.onError(backend.apply(space, change), () => undo)
   if (applied === undefined) return undefined
   yield* DocumentVectors.remove(vectors, space, removed)
   const { warning } = embedded

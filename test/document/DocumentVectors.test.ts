@@ -116,6 +116,18 @@ describe("DocumentIndex with vectors", () => {
     })
   )
 
+  it.effect("removes the vectors of a document that could not be stored", () =>
+    Effect.gen(function* () {
+      const { embedder } = CountingEmbedder.make()
+      const vectors = yield* VectorIndex.makeMemory(embedder)
+      const index = yield* InMemoryDocumentIndex.make({ capacity: 8, vectors: { embedder, index: vectors } })
+      yield* index.ingest("ann", [document("guide.md", guide)])
+      const error = yield* Effect.flip(index.ingest("ann", [document("more.md", guide.replace("Guide", "More"))]))
+      assert.strictEqual(error._tag, "MemoryCapacityError")
+      assert.strictEqual(yield* vectors.count(space), 4)
+    })
+  )
+
   it.effect("searches by words where the index holds vectors of another model", () =>
     Effect.gen(function* () {
       const { embedder } = CountingEmbedder.make()
