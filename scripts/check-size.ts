@@ -51,6 +51,7 @@ const mostFiles: Readonly<Record<string, number>> = {
   "./agent": 10,
   "./memory": 19,
   "./persistence": 26,
+  "./provider": 19,
   "./skill": 19,
   "./strategy": 53
 }
@@ -185,4 +186,4 @@ const [packed] = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"]
   })
 ) as ReadonlyArray<{ readonly size: number }>
-expect("packed", packed?.size ?? Number.NaN, 1_860_000, " bytes")
+expect("packed", packed?.size ?? Number.NaN, 1_930_000, " bytes")
