@@ -10,7 +10,7 @@ import * as Count from "../internal/Count.js"
 import * as Parallel from "../internal/fiber/Parallel.js"
 import type { LexicalMatches, Position } from "../memory/entry/MemoryBackend.js"
 import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
-import * as Scoring from "../memory/entry/Scoring.js"
+import * as Relevance from "../memory/search/Relevance.js"
 import type { VectorHit } from "../memory/search/VectorIndex.js"
 import type { Hit, Passage } from "./Document.js"
 import type { Parts } from "./DocumentChanges.js"
@@ -68,15 +68,23 @@ interface Ranked {
   readonly score: number
 }
 
-/** The best candidates of both rankings, each score as a share of the highest possible one. */
+/** The share of vectors in what words and vectors find: as in memory, so that a weak model does no harm. */
+const vectorWeight = 0.25
+
+/** The best candidates of both rankings. Scores of words are shares of the highest possible one. */
 const fused = (lexical: LexicalMatches, nearest: ReadonlyArray<VectorHit> | undefined): ReadonlyArray<Ranked> => {
   const { ceiling, hits } = lexical
-  if (nearest === undefined) {
-    return hits.map(({ entry, score }) => ({ id: entry.id, score: ceiling > 0 ? Math.min(1, score / ceiling) : 0 }))
+  const words = hits.map(({ entry, score }) => ({
+    id: entry.id,
+    score: ceiling > 0 ? Math.min(1, score / ceiling) : 0
+  }))
+  if (nearest === undefined) return words
+  const best = Math.max(Relevance.poorWords, words[0]?.score ?? 0)
+  const scores = new Map(words.map(({ id, score }) => [id, (1 - vectorWeight) * (score / best)]))
+  for (const [id, score] of Relevance.byVectors(nearest)) {
+    scores.set(id, (scores.get(id) ?? 0) + vectorWeight * score)
   }
-  const most = 2 / (Scoring.fusionConstant + 1)
-  const scores = Scoring.fuse([hits.map(({ entry }) => entry.id), nearest.map(({ id }) => id)])
-  return Array.from(scores, ([id, score]) => ({ id, score: score / most })).sort(
+  return Array.from(scores, ([id, score]) => ({ id, score })).sort(
     (a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)
   )
 }

@@ -63,8 +63,12 @@ const faint = 0.35
 const clear = 0.8
 /** The distance above the background at which half of the relevance is reached. */
 const half = 0.15
-/** If the best hit has less of the query's words than this, it is poor and does not get full relevance. */
-const poorWords = 0.1
+/**
+ * If the best hit has less of the query's words than this, it is poor and does not get full relevance.
+ *
+ * @category constants
+ */
+export const poorWords = 0.1
 /** A best vector that exceeds the others by less than this is poor. */
 const poorVector = 0.1
 /** Factor for the words of an entry that names what the query names, if few do, or that is said by whom it names. */
@@ -255,8 +259,10 @@ const spread = (values: Map<EntryId, number>, hits: ReadonlyArray<LexicalHit>, w
 /**
  * Each similarity as a share of the best, above what all vectors have in common. The fewer vectors, the less is known
  * of that.
+ *
+ * @category combinators
  */
-const byVectors = (hits: ReadonlyArray<VectorHit>): Map<EntryId, number> => {
+export const byVectors = (hits: ReadonlyArray<VectorHit>): Map<EntryId, number> => {
   let lowest = 1
   let highest = 0
   for (const { similarity } of hits) {
