@@ -204,8 +204,8 @@ const ibanRest = /[A-Za-z0-9]/
 const ibanGap = /[ .-]/
 
 /**
- * Bank accounts (ISO 13616): country, length and remainder modulo 97; in one piece or in groups parted by spaces, hyphens
- * or dots, in any case.
+ * Bank accounts (ISO 13616): country, length and remainder modulo 97; in one piece or in groups parted by spaces,
+ * hyphens or dots, in any case.
  *
  * @since 0.1.0
  * @category entities
