@@ -196,10 +196,17 @@ const pack = (settings: Settings, { blocks, headings }: Section, into: Array<Chu
       block.kind === "heading" ? opening + count(text.slice(block.start, Math.min(block.end, block.start + 400))) : 0
     for (const unit of unitsOf(settings, block, limit)) {
       const isFar = start >= 0 && unit.start - end > MAX_GAP
-      const gap = start >= 0 && !isFar ? count(text.slice(end, unit.start)) : 0
+      // A word that was cut may count more than its parts.
+      const isCut = start >= 0 && unit.start === end && !isSpaceAt(text, end - 1)
+      const gap =
+        start < 0 || isFar
+          ? 0
+          : isCut
+            ? count(text.slice(start, unit.end)) - tokens - unit.tokens
+            : count(text.slice(end, unit.start))
       if (isFar || (start >= 0 && tokens + gap + unit.tokens > maxTokens)) {
         flush()
-        const kept = last === undefined || isFar ? undefined : overlapFrom(settings, last)
+        const kept = last === undefined || isFar || isCut ? undefined : overlapFrom(settings, last)
         const between = kept === undefined ? 0 : count(text.slice(end, unit.start))
         if (kept !== undefined && kept.tokens > 0 && kept.tokens + between + unit.tokens <= maxTokens) {
           start = kept.start

@@ -71,6 +71,13 @@ describe("Chunker", () => {
     )
   })
 
+  it("counts a word that was cut as a whole again", () => {
+    for (let length = 100; length < 160; length++) {
+      const chunks = Chunker.chunks(`# One\n${"x".repeat(length)}`, "markdown", { maxTokens: 16 })
+      for (const { text } of chunks) assert.isAtMost(approximateCount(text), 16)
+    }
+  })
+
   it("never separates the halves of a character", () => {
     for (const chunk of Chunker.chunks("😀".repeat(500), "plain", { maxTokens: 16 })) {
       assert.match(chunk.text, /^(?:😀)+$/u)
