@@ -80,29 +80,55 @@ const trueTask = any(
 
 const isAnother = any("andere|autre|otra|altro|outra|другая|inne|another|different", "变了|改变|別のもの|変わ")
 
+/** A word or a script that every match has: most texts have none, and need not be searched. */
+const onlyIf = new RegExp(
+  "[\\u0400-\\u04ff\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af]|(?:^|[^a-z])(?:" +
+    // Void.
+    "nicht|ungultig|hinfallig|aufgehoben|ausser kraft|widerrufen|ne |caduque|annul|sans effet|revoquees|abrogees|ya no|sin efecto|" +
+    "canceladas|no tienen|revocad|anuladas|non |s'appl|decadute|ja nao|nao |perderam|sem efeito|revogadas|niet|ongeldig|vervallen|" +
+    "ingetrokken|juz nie|nie |traca|niewazne|nieaktualne|gecer|artik|iptal|" +
+    // Only me.
+    "nur |que moi|seulement|uniquement|solo |soltanto|solamente|unicamente|so (?:a mim|as minhas|o que)|apenas|somente|alleen|enkel|slechts|tylko|wylacznie|" +
+    "sadece|" +
+    // Before this message.
+    "dieser nachricht|meiner nachricht|ce message|mon message|este mensaje|mi mensaje|questo messaggio|il mio messaggio|" +
+    "desta mensagem|da minha mensagem|antes desta|acima desta|dit bericht|mijn bericht|wiadomosci|" +
+    // The end, and the true task.
+    "ende der|fin des|fin de las|fine delle|fim das|einde van|koniec|end of|eigentliche|wahre|vraie|veritable|verdadera|vero |" +
+    "verdadeira|echte|prawdziwe|your (?:real|true|actual)|" +
+    // Without censorship.
+    "sansursuz)"
+)
+
 export const rules: ReadonlyArray<Rule> = [
   rule("instruction_override.void", 0.45, "What the model was given is declared void.", {
     pattern: new RegExp(`${given}[^.!?。！？\\n]{0,60}?${isVoid}`, "u"),
-    folded: true
+    folded: true,
+    onlyIf
   }),
   rule("instruction_override.only-me", 0.35, "Only the speaker is to be obeyed, in languages other than English.", {
     pattern: new RegExp(onlyMe, "u"),
-    folded: true
+    folded: true,
+    onlyIf
   }),
   rule("instruction_override.before-this", 0.5, "What stands before the message is to be left aside.", {
     pattern: new RegExp(`${aside}[^.!?\\n]{0,60}?${beforeThis}|${beforeThisFirst}`, "u"),
-    folded: true
+    folded: true,
+    onlyIf
   }),
   rule("instruction_override.end", 0.3, "The instructions are declared over.", {
     pattern: new RegExp(ends, "u"),
-    folded: true
+    folded: true,
+    onlyIf
   }),
   rule("instruction_override.true-task", 0.52, "The true task is declared to be another one.", {
     pattern: new RegExp(`${trueTask}[^.!?。！？\\n]{0,40}?${isAnother}`, "u"),
-    folded: true
+    folded: true,
+    onlyIf
   }),
   rule("roleplay_jailbreak.uncensored", 0.5, "Answers without censorship, in languages whose verb comes last.", {
     pattern: new RegExp(unbound, "u"),
-    folded: true
+    folded: true,
+    onlyIf
   })
 ]

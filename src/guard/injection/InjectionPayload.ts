@@ -135,52 +135,86 @@ const single = /(?<![\p{L}\p{N}])[\p{L}\p{N}](?:[ ._*\-|/·]{1,3}[\p{L}\p{N}]){7
 const longestSpelled = 16_384
 
 /** Broken at the end of a line, with emphasis around some letters, or with dots between all of them. */
+// What is rare comes first, and what stands before it is looked at afterwards: most places are left at once.
 const parted =
-  /(?<=\p{L})(?:-[ \t]{0,8}\r?\n[ \t]{0,8}|[*~`]{1,3})(?=\p{L})|(?<![\p{L}\p{N}.])\p{L}(?:[.·•|]\p{L}){3,}(?![\p{L}\p{N}])/gu
+  /-[ \t]{0,8}\r?\n[ \t]{0,8}(?=\p{L})(?<=\p{L}-[ \t]{0,8}\r?\n[ \t]{0,8})|[*~`]{1,3}(?=\p{L})(?<=\p{L}[*~`]{1,3})|\p{L}(?=[.·•|]\p{L})(?<![\p{L}\p{N}.]\p{L})(?:[.·•|]\p{L}){3,}(?![\p{L}\p{N}])/gu
 
 /** The same, and emphasis around words. */
 const partedAround = new RegExp(`${parted.source}|(?<!\\p{L})[*~\`]{1,3}(?=\\p{L})|(?<=\\p{L})[*~\`]{1,3}`, "gu")
 
-/** Digits among letters, but no hexadecimal number: `1gn0r3`. */
-const digitsWithin =
-  /(?<![\p{L}\p{N}])(?![\da-f]{3,24}(?![\p{L}\p{N}]))(?=[\p{L}\d@$!]{0,23}\p{L})(?=[\p{L}]{0,23}[013457@$])[\p{L}\d@$!]{3,24}(?![\p{L}\p{N}])/gu
+/** Digits and signs that stand for letters. */
+const digit = /[013457@$]/g
+const lettersBefore = /\p{L}*$/u
+const endsWord = /[\p{L}\p{N}]$/u
+const withDigits = /^(?![\da-f]{3,24}(?![\p{L}\p{N}]))[\p{L}\d@$!]{3,24}(?![\p{L}\p{N}])/u
 
 /** Digits among letters, and those that stand for a word or its end. */
 const digitsAround = /(?<![\p{L}\p{N}])[\p{L}\d@$!]{1,24}(?![\p{L}\p{N}])/gu
 
+interface Found {
+  readonly piece: string
+  readonly index: number
+}
+
+const allOf = (pattern: RegExp) =>
+  function* (text: string): Iterable<Found> {
+    for (const { 0: piece, index } of text.matchAll(pattern)) yield { piece, index }
+  }
+
+/** Words with digits among their letters, but no hexadecimal numbers: `1gn0r3`. Looks around digits only. */
+function* digitsWithin(text: string): Iterable<Found> {
+  let last = 0
+  for (const { index: at } of text.matchAll(digit)) {
+    if (at < last) continue
+    const before = text.slice(Math.max(last, at - 24), at)
+    const start = at - (lettersBefore.exec(before)?.[0].length ?? 0)
+    const piece = withDigits.exec(text.slice(start, start + 25))?.[0]
+    if (piece === undefined || at - start > 23 || !/\p{L}/u.test(piece)) continue
+    if (endsWord.test(text.slice(Math.max(0, start - 2), start))) continue
+    last = start + piece.length
+    yield { piece, index: start }
+  }
+}
+
 interface Reading {
   /** Words that are written in another way; one of them is proof of little. */
-  readonly pattern: RegExp
+  readonly find: (text: string) => Iterable<Found>
   readonly fewest: number
-  /** What is read in another way where there are enough; default `pattern`. */
-  readonly replaced?: RegExp | undefined
+  /** What is read in another way where there are enough. */
+  readonly replaced: RegExp
   readonly read: (piece: string) => string
+  /** Whether such a word is known if it is read so: without one, there is nothing to find. Default: not asked. */
+  readonly isKnown?: ((text: string, start: number, end: number) => boolean) | undefined
 }
 
 /** Characters around such words that are read with them, and the distance at which others belong to another part. */
 const surroundings = 200
 
 /** Reads the parts of a text with such words in another way, up to a total length. */
-const reread = (text: string, { fewest, pattern, read, replaced }: Reading): ReadonlyArray<Payload> => {
+const reread = (text: string, reading: Reading): ReadonlyArray<Payload> => {
+  const { fewest, find, isKnown = () => true, read, replaced } = reading
   const payloads: Array<Payload> = []
   let left = longestSpelled
   let count = 0
   let start = -1
   let end = -1
+  let hasKnown = false
   const close = (): void => {
-    if (count >= fewest) {
+    if (count >= fewest && hasKnown) {
       const part = text.slice(Math.max(0, start - surroundings), Math.min(end, start + left) + surroundings)
       left -= part.length
-      payloads.push({ text: part.replace(replaced ?? pattern, read), start, end, kind: "spelled" })
+      payloads.push({ text: part.replace(replaced, read), start, end, kind: "spelled" })
     }
     count = 0
+    hasKnown = false
   }
-  for (const { 0: piece, index } of text.matchAll(pattern)) {
+  for (const { index, piece } of find(text)) {
     if (left <= 0) break
     if (count > 0 && index - end > surroundings) close()
     if (count === 0) start = index
     end = index + piece.length
     count++
+    hasKnown ||= isKnown(text, index, end)
   }
   if (left > 0) close()
   return payloads
@@ -188,12 +222,34 @@ const reread = (text: string, { fewest, pattern, read, replaced }: Reading): Rea
 
 const withoutMarks = (piece: string): string => piece.replace(/[^\p{L}]/gu, "")
 
+/** The word around a place, with the marks within it. */
+const wordAround = (text: string, start: number, end: number): string => {
+  const before = /[\p{L}*~`]*$/u.exec(text.slice(Math.max(0, start - 24), start))
+  const after = /^[\p{L}*~`]*/u.exec(text.slice(end, end + 24))
+  return `${before?.[0] ?? ""}${text.slice(start, end)}${after?.[0] ?? ""}`
+}
+
 /** Finds words with spaces, marks or digits among their letters. Places refer to the folded text. */
-export const spelled = (text: string, lexicon: Lexicon): ReadonlyArray<Payload> => [
-  ...reread(text, { pattern: single, fewest: 1, read: (piece) => spaced(piece, lexicon) }),
-  ...reread(text, { pattern: parted, fewest: 2, replaced: partedAround, read: withoutMarks }),
-  ...reread(text, { pattern: digitsWithin, fewest: 2, replaced: digitsAround, read: unleet })
-]
+export const spelled = (text: string, lexicon: Lexicon): ReadonlyArray<Payload> => {
+  const isWord = (word: string): boolean => lexicon.longest(word, 0)?.end === word.length
+  return [
+    ...reread(text, { find: allOf(single), replaced: single, fewest: 1, read: (piece) => spaced(piece, lexicon) }),
+    ...reread(text, {
+      find: allOf(parted),
+      fewest: 2,
+      replaced: partedAround,
+      read: withoutMarks,
+      isKnown: (text, start, end) => isWord(withoutMarks(wordAround(text, start, end)))
+    }),
+    ...reread(text, {
+      find: digitsWithin,
+      fewest: 2,
+      replaced: digitsAround,
+      read: unleet,
+      isKnown: (text, start, end) => isWord(unleet(text.slice(start, end)))
+    })
+  ]
+}
 
 /** Joins spaced letters: `i g n o r e`. Wider spaces part the words, or the lexicon does. */
 const spaced = (piece: string, lexicon: Lexicon): string => {

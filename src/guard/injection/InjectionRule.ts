@@ -80,6 +80,8 @@ export interface Pattern {
   readonly holds?: RegExp | undefined
   /** Required number of matches. Default 1. */
   readonly times?: number | undefined
+  /** Only texts in which this matches are searched: a cheaper test before a costly pattern. Without the flag `g`. */
+  readonly onlyIf?: RegExp | undefined
 }
 
 /**

@@ -39,6 +39,7 @@ interface PatternRule {
   readonly folded: boolean
   readonly holds: RegExp | undefined
   readonly times: number
+  readonly onlyIf: RegExp | undefined
 }
 
 export interface Compiled {
@@ -77,14 +78,15 @@ export const compile = (rules: ReadonlyArray<InjectionRules.Rule>): Compiled => 
   for (const rule of rules) {
     const { match } = rule
     if (isPhrases(match)) {
-      patterns.push({ rule, pattern: phrases(match), folded: true, holds: undefined, times: 1 })
+      patterns.push({ rule, pattern: phrases(match), folded: true, holds: undefined, times: 1, onlyIf: undefined })
     } else if ("pattern" in match) {
       patterns.push({
         rule,
         pattern: global(match.pattern),
         folded: match.folded ?? false,
         holds: match.holds,
-        times: match.times ?? 1
+        times: match.times ?? 1,
+        onlyIf: match.onlyIf
       })
     } else {
       const all = match.with.map(maskOf)
@@ -200,8 +202,15 @@ export function* findPatterns(
   text: string,
   judge: Judge
 ): Steps.Steps<void> {
+  const tested = new Map<RegExp, boolean>()
+  const isSearched = ({ onlyIf }: PatternRule): boolean => {
+    if (onlyIf === undefined) return true
+    const known = tested.get(onlyIf) ?? onlyIf.test(text)
+    tested.set(onlyIf, known)
+    return known
+  }
   for (const one of patterns) {
-    if (one.folded !== folded) continue
+    if (one.folded !== folded || !isSearched(one)) continue
     yield
     let count = 0
     one.pattern.lastIndex = 0
