@@ -144,7 +144,7 @@ const partedAround = new RegExp(`${parted.source}|(?<!\\p{L})[*~\`]{1,3}(?=\\p{L
 
 /** Digits and signs that stand for letters. */
 const digit = /[013457@$]/g
-const lettersBefore = /\p{L}*$/u
+const lettersBefore = /\p{L}{0,24}$/u
 const endsWord = /[\p{L}\p{N}]$/u
 const withDigits = /^(?![\da-f]{3,24}(?![\p{L}\p{N}]))[\p{L}\d@$!]{3,24}(?![\p{L}\p{N}])/u
 
@@ -224,8 +224,8 @@ const withoutMarks = (piece: string): string => piece.replace(/[^\p{L}]/gu, "")
 
 /** The word around a place, with the marks within it. */
 const wordAround = (text: string, start: number, end: number): string => {
-  const before = /[\p{L}*~`]*$/u.exec(text.slice(Math.max(0, start - 24), start))
-  const after = /^[\p{L}*~`]*/u.exec(text.slice(end, end + 24))
+  const before = /[\p{L}*~`]{0,24}$/u.exec(text.slice(Math.max(0, start - 24), start))
+  const after = /^[\p{L}*~`]{0,24}/u.exec(text.slice(end, end + 24))
   return `${before?.[0] ?? ""}${text.slice(start, end)}${after?.[0] ?? ""}`
 }
 
