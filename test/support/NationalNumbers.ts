@@ -134,7 +134,8 @@ export const checked: ReadonlyArray<Numbered> = [
   {
     type: "FI_PERSONAL_IDENTITY_CODE",
     digits: 3,
-    make: (d) => `131052-${d}${"0123456789ABCDEFHJKLMNPRSTUVWXY"[Number(`131052${d}`) % 31]}`
+    // Nobody has 000 or 001.
+    make: (d) => (d < "002" ? undefined : `131052-${d}${"0123456789ABCDEFHJKLMNPRSTUVWXY"[Number(`131052${d}`) % 31]}`)
   },
   { type: "IT_VAT_CODE", digits: 8, make: (d) => ending(`${d.slice(0, 7)}05${d.slice(7)}`, luhn) },
   {
