@@ -227,31 +227,33 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  for (const hasTurns of [true, false]) {
-    SystemTest.effect(
-      `does not take a state that the source abandoned for common: a source ${hasTurns ? "with" : "without"} turns of its own`,
-      () =>
-        Effect.gen(function* () {
-          const branches = yield* BranchManager.BranchManager
-          yield* B.create("root")
-          yield* B.say("root", "1")
-          yield* TestClock.setTime(10)
-          yield* branches.fork(sid("root"), { id: sid("s") })
-          yield* TestClock.setTime(20)
-          if (hasTurns) yield* B.say("s", "2")
-          yield* B.checkpoint("s", "c")
-          yield* TestClock.setTime(30)
-          yield* B.update("s", { variables: { a: 1 } })
-          yield* branches.fork(sid("s"), { id: sid("before") })
-          yield* TestClock.setTime(40)
-          yield* B.restore("c")
-          yield* TestClock.setTime(50)
-          yield* branches.fork(sid("s"), { id: sid("after") })
-          const { session } = yield* branches.merge(sid("before"), sid("after"), { strategy: threeWay })
-          assert.deepStrictEqual(session.variables, { a: 1 })
-          const back = yield* branches.merge(sid("after"), sid("before"), { strategy: threeWay })
-          assert.deepStrictEqual(back.session.variables, { a: 1 })
-        }).pipe(Effect.provide(B.layer()))
+  for (const { around, hasTurns, name } of [
+    { name: "a source with turns of its own", hasTurns: true, around: undefined },
+    { name: "a source without turns of its own", hasTurns: false, around: undefined },
+    { name: "forks that an older version stored", hasTurns: true, around: B.withoutSourceCuts }
+  ]) {
+    SystemTest.effect(`does not take a state that the source abandoned for common: ${name}`, () =>
+      Effect.gen(function* () {
+        const branches = yield* BranchManager.BranchManager
+        yield* B.create("root")
+        yield* B.say("root", "1")
+        yield* TestClock.setTime(10)
+        yield* branches.fork(sid("root"), { id: sid("s") })
+        yield* TestClock.setTime(20)
+        if (hasTurns) yield* B.say("s", "2")
+        yield* B.checkpoint("s", "c")
+        yield* TestClock.setTime(30)
+        yield* B.update("s", { variables: { a: 1 } })
+        yield* branches.fork(sid("s"), { id: sid("before") })
+        yield* TestClock.setTime(40)
+        yield* B.restore("c")
+        yield* TestClock.setTime(50)
+        yield* branches.fork(sid("s"), { id: sid("after") })
+        const { session } = yield* branches.merge(sid("before"), sid("after"), { strategy: threeWay })
+        assert.deepStrictEqual(session.variables, { a: 1 })
+        const back = yield* branches.merge(sid("after"), sid("before"), { strategy: threeWay })
+        assert.deepStrictEqual(back.session.variables, { a: 1 })
+      }).pipe(Effect.provide(B.layer(undefined, undefined, around)))
     )
   }
 

@@ -51,15 +51,26 @@ export const counted = (store: SessionStore.Service, calls: Calls): SessionStore
     }
   })
 
+/** A store that keeps forks as versions before `sourceCuts` did. */
+export const withoutSourceCuts = (store: SessionStore.Service): SessionStore.Service => ({
+  ...store,
+  create: ({ checkpoint, ...creation }) => {
+    if (checkpoint === undefined) return store.create(creation)
+    const { sourceCuts: _sourceCuts, ...older } = checkpoint
+    return store.create({ ...creation, checkpoint: older })
+  }
+})
+
 export const layer = (
   options?: DefaultBranchManager.Options,
-  calls: Calls = new Calls()
+  calls: Calls = new Calls(),
+  around: (store: SessionStore.Service) => SessionStore.Service = (store) => store
 ): Layer.Layer<BranchManager.BranchManager | SessionWriter.SessionWriter | SessionStore.SessionStore> =>
   Layer.merge(Layer.provide(DefaultBranchManager.layer(options), WorkingMemory.layerNoop), SessionWriter.layer).pipe(
     Layer.provideMerge(
       Layer.effect(
         SessionStore.SessionStore,
-        Effect.map(SessionStore.SessionStore, (store) => counted(store, calls))
+        Effect.map(SessionStore.SessionStore, (store) => around(counted(store, calls)))
       ).pipe(Layer.provide(InMemorySessionStore.layer))
     )
   )

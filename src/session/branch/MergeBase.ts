@@ -154,6 +154,10 @@ const commonAncestor = (store: SessionStore.Service, one: Session, other: Sessio
     return undefined
   })
 
+/** The cuts of the source when the branch began. Forks of an older version keep them in the lineage alone. */
+const sourceCutsOf = ({ lineage, parentSessionId }: Session, fork: SessionCheckpoint): ReadonlyArray<Cut> =>
+  fork.sourceCuts ?? lineage.find(({ sessionId }) => sessionId === parentSessionId)?.cuts ?? []
+
 const forkOf = (store: SessionStore.Service, branch: Session): Read<Point | undefined> =>
   Effect.map(store.checkpoints(branch.id, { kinds: ["fork"], limit: 1 }), ([fork]) =>
     fork === undefined
@@ -161,7 +165,7 @@ const forkOf = (store: SessionStore.Service, branch: Session): Read<Point | unde
       : {
           at: fork.createdAt,
           state: fork.state,
-          course: { cuts: fork.sourceCuts ?? [], checkpointId: fork.parentCheckpointId }
+          course: { cuts: sourceCutsOf(branch, fork), checkpointId: fork.parentCheckpointId }
         }
   )
 
