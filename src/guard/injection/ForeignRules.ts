@@ -85,19 +85,19 @@ const onlyIf = new RegExp(
   "[\\u0400-\\u04ff\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af]|(?:^|[^a-z])(?:" +
     // Void.
     "nicht|ungultig|hinfallig|aufgehoben|ausser kraft|widerrufen|ne |caduque|annul|sans effet|revoquees|abrogees|ya no|sin efecto|" +
-    "canceladas|no tienen|revocad|anuladas|non |s'appl|decadute|ja nao|nao |perderam|sem efeito|revogadas|niet|ongeldig|vervallen|" +
+    "canceladas|no tienen|revoca[dt]|anuladas|non |s'appl|decadute|ja nao|nao |perderam|sem efeito|revogadas|niet|ongeldig|vervallen|" +
     "ingetrokken|juz nie|nie |traca|niewazne|nieaktualne|gecer|artik|iptal|" +
     // Only me.
-    "nur |que moi|seulement|uniquement|solo |soltanto|solamente|unicamente|so (?:a mim|as minhas|o que)|apenas|somente|alleen|enkel|slechts|tylko|wylacznie|" +
-    "sadece|" +
+    "nur |que moi|seulement|uniquement|caso solo|solo |soltanto|solamente|unicamente|so (?:a mim|as minhas|o que)|apenas|" +
+    "somente|alleen|enkel|slechts|tylko|wylacznie|sadece|" +
     // Before this message.
     "dieser nachricht|meiner nachricht|ce message|mon message|este mensaje|mi mensaje|questo messaggio|il mio messaggio|" +
     "desta mensagem|da minha mensagem|antes desta|acima desta|dit bericht|mijn bericht|wiadomosci|" +
     // The end, and the true task.
     "ende der|fin des|fin de las|fine delle|fim das|einde van|koniec|end of|eigentliche|wahre|vraie|veritable|verdadera|vero |" +
-    "verdadeira|echte|prawdziwe|your (?:real|true|actual)|" +
+    "verdadeira|echte|prawdziwe|your (?:real|true|actual))|" +
     // Without censorship.
-    "sansursuz)"
+    "sansursuz"
 )
 
 export const rules: ReadonlyArray<Rule> = [
