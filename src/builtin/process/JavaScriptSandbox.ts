@@ -7,6 +7,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as WorkerThread from "../../internal/fiber/WorkerThread.js"
 
 /**
  * @since 0.1.0
@@ -32,7 +33,7 @@ export type Ended =
   | { readonly _tag: "Broken"; readonly cause: unknown; readonly isMissing: boolean }
 
 /** Runs in the thread, as CommonJS; takes `workerData` and answers with one message. */
-const thread = `
+const script = `
 const { parentPort, workerData } = require("node:worker_threads")
 const { code, input, library, maxMemoryBytes, maxOutputChars, millis } = workerData
 const run = async () => {
@@ -131,6 +132,11 @@ const read = (message: Message): Ended => {
   return { _tag: "Returned", stdout: message.stdout, result: JSON.parse(message.json) as unknown }
 }
 
+const endedOf = (failure: WorkerThread.Failure): Ended => {
+  if (failure._tag === "Exceeded" && failure.limit === "time") return { _tag: "Exceeded", stdout: "", limit: "time" }
+  return { _tag: "Broken", cause: failure.cause, isMissing: failure._tag === "Missing" }
+}
+
 /** The thread checks its own clock; this limit is for a thread that no longer does. */
 const GRACE_MILLIS = 2000
 
@@ -142,50 +148,17 @@ const GRACE_MILLIS = 2000
  * @category constructors
  */
 export const run = (code: string, input: unknown, limits: Limits): Effect.Effect<Ended> =>
-  Effect.gen(function* () {
-    const loaded = yield* Effect.either(
-      Effect.tryPromise(async () => {
-        const [{ createRequire }, threads] = await Promise.all([import("node:module"), import("node:worker_threads")])
-        return { library: createRequire(import.meta.url).resolve("quickjs-emscripten"), Worker: threads.Worker }
-      })
-    )
-    if (loaded._tag === "Left") return { _tag: "Broken", cause: loaded.left, isMissing: true } as const
-    const { library, Worker } = loaded.right
-    const millis = Duration.toMillis(limits.timeout)
-    const worker = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new Worker(thread, {
-            eval: true,
-            env: {},
-            argv: [],
-            execArgv: [],
-            workerData: {
-              code,
-              input: JSON.stringify(input ?? null),
-              library,
-              millis,
-              maxMemoryBytes: limits.maxMemoryBytes,
-              maxOutputChars: limits.maxOutputChars
-            },
-            resourceLimits: { maxOldGenerationSizeMb: 64 + Math.ceil((3 * limits.maxOutputChars) / 1_000_000) }
-          })
-      ),
-      (worker) => Effect.promise(() => worker.terminate())
-    )
-    return yield* Effect.async<Ended>((resume) => {
-      worker.once("message", (message: Message) => resume(Effect.sync(() => read(message))))
-      worker.once("error", (cause) => resume(Effect.succeed({ _tag: "Broken", cause, isMissing: false })))
-      worker.once("exit", (code) =>
-        resume(
-          Effect.succeed({ _tag: "Broken", cause: { message: `The thread ended with ${code}` }, isMissing: false })
-        )
-      )
-    }).pipe(
-      Effect.timeoutTo({
-        duration: millis + GRACE_MILLIS,
-        onSuccess: (ended) => ended,
-        onTimeout: (): Ended => ({ _tag: "Exceeded", stdout: "", limit: "time" })
-      })
-    )
-  }).pipe(Effect.scoped)
+  Effect.suspend(() => {
+    const { maxMemoryBytes, maxOutputChars, timeout } = limits
+    const millis = Duration.toMillis(timeout)
+    return WorkerThread.run<Message>({
+      script,
+      packages: { library: "quickjs-emscripten" },
+      data: { code, input: JSON.stringify(input ?? null), millis, maxMemoryBytes, maxOutputChars },
+      millis: millis + GRACE_MILLIS,
+      maxHeapMb: 64 + Math.ceil((3 * maxOutputChars) / 1_000_000)
+    })
+  }).pipe(
+    Effect.map(read),
+    Effect.catchAll((failure) => Effect.succeed(endedOf(failure)))
+  )

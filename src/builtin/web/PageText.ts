@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as WorkerThread from "../../internal/fiber/WorkerThread.js"
 
 /**
  * @since 0.1.0
@@ -40,7 +41,7 @@ export type Failure =
   | { readonly _tag: "Broken"; readonly cause: unknown; readonly isMissing: boolean }
 
 /** Runs in the thread, as CommonJS. */
-const thread = `
+const script = `
 const { parentPort, workerData } = require("node:worker_threads")
 const { html, linkedom, readability, url } = workerData
 const { parseHTML } = require(linkedom)
@@ -103,19 +104,16 @@ parentPort.postMessage(
 )
 `
 
-const failure = (cause: unknown): Failure =>
-  (cause as { readonly code?: unknown } | null)?.code === "ERR_WORKER_OUT_OF_MEMORY"
-    ? { _tag: "Exceeded", limit: "memory" }
-    : { _tag: "Broken", cause, isMissing: false }
-
-const modules = Effect.tryPromise({
-  try: async () => {
-    const [{ createRequire }, { Worker }] = await Promise.all([import("node:module"), import("node:worker_threads")])
-    const { resolve } = createRequire(import.meta.url)
-    return { linkedom: resolve("linkedom"), readability: resolve("@mozilla/readability"), Worker }
-  },
-  catch: (cause): Failure => ({ _tag: "Broken", cause, isMissing: true })
-})
+const failureOf = (thread: WorkerThread.Failure): Failure => {
+  switch (thread._tag) {
+    case "Missing":
+      return { _tag: "Broken", cause: thread.cause, isMissing: true }
+    case "Exceeded":
+      return { _tag: "Exceeded", limit: thread.limit }
+    case "Broken":
+      return { _tag: "Broken", cause: thread.cause, isMissing: false }
+  }
+}
 
 /**
  * Reads a page. The thread has ended when this effect has, interrupted or not.
@@ -124,27 +122,13 @@ const modules = Effect.tryPromise({
  * @category conversions
  */
 export const read = ({ html, millis, url }: Options): Effect.Effect<Page, Failure> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const { linkedom, readability, Worker } = yield* modules
-      const worker = yield* Effect.acquireRelease(
-        Effect.sync(
-          () =>
-            new Worker(thread, {
-              eval: true,
-              env: {},
-              argv: [],
-              execArgv: [],
-              workerData: { html, url, linkedom, readability },
-              resourceLimits: { maxOldGenerationSizeMb: 256 }
-            })
-        ),
-        (worker) => Effect.promise(() => worker.terminate())
-      )
-      return yield* Effect.async<Page, Failure>((resume) => {
-        worker.once("message", (page: Page) => resume(Effect.succeed(page)))
-        worker.once("error", (cause) => resume(Effect.fail(failure(cause))))
-        worker.once("exit", (code) => resume(Effect.fail(failure({ message: `The thread ended with ${code}` }))))
-      }).pipe(Effect.timeoutFail({ duration: millis, onTimeout: (): Failure => ({ _tag: "Exceeded", limit: "time" }) }))
-    })
+  Effect.mapError(
+    WorkerThread.run<Page>({
+      script,
+      packages: { linkedom: "linkedom", readability: "@mozilla/readability" },
+      data: { html, url },
+      millis,
+      maxHeapMb: 256
+    }),
+    failureOf
   )

@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as WorkerThread from "../../internal/fiber/WorkerThread.js"
 import { DocumentError } from "./DocumentError.js"
 import type { Bounds, DocumentText } from "./DocumentText.js"
 
@@ -13,7 +14,7 @@ import type { Bounds, DocumentText } from "./DocumentText.js"
 const MAX_INFLATED = 256 * 1024 * 1024
 
 /** Runs in the thread, as CommonJS. */
-const thread = `
+const script = `
 const { parentPort, workerData } = require("node:worker_threads")
 const zlib = require("node:zlib")
 const { bytes, maxCharacters, maxInflated, maxPages, unpdf } = workerData
@@ -143,68 +144,40 @@ const failure = (document: string, bounds: Bounds, { cause, pages, problem }: Re
   }
 }
 
-const modules = (document: string) =>
-  Effect.tryPromise({
-    try: async () => {
-      const [{ createRequire }, { Worker }] = await Promise.all([import("node:module"), import("node:worker_threads")])
-      return { unpdf: createRequire(import.meta.url).resolve("unpdf"), Worker }
-    },
-    catch: (cause) =>
-      new DocumentError({
+const failureOf = (document: string, bounds: Bounds, thread: WorkerThread.Failure): DocumentError => {
+  switch (thread._tag) {
+    case "Missing":
+      return new DocumentError({
         reason: "MissingPackage",
         document,
         message: "Reading PDF needs the package unpdf, which is not installed, and threads",
         hint: "npm install unpdf",
-        cause
+        cause: thread.cause
       })
-  })
+    case "Exceeded":
+      return failure(document, bounds, { problem: thread.limit })
+    case "Broken":
+      return failure(document, bounds, { problem: "broken", cause: thread.cause })
+  }
+}
 
-/** The pages of a PDF. The thread has ended when this effect has, interrupted or not. */
 const pagesOf = (document: string, bytes: Uint8Array, bounds: Bounds): Effect.Effect<Pages, DocumentError> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const { unpdf, Worker } = yield* modules(document)
-      const worker = yield* Effect.acquireRelease(
-        Effect.sync(
-          () =>
-            new Worker(thread, {
-              eval: true,
-              env: {},
-              argv: [],
-              execArgv: [],
-              stdout: true,
-              stderr: true,
-              workerData: {
-                bytes: Uint8Array.from(bytes),
-                unpdf,
-                maxInflated: MAX_INFLATED,
-                maxPages: bounds.maxPages,
-                maxCharacters: bounds.maxCharacters
-              },
-              resourceLimits: { maxOldGenerationSizeMb: 512 }
-            })
-        ),
-        (worker) => Effect.promise(() => worker.terminate())
-      )
-      const refuse = (refused: Refused) => Effect.fail(failure(document, bounds, refused))
-      return yield* Effect.async<Pages, DocumentError>((resume) => {
-        worker.once("message", (answer: Pages | Refused) =>
-          resume("problem" in answer ? refuse(answer) : Effect.succeed(answer))
-        )
-        worker.once("error", (cause) =>
-          resume(
-            refuse(
-              (cause as { readonly code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY"
-                ? { problem: "memory" }
-                : { problem: "broken", cause }
-            )
-          )
-        )
-        worker.once("exit", () => resume(refuse({ problem: "broken" })))
-      }).pipe(
-        Effect.timeoutFail({ duration: bounds.millis, onTimeout: () => failure(document, bounds, { problem: "time" }) })
-      )
-    })
+  WorkerThread.run<Pages | Refused>({
+    script,
+    packages: { unpdf: "unpdf" },
+    data: {
+      bytes: Uint8Array.from(bytes),
+      maxInflated: MAX_INFLATED,
+      maxPages: bounds.maxPages,
+      maxCharacters: bounds.maxCharacters
+    },
+    millis: bounds.millis,
+    maxHeapMb: 512
+  }).pipe(
+    Effect.mapError((thread) => failureOf(document, bounds, thread)),
+    Effect.flatMap((answer) =>
+      "problem" in answer ? Effect.fail(failure(document, bounds, answer)) : Effect.succeed(answer)
+    )
   )
 
 /**
