@@ -6,6 +6,7 @@
  */
 import * as DateTime from "effect/DateTime"
 import type { NewFact } from "../facts/Fact.js"
+import * as CalendarWords from "../text/CalendarWords.js"
 
 /**
  * A year, month or day, from its first moment (inclusive) to its end (exclusive), in UTC. Milliseconds since the epoch.
@@ -25,25 +26,6 @@ export interface Times {
   /** Exclusive. */
   readonly to?: number | undefined
 }
-
-const months = [
-  ["january", "jan"],
-  ["february", "feb"],
-  ["march", "mar"],
-  ["april", "apr"],
-  ["may"],
-  ["june", "jun"],
-  ["july", "jul"],
-  ["august", "aug"],
-  ["september", "sep", "sept"],
-  ["october", "oct"],
-  ["november", "nov"],
-  ["december", "dec"]
-] as const
-
-const monthOf: ReadonlyMap<string, number> = new Map(
-  months.flatMap((names, index) => names.map((name) => [name, index + 1] as const))
-)
 
 const momentOf = (year: number, month: number, day: number): number =>
   DateTime.toEpochMillis(DateTime.unsafeMake({ year, month, day }))
@@ -122,7 +104,7 @@ const dateAt = (words: ReadonlyArray<string>, at: number, now: Now): Found => {
   const [first = "", second, third] = words.slice(at, at + 3)
   const said = relative.get(`${first} ${second}`)
   if (said !== undefined) return now === undefined ? undefined : found(said(now), 2)
-  const month = monthOf.get(first)
+  const month = CalendarWords.monthOf(first)
   if (month !== undefined) {
     const day = dayOf(second)
     const year = yearOf(second)
@@ -131,7 +113,7 @@ const dateAt = (words: ReadonlyArray<string>, at: number, now: Now): Found => {
     if (day !== undefined) return behind === undefined ? undefined : found(spanOf(behind, month, day), 3)
     return now === undefined ? undefined : found(lastMonth(month, now), 1)
   }
-  const next = monthOf.get(second ?? "")
+  const next = CalendarWords.monthOf(second ?? "")
   const year = yearOf(third)
   const day = dayOf(first)
   if (next !== undefined && year !== undefined && day !== undefined) return found(spanOf(year, next, day), 3)

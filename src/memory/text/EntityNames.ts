@@ -8,6 +8,7 @@
  *
  * @since 0.1.0
  */
+import * as CalendarWords from "./CalendarWords.js"
 
 /**
  * @since 0.1.0
@@ -41,10 +42,10 @@ const grammar = wordSet(
     "it's that's he's she's we're they're you're what's who's where's there's here's don't doesn't didn't isn't aren't wasn't can't " +
     "won't let's"
 )
-const calendar = wordSet(
-  "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october " +
-    "november december"
-)
+const calendar: ReadonlySet<string> = new Set([
+  ...CalendarWords.weekdays,
+  ...CalendarWords.months.map(([name]) => name)
+])
 const titles = wordSet("mr mrs ms mx dr prof st sir")
 const particles = wordSet(
   "of the de del della der den di da do dos du la le van von und y e bin ibn al el ter ten zu zum"

@@ -7,6 +7,7 @@
  */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
+import * as CalendarWords from "./CalendarWords.js"
 
 /**
  * Parts that are absent match any: `in May` is the May of every year. Months and days begin with 1.
@@ -19,14 +20,12 @@ export interface NamedDate {
   readonly day?: number | undefined
 }
 
-const months = "january february march april may june july august september october november december".split(" ")
-
 /** Characters of a query that are read. */
 const maxCharacters = 2_000
 /** Dates of a query that are read. */
 const maxDates = 8
 
-const month = `(?<month>${[...months, "sept"].map((name) => `${name}|${name.slice(0, 3)}`).join("|")})\\.?`
+const month = `(?<month>${CalendarWords.months.flat().join("|")})\\.?`
 const day = "(?<day>\\d{1,2})(?:st|nd|rd|th)?"
 const year = "(?<year>(?:19|20)\\d{2})"
 
@@ -42,11 +41,8 @@ const forms = [
 
 const numberOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text))
 
-const monthOf = (text: string | undefined): number | undefined => {
-  if (text === undefined) return undefined
-  const named = months.findIndex((name) => name.startsWith(text.toLowerCase()))
-  return named < 0 ? Number(text) : named + 1
-}
+const monthOf = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : (CalendarWords.monthOf(text.toLowerCase()) ?? Number(text))
 
 const isDate = ({ day, month }: NamedDate): boolean =>
   (month === undefined || (month >= 1 && month <= 12)) && (day === undefined || (day >= 1 && day <= 31))
