@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import type { Triple } from "../facts/Fact.js"
+import * as FactTimes from "./FactTimes.js"
 import { firstPerson, type Pattern, thirdPerson, type Word } from "./FactVerbs.js"
 import * as StatementText from "./StatementText.js"
 
@@ -39,6 +40,8 @@ const participles = wordSet(
     "already always ever recently"
 )
 const articles = wordSet("a an the")
+/** Their objects are places: `the deadline moved to Monday` says nothing of where it is. */
+const placing: ReadonlySet<string> = new Set(["lives in", "is based in", "is located in"])
 const asking = wordSet(
   "who whom whose what which when where why how is are was were am do does did can could will would shall should might may has have had " +
     "isn't aren't wasn't weren't don't doesn't didn't can't won't let let's"
@@ -101,16 +104,23 @@ const objectOf = (words: ReadonlyArray<Word>): ReadonlyArray<Word> => {
   return words.slice(0, end)
 }
 
-const objectText = (words: ReadonlyArray<Word>): string | undefined => {
+/** Up to a comma or an `and`, only a time is named. */
+const isTime = (object: ReadonlyArray<Word>): boolean => {
+  const end = object.findIndex(({ low }, at) => low === "and" || (at > 0 && object[at - 1]!.breaks))
+  return FactTimes.isTime((end < 0 ? object : object.slice(0, end)).map(({ low }) => low))
+}
+
+const objectText = (words: ReadonlyArray<Word>, predicate: string): string | undefined => {
   const object = objectOf(words)
   const [first] = object
+  if (placing.has(predicate) && isTime(object)) return undefined
   if (first === undefined || (object.length === 1 && hollow.has(first.low)) || pointing.has(first.low)) return undefined
   const text = textOf(object).replace(/,$/, "")
   return text.length <= maxObject && /[\p{L}\p{N}]/u.test(text) ? text : undefined
 }
 
 const triple = (subject: string, predicate: string, object: ReadonlyArray<Word>): Triple | undefined => {
-  const text = objectText(object)
+  const text = objectText(object, predicate)
   return text === undefined || subject === "" || subject.length > maxSubject || predicate.length > maxSubject
     ? undefined
     : { subject, predicate, object: text }
@@ -326,5 +336,6 @@ export const of = (words: ReadonlyArray<Word>, speaker: string): ReadonlyArray<P
  */
 export const objectIn = (words: ReadonlyArray<Word>, predicate: string): string | undefined => {
   const last = predicate.split(" ").at(-1) ?? ""
-  return objectText(words[0]?.low === last || (last === "at" && words[0]?.low === "for") ? words.slice(1) : words)
+  const isJoined = words[0]?.low === last || (last === "at" && words[0]?.low === "for")
+  return objectText(isJoined ? words.slice(1) : words, predicate)
 }

@@ -190,6 +190,40 @@ export const at = (words: ReadonlyArray<string>, place: number, now?: Now): read
   return [{ from: span.start, to: second[0].end }, joint + 1 + second[1] - place]
 }
 
+/** Words that name a time. */
+const timeNames: ReadonlySet<string> = new Set([
+  ...CalendarWords.weekdays.flatMap((day) => [day, `${day}s`]),
+  ...CalendarWords.months.flat(),
+  ..."today tomorrow tonight yesterday noon midnight morning afternoon evening night weekend week month year quarter".split(
+    " "
+  )
+])
+
+/** Words that tell which time is meant. */
+const timeWords: ReadonlySet<string> = new Set(
+  "a an the of on at in by after before next last this coming following early late mid end beginning start middle first second am pm".split(
+    " "
+  )
+)
+
+const timeNumber = /^(?:[12]\d{3}|\d{1,2}(?:st|nd|rd|th)|\d{1,2}(?::\d{2})?(?:am|pm)|\d{1,2}:\d{2}|q[1-4])$/
+
+/**
+ * Whether lower-case words name only a time: `monday`, `the 5th of may`, `next week`, `2025`, `3 pm`.
+ *
+ * @category guards
+ */
+export const isTime = (words: ReadonlyArray<string>): boolean => {
+  let isNamed = false
+  for (const [at, word] of words.entries()) {
+    const isHour = /^\d{1,2}$/.test(word)
+    if (timeNames.has(word) || timeNumber.test(word) || fromIso(word) !== undefined) isNamed = true
+    else if (!isHour && !timeWords.has(word)) return false
+    if (isHour && /^[ap]m$/.test(words[at + 1] ?? "")) isNamed = true
+  }
+  return isNamed
+}
+
 /**
  * What to assert for a statement or retraction made at a time: when it holds. A fact that has held for long also held
  * when it was stated, whatever is asserted of the time between.
