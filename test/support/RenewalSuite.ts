@@ -57,6 +57,20 @@ const cases: Readonly<Record<string, Case>> = {
       assert.deepStrictEqual([yield* days(store, "own"), yield* days(store, "late")], [undefined, undefined])
       assert.strictEqual(yield* store.count("ann"), 0)
     }),
+  "neither reads nor changes what callers keep under a name of theirs": (store) =>
+    Effect.gen(function* () {
+      const mine = { life: 1e12, until: 1e15 }
+      yield* store.storeMany([
+        entry("a", { metadata: { renewal: mine } }),
+        entry("own", { expiresAt: 8 * day, metadata: { renewal: mine } })
+      ])
+      yield* TestClock.adjust("7 days")
+      yield* store.recordAccess("ann", ids("a", "own"))
+      assert.deepStrictEqual([yield* days(store, "a"), yield* days(store, "own")], [17, 8])
+      for (const { metadata } of yield* store.getMany("ann", ids("a", "own"))) {
+        assert.deepStrictEqual(metadata["renewal"], mine)
+      }
+    }),
   "keeps all counts and one expiry of concurrent recalls": (store) =>
     Effect.gen(function* () {
       yield* store.storeMany([entry("a"), entry("b")])
@@ -119,10 +133,10 @@ export const suite = (
     for (const [title, check] of Object.entries(cases)) {
       it.effect(title, () => Effect.flatMap(MemoryStore.MemoryStore, check).pipe(Effect.provide(layerOf(options))))
     }
-    it.effect("is off by default", () =>
+    it.effect("is off by default, and then drops the mark that an entry is given", () =>
       Effect.gen(function* () {
         const store = yield* MemoryStore.MemoryStore
-        yield* store.store(entry("a"))
+        yield* store.store(entry("a", { metadata: { "effect-lexigram/renewal": { life: 1e12, until: 1e15 } } }))
         yield* TestClock.adjust("6 days")
         yield* store.recordAccess("ann", ids("a"))
         assert.strictEqual(yield* days(store, "a"), 10)

@@ -108,7 +108,7 @@ const sourcesOf = (
 
 /** The entry, renewed by recalls if the store chose how long it lives. */
 const lasting = (entry: MemoryEntry, how: Parameters<typeof Renewal.marked>[1]): MemoryEntry => {
-  if (how.options === undefined) return entry
+  if (how.options === undefined) return Object.freeze(Renewal.unmarked(entry))
   const { expiresAt: _, ...endless } = entry
   return Object.freeze(Renewal.marked(endless, how))
 }
@@ -282,12 +282,7 @@ export const fromBackend = (
 /** An entry that cannot be embedded again keeps its expiry. */
 const renew = (base: Base, ownerId: string, ids: ReadonlyArray<EntryId>): Effect.Effect<void, MemoryStoreFailure> =>
   Renewal.renew(ownerId, ids, { get: base.backend.get, apply: (owner, change) => write(base, owner, change) }).pipe(
-    Effect.catchTag("EmbeddingError", (error) =>
-      Effect.annotateLogs(Effect.logWarning("Recalled entries were not renewed"), {
-        module: "MemoryStore",
-        error: error._tag
-      })
-    )
+    Effect.catchTag("EmbeddingError", (error) => Renewal.warn(error._tag))
   )
 
 /** An entry that moves to a later position during the read is not returned again. */

@@ -1,8 +1,9 @@
 /**
  * Lets entries that are recalled live longer.
  *
- * A store writes into the metadata of an entry (`renewal`) how long it lives after a recall, and until when at most.
- * Only entries whose lifetime the store chose have that: one that was stored with an `expiresAt` of its own ends then.
+ * A store writes into the metadata of an entry, under a key in the namespace of the library, how long it lives after a
+ * recall, and until when at most. Only entries whose lifetime the store chose have that: one that was stored with an
+ * `expiresAt` of its own ends then, and what metadata says of an entry without one is dropped.
  *
  * @private
  * @since 0.1.0
@@ -22,7 +23,7 @@ export interface Options {
   readonly maxAge?: Duration.DurationInput | undefined
 }
 
-const KEY = "renewal"
+const KEY = "effect-lexigram/renewal"
 
 /** Attempts to write what others write at the same time. */
 const ATTEMPTS = 5
@@ -35,6 +36,17 @@ interface Mark {
 }
 
 /**
+ * Without a mark: an entry that has no expiry yet has none by the store.
+ *
+ * @category combinators
+ */
+export const unmarked = (entry: MemoryEntry): MemoryEntry => {
+  if (!Object.hasOwn(entry.metadata, KEY)) return entry
+  const { [KEY]: _mark, ...metadata } = entry.metadata
+  return { ...entry, metadata }
+}
+
+/**
  * An entry that lives for so many milliseconds, and longer if it is recalled. One with an expiry is returned as it is.
  *
  * @category combinators
@@ -43,11 +55,12 @@ export const marked = (
   entry: MemoryEntry,
   { life, now, options }: { readonly life: number; readonly now: number; readonly options: Options | undefined }
 ): MemoryEntry => {
-  if (options === undefined || entry.expiresAt !== undefined || !(life > 0 && Number.isFinite(life))) return entry
+  if (entry.expiresAt !== undefined) return entry
+  if (options === undefined || !(life > 0 && Number.isFinite(life))) return unmarked(entry)
   const mark: Mark = { life, until: now + Duration.toMillis(options.maxAge ?? "365 days") }
   return Number.isFinite(mark.until)
     ? { ...entry, expiresAt: now + life, metadata: { ...entry.metadata, [KEY]: mark } }
-    : entry
+    : unmarked(entry)
 }
 
 const markOf = ({ metadata }: MemoryEntry): Mark | undefined => {
@@ -67,7 +80,16 @@ const renewed = (entry: MemoryEntry, now: number): MemoryEntry | undefined => {
 }
 
 /**
- * Renews recalled entries. An entry that is changed or forgotten at the same time keeps that change.
+ * Logs that recalled entries keep their expiry.
+ *
+ * @category combinators
+ */
+export const warn = (reason: string): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logWarning("Recalled entries were not renewed"), { module: "MemoryStore", reason })
+
+/**
+ * Renews recalled entries. An entry that is changed or forgotten at the same time keeps that change. Entries that
+ * others change at every attempt keep their expiry, with a warning.
  *
  * @category combinators
  */
@@ -94,4 +116,5 @@ export const renew = <E1, E2>(
       })
       if (written !== undefined) return
     }
+    yield* warn(`Others changed them during each of ${ATTEMPTS} attempts`)
   })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as CacheBackend from "../../../src/llm/CacheBackend.js"
@@ -11,6 +12,7 @@ import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import type * as MemoryConfig from "../../../src/memory/MemoryConfig.js"
 import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
+import * as Renewal from "../../../src/memory/search/Renewal.js"
 import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as SqlMemoryStore from "../../../src/persistence/memory/SqlMemoryStore.js"
@@ -29,6 +31,45 @@ RenewalSuite.suite("CacheMemoryStore", (options) =>
 
 SqlBackends.suite("SqlMemoryStore", ({ layer }) => {
   RenewalSuite.suite("SqlMemoryStore", (options) => Layer.provide(SqlMemoryStore.layer(options), layer))
+})
+
+describe("Renewal.renew", () => {
+  const due = Renewal.marked(
+    MemoryEntry.make({ id: EntryId.make("a"), ownerId: "ada", content: "a", role: "user", timestamp: 0 }),
+    { life: 10, now: 0, options: {} }
+  )
+
+  /** Renews an entry whose writes fail so often, and gives the attempts and the warnings. */
+  const renewed = (conflicts: number) =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const warnings: Array<unknown> = []
+      const logger = Logger.make(({ annotations, logLevel, message }) => {
+        warnings.push([logLevel.label, message, Object.fromEntries(annotations)])
+      })
+      yield* TestClock.setTime(8)
+      yield* Renewal.renew("ada", [due.id], {
+        get: () => Effect.succeed([due]),
+        apply: () => Effect.sync(() => (attempts++ < conflicts ? undefined : 0))
+      }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+      return { attempts, warnings }
+    })
+
+  it.effect("warns when others changed the entries during every attempt", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* renewed(4), { attempts: 5, warnings: [] })
+      assert.deepStrictEqual(yield* renewed(5), {
+        attempts: 5,
+        warnings: [
+          [
+            "WARN",
+            ["Recalled entries were not renewed"],
+            { module: "MemoryStore", reason: "Others changed them during each of 5 attempts" }
+          ]
+        ]
+      })
+    })
+  )
 })
 
 describe("the configuration of renewal", () => {
