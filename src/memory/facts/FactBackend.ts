@@ -37,8 +37,38 @@ export interface FactRow {
    * The first time from which it replaces other objects of its subject and predicate. Absent if it never does.
    */
   readonly replacesFrom?: number | undefined
-  /** JSON that only the store reads. */
+  /** JSON that only the store reads, and `sourcesOf`. */
   readonly body: string
+}
+
+interface Mention {
+  readonly sources?: ReadonlyArray<unknown> | undefined
+  readonly denies?: boolean | undefined
+}
+
+/**
+ * The distinct ids of the entries that a fact was read from; those of its retraction if it was only retracted.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const sourcesOf = ({ body }: Pick<FactRow, "body">): ReadonlyArray<string> => {
+  const mentions = mentionsIn(body)
+  const said = mentions.filter(({ denies }) => denies !== true)
+  const all = new Set<string>()
+  for (const { sources = [] } of said.length === 0 ? mentions : said) {
+    for (const source of sources) if (typeof source === "string") all.add(source)
+  }
+  return [...all]
+}
+
+const mentionsIn = (body: string): ReadonlyArray<Mention> => {
+  try {
+    const { mentions } = JSON.parse(body) as { readonly mentions?: ReadonlyArray<Mention> }
+    return Array.isArray(mentions) ? mentions : []
+  } catch {
+    return []
+  }
 }
 
 /**
@@ -148,10 +178,15 @@ export interface FactBackend {
       readonly at: number
     }
   ) => Effect.Effect<ReadonlyArray<FactRow>, MemoryStoreFailure>
-  /** By position; only those after `after`. */
+  /** By position; only those after `after`, and of which `sourcesOf` has one of the `sources`. */
   readonly find: (
     ownerId: string,
-    options: { readonly selection: RowSelection; readonly limit: number; readonly after?: FactPosition | undefined }
+    options: {
+      readonly selection: RowSelection
+      readonly limit: number
+      readonly after?: FactPosition | undefined
+      readonly sources?: ReadonlyArray<string> | undefined
+    }
   ) => Effect.Effect<ReadonlyArray<FactRow>, MemoryStoreFailure>
   /**
    * The selected rows that contain words of the text, best first (BM25 over the owner's rows, or the database's

@@ -85,9 +85,10 @@ export const make = (backend: FactBackend.FactBackend, owned: FactAssertion.Owne
     query: (ownerId, query) =>
       selected(ownerId, query, none, (selection) => {
         const limit = limitOf(query?.limit)
-        return limit === 0
+        const { after, sources } = query ?? {}
+        return limit === 0 || sources?.length === 0
           ? Effect.succeed(none)
-          : Effect.flatMap(backend.find(ownerId, { selection, limit, after: query?.after }), (rows) =>
+          : Effect.flatMap(backend.find(ownerId, { selection, limit, after, sources }), (rows) =>
               factsOf(backend.name, rows)
             )
       }),

@@ -12,6 +12,9 @@ import type * as FactStore from "./FactStore.js"
 
 const PAGE = 256
 
+/** Entries that one query names. */
+const BATCH = 256
+
 /** Everything that was ever asserted. */
 const ever = { includeClosed: true, at: Number.MAX_VALUE }
 
@@ -19,7 +22,7 @@ const ever = { includeClosed: true, at: Number.MAX_VALUE }
 const pages = (
   store: FactStore.Service,
   ownerId: string,
-  query: FactStore.FactSelection,
+  query: FactStore.FactQuery,
   see: (facts: ReadonlyArray<Fact>) => void
 ): Effect.Effect<void, MemoryStoreFailure> =>
   Effect.gen(function* () {
@@ -33,7 +36,7 @@ const pages = (
 
 /**
  * Deletes the facts that were read from these entries alone, with their history, and returns how many there were. A
- * fact that was also stated elsewhere stays. Reads all facts of the owner.
+ * fact that was also stated elsewhere stays. Reads the facts of these entries and no others.
  *
  * @category combinators
  */
@@ -43,13 +46,15 @@ export const forget = Effect.fnUntraced(function* (
   entries: ReadonlyArray<EntryId>
 ): Effect.fn.Return<number, MemoryStoreFailure> {
   const gone = new Set(entries)
-  if (gone.size === 0) return 0
-  const touched: Array<Fact> = []
-  yield* pages(store, ownerId, {}, (facts) => {
-    for (const fact of facts) if (fact.sources.some((id) => gone.has(id))) touched.push(fact)
-  })
+  const all = [...gone]
+  const touched = new Map<FactId, Fact>()
+  for (let from = 0; from < all.length; from += BATCH) {
+    yield* pages(store, ownerId, { sources: all.slice(from, from + BATCH) }, (facts) => {
+      for (const fact of facts) if (fact.sources.some((id) => gone.has(id))) touched.set(fact.id, fact)
+    })
+  }
   const deleted = new Set<FactId>()
-  for (const { id, object, predicate, subject } of touched) {
+  for (const { id, object, predicate, subject } of touched.values()) {
     if (deleted.has(id)) continue
     const periods: Array<Fact> = []
     yield* pages(store, ownerId, { subjects: [subject], predicate, object }, (facts) => periods.push(...facts))

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { EntryId } from "../../domain/Ids.js"
 import { MemoryStoreError, type MemoryStoreFailure } from "../entry/MemoryError.js"
 import type * as Selection from "../entry/Selection.js"
 import type { Fact, FactId, NewFact } from "./Fact.js"
@@ -49,6 +50,8 @@ export interface FactQuery extends FactSelection {
   readonly limit?: number | undefined
   /** Returns the facts after this one: for the next page, the last fact of the previous page. */
   readonly after?: FactBackend.FactPosition | undefined
+  /** Only facts that were read from one of these entries. */
+  readonly sources?: ReadonlyArray<EntryId> | undefined
 }
 
 /**
@@ -128,7 +131,7 @@ export interface Service {
   readonly search: (
     ownerId: string,
     text: string,
-    query?: Omit<FactQuery, "after"> | undefined
+    query?: Omit<FactQuery, "after" | "sources"> | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
   /**
    * Returns these facts as a branch of a session knows them, in their order. Each is based on what was stated on the

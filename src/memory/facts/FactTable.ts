@@ -16,7 +16,8 @@ import {
   type FactPosition,
   type FactRow,
   predicate,
-  type RowSelection
+  type RowSelection,
+  sourcesOf
 } from "./FactBackend.js"
 
 /**
@@ -33,6 +34,7 @@ const maxQueryTerms = 64
 
 interface Indexed extends LexicalIndex.Indexed {
   readonly row: FactRow
+  readonly sources: ReadonlyArray<string>
 }
 
 interface Subject {
@@ -102,6 +104,7 @@ class Owned {
   readonly subjectKeys: Array<string> = []
   readonly #slots = new Map<string, Set<FactId>>()
   readonly #words = new Map<string, Set<FactId>>()
+  readonly #sources = new Map<string, Set<FactId>>()
   readonly #index: LexicalIndex.LexicalIndex<Indexed>
   readonly #analyzer: TextAnalyzer.TextAnalyzer
   revision = 0
@@ -128,12 +131,13 @@ class Owned {
     }
     removeFrom(this.#slots, slotOf(row), id)
     for (const word of wordsOf(row)) removeFrom(this.#words, word, id)
+    for (const source of found.sources) removeFrom(this.#sources, source, id)
     return true
   }
 
   put(row: FactRow): void {
     this.remove(row.id)
-    const indexed = { row, slot: -1 }
+    const indexed = { row, slot: -1, sources: sourcesOf(row) }
     this.rows.set(row.id, indexed)
     this.#index.add(indexed, this.#analyzer.analyze(row.text))
     let subject = this.subjects.get(row.subjectKey)
@@ -146,6 +150,7 @@ class Owned {
     if (isOpen(row)) subject.open++
     addTo(this.#slots, slotOf(row), row.id)
     for (const word of wordsOf(row)) addTo(this.#words, word, row.id)
+    for (const source of indexed.sources) addTo(this.#sources, source, row.id)
   }
 
   trim(subjectKey: string, maxOpen: number, maxClosed: number): ReadonlyArray<FactId> {
@@ -162,6 +167,10 @@ class Owned {
 
   slot(subjectKey: string, predicateKey: string): ReadonlyArray<FactRow> {
     return this.#rowsOf(this.#slots.get(slotOf({ subjectKey, predicateKey })))
+  }
+
+  readFrom(sources: ReadonlyArray<string>): ReadonlyArray<FactRow> {
+    return this.#rowsOf(new Set(sources.flatMap((source) => [...(this.#sources.get(source) ?? [])])))
   }
 
   /** A superset of the selected rows. */
@@ -303,8 +312,12 @@ export const make = (options?: Options | undefined): FactBackend => {
       }),
     near: (ownerId, { at, objectKey, predicateKey, subjectKey }) =>
       Effect.sync(() => nearIn(owners.get(ownerId)?.slot(subjectKey, predicateKey) ?? [], objectKey, at)),
-    find: (ownerId, { after, limit, selection }) =>
-      Effect.sync(() => page(owners.get(ownerId)?.candidates(selection) ?? [], selection, limit, after)),
+    find: (ownerId, { after, limit, selection, sources }) =>
+      Effect.sync(() => {
+        const owned = owners.get(ownerId)
+        const rows = sources === undefined ? owned?.candidates(selection) : owned?.readFrom(sources)
+        return page(rows ?? [], selection, limit, after)
+      }),
     lexical: (ownerId, { limit, selection, text }) =>
       Effect.sync(
         () =>

@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type MemoryStoreFailure, StorageError } from "../../memory/entry/MemoryError.js"
 import { FactId } from "../../memory/facts/Fact.js"
-import type { FactBackend, FactChange } from "../../memory/facts/FactBackend.js"
+import { type FactBackend, type FactChange, sourcesOf } from "../../memory/facts/FactBackend.js"
 import type { TextAnalyzer } from "../../memory/text/TextAnalyzer.js"
 import type * as Database from "../engine/Database.js"
 import type { Dialect, Param } from "../engine/Dialect.js"
@@ -73,7 +73,7 @@ export const statements = (dialect: Dialect) => {
     remove: sql(`DELETE FROM lex_facts WHERE owner_id = ? AND ${oneOf("id")} RETURNING id, terms`),
     clear: sql("DELETE FROM lex_facts WHERE owner_id = ?"),
     said: sql(
-      `SELECT id, text, subject_words, object_words, terms FROM lex_facts WHERE owner_id = ? AND ${oneOf("id")}`
+      `SELECT id, text, subject_words, object_words, terms, body FROM lex_facts WHERE owner_id = ? AND ${oneOf("id")}`
     ),
     sizes: sql(
       `SELECT subject_key, COUNT(*) AS facts, COUNT(valid_to) AS closed FROM lex_facts
@@ -93,6 +93,7 @@ interface SaidRow extends Removed {
   readonly text: string
   readonly subject_words: string
   readonly object_words: string
+  readonly body: string
 }
 
 const failed = (error: SqlError): StorageError => new StorageError(SqlFailure.fields(error))
@@ -100,19 +101,13 @@ const failed = (error: SqlError): StorageError => new StorageError(SqlFailure.fi
 const orFail = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, MemoryStoreFailure> =>
   Effect.mapError(effect, failed)
 
-const makeWrites = (
-  database: Database.Database,
-  analyzer: TextAnalyzer,
-  terms: ReturnType<typeof SqlFactTerms.make>
-) => {
+const makeWrites = (database: Database.Database, terms: ReturnType<typeof SqlFactTerms.make>) => {
   const { dialect } = database
   const texts = statements(dialect)
 
   /** Locks the owner's row if it still has the revision that was read. */
   const begin = (tx: Database.Access, key: string, revision: number) =>
-    revision === 0
-      ? tx.first<Owner>(texts.begin, [key, analyzer.name])
-      : tx.first<Owner>(texts.proceed, [key, revision])
+    revision === 0 ? tx.first<Owner>(texts.begin, [key, terms.name]) : tx.first<Owner>(texts.proceed, [key, revision])
 
   const leave = Effect.fnUntraced(function* (tx: Database.Access, key: string) {
     const row = yield* tx.first<{ readonly revision: number }>(texts.leave, [key])
@@ -121,8 +116,8 @@ const makeWrites = (
   })
 
   /**
-   * Writes facts, and the terms of facts whose text changed. Succeeds with the number of new facts and by how much the
-   * number of terms grew.
+   * Writes facts, and the terms of facts whose text or sources changed. Succeeds with the number of new facts and by
+   * how much the number of terms grew.
    */
   const put = Effect.fnUntraced(function* (tx: Database.Access, key: string, given: NonNullable<FactChange["put"]>) {
     const ids = given.map(({ id }) => KeyText.encode(id))
@@ -146,7 +141,28 @@ const makeWrites = (
     yield* tx.insert(SqlFactRows.put, written)
     const changed = telling.flatMap(({ id }) => (known.has(id) ? [KeyText.encode(id)] : []))
     yield* terms.remove(tx, key, changed)
-    yield* terms.add(tx, rows)
+    const rewritten = new Set(telling.map(({ id }) => id))
+    const sources: Array<ReadonlyArray<Param>> = []
+    for (const row of given) {
+      const factKey = KeyText.encode(row.id)
+      const after = new Set(sourcesOf(row))
+      const found = rewritten.has(row.id) ? undefined : known.get(row.id)
+      const before = new Set(found === undefined ? [] : sourcesOf(found))
+      sources.push(
+        ...terms.sourceRows(
+          key,
+          factKey,
+          [...after].filter((source) => !before.has(source))
+        )
+      )
+      yield* terms.removeSources(
+        tx,
+        key,
+        factKey,
+        [...before].filter((source) => !after.has(source))
+      )
+    }
+    yield* terms.add(tx, [...rows, ...sources])
     return { facts: given.length - known.size, terms: more }
   })
 
@@ -174,7 +190,7 @@ const makeWrites = (
         const begun = yield* begin(tx, key, revision)
         if (begun === undefined) return Option.none()
         let facts = Number(begun.facts)
-        let total = begun.analyzer === analyzer.name ? Number(begun.terms) : yield* terms.renew(tx, key)
+        let total = begun.analyzer === terms.name ? Number(begun.terms) : yield* terms.renew(tx, key)
         const dropped = (removed: ReadonlyArray<Removed>) => {
           facts -= removed.length
           for (const row of removed) total -= Number(row.terms)
@@ -227,7 +243,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
   const texts = statements(dialect)
   const reads = SqlFactRows.makeStatements(dialect)
   const terms = SqlFactTerms.make(dialect, analyzer)
-  const writes = makeWrites(database, analyzer, terms)
+  const writes = makeWrites(database, terms)
 
   const rows = (ownerId: string, { params, text }: SqlFactRows.Statement) =>
     Effect.map(database.rows<SqlFactRows.Kept>(text, params), (kept) =>
@@ -254,7 +270,11 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
       )
     },
     near: (ownerId, options) => orFail(rows(ownerId, reads.near(KeyText.encode(ownerId), options))),
-    find: (ownerId, options) => orFail(rows(ownerId, reads.find(KeyText.encode(ownerId), options))),
+    find: (ownerId, options) => {
+      const key = KeyText.encode(ownerId)
+      const found = rows(ownerId, reads.find(key, options))
+      return orFail(options.sources === undefined ? found : Effect.zipRight(terms.ensure(database, key), found))
+    },
     lexical: (ownerId, { limit, selection, text }) => {
       const key = KeyText.encode(ownerId)
       return orFail(

@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import { FactId } from "../../memory/facts/Fact.js"
-import type { FactPosition, FactRow, RowSelection } from "../../memory/facts/FactBackend.js"
+import type { FactBackend, FactRow, RowSelection } from "../../memory/facts/FactBackend.js"
 import * as Database from "../engine/Database.js"
 import type { Dialect, Param } from "../engine/Dialect.js"
 import * as KeyText from "../engine/KeyText.js"
@@ -159,6 +159,12 @@ const conditionOf = (dialect: Dialect, ownerKey: string, selection: RowSelection
   return { sql: sql.join(" AND "), params }
 }
 
+/** The condition that a fact was read from one of these entries. */
+const readFrom = ({ list, oneOf }: Dialect, ownerKey: string, sources: ReadonlyArray<string>): Condition => ({
+  sql: ` AND f.id IN (SELECT s.fact_id FROM lex_fact_terms s WHERE s.owner_id = ? AND s.kind = 2 AND ${oneOf("s.term")})`,
+  params: [ownerKey, list(sources.map(KeyText.encode))]
+})
+
 /**
  * @category models
  */
@@ -238,15 +244,15 @@ export const makeStatements = (dialect: Dialect) => {
       )
     },
 
-    find: (
-      ownerKey: string,
-      options: { readonly selection: RowSelection; readonly limit: number; readonly after?: FactPosition | undefined }
-    ): Statement => {
-      const { after, limit, selection } = options
-      const { params, sql } = conditionOf(dialect, ownerKey, selection)
+    find: (ownerKey: string, options: Parameters<FactBackend["find"]>[1]): Statement => {
+      const { after, limit, selection, sources } = options
+      const selected = conditionOf(dialect, ownerKey, selection)
+      const source = sources === undefined ? { sql: "", params: [] } : readFrom(dialect, ownerKey, sources)
+      const sql = `${selected.sql}${source.sql}`
+      const params = [...selected.params, ...source.params]
       const { subjectPrefix, subjects, words } = selection
-      const order =
-        (subjectPrefix ?? "") !== "" || subjects !== undefined || words !== undefined ? foundFirst : position
+      const isNarrow = (subjectPrefix ?? "") !== "" || (subjects ?? words ?? sources) !== undefined
+      const order = isNarrow ? foundFirst : position
       const behind = after === undefined ? "" : ` AND (${order}) > (?, ?, ?)`
       const from = after === undefined ? [] : [0 - after.confidence, 0 - after.validFrom, KeyText.encode(after.id)]
       return statement(`SELECT ${columns} FROM lex_facts f WHERE ${sql}${behind} ORDER BY ${order} LIMIT ?`, [

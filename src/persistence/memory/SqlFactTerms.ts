@@ -1,12 +1,12 @@
 /**
- * The terms by which facts are found: those of their texts with frequencies, and the whole words of their subjects and
- * objects.
+ * The terms by which facts are found: those of their texts with frequencies, the whole words of their subjects and
+ * objects, and the entries that they were read from.
  *
  * @private
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { FactRow } from "../../memory/facts/FactBackend.js"
+import { type FactRow, sourcesOf } from "../../memory/facts/FactBackend.js"
 import { queryTerms, type TextAnalyzer } from "../../memory/text/TextAnalyzer.js"
 import * as Database from "../engine/Database.js"
 import type { Dialect, Param } from "../engine/Dialect.js"
@@ -29,7 +29,11 @@ export type Said = Pick<FactRow, "id" | "text" | "subjectWords" | "objectWords">
 interface Analyzed {
   readonly id: string
   readonly text: string
+  readonly body: string
 }
+
+/** Part of the name under which an owner's terms are kept. Terms of versions without sources are made again. */
+const withSources = "+sources"
 
 const insert = Database.insertInto("lex_fact_terms", ["owner_id", "kind", "term", "fact_id", "frequency"])
 
@@ -40,10 +44,12 @@ const insert = Database.insertInto("lex_fact_terms", ["owner_id", "kind", "term"
  */
 export const statements = ({ oneOf, sql }: Dialect) => ({
   remove: sql(`DELETE FROM lex_fact_terms WHERE owner_id = ? AND ${oneOf("fact_id")}`),
-  removeTerms: sql("DELETE FROM lex_fact_terms WHERE owner_id = ? AND kind = 0"),
+  removeTerms: sql("DELETE FROM lex_fact_terms WHERE owner_id = ? AND kind IN (0, 2)"),
+  removeSources: sql(`DELETE FROM lex_fact_terms WHERE owner_id = ? AND kind = 2 AND fact_id = ? AND ${oneOf("term")}`),
   clear: sql("DELETE FROM lex_fact_terms WHERE owner_id = ?"),
   claim: sql("UPDATE lex_fact_owners SET analyzer = ? WHERE owner_id = ?"),
-  page: sql("SELECT id, text FROM lex_facts WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?"),
+  analyzer: sql("SELECT analyzer FROM lex_fact_owners WHERE owner_id = ?"),
+  page: sql("SELECT id, text, body FROM lex_facts WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?"),
   setLength: sql("UPDATE lex_facts SET terms = ? WHERE owner_id = ? AND id = ?"),
   setTotal: sql("UPDATE lex_fact_owners SET terms = ? WHERE owner_id = ?"),
   holders: sql(
@@ -68,6 +74,10 @@ export interface Question {
  */
 export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
   const texts = statements(dialect)
+  const name = `${analyzer.name}${withSources}`
+
+  const sourceRows = (ownerKey: string, factKey: string, sources: ReadonlyArray<string>) =>
+    sources.map((source): ReadonlyArray<Param> => [ownerKey, 2, KeyText.encode(source), factKey, 1])
 
   const analyzed = (ownerKey: string, factKey: string, text: string) => {
     const terms = analyzer.analyze(text)
@@ -86,20 +96,20 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
     new Set(`${subjectWords}${objectWords}`.split(" ").filter((word) => word !== ""))
 
   /**
-   * Analyzes all facts of the owner again after a change of the analyzer, in a transaction. Succeeds with the number of
-   * their terms.
+   * Analyzes all facts of the owner again after a change of the analyzer or of what terms there are, in a transaction.
+   * Succeeds with the number of their terms.
    */
   const renew = Effect.fnUntraced(function* (tx: Database.Access, ownerKey: string) {
     // Locks the owner.
-    yield* tx.run(texts.claim, [analyzer.name, ownerKey])
+    yield* tx.run(texts.claim, [name, ownerKey])
     yield* tx.run(texts.removeTerms, [ownerKey])
     let total = 0
     for (let after = ""; ; ) {
       const facts: ReadonlyArray<Analyzed> = yield* tx.rows<Analyzed>(texts.page, [ownerKey, after, pageSize])
-      for (const { id, text } of facts) {
+      for (const { body, id, text } of facts) {
         const { length, rows } = analyzed(ownerKey, id, text)
         total += length
-        yield* tx.insert(insert, rows)
+        yield* tx.insert(insert, [...rows, ...sourceRows(ownerKey, id, sourcesOf({ body }))])
         yield* tx.run(texts.setLength, [length, ownerKey, id])
       }
       const last = facts.at(-1)
@@ -120,8 +130,17 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
     }>(texts.holders, [dialect.list(terms), ownerKey])
 
   return {
-    name: analyzer.name,
+    name,
     renew,
+    sourceRows,
+
+    /** Makes the terms of an owner again if they are of another analyzer or of a version without sources. */
+    ensure: (database: Database.Database, ownerKey: string) =>
+      Effect.flatMap(database.first<{ readonly analyzer: string }>(texts.analyzer, [ownerKey]), (found) =>
+        found === undefined || found.analyzer === name
+          ? Effect.void
+          : Effect.asVoid(database.transaction((tx) => renew(tx, ownerKey)))
+      ),
 
     /** The terms of facts, and their number per fact. */
     of: (ownerKey: string, facts: ReadonlyArray<Said>) => {
@@ -142,6 +161,11 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
     remove: (tx: Database.Access, ownerKey: string, factKeys: ReadonlyArray<string>) =>
       factKeys.length === 0 ? Effect.succeed(0) : tx.run(texts.remove, [ownerKey, dialect.list(factKeys)]),
 
+    removeSources: (tx: Database.Access, ownerKey: string, factKey: string, sources: ReadonlyArray<string>) =>
+      sources.length === 0
+        ? Effect.succeed(0)
+        : tx.run(texts.removeSources, [ownerKey, factKey, dialect.list(sources.map(KeyText.encode))]),
+
     clear: (tx: Database.Access, ownerKey: string) => tx.run(texts.clear, [ownerKey]),
 
     /** Weighs terms like `LexicalIndex`: idf ln(1 + (N - n + 0.5) / (n + 0.5)). */
@@ -149,7 +173,7 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
       const terms = Array.from(new Set(queryTerms(analyzer, text)), KeyText.encode).slice(0, maxQueryTerms)
       if (terms.length === 0) return undefined
       let rows = yield* asked(database, ownerKey, terms)
-      if (rows[0] !== undefined && rows[0].analyzer !== analyzer.name) {
+      if (rows[0] !== undefined && rows[0].analyzer !== name) {
         yield* database.transaction((tx) => renew(tx, ownerKey))
         rows = yield* asked(database, ownerKey, terms)
       }

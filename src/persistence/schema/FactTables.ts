@@ -42,7 +42,8 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
   )`,
   "CREATE INDEX lex_facts_position ON lex_facts (owner_id, doubt, age, id)",
   "CREATE INDEX lex_facts_subject ON lex_facts (owner_id, subject_key, predicate_key, valid_from)",
-  // `kind` 0: a term of the text and its frequency. 1: a whole word of the subject or the object.
+  // `kind` 0: a term of the text and its frequency. 1: a whole word of the subject or the object. 2: an
+  // entry that the fact was read from.
   `CREATE TABLE lex_fact_terms (
     owner_id ${types.key} NOT NULL,
     kind ${types.integer} NOT NULL,

@@ -11,7 +11,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import { type Fact, FactId } from "../../memory/facts/Fact.js"
 import { equal, failure, holds, sameMembers } from "../suite/SuiteAssert.js"
-import { type Case, epoch, ever, fact, hostile, lives, make, objects, some, tell } from "./FactStoreCase.js"
+import { type Case, epoch, ever, fact, hostile, lives, make, objects, some, sources, tell } from "./FactStoreCase.js"
 
 const owners = (stream: Stream.Stream<string, unknown>) => Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
 
@@ -65,6 +65,52 @@ export const cases: ReadonlyArray<Case> = [
     sameMembers(yield* found({ minConfidence: 0.5 }), ["tea", "TEA"], "the confidence, inclusive")
     sameMembers(yield* found({ minConfidence: 0.5, predicate: "likes" }), ["tea"], "all of it")
     equal(yield* store.count("ann", { ...at, predicate: "likes" }), 2, "the count")
+  }),
+  make("finds facts by the entries that they were read from, whenever they held", function* (store) {
+    const read = (...ids: ReadonlyArray<string>) => store.query("ann", { ...ever, sources: sources(...ids) })
+    const objectsOf = (...ids: ReadonlyArray<string>) => Effect.map(read(...ids), objects)
+    yield* tell(store, lives("Paris", 0, { sources: sources("a", "b") }))
+    yield* tell(store, lives("Rome", 10, { sources: sources("b") }))
+    yield* tell(store, fact("likes", "tea", { sources: sources("c") }))
+    yield* tell(store, fact("likes", "rain"))
+    yield* tell(store, fact("likes", "tea", { sources: sources("a") }), "bob")
+    sameMembers(yield* objectsOf("b"), ["Paris", "Rome"], "an entry of two facts")
+    sameMembers(yield* objectsOf("a"), ["Paris"], "an entry of a fact that has ended")
+    sameMembers(yield* objectsOf("a", "c", "d"), ["Paris", "tea"], "several entries")
+    equal(yield* objectsOf("d"), [], "an unknown entry")
+    equal(yield* objectsOf(), [], "no entries")
+    equal(objects(yield* store.query("ann", { at: epoch + 20, sources: sources("a") })), [], "what holds now")
+    const some = yield* store.query("ann", { ...ever, subjects: ["anna"], predicate: "likes", sources: sources("c") })
+    equal(objects(some), ["tea"], "with other conditions")
+    const first = yield* store.query("ann", { ...ever, limit: 1, sources: sources("b") })
+    const second = yield* store.query("ann", { ...ever, limit: 1, sources: sources("b"), after: first[0] })
+    sameMembers(objects([...first, ...second]), ["Paris", "Rome"], "page by page")
+    yield* tell(store, fact("LIKES", "Tea", { sources: sources("d") }))
+    sameMembers(yield* objectsOf("d"), ["tea"], "an entry that said it again")
+    equal((yield* read("c"))[0]?.sources.length, 2, "the entry that said it first")
+    for (const name of hostile)
+      yield* tell(store, fact("knows", name, { sources: sources(`of ${name}`.slice(0, 256)) }))
+    for (const name of hostile) equal(yield* objectsOf(`of ${name}`.slice(0, 256)), [name], `an entry "${name}"`)
+    const [tea] = yield* read("c")
+    if (tea !== undefined) yield* store.delete("ann", tea.id)
+    equal(yield* objectsOf("c", "d"), [], "what was deleted")
+    yield* store.clear("ann")
+    equal(yield* objectsOf("a", "b"), [], "what was cleared")
+  }),
+  make("finds a fact by the newest of many entries", function* (store) {
+    for (let n = 0; n < 70; n++) {
+      yield* tell(store, fact("likes", "tea", { validFrom: epoch + n, sources: sources(`e${n}`) }))
+    }
+    const [tea] = yield* store.query("ann", { ...ever, sources: sources("e69") })
+    equal(tea?.sources.length, 64, "the entries that are kept")
+    for (let n = 0; n < 70; n++) {
+      const found = yield* store.query("ann", { ...ever, sources: sources(`e${n}`) })
+      equal(
+        found.length > 0,
+        tea?.sources.some((id) => id === `e${n}`),
+        `entry ${n}`
+      )
+    }
   }),
   make("a fact is valid from its beginning until before its end", function* (store) {
     yield* store.assert("ann", [lives("Paris", 10), lives("Rome", 20)])

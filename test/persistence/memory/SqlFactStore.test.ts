@@ -304,6 +304,29 @@ SqlBackends.suite("SqlFactStore", (database) => {
   )
 
   test(
+    "finds facts by their entries that a version without sources stored",
+    Effect.gen(function* () {
+      const store = yield* FactStore.FactStore
+      const sql = yield* SqlClient.SqlClient
+      const from = (id: string) => ({ sources: [EntryId.make(id)] })
+      yield* store.assert("ann", [said("Rome", 1, from("a")), said("tea", 1, { predicate: "likes", ...from("b") })])
+      const found = (id: string) =>
+        Effect.map(store.query("ann", { ...everything, ...from(id) }), (facts) => facts.map(({ object }) => object))
+      const asBefore = Effect.all([
+        sql.unsafe("DELETE FROM lex_fact_terms WHERE kind = 2"),
+        sql.unsafe(`UPDATE lex_fact_owners SET analyzer = '${TextAnalyzer.english.name}'`)
+      ])
+      yield* asBefore
+      assert.deepStrictEqual(yield* found("a"), ["Rome"])
+      assert.deepStrictEqual(yield* found("b"), ["tea"])
+      yield* asBefore
+      yield* store.assert("ann", [said("Oslo", 2, from("c"))])
+      assert.deepStrictEqual([yield* found("a"), yield* found("b"), yield* found("c")], [["Rome"], ["tea"], ["Oslo"]])
+      assert.lengthOf(yield* store.search("ann", "tea", { at: 9 }), 1)
+    })
+  )
+
+  test(
     "takes the limits of subjects and single-valued predicates from options",
     Effect.gen(function* () {
       const store = yield* again({
@@ -389,6 +412,8 @@ SqlBackends.suite("SqlFactStore", (database) => {
         page: ["a", "b", 9],
         setLength: [1, "a", "b"],
         setTotal: [1, "a"],
+        removeSources: ["a", "b", list],
+        analyzer: ["a"],
         holders: [list, "a"]
       }
       const inserts = ["begin", "remember"]
@@ -421,6 +446,12 @@ SqlBackends.suite("SqlFactStore", (database) => {
         [
           "find words",
           rows.find("a", { selection: { ...plain, words: " a " }, limit: 9 }),
+          true,
+          /SEARCH f [^\n]*id=\?\)[\s\S]*kind=\? AND term=\?/
+        ],
+        [
+          "find sources",
+          rows.find("a", { selection: plain, limit: 9, sources: ["a", "b"] }),
           true,
           /SEARCH f [^\n]*id=\?\)[\s\S]*kind=\? AND term=\?/
         ],
