@@ -14,6 +14,7 @@ import * as EntryChecks from "../memory/entry/EntryChecks.js"
 import type { MemoryBackend, Position } from "../memory/entry/MemoryBackend.js"
 import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
 import * as OwnerNamespace from "../memory/entry/OwnerNamespace.js"
+import * as DocumentCandidates from "./DocumentCandidates.js"
 import * as Changes from "./DocumentChanges.js"
 import type { IndexFailure, Service } from "./DocumentIndex.js"
 import * as Rows from "./DocumentRows.js"
@@ -61,7 +62,7 @@ const list = (
     const most = pageSize(limit)
     const first = tags[0]
     const filters = first === undefined ? Rows.complete.filters : { ...Rows.complete.filters, tags: first }
-    const wanted = DocumentSearch.hasTags(tags)
+    const wanted = DocumentCandidates.hasTags(tags)
     const documents: Array<Rows.Kept> = []
     let from = after === undefined ? undefined : yield* positionOf(after)
     while (documents.length < most) {

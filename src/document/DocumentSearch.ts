@@ -7,16 +7,15 @@
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
-import * as Parallel from "../internal/fiber/Parallel.js"
-import type { LexicalMatches, Position } from "../memory/entry/MemoryBackend.js"
+import type { LexicalMatches } from "../memory/entry/MemoryBackend.js"
 import type { MemoryEntry } from "../memory/entry/MemoryEntry.js"
 import * as Relevance from "../memory/search/Relevance.js"
 import type { VectorHit } from "../memory/search/VectorIndex.js"
 import type { Hit, Passage } from "./Document.js"
+import * as DocumentCandidates from "./DocumentCandidates.js"
 import type { Parts } from "./DocumentChanges.js"
 import type { Found, IndexFailure, Query } from "./DocumentIndex.js"
 import * as Rows from "./DocumentRows.js"
-import * as DocumentVectors from "./DocumentVectors.js"
 
 /** Characters of a query. */
 const MAX_QUERY = 8_000
@@ -24,44 +23,6 @@ const MAX_QUERY = 8_000
 const POOL = 100
 const MAX_LIMIT = 100
 const MAX_NEIGHBOURS = 10
-const PAGE = 500
-
-/**
- * Whether a document has all of the tags.
- *
- * @category guards
- */
-export const hasTags = (tags: ReadonlyArray<string>): ((kept: Rows.Kept) => boolean) => {
-  const wanted = new Set(tags)
-  return ({ info }) => info.tags.filter((tag) => wanted.has(tag)).length === wanted.size
-}
-
-/** The sessions of all documents with these tags. */
-const tagged = Effect.fnUntraced(function* ({ backend }: Parts, space: string, tags: ReadonlyArray<string>) {
-  const selection = { ...Rows.complete, filters: { ...Rows.complete.filters, tags: tags[0] as string } }
-  const wanted = hasTags(tags)
-  const found: Array<SessionId> = []
-  for (let after: Position | undefined; ; ) {
-    const page: ReadonlyArray<MemoryEntry> = yield* backend.page(space, { limit: PAGE, selection, after })
-    for (const entry of page) {
-      const kept = Rows.kept(entry)
-      if (wanted(kept)) found.push(Rows.sessionOf(kept.info.id))
-    }
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return found
-    after = { timestamp: last.timestamp, id: last.id }
-  }
-})
-
-/** The sessions that a query is restricted to; `undefined` for all. */
-const sessionsOf = Effect.fnUntraced(function* (parts: Parts, space: string, { documents, tags = [] }: Query) {
-  const named = documents === undefined ? undefined : Array.from(new Set(documents), Rows.sessionOf)
-  if (tags.length === 0) return named
-  const found = yield* tagged(parts, space, tags)
-  if (named === undefined) return found
-  const wanted = new Set(named)
-  return found.filter((session) => wanted.has(session))
-})
 
 interface Ranked {
   readonly id: EntryId
@@ -135,30 +96,17 @@ const hitsOf = Effect.fnUntraced(function* (
   return hits
 })
 
-const meaningless: { readonly value?: ReadonlyArray<VectorHit>; readonly warning?: string } = {}
-
 /**
  * @category combinators
  */
 export const search = (parts: Parts, space: string, query: Query): Effect.Effect<Found, IndexFailure> =>
   Effect.gen(function* () {
-    const { backend, vectors } = parts
     const text = query.text.slice(0, MAX_QUERY)
     const limit = Math.min(Count.count(query.limit, 5, 0), MAX_LIMIT)
     const neighbours = Math.min(Count.count(query.neighbours, 0, 0), MAX_NEIGHBOURS)
-    const sessionIds = yield* sessionsOf(parts, space, query)
-    if (text.trim() === "" || limit === 0 || sessionIds?.length === 0) return { hits: [] }
-    const pool = Math.max(POOL, limit)
-    const selection = sessionIds === undefined ? {} : { sessionIds }
-    const [lexical, { value: nearest, warning }] = yield* Parallel.zip(
-      backend.lexical(space, { text, limit: pool, selection }),
-      vectors === undefined
-        ? Effect.succeed(meaningless)
-        : DocumentVectors.warned(
-            DocumentVectors.nearest(vectors, space, { text, limit: pool, sessionIds }),
-            "Documents were searched by words alone"
-          )
-    )
+    if (text.trim() === "" || limit === 0) return { hits: [] }
+    const asked = { text, limit: Math.max(POOL, limit) }
+    const { lexical, nearest, warning } = yield* DocumentCandidates.find(parts, space, asked, query)
     const known = new Map(lexical.hits.map(({ entry }) => [entry.id, entry]))
     const hits = yield* hitsOf(parts, space, fused(lexical, nearest), { known, limit, neighbours })
     return { hits, ...(warning === undefined ? {} : { warning }) }
