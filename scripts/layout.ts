@@ -14,7 +14,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     internal: "small data structures and option readers that several folders share"
   },
   {
-    "internal/fiber": "waits, deadlines, queues and locks for fibers",
+    "internal/fiber": "waits, deadlines, queues, locks and worker threads for fibers",
     "memory/text": "analyzes text and indexes its words",
     "plan/react": "reads the ReAct text protocol",
     telemetry: "sends spans, metrics and logs to OTLP and Prometheus"
