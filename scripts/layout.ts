@@ -87,6 +87,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     document: "the document index: ingestion, search, and the tool by which a model cites documents",
+    "durable/engine": "the engine of durable workflows on SQL, and its journal",
     "builtin/process": "skills that run code, and the processes that they start",
     mcp: "MCP clients over stdio and HTTP",
     "memory/cache": "a memory store on a cache",

@@ -155,7 +155,8 @@ export const table = {
   LEX_ERR_DB_100: "DatabaseError",
   LEX_ERR_DB_101: "MigrationError",
   LEX_ERR_DB_102: "PersistenceConfigurationError",
-  LEX_ERR_DB_103: "DataTransferError"
+  LEX_ERR_DB_103: "DataTransferError",
+  LEX_ERR_DB_104: "WorkflowStorageError"
 } as const
 
 /**

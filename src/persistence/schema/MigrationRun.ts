@@ -17,6 +17,7 @@ import * as BlobTables from "./BlobTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
 import * as SessionTables from "./SessionTables.js"
 import * as Tables from "./Tables.js"
+import * as WorkflowTables from "./WorkflowTables.js"
 
 /** Errors of a migration. */
 export type MigrationFailure = DatabaseError | MigrationError | PersistenceConfigurationError
@@ -46,7 +47,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 2, name: "open exchanges of sessions", statements: SessionTables.exchanges },
   { version: 3, name: "owners of remembered decisions", statements: ApprovalTables.owners },
   { version: 4, name: "owners of threads", statements: CheckpointTables.owners },
-  { version: 5, name: "blobs", statements: BlobTables.tables }
+  { version: 5, name: "blobs", statements: BlobTables.tables },
+  { version: 6, name: "workflows", statements: WorkflowTables.tables }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

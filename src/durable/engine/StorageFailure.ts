@@ -1,0 +1,43 @@
+/**
+ * Failures of the database in words of the workflow engine.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import type { Reason } from "../../persistence/engine/PersistenceError.js"
+import * as SqlFailure from "../../persistence/engine/SqlFailure.js"
+import { WorkflowStorageError } from "./WorkflowStorageError.js"
+
+/**
+ * @category conversions
+ */
+export const of =
+  (operation: string) =>
+  (error: SqlError): WorkflowStorageError =>
+    new WorkflowStorageError({
+      ...SqlFailure.fields(error),
+      operation,
+      reason: SqlFailure.describe(error).reason
+    })
+
+/**
+ * For the operations of an engine, which have no error channel.
+ *
+ * @category combinators
+ */
+export const orDie =
+  (operation: string) =>
+  <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, never, R> =>
+    Effect.catchAll(effect, (error) => Effect.die(of(operation)(error)))
+
+/** Reasons that pass without a change of the program. */
+const passing: ReadonlySet<Reason> = new Set(["unreachable", "busy", "full", "read-only", "refused"])
+
+/**
+ * Whether the same statement may work later.
+ *
+ * @category guards
+ */
+export const isPassing = (error: SqlError): boolean => passing.has(SqlFailure.describe(error).reason)
