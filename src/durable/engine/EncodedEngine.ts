@@ -121,6 +121,29 @@ const execute = ({ loop, runs, store, waiters }: Parts): Encoded["execute"] =>
       : yield* waiters.wait(key, "pause", look)
   }) as Encoded["execute"]
 
+/**
+ * Runs a handler that waits for other activities or deferreds. A suspension interrupts the fiber that waits. If that is
+ * only a branch of the handler, `Activity` would take its interruption for a failure and retry, so the fiber of the
+ * handler is interrupted too.
+ */
+const suspending = <A, E, R>(
+  instance: WorkflowInstance["Type"],
+  handler: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    let isSuspended = instance.suspended
+    Object.defineProperty(instance, "suspended", {
+      configurable: true,
+      enumerable: true,
+      get: () => isSuspended,
+      set: (suspended: boolean) => {
+        isSuspended = suspended
+        if (suspended) fiber.unsafeInterruptAsFork(fiber.id())
+      }
+    })
+    return handler
+  })
+
 /** Runs the handler of an activity and stores its result, in one commit. */
 const runActivity = (
   parts: Parts,
@@ -150,12 +173,13 @@ const runActivity = (
     runs.stop(run)
     return suspended
   })
-  return handler.pipe(
+  return suspending(instance, handler).pipe(
     Workflow.intoResult,
     Effect.provideService(WorkflowInstance, instance),
     Effect.flatMap(
       (result): Effect.Effect<Workflow.Result<unknown, unknown>, SqlError> =>
-        result._tag === "Complete" && !run.isStopped ? commit(result.exit) : Effect.succeed(result)
+        // Also if the run was stopped meanwhile: the work is done, and the database knows whose the execution is.
+        result._tag === "Complete" ? commit(result.exit) : Effect.succeed(result)
     ),
     Effect.uninterruptible
   )
