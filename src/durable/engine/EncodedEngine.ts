@@ -111,7 +111,8 @@ const execute = ({ loop, runs, store, waiters }: Parts): Encoded["execute"] =>
     loop.woken(key)
     if (options.discard) return
     const state = StorageFailure.orDie("execute")(store.state(key))
-    const look = Effect.flatMap(state, (found) => resultOf(workflow, found))
+    // Without a row it was erased.
+    const look = Effect.flatMap(state, (found) => (found === undefined ? Effect.interrupt : resultOf(workflow, found)))
     return parent === undefined
       ? yield* waiters.wait(
           key,

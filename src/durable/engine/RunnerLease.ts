@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import * as Permits from "../../internal/fiber/Permits.js"
 import type { EngineStore } from "./EngineStore.js"
+import * as StorageFailure from "./StorageFailure.js"
 
 /**
  * @category models
@@ -58,9 +59,7 @@ export const make = (
     const isOver = Effect.map(Clock.currentTimeMillis, (now) => now >= current.until)
 
     const failed = (error: SqlError) =>
-      Effect.annotateLogs(Effect.logWarning("The lease of workflows could not be renewed", error.message), {
-        module: "SqlWorkflowEngine"
-      })
+      StorageFailure.warn("The lease of workflows could not be renewed", StorageFailure.of("renew")(error))
     yield* Effect.sleep(Math.max(1, Math.floor(lease / 3))).pipe(
       Effect.zipRight(Effect.catchAll(alone(Effect.uninterruptible(renew)), failed)),
       Effect.forever,

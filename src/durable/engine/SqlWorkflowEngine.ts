@@ -103,16 +103,16 @@ const assemble = (
     const entries = new Map<string, ActiveRuns.Entry>()
     const persist = persistFor(options.lease)
     const giveUp: EncodedEngine.Parts["giveUp"] = (run, error) =>
-      Effect.suspend(() => {
-        runs.stop(run)
-        return Effect.zipRight(
-          Effect.annotateLogs(Effect.logWarning("A workflow pauses: its database failed", error.message), {
-            module: "SqlWorkflowEngine",
-            executionId: run.claimed.executionId
-          }),
-          loop.release(run.claimed)
-        )
-      })
+      // The stop interrupts the fiber that this runs in.
+      Effect.uninterruptible(
+        Effect.suspend(() => {
+          runs.stop(run)
+          return Effect.zipRight(
+            loop.release(run.claimed),
+            StorageFailure.warn("A workflow pauses: its database failed", StorageFailure.of("run")(error))
+          )
+        })
+      )
     const runs: ActiveRuns.ActiveRuns = ActiveRuns.make({
       store,
       engine: () => engine,
@@ -137,7 +137,7 @@ const assemble = (
     )
     yield* Effect.forkScoped(Effect.interruptible(loop.run))
     return Context.make(WorkflowEngine.WorkflowEngine, engine).pipe(
-      Context.add(WorkflowJournal, SqlWorkflowJournal.make(database))
+      Context.add(WorkflowJournal, SqlWorkflowJournal.make(database, waiters.signal))
     )
   })
 

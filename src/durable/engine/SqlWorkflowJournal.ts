@@ -31,7 +31,7 @@ const mostEntries = 1_000
 /**
  * @category constructors
  */
-export const make = (database: Database): Service => {
+export const make = (database: Database, onErased: (key: string) => void): Service => {
   const { dialect } = database
   const sql = EngineStatements.make(dialect)
 
@@ -97,7 +97,9 @@ export const make = (database: Database): Service => {
         const keys = Array.from(new Set(executionIds), IndexKey.of)
         let removed = 0
         for (let at = 0; at < keys.length; at += EngineStatements.page) {
-          removed += yield* removeIn(keys.slice(at, at + EngineStatements.page))
+          const batch = keys.slice(at, at + EngineStatements.page)
+          removed += yield* removeIn(batch)
+          batch.forEach(onErased)
         }
         return removed
       }).pipe(Effect.mapError(StorageFailure.of("erase")))

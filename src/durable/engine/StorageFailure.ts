@@ -41,3 +41,11 @@ const passing: ReadonlySet<Reason> = new Set(["unreachable", "busy", "full", "re
  * @category guards
  */
 export const isPassing = (error: SqlError): boolean => passing.has(SqlFailure.describe(error).reason)
+
+/**
+ * Logs a failure without the text of the driver, which may quote data.
+ *
+ * @category utils
+ */
+export const warn = (what: string, { message, reason }: WorkflowStorageError): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logWarning(`${what}: ${message}`), { module: "SqlWorkflowEngine", reason })

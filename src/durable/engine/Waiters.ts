@@ -32,6 +32,8 @@ export interface Waiters {
   readonly signal: (key: string) => void
   /** Keys with a waiter of this kind. */
   readonly keys: (kind: Kind) => ReadonlyArray<string>
+  /** Lets all look again: an execution that was erased by another process has no row that says so. */
+  readonly signalAll: () => void
   readonly failAll: (error: WorkflowStorageError) => void
   readonly close: () => void
 }
@@ -97,6 +99,7 @@ export const make = (): Waiters => {
       }
       return keys
     },
+    signalAll: () => openAll(),
     failAll: openAll,
     close: () => {
       isClosed = true

@@ -103,6 +103,7 @@ export const make = (options: Options): WorkLoop => {
   const latch = Effect.unsafeMakeLatch(false)
   let nextLook = Number.NEGATIVE_INFINITY
   let nextSweep = Number.NEGATIVE_INFINITY
+  let nextSignal = Number.NEGATIVE_INFINITY
   let lastSuccess: number | undefined
 
   const woken = (key: string): void => {
@@ -149,6 +150,10 @@ export const make = (options: Options): WorkLoop => {
 
   const look = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     nextLook = now + poll
+    if (now >= nextSignal) {
+      nextSignal = now + leaseMillis
+      waiters.signalAll()
+    }
     const work = lease === undefined ? Effect.void : lookForWork(lease, now)
     return Effect.zipRight(work, signalWaiters(options))
   })
@@ -159,10 +164,9 @@ export const make = (options: Options): WorkLoop => {
       lastSuccess ??= now
       if (now - lastSuccess < leaseMillis) return Effect.void
       lastSuccess = now
-      waiters.failAll(StorageFailure.of("wait")(error))
-      return Effect.annotateLogs(Effect.logWarning("Workflows cannot be read from the database", error.message), {
-        module: "SqlWorkflowEngine"
-      })
+      const failure = StorageFailure.of("wait")(error)
+      waiters.failAll(failure)
+      return StorageFailure.warn("Workflows cannot be read from the database", failure)
     })
 
   const round = Effect.gen(function* () {

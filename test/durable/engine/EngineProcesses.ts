@@ -3,6 +3,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
@@ -55,7 +56,7 @@ export const start = (
   options?: SqlWorkflowEngine.Options
 ): Effect.Effect<Process, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" } as any)
+    const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
     const { freeze, own, thaw } = freezable(yield* Clock.clockWith(Effect.succeed))
     const layer = workflows.pipe(
       Layer.provideMerge(SqlWorkflowEngine.layer(options)),

@@ -7,10 +7,12 @@ import * as Workflow from "@effect/workflow/Workflow"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { BeforeCommit } from "../../../src/durable/engine/BeforeCommit.js"
+import * as SqlWorkflowEngine from "../../../src/durable/engine/SqlWorkflowEngine.js"
 import { WorkflowJournal } from "../../../src/durable/engine/WorkflowJournal.js"
 import * as SqlBackends from "../../support/SqlBackends.js"
 import * as Processes from "./EngineProcesses.js"
@@ -67,10 +69,8 @@ const gates = (...all: ReadonlyArray<string>) => {
 }
 
 SqlBackends.suite("SqlWorkflowEngine", (backend) => {
-  const scenario = <A, E>(
-    title: string,
-    body: Effect.Effect<A, E, SqlClient.SqlClient | import("effect/Scope").Scope>
-  ) => it.scoped(title, () => Effect.provide(body, backend.layer))
+  const scenario = <A, E>(title: string, body: Effect.Effect<A, E, SqlClient.SqlClient | Scope.Scope>) =>
+    it.scoped(title, () => Effect.provide(body, backend.layer))
 
   scenario(
     "goes on after a restart between any two events, and runs no finished activity again",
@@ -206,6 +206,168 @@ SqlBackends.suite("SqlWorkflowEngine", (backend) => {
       assert.deepStrictEqual(found, ["died"])
       assert.deepStrictEqual(yield* process.within(names(id)), ["good", "last", "none"])
       assert.deepStrictEqual(yield* sql`SELECT note FROM lex_notes`, [{ note: "good" }])
+    })
+  )
+
+  scenario(
+    "runs an activity again, once a resume, in which two branches waited",
+    Effect.gen(function* () {
+      let runs = 0
+      const Review = DurableDeferred.make("review", { success: Schema.String })
+      const body = Effect.map(
+        step(
+          "outer",
+          Effect.suspend(() => {
+            runs++
+            return Effect.all([DurableDeferred.await(Approval), DurableDeferred.await(Review)], {
+              concurrency: "unbounded"
+            })
+          }) as Effect.Effect<unknown>
+        ),
+        (outer) => [outer]
+      )
+      const process = yield* Processes.start(backend.kept, layerOf(body))
+      const id = yield* process.within(Job.execute(job, { discard: true }))
+      const suspended = process.within(
+        Tests.eventually(Effect.map(Job.poll(id), (result) => result?._tag === "Suspended"))
+      )
+      yield* suspended
+      yield* process.within(approve(id))
+      yield* Tests.until(() => runs === 2)
+      yield* suspended
+      const token = DurableDeferred.tokenFromExecutionId(Review, { workflow: Job, executionId: id })
+      yield* process.within(DurableDeferred.succeed(Review, { token, value: "fine" }))
+      assert.deepStrictEqual(yield* process.within(Tests.eventually(isEnded(id))), Exit.succeed(["outer"]))
+      assert.strictEqual(runs, 3)
+    })
+  )
+
+  scenario(
+    "interrupts a run of another process",
+    Effect.gen(function* () {
+      const { ran, step } = gates("a")
+      const process = yield* Processes.start(backend.kept, layerOf(Effect.map(step("a"), (a) => [a])))
+      const client = yield* Processes.start(backend.other, Layer.empty, { runner: false })
+      const id = yield* client.within(Job.execute(job, { discard: true }))
+      yield* Tests.until(() => ran.length === 1)
+      yield* client.within(Job.interrupt(id))
+      const exit = yield* client.within(Tests.eventually(isEnded(id)))
+      assert.isTrue(Tests.isInterrupted(exit))
+      assert.deepStrictEqual(yield* process.within(names(id)), [])
+    })
+  )
+
+  scenario(
+    "begins nothing new in a run that was interrupted while its process was dead, and compensates",
+    Effect.gen(function* () {
+      const dead = gates("a")
+      const next = gates("a", "undo")
+      const sequence = ({ ran, step }: ReturnType<typeof gates>) =>
+        Effect.gen(function* () {
+          yield* Job.withCompensation(Effect.succeed(1), () => Effect.asVoid(step("undo")) as Effect.Effect<void>)
+          const a = yield* step("a")
+          ran.push("on")
+          return [a]
+        })
+      const one = yield* Processes.start(backend.kept, layerOf(sequence(dead)))
+      const id = yield* one.within(Job.execute(job, { discard: true }))
+      yield* Tests.until(() => dead.ran.length === 1)
+      yield* one.freeze
+      const client = yield* Processes.start(backend.other, Layer.empty, { runner: false })
+      yield* client.within(Job.interrupt(id))
+      yield* next.open("undo")
+      const two = yield* Processes.start(backend.other, layerOf(sequence(next)))
+      const exit = yield* two.within(Tests.eventually(isEnded(id)))
+      assert.isTrue(Tests.isInterrupted(exit))
+      assert.deepStrictEqual(next.ran, ["undo"])
+    })
+  )
+
+  scenario(
+    "serves a client that has no workflows and takes no executions",
+    Effect.gen(function* () {
+      const body = Effect.map(DurableDeferred.await(Approval), (approved) => [approved as string])
+      const registered = yield* Processes.start(backend.kept, layerOf(body), { runner: false })
+      const client = yield* Processes.start(backend.kept, Layer.empty, { runner: false })
+      const id = yield* client.within(Job.execute(job, { discard: true }))
+      yield* TestClock.adjust("1 minute")
+      yield* Tests.settled
+      assert.isUndefined(yield* registered.within(Job.poll(id)))
+      const runner = yield* Processes.start(backend.other, layerOf(body))
+      yield* client.within(Tests.eventually(Effect.map(Job.poll(id), (result) => result?._tag === "Suspended")))
+      const caller = yield* Effect.fork(client.within(Job.execute(job)))
+      yield* Tests.settled
+      yield* client.within(approve(id))
+      assert.deepStrictEqual(yield* Tests.valueOf(caller), ["yes"])
+      yield* runner.close
+    })
+  )
+
+  scenario(
+    "takes over after the lease that is chosen",
+    Effect.gen(function* () {
+      const { ran, step } = gates("a")
+      const body = layerOf(Effect.map(step("a"), (a) => [a]))
+      const one = yield* Processes.start(backend.kept, body, { lease: "1 minute" })
+      yield* one.within(Job.execute(job, { discard: true }))
+      yield* Tests.until(() => ran.length === 1)
+      yield* one.freeze
+      yield* Processes.start(backend.other, body)
+      yield* TestClock.adjust("50 seconds")
+      yield* Tests.settled
+      assert.lengthOf(ran, 1)
+      yield* TestClock.adjust("15 seconds")
+      yield* Tests.until(() => ran.length === 2)
+    })
+  )
+
+  scenario(
+    "looks for work of other processes as often as is chosen",
+    Effect.gen(function* () {
+      const { ran, step } = gates("a")
+      const body = layerOf(
+        Effect.zipRight(
+          DurableDeferred.await(Approval),
+          Effect.map(step("a"), (a) => [a])
+        )
+      )
+      const one = yield* Processes.start(backend.kept, body, { poll: "1 hour" })
+      const client = yield* Processes.start(backend.other, Layer.empty, { runner: false, poll: "1 hour" })
+      const id = yield* one.within(Job.execute(job, { discard: true }))
+      yield* one.within(Tests.eventually(Effect.map(Job.poll(id), (result) => result?._tag === "Suspended")))
+      yield* client.within(approve(id))
+      yield* TestClock.adjust("10 minutes")
+      yield* Tests.settled
+      assert.lengthOf(ran, 0)
+      yield* TestClock.adjust("1 hour")
+      yield* Tests.until(() => ran.length === 1)
+    })
+  )
+
+  it.scoped("refuses options out of bounds", () =>
+    Effect.gen(function* () {
+      for (const options of [{ lease: 99 }, { lease: Number.POSITIVE_INFINITY }, { poll: 0 }, { poll: "1 nanos" }]) {
+        const error = yield* Effect.flip(Layer.build(SqlWorkflowEngine.layer(options as SqlWorkflowEngine.Options)))
+        assert.strictEqual(error._tag, "PersistenceConfigurationError")
+        assert.include(error.message, Object.keys(options).join())
+      }
+      yield* Layer.build(SqlWorkflowEngine.layer({ lease: 100, poll: 1 }))
+    }).pipe(Effect.provide(backend.layer))
+  )
+
+  scenario(
+    "starts an execution with the transaction of its caller, and not if that is rolled back",
+    Effect.gen(function* () {
+      const { ran, step } = gates("a")
+      const process = yield* Processes.start(backend.kept, layerOf(Effect.map(step("a"), (a) => [a])))
+      const execute = process.within(Job.execute(job, { discard: true }))
+      const sql = yield* SqlClient.SqlClient
+      yield* Effect.exit(sql.withTransaction(Effect.zipRight(execute, Effect.fail("no"))))
+      yield* TestClock.adjust("1 second")
+      yield* Tests.settled
+      assert.lengthOf(ran, 0)
+      yield* sql.withTransaction(Effect.zipRight(execute, Tests.settled))
+      yield* Tests.until(() => ran.length === 1)
     })
   )
 })

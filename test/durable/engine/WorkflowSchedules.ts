@@ -10,11 +10,11 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as Migrations from "../../../src/persistence/schema/Migrations.js"
+import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as SeededRandom from "../../support/SeededRandom.js"
 import * as Processes from "./EngineProcesses.js"
-import * as Tests from "./WorkflowTests.js"
+import type * as Tests from "./WorkflowTests.js"
 
 type Op =
   | { readonly _tag: "activity"; readonly name: string; readonly millis: number }
@@ -142,30 +142,34 @@ const expected = (
   ops: ReadonlyArray<Op>,
   activities: ReadonlyMap<string, string>,
   given: ReadonlyMap<string, string>
-): ReadonlyArray<string> =>
-  ops.map((op) => {
-    const all = (ops: ReadonlyArray<Op>, separator: string) => expected(ops, activities, given).join(separator)
-    switch (op._tag) {
-      case "activity":
-      case "nested":
-        return activities.get(op.name) ?? `no ${op.name}`
-      case "wait":
-        return given.get(op.name) ?? `no ${op.name}`
-      case "sleep":
-        return `${op.name} slept`
-      case "both":
-        return `${all(op.left, ",")}|${all(op.right, ",")}`
-      case "child":
-        return all(op.ops, "+")
-    }
-  })
+): ReadonlyArray<string> => ops.map((op) => expectedOf(op, activities, given))
+
+const expectedOf = (op: Op, activities: ReadonlyMap<string, string>, given: ReadonlyMap<string, string>): string => {
+  const all = (ops: ReadonlyArray<Op>, separator: string) => expected(ops, activities, given).join(separator)
+  switch (op._tag) {
+    case "activity":
+    case "nested":
+      return activities.get(op.name) ?? `no ${op.name}`
+    case "wait":
+      return given.get(op.name) ?? `no ${op.name}`
+    case "sleep":
+      return `${op.name} slept`
+    case "both":
+      return `${all(op.left, ",")}|${all(op.right, ",")}`
+    case "child":
+      return all(op.ops, "+")
+  }
+}
 
 /** A database in memory for many schedules. */
 export const database: Layer.Layer<SqlClient.SqlClient> = Layer.orDie(
   Layer.provideMerge(Migrations.layer, SqliteClient.layer({ file: ":memory:" }))
 )
 
-const turns = Effect.repeatN(Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve))), 3)
+const turns = Effect.repeatN(
+  Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve))),
+  3
+)
 
 type Action = "start" | "close" | "freeze" | "thaw" | "give" | "resume" | "time" | "wait"
 const actions: ReadonlyArray<Action> = [
@@ -201,7 +205,9 @@ export const run = (seed: number): Effect.Effect<ReadonlyArray<string>, never, S
       const outside = yield* Processes.start(client, Layer.empty, { runner: false, poll: "1 minute" })
       const alive: Array<Processes.Process> = []
       const frozen: Array<Processes.Process> = []
-      const start = Effect.map(Processes.start(client, workflows, { poll: "1 second" }), (process) => alive.push(process))
+      const start = Effect.map(Processes.start(client, workflows, { poll: "1 second" }), (process) =>
+        alive.push(process)
+      )
       const give = ([program, name]: readonly [string, string], value: string) =>
         Effect.gen(function* () {
           if (!given.has(name)) given.set(name, value)
