@@ -61,7 +61,7 @@ export const make = (
     const failed = (error: SqlError) =>
       StorageFailure.warn("The lease of workflows could not be renewed", StorageFailure.of("renew")(error))
     yield* Effect.sleep(Math.max(1, Math.floor(lease / 3))).pipe(
-      Effect.zipRight(Effect.catchAll(alone(Effect.uninterruptible(renew)), failed)),
+      Effect.zipRight(StorageFailure.survived(Effect.catchAll(alone(Effect.uninterruptible(renew)), failed))),
       Effect.forever,
       Effect.interruptible,
       Effect.forkScoped

@@ -178,6 +178,9 @@ const build = (
  * Operations of the engine die with `WorkflowStorageError` if the database fails. A run whose database is away for
  * longer than the lease pauses without a result, and goes on when it is back.
  *
+ * Starting an execution joins a transaction of the caller on the same client. Await its result after that transaction:
+ * it does not begin before the commit.
+ *
  * When the scope ends, runs are interrupted without recording anything and left to other processes at once.
  *
  * @since 0.1.0

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Reason } from "../../persistence/engine/PersistenceError.js"
 import * as SqlFailure from "../../persistence/engine/SqlFailure.js"
@@ -49,3 +50,17 @@ export const isPassing = (error: SqlError): boolean => passing.has(SqlFailure.de
  */
 export const warn = (what: string, { message, reason }: WorkflowStorageError): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logWarning(`${what}: ${message}`), { module: "SqlWorkflowEngine", reason })
+
+/**
+ * Keeps a background loop alive after a defect of one of its rounds, which is logged.
+ *
+ * @category combinators
+ */
+export const survived = <R>(round: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
+  Effect.catchAllCause(round, (cause) =>
+    Cause.isInterruptedOnly(cause)
+      ? Effect.failCause(cause)
+      : Effect.annotateLogs(Effect.logError("The workflow engine goes on after a defect", cause), {
+          module: "SqlWorkflowEngine"
+        })
+  )

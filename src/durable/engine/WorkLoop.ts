@@ -107,6 +107,7 @@ export const make = (options: Options): WorkLoop => {
   let lastSuccess: number | undefined
 
   const woken = (key: string): void => {
+    if (lease === undefined) return
     pending.add(key)
     latch.unsafeOpen()
   }
@@ -175,7 +176,14 @@ export const make = (options: Options): WorkLoop => {
     const now = yield* Clock.currentTimeMillis
     if (now >= nextLook) yield* look
     lastSuccess = now
-  }).pipe(Effect.catchAll(failed))
+  }).pipe(
+    Effect.catchAll(failed),
+    Effect.tapErrorCause(() =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        nextLook = now + poll
+      })
+    )
+  )
 
   const pause = Effect.flatMap(Clock.currentTimeMillis, (now) =>
     Effect.timeoutOption(latch.await, Math.max(1, nextLook - now))
@@ -189,6 +197,6 @@ export const make = (options: Options): WorkLoop => {
     },
     release: (owner) =>
       Effect.map(Clock.currentTimeMillis, (now) => void leaving.add({ ...owner, at: now + leaseMillis / 3 })),
-    run: Effect.forever(Effect.zipRight(round, pause))
+    run: Effect.forever(Effect.zipRight(StorageFailure.survived(round), pause))
   }
 }

@@ -331,6 +331,24 @@ SqlBackends.suite("the store of SqlWorkflowEngine", (backend) => {
   )
 
   scenario(
+    "goes on looking for work after a defect of the database",
+    Effect.gen(function* () {
+      let defects = 0
+      const client = SqlBackends.preceded(({ sql }) =>
+        defects < 2 && sql.startsWith("SELECT EXISTS") ? Effect.die(`defect ${++defects}`) : Effect.void
+      )
+      const process = yield* Processes.start(
+        Layer.provide(client, backend.kept),
+        layerOf(() => Effect.succeed("end"))
+      )
+      yield* Tests.until(() => defects === 2)
+      const outside = yield* Processes.start(backend.other, Layer.empty, { runner: false })
+      const id = yield* outside.within(Job.execute(job("1"), { discard: true }))
+      assert.deepStrictEqual(yield* process.within(ended(id)), Exit.succeed("end"))
+    })
+  )
+
+  scenario(
     "takes ids and names of any text",
     Effect.gen(function* () {
       const odd = [
