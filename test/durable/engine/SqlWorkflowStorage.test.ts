@@ -446,6 +446,33 @@ SqlBackends.suite("the store of SqlWorkflowEngine", (backend) => {
     }).pipe(Effect.provide(backend.layer))
   })
 
+  it.scoped("reads once and commits once for an activity, the last of many as the first", () => {
+    const seen: Array<SqlBackends.Seen> = []
+    return Effect.gen(function* () {
+      const numbers = Array.from({ length: 100 }, (_, index) => `activity ${100 + index}`)
+      const body = Effect.as(
+        Effect.forEach(numbers, (name) => activity(name)),
+        "end"
+      )
+      const process = yield* Processes.start(
+        Layer.provide(SqlBackends.watched(seen), backend.kept),
+        layerOf(() => body),
+        { poll: "1 hour", lease: "1 hour" }
+      )
+      const outside = yield* Processes.start(backend.kept, Layer.empty, { runner: false })
+      const id = yield* process.within(Job.execute(job("1"), { discard: true }))
+      yield* outside.within(ended(id))
+      const from = seen.findIndex(({ sql }) => sql.includes("lex_workflow_activities"))
+      const during = seen.slice(from, from + 2 * numbers.length).map(({ sql }) => sql.slice(0, 6))
+      assert.deepStrictEqual(
+        during,
+        numbers.flatMap(() => ["SELECT", "INSERT"])
+      )
+      const entries = yield* process.within(journal(({ activities }) => activities(id)))
+      assert.strictEqual(new Set(entries.map(({ bytes }) => bytes)).size, 1)
+    }).pipe(Effect.provide(backend.layer))
+  })
+
   it.scoped("is not built on a database without tables, unless it may make them", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Layer.build(SqlWorkflowEngine.layer()))
