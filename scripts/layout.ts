@@ -63,6 +63,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "tool/approval": "approvals of tool calls by people, and questions to them"
   },
   {
+    "agent/record": "records of runs, and the port that keeps them",
     "builtin/file": "skills that read and write files below one folder",
     "builtin/text": "skills for mathematics, dates, summaries and translations",
     "builtin/web": "skills that use the web, and the addresses that they may reach",
@@ -146,6 +147,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { agent: "the executor, agents as tools, handoffs" },
   {
     "agent/crew": "crews: tasks, managers, results",
+    "agent/runs": "runs by their ids: start, follow, steer, answer, list",
     promise: "agents and tools as plain promises and async iterables",
     persistence: "the whole system on one backend, and the data of one owner"
   },
@@ -156,6 +158,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     "testing/facts": "the suite of fact stores",
     "testing/memory": "the suite of memory stores",
+    "testing/runs": "the suites of runs and of their records",
     "testing/session": "the suite of session stores"
   },
   { "testing/vector": "the suite of vector indexes" }

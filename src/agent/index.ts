@@ -125,6 +125,13 @@ export * as Handoff from "./Handoff.js"
 export * as ImportanceStage from "./definition/ImportanceStage.js"
 
 /**
+ * Keeps the records of runs in memory.
+ *
+ * @since 0.1.0
+ */
+export * as InMemoryRunStore from "./record/InMemoryRunStore.js"
+
+/**
  * Guards the user's message before the model sees it.
  *
  * @since 0.1.0
@@ -189,11 +196,40 @@ export * as PartialOutput from "./PartialOutput.js"
 export * as Remembering from "./definition/Remembering.js"
 
 /**
+ * Errors of runs that are started, found and steered by their ids.
+ *
+ * @since 0.1.0
+ */
+export * as RunError from "./record/RunError.js"
+
+/**
+ * The record of a run: who started which agent, and how far the run got. Its events are in the `RunLog`.
+ *
+ * @since 0.1.0
+ */
+export * as RunRecord from "./record/RunRecord.js"
+
+/**
  * The stages of every run in their order, and the failures that they add.
  *
  * @since 0.1.0
  */
 export * as RunStages from "./RunStages.js"
+
+/**
+ * The port that keeps the records of runs.
+ *
+ * @since 0.1.0
+ */
+export * as RunStore from "./record/RunStore.js"
+
+/**
+ * Runs by their ids: started, followed, steered, answered and listed by callers that do not keep their fibers, such as
+ * servers and command lines.
+ *
+ * @since 0.1.0
+ */
+export * as Runs from "./runs/Runs.js"
 
 /**
  * Loads or creates the session of a run.

@@ -47,6 +47,8 @@ export const table = {
   LEX_ERR_AGT_118: "ToolSourceError",
   LEX_ERR_AGT_119: "AgentClosedError",
   LEX_ERR_AGT_120: "ElicitationError",
+  LEX_ERR_AGT_121: "RunError",
+  LEX_ERR_AGT_122: "RunFailedError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",
