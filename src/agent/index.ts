@@ -146,6 +146,13 @@ export * as InputGuardStage from "./stage/InputGuardStage.js"
 export * as LocalExecutor from "./LocalExecutor.js"
 
 /**
+ * Runs in the process that started them. Their records and events are where the `RunStore` and the `RunLog` keep them.
+ *
+ * @since 0.1.0
+ */
+export * as LocalRuns from "./runs/LocalRuns.js"
+
+/**
  * Saves the turns of a run in the session and in memory.
  *
  * @since 0.1.0

@@ -34,6 +34,13 @@ export * as PortSuite from "./suite/PortSuite.js"
 export * as RunStoreSuite from "./runs/RunStoreSuite.js"
 
 /**
+ * The contract of `Runs` as cases that any test runner can register, also for custom runs.
+ *
+ * @since 0.1.0
+ */
+export * as RunsSuite from "./runs/RunsSuite.js"
+
+/**
  * The contract of `SessionStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0

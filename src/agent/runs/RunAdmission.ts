@@ -1,0 +1,113 @@
+/**
+ * Checks a request before its run is recorded, and makes the record.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { RunId, SessionId, UserId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as Nearest from "../../internal/text/Nearest.js"
+import { RunError } from "../record/RunError.js"
+import { areLabels, type RunRecord } from "../record/RunRecord.js"
+import type { StartRequest } from "./Runs.js"
+
+const isRunId = Schema.is(RunId)
+
+/**
+ * The id as a run can have it; `undefined` for other texts.
+ *
+ * @category conversions
+ */
+export const runIdOf = (id: string): RunId | undefined => (isRunId(id) ? id : undefined)
+
+const Ids = Schema.Struct({
+  runId: Schema.optional(RunId),
+  userId: Schema.optional(UserId),
+  tenantId: Schema.optional(UserId),
+  sessionId: Schema.optional(SessionId)
+})
+const decodeIds = Schema.decodeUnknownEither(Ids)
+
+const invalid = (message: string, hint: string): RunError => new RunError({ reason: "invalid", message, hint })
+
+const strangeRequest = invalid("The request is no plain data", "Pass texts, numbers, lists and records, without cycles")
+
+/**
+ * @category errors
+ */
+export const unknownAgent = (name: string, known: ReadonlyArray<string>): RunError => {
+  const shown = String(name).slice(0, 128)
+  const nearest = Nearest.nearest(String(name), known)
+  const some = known
+    .slice(0, 20)
+    .map((one) => `"${one}"`)
+    .join(", ")
+  return new RunError({
+    reason: "unknown-agent",
+    message: `No agent has the name "${shown}"`,
+    hint: nearest !== undefined ? `Did you mean "${nearest}"?` : some === "" ? "No agents are given" : `Agents: ${some}`
+  })
+}
+
+/** A digest of what makes two requests the same: everything but the id. */
+const fingerprintOf = ({ runId: _, ...request }: StartRequest, system: boolean): Effect.Effect<string, RunError> =>
+  Effect.try({
+    try: () => CanonicalJson.hash({ ...request, labels: request.labels ?? {}, system }),
+    catch: () => strangeRequest
+  })
+
+/**
+ * @category models
+ */
+export interface Admitted {
+  readonly record: RunRecord
+  readonly fingerprint: string
+}
+
+/**
+ * The record of a request, in the state `queued`. Without an id it gets a new one.
+ *
+ * @category constructors
+ */
+export const admit = (request: StartRequest, version: string | undefined): Effect.Effect<Admitted, RunError> =>
+  Effect.gen(function* () {
+    const ids = decodeIds(request)
+    if (Either.isLeft(ids)) {
+      return yield* invalid(
+        "The run id, user id, tenant id or session id is not valid",
+        "Ids have 1 to 256 characters and no control characters"
+      )
+    }
+    const { runId, sessionId, tenantId, userId } = ids.right
+    const labels = request.labels ?? {}
+    if (!areLabels(labels)) {
+      return yield* invalid(
+        "The labels of the run are not valid",
+        "Give at most 16 labels, with names of 1 to 64 characters and texts of at most 256"
+      )
+    }
+    const system = userId === undefined && (yield* SystemAccess.isGranted)
+    const createdAt = yield* Clock.currentTimeMillis
+    return {
+      fingerprint: yield* fingerprintOf(request, system),
+      record: {
+        runId: runId ?? RunId.make(yield* IdGenerator.generate),
+        agent: request.agent,
+        ...(version === undefined ? {} : { version }),
+        ...(userId === undefined ? {} : { userId }),
+        ...(system ? { system } : {}),
+        ...(sessionId === undefined ? {} : { sessionId }),
+        ...(tenantId === undefined ? {} : { tenantId }),
+        state: "queued",
+        labels: { ...labels },
+        createdAt,
+        updatedAt: createdAt
+      }
+    }
+  })
