@@ -4,8 +4,6 @@
  * @private
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
-import type { Access } from "./engine/Database.js"
 import type { Dialect, Param } from "./engine/Dialect.js"
 import * as IndexKey from "./engine/IndexKey.js"
 import * as KeyText from "./engine/KeyText.js"
@@ -190,6 +188,37 @@ const tablesOfRuns = ({ oneOf }: Conditions): ReadonlyArray<OwnedTable> => [
   }
 ]
 
+const tablesOfRecords = ({ any, ofUser, oneOf }: Conditions): ReadonlyArray<OwnedTable> => {
+  const owned = any(
+    ofUser("user_id"),
+    oneOf("session_id", ({ sessions }) => indexed(sessions))
+  )
+  return [
+    {
+      part: "runs",
+      // Before the records by which they are found.
+      table: "lex_run_labels",
+      columns: ["label", "created_at", "run_id"],
+      key: ["label", "created_at", "run_id"],
+      owned: {
+        text: `run_id IN (SELECT run_id FROM lex_run_records WHERE ${owned.text})`,
+        params: owned.params
+      }
+    },
+    {
+      part: "runs",
+      table: "lex_run_records",
+      columns: [
+        ...["run_id", "fingerprint", "user_id", "session_id", "agent", "state", "created_at", "updated_at"],
+        ...["ended_at", "session", "error", "body"]
+      ],
+      key: ["run_id"],
+      owned,
+      isMain: true
+    }
+  ]
+}
+
 const tablesOfApprovals = ({ any, ofUser, oneOf }: Conditions, dialect: Dialect): ReadonlyArray<OwnedTable> => [
   {
     part: "approvals",
@@ -316,6 +345,7 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     ...tablesOfSessions(conditions),
     ...tablesOfFacts(conditions),
     ...tablesOfRuns(conditions),
+    ...tablesOfRecords(conditions),
     ...tablesOfApprovals(conditions, dialect),
     ...tablesOfAudit(conditions),
     ...tablesOfCosts(conditions),
@@ -323,74 +353,4 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     ...tablesOfBlobs(conditions),
     cacheTable
   ]
-}
-
-/**
- * The user's sessions, and all sessions with turns in their lineages.
- *
- * @category queries
- */
-export const sessionsOf = (dialect: Dialect) => {
-  const ofUser = dialect.sql("SELECT id FROM lex_sessions WHERE user_id = ? AND status IN (0, 1, 2, 3, 4)")
-  const before = dialect.sql(
-    `SELECT base_session AS id FROM lex_sessions WHERE ${dialect.oneOf("id")} AND base_session IS NOT NULL
-    UNION SELECT parent_session FROM lex_session_turns WHERE ${dialect.oneOf("session_id")} AND parent_session IS NOT NULL`
-  )
-  return Effect.fnUntraced(function* (access: Access, user: string) {
-    const known = new Set<string>()
-    let found = (yield* access.rows<{ readonly id: string }>(ofUser, [Rows.userKey(user)])).map(({ id }) => id)
-    while (found.length > 0) {
-      for (const id of found) known.add(id)
-      const list = dialect.list(found)
-      const more = yield* access.rows<{ readonly id: string }>(before, [list, list])
-      found = more.map(({ id }) => id).filter((id) => !known.has(id))
-    }
-    return Array.from(known, KeyText.decode)
-  })
-}
-
-/**
- * The runs of the user, the runs in the user's sessions, and their child runs.
- *
- * @category queries
- */
-export const runsOf = (dialect: Dialect) => {
-  const ofUser = dialect.sql(
-    `SELECT run_id FROM lex_runs WHERE user_id = ? UNION SELECT run_id FROM lex_runs WHERE ${dialect.oneOf("session_id")}`
-  )
-  const below = dialect.sql(`SELECT run_id FROM lex_runs WHERE ${dialect.oneOf("parent_run_id")}`)
-  return Effect.fnUntraced(function* (access: Access, user: string, sessions: ReadonlyArray<string>) {
-    const known = new Set<string>()
-    const first = yield* access.rows<{ readonly run_id: string }>(ofUser, [
-      IndexKey.of(user),
-      dialect.list(indexed(sessions))
-    ])
-    let found = first.map(({ run_id }) => run_id)
-    while (found.length > 0) {
-      for (const id of found) known.add(id)
-      const more = yield* access.rows<{ readonly run_id: string }>(below, [dialect.list(found)])
-      found = more.map(({ run_id }) => run_id).filter((id) => !known.has(id))
-    }
-    return Array.from(known)
-  })
-}
-
-/**
- * The threads of the user, and those of `given` without an owner, as encoded in their tables.
- *
- * @category queries
- */
-export const threadsOf = (dialect: Dialect) => {
-  const ofUser = dialect.sql("SELECT thread_id FROM lex_threads WHERE user_id = ?")
-  const ofNobody = dialect.sql(
-    `SELECT thread_id FROM lex_threads WHERE ${dialect.oneOf("thread_id")} AND user_id IS NULL`
-  )
-  return Effect.fnUntraced(function* (access: Access, user: string, given: ReadonlyArray<string>) {
-    const own = yield* access.rows<{ readonly thread_id: string }>(ofUser, [IndexKey.of(user)])
-    const free =
-      given.length === 0
-        ? []
-        : yield* access.rows<{ readonly thread_id: string }>(ofNobody, [dialect.list(indexed(given))])
-    return [...own, ...free].map(({ thread_id }) => thread_id)
-  })
 }

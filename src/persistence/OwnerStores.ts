@@ -23,6 +23,7 @@ import type { Dialect } from "./engine/Dialect.js"
 import * as IndexKey from "./engine/IndexKey.js"
 import { DataTransferError } from "./engine/PersistenceError.js"
 import * as SqlFailure from "./engine/SqlFailure.js"
+import * as OwnedNames from "./OwnedNames.js"
 import * as OwnedTables from "./OwnedTables.js"
 import type { EraseOptions, Subject } from "./OwnerData.js"
 import type { RedisClient } from "./redis/RedisClient.js"
@@ -159,9 +160,9 @@ export const makeTables = (database: Database.Database): Tables => {
   const { dialect } = database
   const all = OwnedTables.make(dialect)
   const statements = new Map(all.map((table) => [table, makeStatements(dialect, table)]))
-  const sessionsOf = OwnedTables.sessionsOf(dialect)
-  const runsOf = OwnedTables.runsOf(dialect)
-  const threadsOf = OwnedTables.threadsOf(dialect)
+  const sessionsOf = OwnedNames.sessionsOf(dialect)
+  const runsOf = OwnedNames.runsOf(dialect)
+  const threadsOf = OwnedNames.threadsOf(dialect)
   return {
     all,
     exported: new Map(all.filter(({ columns }) => columns.length > 0).map((table) => [table.table, table])),

@@ -32,6 +32,7 @@ import * as SqlApprovalStore from "./run/SqlApprovalStore.js"
 import * as SqlCacheBackend from "./run/SqlCacheBackend.js"
 import * as SqlCheckpointer from "./run/SqlCheckpointer.js"
 import * as SqlRunLog from "./run/SqlRunLog.js"
+import * as SqlRunStore from "./run/SqlRunStore.js"
 import * as SqlSkillCache from "./run/SqlSkillCache.js"
 import { type Backend, blobsOr, type Given } from "./SystemComposition.js"
 import type { MigrationFailure } from "./schema/Migrations.js"
@@ -81,6 +82,7 @@ export const make = ({ redis, vectors }: Omit<Databases, "client">, given: Given
     SqlAuditLog.layer(),
     SqlApprovalStore.layer(),
     SqlRunLog.layer(),
+    SqlRunStore.layer(),
     cached(redis)
   ),
   entries: (backend) => {

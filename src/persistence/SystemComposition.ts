@@ -13,6 +13,8 @@ import * as Option from "effect/Option"
 import type * as AgentExecutor from "../agent/AgentExecutor.js"
 import * as Agents from "../agent/Agents.js"
 import type * as AgentConfig from "../agent/definition/AgentConfig.js"
+import * as InMemoryRunStore from "../agent/record/InMemoryRunStore.js"
+import type * as RunStore from "../agent/record/RunStore.js"
 import * as BlobStore from "../content/BlobStore.js"
 import * as InMemoryBlobStore from "../content/InMemoryBlobStore.js"
 import * as DefaultGovernance from "../governance/DefaultGovernance.js"
@@ -65,6 +67,7 @@ export type Ports =
   | AuditLog.AuditLog
   | ApprovalStore.ApprovalStore
   | RunLog.RunLog
+  | RunStore.RunStore
 
 /** The services composed on the ports. */
 export type Composed =
@@ -188,6 +191,7 @@ export const portsInMemory: Layer.Layer<Exclude<Ports, SessionStore.SessionStore
     DefaultAuditLog.layerMemory(),
     ApprovalStore.layerMemory(),
     RunLog.layerMemory(),
+    InMemoryRunStore.layer(),
     SkillResultBackend.layer().pipe(Layer.provideMerge(CacheBackend.layerMemory()))
   )
 

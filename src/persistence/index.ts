@@ -214,6 +214,13 @@ export * as SqlRateLimitStore from "./governance/SqlRateLimitStore.js"
 export * as SqlRunLog from "./run/SqlRunLog.js"
 
 /**
+ * A `RunStore` in a database: records outlive the process that runs them, and any process can read them.
+ *
+ * @since 0.1.0
+ */
+export * as SqlRunStore from "./run/SqlRunStore.js"
+
+/**
  * A `SessionStore` in SQLite or Postgres, on the `SqlClient` in context. Any number of processes may share a database:
  * of two concurrent writers of one session one gets a `SessionConflictError`, and limits apply to all processes
  * together.

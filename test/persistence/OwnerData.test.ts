@@ -9,6 +9,8 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import type { RunRecord } from "../../src/agent/record/RunRecord.js"
+import * as RunStore from "../../src/agent/record/RunStore.js"
 import * as BlobRef from "../../src/content/BlobRef.js"
 import * as BlobStore from "../../src/content/BlobStore.js"
 import * as InMemoryBlobStore from "../../src/content/InMemoryBlobStore.js"
@@ -125,6 +127,23 @@ const live = (userId: UserId) =>
       },
       requestedAt: 1
     })
+    const records = yield* RunStore.RunStore
+    const record: RunRecord = {
+      runId: RunId.make(`recorded run of ${userId}`),
+      agent: "helper",
+      userId,
+      state: "running",
+      labels: { secret: `label of ${userId}`, tier: "1" },
+      createdAt: 3,
+      updatedAt: 3
+    }
+    yield* records.insert(record, "request")
+    yield* records.update(record.runId, {
+      from: ["running"],
+      to: "failed",
+      at: 4,
+      error: { tag: "E", message: userId }
+    })
     const threads = yield* Checkpointer.Checkpointer
     yield* threads.put(place(`thread of ${userId}`), { userId })
     yield* threads.putWrites(`thread of ${userId}`, "first", "node", [["text", "written"]], { userId })
@@ -216,6 +235,16 @@ const suite = (name: string, open: Open, other: Open) =>
               "blobs",
               "memory"
             ])
+            const records = yield* RunStore.RunStore
+            const recorded = yield* records.list({
+              userId: ada,
+              labels: { secret: "label of ada" },
+              states: ["failed"]
+            })
+            assert.deepStrictEqual(
+              recorded.records.map(({ endedAt, error, runId }) => [runId, endedAt, error?.message]),
+              [["recorded run of ada", 4, "ada"]]
+            )
             assert.deepStrictEqual(yield* MemoryBlock.read(profile, ada), { city: "city of ada" })
             const documents = yield* SqlDocumentIndex.make()
             const { hits } = yield* documents.search(ada, { text: "letter" })

@@ -103,8 +103,10 @@ export interface Service {
   ) => Effect.Effect<AgentResponse<unknown>, RunError | RunFailedError>
   /**
    * The events of the run itself from a `seq` on, each once, then those that follow until the last one. A reader sees
-   * deltas as they come, and what it comes too late for as whole texts. Leaving it does not touch the run, and a slow
-   * reader does not slow it down. When the last event is there, the record has its last state.
+   * deltas as they come, and what it comes too late for as whole texts: before one, a `TextRetracted` with the number
+   * of an earlier event takes back what the reader may have seen of it. Leaving the stream does not touch the run, and
+   * a slow reader does not slow it down. When a reader in the process of the run has its last event, the record has its
+   * last state.
    */
   readonly events: (runId: string, options?: EventsOptions | undefined) => Stream.Stream<AgentEvent, RunError>
   /**

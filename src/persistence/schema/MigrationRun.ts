@@ -15,6 +15,7 @@ import * as SqlFailure from "../engine/SqlFailure.js"
 import * as ApprovalTables from "./ApprovalTables.js"
 import * as BlobTables from "./BlobTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
+import * as RunRecordTables from "./RunRecordTables.js"
 import * as SessionTables from "./SessionTables.js"
 import * as Tables from "./Tables.js"
 import * as WorkflowTables from "./WorkflowTables.js"
@@ -48,7 +49,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 3, name: "owners of remembered decisions", statements: ApprovalTables.owners },
   { version: 4, name: "owners of threads", statements: CheckpointTables.owners },
   { version: 5, name: "blobs", statements: BlobTables.tables },
-  { version: 6, name: "workflows", statements: WorkflowTables.tables }
+  { version: 6, name: "workflows", statements: WorkflowTables.tables },
+  { version: 7, name: "records of runs", statements: RunRecordTables.tables }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

@@ -1,0 +1,49 @@
+/**
+ * Tables of the records of runs.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import type { Dialect } from "../engine/Dialect.js"
+
+/**
+ * `body` has what never changes; `session` and `error` are texts that are not compared. A list reads one index in the
+ * order of its pages. `lex_run_labels` has a row for each label of a run; `label` is its name and its value.
+ *
+ * @category schemas
+ */
+export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
+  `CREATE TABLE lex_run_records (
+    run_id ${types.key} NOT NULL PRIMARY KEY,
+    fingerprint ${types.key} NOT NULL,
+    user_id ${types.key},
+    session_id ${types.key},
+    agent ${types.key} NOT NULL,
+    state ${types.key} NOT NULL,
+    created_at ${types.number} NOT NULL,
+    updated_at ${types.number} NOT NULL,
+    ended_at ${types.number},
+    session ${types.text},
+    error ${types.text},
+    body ${types.text} NOT NULL
+  )`,
+  "CREATE INDEX lex_run_records_created_at ON lex_run_records (created_at, run_id)",
+  ...["user_id", "session_id"].map(
+    (column) =>
+      `CREATE INDEX lex_run_records_${column} ON lex_run_records (${column}, created_at, run_id)
+      WHERE ${column} IS NOT NULL`
+  ),
+  ...["agent", "state"].map(
+    (column) => `CREATE INDEX lex_run_records_${column} ON lex_run_records (${column}, created_at, run_id)`
+  ),
+  "CREATE INDEX lex_run_records_nobodys ON lex_run_records (created_at, run_id) WHERE user_id IS NULL",
+  "CREATE INDEX lex_run_records_open ON lex_run_records (created_at, run_id) WHERE ended_at IS NULL",
+  "CREATE INDEX lex_run_records_ended_at ON lex_run_records (ended_at) WHERE ended_at IS NOT NULL",
+  `CREATE TABLE lex_run_labels (
+    label ${types.key} NOT NULL,
+    created_at ${types.number} NOT NULL,
+    run_id ${types.key} NOT NULL,
+    PRIMARY KEY (label, created_at, run_id)
+  )`,
+  "CREATE INDEX lex_run_labels_run_id ON lex_run_labels (run_id)"
+]
