@@ -11,7 +11,9 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
+import type { AgentExecutor } from "../../../src/agent/AgentExecutor.js"
 import * as Agents from "../../../src/agent/Agents.js"
+import * as AgentTool from "../../../src/agent/AgentTool.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as Steering from "../../../src/agent/definition/Steering.js"
 import * as InMemoryRunStore from "../../../src/agent/record/InMemoryRunStore.js"
@@ -32,14 +34,16 @@ import * as PendingApprovals from "../../../src/tool/approval/PendingApprovals.j
 import * as Tool from "../../../src/tool/definition/Tool.js"
 
 interface Setup {
-  readonly options?: Omit<LocalRuns.Options<ReadonlyArray<Agent.Agent<unknown, unknown, never>>>, "agents">
-  readonly agents?: ReadonlyArray<Agent.Agent<unknown, unknown, never>>
+  readonly options?: Omit<LocalRuns.Options<ReadonlyArray<Agent.Agent<unknown, unknown, AgentExecutor>>>, "agents">
+  readonly agents?: ReadonlyArray<Agent.Agent<unknown, unknown, AgentExecutor>>
   readonly script?: Parameters<typeof TestModel.layer>[0]
   readonly log?: Layer.Layer<RunLog.RunLog>
   readonly store?: RunStore.Service
 }
 
 const helper = Agent.make("helper", { system: "helper" })
+
+class Broken extends Schema.TaggedError<Broken>()("Broken", { message: Schema.String }) {}
 
 const layer = ({ agents = [helper], log = RunLog.layerMemory(), options, script = () => "hi", store }: Setup = {}) => {
   const steering = Steering.layer()
@@ -221,7 +225,7 @@ describe("LocalRuns", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("decodes the output, and counts the tokens of inner runs, also for those who come later", () => {
+  it.effect("decodes the output, also for those who come later", () => {
     const writer = Agent.make("writer", { system: "writer", output: Schema.Struct({ at: Schema.NumberFromString }) })
     return Effect.gen(function* () {
       const { runId } = yield* Runs.start({ agent: "writer", input: "go" })
@@ -231,18 +235,34 @@ describe("LocalRuns", () => {
     }).pipe(Effect.provide(layer({ agents: [writer], script: () => '{"at":"7"}' })))
   })
 
+  it.effect("counts the tokens of inner runs, which are in other parts of the log", () => {
+    const inner = Agent.make("inner", { system: "inner" })
+    const outer = Agent.make("helper", { system: "outer", tools: [AgentTool.make(inner)] })
+    const script: Setup["script"] = ({ messages: [system, ...messages] }) =>
+      messages.some(({ role }) => role === "tool") || String(system?.content).startsWith("inner")
+        ? "done"
+        : { calls: [{ name: "delegate_to_inner", params: { message: "go" } }] }
+    return Effect.gen(function* () {
+      const { runId } = yield* ask("go")
+      const response = yield* Runs.await(runId)
+      assert.deepStrictEqual([response.usage.totalTokens, response.modelCalls], [45, 3])
+      assert.deepStrictEqual(response.metadata.agentsUsed, ["inner"])
+      assert.isTrue((yield* all(runId)).every((event) => event.runId === runId))
+    }).pipe(Effect.provide(layer({ agents: [outer], script })))
+  })
+
   it.effect("keeps the failure of a run as the cause in its process", () => {
     const failing = Tool.make("fail", {
       description: "Fails",
       fatal: true,
-      handler: () => Effect.fail(new Error("broken"))
+      handler: () => Effect.fail(new Broken({ message: "broken" }))
     })
-    const agent = Agent.make("helper", { system: "helper", tools: [failing] }) as unknown as typeof helper
+    const agent = Agent.make("helper", { system: "helper", tools: [failing] })
     return Effect.gen(function* () {
       const { runId } = yield* ask("go")
       const error = yield* Effect.flip(Runs.await(runId))
       assert.instanceOf(error, RunErrors.RunFailedError)
-      assert.instanceOf(error.cause, Error)
+      assert.instanceOf(error.cause, Broken)
       const later = yield* Effect.flip(Runs.await(runId))
       assert.isUndefined(later.cause)
       assert.deepStrictEqual((later as typeof error).error, (error as RunErrors.RunFailedError).error)
