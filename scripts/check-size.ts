@@ -48,7 +48,7 @@ const filesOf = (file: string, seen = new Set<string>()): ReadonlySet<string> =>
 /** The strategies and their prompts are files of their own, since an agent loads those it names. */
 const mostFiles: Readonly<Record<string, number>> = {
   ".": 6,
-  "./agent": 14,
+  "./agent": 15,
   "./memory": 19,
   "./persistence": 28,
   "./provider": 19,
@@ -186,4 +186,4 @@ const [packed] = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"]
   })
 ) as ReadonlyArray<{ readonly size: number }>
-expect("packed", packed?.size ?? Number.NaN, 1_950_000, " bytes")
+expect("packed", packed?.size ?? Number.NaN, 1_990_000, " bytes")
