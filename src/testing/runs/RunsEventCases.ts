@@ -187,9 +187,12 @@ const following: ReadonlyArray<Case> = [
     const { events, fiber } = yield* follow(stage, runId)
     yield* inState(stage, runId, "waiting")
     yield* TestClock.adjust("7 days")
-    const [request] = yield* stage.approvals.list(ann)
+    const id = yield* eventually(
+      Effect.map(stage.approvals.list(ann), ([first]) => first?.request.id),
+      "a request waits"
+    )
     equal(events.at(-1)?._tag, "ApprovalRequested", "the last event while the run waits")
-    yield* stage.runs.answer(request?.request.id ?? "", { _tag: "Approved" }, ann)
+    yield* stage.runs.answer(id, { _tag: "Approved" }, ann)
     yield* Fiber.join(fiber)
     checkWhole(events, "the events")
   })

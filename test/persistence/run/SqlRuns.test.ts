@@ -1,4 +1,7 @@
-/** Runs of one process whose records and events are in a database. */
+/**
+ * Runs of one process whose records and events are in a database. In SQLite alone: the cases move a clock by hours, and
+ * the writes of a run to a server would be late by that clock.
+ */
 import { describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -25,7 +28,7 @@ SqlBackends.suite("LocalRuns on SQL", (backend) => {
     )
   }
 
-  describe("LocalRuns as Runs", () => {
+  describe.skipIf(backend.dialect === "postgres")("LocalRuns as Runs", () => {
     for (const one of RunsSuite.cases({ resume: false, fork: false })) {
       it(one.name, () => Effect.runPromise(RunsSuite.check(one, layer)))
     }
