@@ -22,6 +22,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { domain: "ids, usage, events, answers and error codes that everything shares" },
   {
     content: "parts of messages, and the store of their bytes",
+    "observability/journal": "the seam between durable layers and the events and failures of runs",
     "observability/log": "events of running runs, and texts of logs for readers of deltas"
   },
   {
@@ -152,6 +153,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     persistence: "the whole system on one backend, and the data of one owner"
   },
   {
+    durable: "agents whose runs survive their process",
     testing: "scripted models and event recorders",
     "testing/suite": "what every port suite is made of: cases and assertions"
   },

@@ -16,6 +16,7 @@ import type { Message } from "../llm/model/LlmClient.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as Run from "../observability/Run.js"
 import * as Tool from "../tool/definition/Tool.js"
+import * as ToolCombinators from "../tool/definition/ToolCombinators.js"
 import * as AgentExecutor from "./AgentExecutor.js"
 import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import * as Handoffs from "./conversation/Handoffs.js"
@@ -133,52 +134,58 @@ export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   const unremembered = memory === undefined ? limited.pipe(Agent.withMemory(WorkingMemory.noop)) : limited
   const refuse = (message: string, cause?: unknown) =>
     new AgentExecutionError({ agentName: agent.name, message, ...(cause === undefined ? {} : { cause }) })
-  const tool = Tool.make(options.name ?? `delegate_to_${agent.name}`, {
-    description: options.description ?? described(agent),
-    parameters,
-    success: Schema.Unknown,
-    timeout: options.timeout ?? Duration.infinity,
-    retries: 0,
-    handler: ({ message }) =>
-      Effect.gen(function* () {
-        const run = yield* Run.Run
-        if (message.trim() === "") return yield* refuse("The message is empty: say what the agent should do")
-        if (run.depth + 1 > maxDepth) {
-          return yield* refuse(`Delegations are nested deeper than ${maxDepth}: do the task yourself`)
-        }
-        if (run.path.filter((name) => name === agent.name).length >= maxVisits) {
-          return yield* refuse(
-            `"${agent.name}" is already working and waits for this (${shownPath(run.path)}): do the task yourself`
+  // Its steps are those of the agent.
+  const tool = ToolCombinators.composed(
+    Tool.make(options.name ?? `delegate_to_${agent.name}`, {
+      description: options.description ?? described(agent),
+      parameters,
+      success: Schema.Unknown,
+      timeout: options.timeout ?? Duration.infinity,
+      retries: 0,
+      handler: ({ message }) =>
+        Effect.gen(function* () {
+          const run = yield* Run.Run
+          if (message.trim() === "") return yield* refuse("The message is empty: say what the agent should do")
+          if (run.depth + 1 > maxDepth) {
+            return yield* refuse(`Delegations are nested deeper than ${maxDepth}: do the task yourself`)
+          }
+          if (run.path.filter((name) => name === agent.name).length >= maxVisits) {
+            return yield* refuse(
+              `"${agent.name}" is already working and waits for this (${shownPath(run.path)}): do the task yourself`
+            )
+          }
+          const current = yield* Conversation.Conversation
+          const conversation = current?.runId === run.runId ? current : undefined
+          const caller: Caller = {
+            agent: run.agent,
+            runId: run.runId,
+            userId: conversation?.userId,
+            sessionId: conversation?.sessionId
+          }
+          const userId = options.userId === undefined ? caller.userId : idOf(options.userId, caller)
+          const sessionId = idOf(options.sessionId, caller)
+          const history =
+            context === undefined || context === "message" || conversation === undefined
+              ? []
+              : context === "conversation"
+                ? conversation.messages()
+                : context(conversation.messages())
+          const runId = RunId.make(yield* IdGenerator.generate)
+          yield* Handoffs.delegated(run, agent.name, runId, message)
+          const request = { input: message, runId, userId, sessionId, history }
+          const response = yield* Effect.mapError(
+            AgentExecutor.run(
+              options.userId === undefined && sessionId === undefined ? unremembered : limited,
+              request
+            ),
+            (error) => refuse(errorInfo(error).message, error)
           )
-        }
-        const current = yield* Conversation.Conversation
-        const conversation = current?.runId === run.runId ? current : undefined
-        const caller: Caller = {
-          agent: run.agent,
-          runId: run.runId,
-          userId: conversation?.userId,
-          sessionId: conversation?.sessionId
-        }
-        const userId = options.userId === undefined ? caller.userId : idOf(options.userId, caller)
-        const sessionId = idOf(options.sessionId, caller)
-        const history =
-          context === undefined || context === "message" || conversation === undefined
-            ? []
-            : context === "conversation"
-              ? conversation.messages()
-              : context(conversation.messages())
-        const runId = RunId.make(yield* IdGenerator.generate)
-        yield* Handoffs.delegated(run, agent.name, runId, message)
-        const request = { input: message, runId, userId, sessionId, history }
-        const response = yield* Effect.mapError(
-          AgentExecutor.run(options.userId === undefined && sessionId === undefined ? unremembered : limited, request),
-          (error) => refuse(errorInfo(error).message, error)
-        )
-        if (output === undefined) return response.message
-        // The output was decoded by this very schema.
-        return yield* Effect.orDie(output.encode(response.output))
-      })
-  })
+          if (output === undefined) return response.message
+          // The output was decoded by this very schema.
+          return yield* Effect.orDie(output.encode(response.output))
+        })
+    })
+  )
   HandoffRoute.link(tool, { _tag: "Delegate" })
   return tool
 }

@@ -36,6 +36,7 @@ import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as EventBus from "../observability/EventBus.js"
 import * as Health from "../observability/Health.js"
 import * as Hooks from "../observability/Hooks.js"
+import * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as RunSink from "../observability/RunSink.js"
@@ -136,7 +137,11 @@ const toInvocation = (
   return {
     agent,
     request: typeof request === "string" ? { input: request } : request,
-    sink: RunSink.make({ ...options, parent }),
+    sink: RunSink.make({
+      ...options,
+      parent,
+      journal: Context.get(fiber.currentContext as Context.Context<RunJournal.RunJournal>, RunJournal.RunJournal)
+    }),
     fiber,
     parent
   }
@@ -205,10 +210,12 @@ class Executor {
               (agentGuards) => this.begin(invocation, runId, agentGuards, strategy, finish)
             )
       )
+    const open = invocation.sink.sink.journal?.open
+    const opened = (runId: RunId) => (open === undefined ? start(runId) : Effect.zipRight(open(runId), start(runId)))
     const runId = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)
     return runId !== undefined && Either.isRight(runId)
-      ? start(runId.right)
-      : Effect.flatMap(IdGenerator.generate, (id) => start(plainId.test(id) ? (id as RunId) : RunId.make(id)))
+      ? opened(runId.right)
+      : Effect.flatMap(IdGenerator.generate, (id) => opened(plainId.test(id) ? (id as RunId) : RunId.make(id)))
   }
 
   private begin<A>(

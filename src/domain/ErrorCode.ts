@@ -49,6 +49,8 @@ export const table = {
   LEX_ERR_AGT_120: "ElicitationError",
   LEX_ERR_AGT_121: "RunError",
   LEX_ERR_AGT_122: "RunFailedError",
+  LEX_ERR_AGT_123: "ToolUnknownOutcomeError",
+  LEX_ERR_AGT_124: "ReplayError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",

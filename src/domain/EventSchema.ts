@@ -11,8 +11,9 @@ import { RunId } from "./Ids.js"
 export const NAME = "effect-lexigram/domain/AgentEvent"
 
 /**
- * Fields of every event: the run, the run that started it, the agent, the number of the event in its run (from 0,
- * without gaps) and the time in milliseconds since the epoch.
+ * Fields of every event: the run, the run that started it, the agent, the number of the event in its run (from 0;
+ * with gaps where deltas were, and where a durable run went on in another process) and the time in milliseconds since
+ * the epoch.
  *
  * @since 0.1.0
  * @category models
@@ -23,6 +24,8 @@ export interface Meta {
   readonly agent: string
   readonly seq: number
   readonly at: number
+  /** The place of the event in a durable run: the same on every replay. */
+  readonly place?: string | undefined
 }
 
 const meta = {
@@ -30,7 +33,8 @@ const meta = {
   parentRunId: Schema.optional(RunId),
   agent: Schema.String,
   seq: Schema.Number,
-  at: Schema.Number
+  at: Schema.Number,
+  place: Schema.optional(Schema.String)
 }
 
 export const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>

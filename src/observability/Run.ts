@@ -6,7 +6,7 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { AgentEvent, Body } from "../domain/AgentEvent.js"
+import type { AgentEvent, Body, Meta } from "../domain/AgentEvent.js"
 import type { ErrorInfo } from "../domain/ErrorInfo.js"
 import type { RunId, SessionId } from "../domain/Ids.js"
 import * as Ambient from "../internal/fiber/Ambient.js"
@@ -17,6 +17,7 @@ import type * as EventBus from "./EventBus.js"
 import type { Screen } from "./EventScreen.js"
 import * as EventScreen from "./EventScreen.js"
 import * as Hooks from "./Hooks.js"
+import type { EventJournal } from "./journal/EventJournal.js"
 import { StreamedText } from "./StreamedText.js"
 
 /**
@@ -43,6 +44,10 @@ export interface Sink {
    * skipped. Default true.
    */
   readonly kept?: boolean | undefined
+  /** Numbers the events of a durable run. Absent: they count from 0. */
+  readonly journal?: EventJournal | undefined
+  /** Takes an event that readers and logs have: it is only folded. Present with a `journal`. */
+  readonly recall?: ((event: AgentEvent) => void) | undefined
 }
 
 /**
@@ -142,14 +147,26 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
   const parentRunId = parent?.runId
   const bus = options.bus
   const telemetry = options.telemetry ?? parent?.telemetry ?? defaultTelemetry
+  const { journal, recall } = sink
   let seq = 0
   let ended = false
   const streamed = new StreamedText()
   const push = (given: Body, at: number, shown = "") => {
     const original = EventScreen.originalOf(given)
     const body = shown === "" ? given : ({ ...given, text: shown } as Body)
-    if (body._tag === "Message") for (const missing of streamed.completion(body.text)) push(missing, at)
-    streamed.push(body)
+    const located = journal?.locate(runId, body._tag)
+    // A replay of a durable run only folds what readers and logs have.
+    const known = located?.known
+    if (known === undefined) {
+      if (body._tag === "Message") for (const missing of streamed.completion(body.text)) push(missing, at)
+      streamed.push(body)
+    }
+    if (located !== undefined && journal !== undefined) {
+      const seq = known?.seq ?? journal.next(runId)
+      const event = placed({ runId, parentRunId, agent, seq, at: known?.at ?? at, place: located.place }, body)
+      const whole = original === body ? event : ({ ...event, ...original } as AgentEvent)
+      return known === undefined ? sink.push(event, whole) : recall?.(whole)
+    }
     // Spreading the body last takes 0.05 µs; first, 3 µs.
     const event =
       parentRunId === undefined
@@ -202,6 +219,15 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
   }
   return self
 }
+
+/** An event of a durable run. */
+const placed = ({ parentRunId, place, ...meta }: Meta, body: Body): AgentEvent =>
+  ({
+    ...meta,
+    ...(parentRunId === undefined ? {} : { parentRunId }),
+    ...(place === undefined ? {} : { place }),
+    ...body
+  }) as AgentEvent
 
 const silence = () => {}
 

@@ -29,6 +29,17 @@ export interface Writer {
    * log does.
    */
   readonly around: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Takes what is not written yet, for a write of the caller; nothing else is written until the claim is released. */
+  readonly claim: Effect.Effect<Claim | undefined>
+}
+
+/**
+ * @category models
+ */
+export interface Claim {
+  readonly events: ReadonlyArray<AgentEvent>
+  /** Ends the claim: the events are written, or they wait again. */
+  readonly release: (written: boolean) => void
 }
 
 /** Milliseconds after which events are written that nothing else has written. */
@@ -68,7 +79,14 @@ interface Followed {
  *
  * @category constructors
  */
-export const make = (log: RunLog.Service): Writer => {
+export const make = (
+  log: RunLog.Service,
+  options: {
+    /** False: tool calls do not wait until their event is written: something else records them. Default true. */
+    readonly eager?: boolean | undefined
+  } = {}
+): Writer => {
+  const { eager = true } = options
   const runs = new Map<RunId, Followed>()
   const waiting = new Set<() => void>()
   let pending: Array<AgentEvent> = []
@@ -119,6 +137,21 @@ export const make = (log: RunLog.Service): Writer => {
       })
     )
   })
+  const claim: Effect.Effect<Claim | undefined> = Effect.suspend(() => {
+    if (pending.length === 0) return Effect.succeed(undefined)
+    if (isWriting) return Effect.zipRight(idle, claim)
+    isWriting = true
+    const events = pending.slice()
+    return Effect.succeed({
+      events,
+      release: (written) => {
+        isWriting = false
+        if (written) pending = pending.slice(events.length)
+        for (const resume of waiting) resume()
+        waiting.clear()
+      }
+    })
+  })
   const within = (appending: Effect.Effect<void, RunLog.RunLogError>): Effect.Effect<void> =>
     Effect.catchAll(
       Deadline.run(() => appending, {
@@ -159,6 +192,7 @@ export const make = (log: RunLog.Service): Writer => {
     })
 
   return {
+    claim,
     push: (event) => {
       last = event
       if (hasEnded) return void pending.push(event)
@@ -177,7 +211,7 @@ export const make = (log: RunLog.Service): Writer => {
       const [oldest] = pending
       if (oldest === undefined) return undefined
       const isBehind = pending.length >= MOST_BEHIND || last.at - oldest.at >= LONGEST_BEHIND
-      return isBehind || last._tag === "ToolCall" ? write : undefined
+      return isBehind || (eager && last._tag === "ToolCall") ? write : undefined
     },
     around: (effect) =>
       Effect.uninterruptibleMask((restore) =>

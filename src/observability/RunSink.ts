@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import * as AgentResponse from "../domain/AgentResponse.js"
 import type * as EventSink from "../internal/fiber/EventSink.js"
+import type * as RunJournal from "./journal/RunJournal.js"
 import * as Run from "./Run.js"
 import type * as RunLog from "./RunLog.js"
 import * as RunLogWriter from "./RunLogWriter.js"
@@ -35,8 +36,10 @@ export const make = (options: {
   readonly reader?: EventSink.EventSink<AgentEvent, any> | undefined
   readonly log: RunLog.Service
   readonly parent: Run.Service
+  /** Takes the place of the log in a durable run. */
+  readonly journal?: RunJournal.Service | undefined
 }): RunSink => {
-  const { log, parent, reader } = options
+  const { journal, log, parent, reader } = options
   const fold = AgentResponse.fold()
   if (Run.isCurrent(parent)) {
     // An inner run uses the sink of the outer one, which logs and waits for both.
@@ -52,7 +55,31 @@ export const make = (options: {
           reader?.push(event)
           parent.sink.push(event, whole)
         },
-        settle: () => reader?.settle() ?? parent.sink.settle()
+        settle: () => reader?.settle() ?? parent.sink.settle(),
+        journal: parent.sink.journal,
+        recall: (event) => {
+          fold.push(event)
+          parent.sink.recall?.(event)
+        }
+      }
+    }
+  }
+  if (journal !== undefined) {
+    return {
+      reader,
+      progress: fold.response,
+      logged: (effect) => journal.around(effect, fold.push),
+      sink: {
+        live: reader !== undefined || journal.live,
+        kept: true,
+        push: (event, whole) => {
+          fold.push(whole)
+          reader?.push(event)
+          journal.push(event)
+        },
+        settle: () => journal.settle() ?? reader?.settle(),
+        journal,
+        recall: fold.push
       }
     }
   }

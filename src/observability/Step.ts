@@ -5,24 +5,53 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Ambient from "../internal/fiber/Ambient.js"
 import * as Parallel from "../internal/fiber/Parallel.js"
 
 /**
- * What a durable layer needs to record an effect: its kind (`llm`, `tool`, …), a fingerprint of its input (computed on
- * demand), and the schemas of its outcome.
+ * What a durable layer needs to record an effect.
  *
  * @since 0.1.0
  * @category models
  */
-export interface StepOptions<A, E> {
+export interface StepOptions<A, E, R = never> {
+  /** `llm`, `tool`, `memory`, … */
   readonly kind: string
+  /** A fingerprint of the input, computed on demand. A replay with another one fails, naming the step. */
   readonly hash?: (() => string) | undefined
-  readonly success?: Schema.Schema<A, any> | undefined
-  readonly error?: Schema.Schema<E, any> | undefined
+  readonly success: Schema.Schema<A, any>
+  /** `Schema.Never` for an effect that does not fail. */
+  readonly error: Schema.Schema<E, any>
+  /**
+   * Given for an effect that must not run twice. It decides what comes of an attempt that began and whose end is
+   * unknown, because its process died: an outcome, or, with none, another attempt.
+   */
+  readonly lost?: Effect.Effect<Option.Option<A>, E, R> | undefined
+}
+
+/**
+ * How a durable run waits without a process.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Sleeping {
+  /**
+   * Waits for a value from outside. `pending` asks for it without waiting. While there is none, the run sleeps, and it
+   * is woken by `name`, unique within the run.
+   */
+  readonly wait: <A, R>(
+    options: { readonly name: string; readonly value: Schema.Schema<A, any> },
+    pending: Effect.Effect<Option.Option<A>, never, R>
+  ) => Effect.Effect<A, never, R>
+  /** Waits until a time, in milliseconds since the epoch. */
+  readonly until: (millis: number) => Effect.Effect<void>
 }
 
 /**
@@ -31,12 +60,17 @@ export interface StepOptions<A, E> {
  */
 export interface Service {
   /** Runs the effect, or returns its recorded outcome. */
-  readonly run: <A, E, R>(options: StepOptions<A, E>, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly run: <A, E, R, R2 = never>(
+    options: StepOptions<A, E, R2>,
+    effect: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, R | R2>
   /**
    * True while a durable run is being suspended: its end is not the end of the run, and nothing may be written as if it
    * were.
    */
   readonly isSuspended: () => boolean
+  /** Absent where a wait keeps its fiber. */
+  readonly sleeping?: Sleeping | undefined
 }
 
 const identity: Service = { run: (_options, effect) => effect, isSuspended: () => false }
@@ -63,8 +97,24 @@ export const isRecording = (step: Service): boolean => step !== identity
  * @since 0.1.0
  * @category combinators
  */
-export const run = <A, E, R>(options: StepOptions<A, E>, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+export const run = <A, E, R, R2 = never>(
+  options: StepOptions<A, E, R2>,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R | R2> =>
   Effect.flatMap(Step, (step) => (step === identity ? effect : step.run(options, effect)))
+
+/**
+ * Waits until a time, in milliseconds since the epoch. A durable run sleeps meanwhile, across restarts.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const until = (millis: number): Effect.Effect<void> =>
+  Effect.flatMap(Step, ({ sleeping }) =>
+    sleeping === undefined
+      ? Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(Math.max(0, millis - now)))
+      : sleeping.until(millis)
+  )
 
 /**
  * A position in a run: a path of branches and a counter. Steps of one branch are numbered in the order they are
@@ -78,25 +128,53 @@ export interface PlaceService {
   readonly path: string
   /** The next name at this place, path and counter: `"/3.1/0"`. */
   readonly next: () => string
+  /** The next name of something that is numbered apart from the steps: an event (`e`), an id (`i`), a number (`r`). */
+  readonly draw: (kind: string) => string
   /**
    * Takes the next number for a fan-out and returns the place of each of its branches, each with a counter of its own.
    */
   readonly fork: () => (branch: string | number) => PlaceService
+  /** The time of the last step that ended here, in milliseconds since the epoch; 0 before the first. */
+  readonly at: () => number
+  /** Takes over a time, if it is later. */
+  readonly reach: (at: number) => void
 }
 
+const plainBranch = /^[\w-]{1,32}$/
+
 /**
+ * A place. `shorten` replaces names of branches that a model may have given by short ones.
+ *
  * @since 0.1.0
  * @category constructors
  */
-export const makePlace = (path: string = ""): PlaceService => {
+export const makePlace = (
+  path: string = "",
+  options: { readonly at?: number | undefined; readonly shorten?: ((text: string) => string) | undefined } = {}
+): PlaceService => {
+  const { shorten } = options
+  const drawn = new Map<string, number>()
   let counter = 0
+  let time = options.at ?? 0
   const next = () => `${path}/${counter++}`
   return {
     path,
     next,
+    draw: (kind) => {
+      const number = drawn.get(kind) ?? 0
+      drawn.set(kind, number + 1)
+      return `${path}#${kind}${number}`
+    },
     fork: () => {
       const base = next()
-      return (branch) => makePlace(`${base}.${branch}`)
+      return (branch) => {
+        const isPlain = shorten === undefined || typeof branch === "number" || plainBranch.test(branch)
+        return makePlace(`${base}.${isPlain ? branch : shorten(branch)}`, { at: time, shorten })
+      }
+    },
+    at: () => time,
+    reach: (reached) => {
+      time = Math.max(time, reached)
     }
   }
 }
@@ -131,19 +209,23 @@ export const forEach = <A, B, E, R>(
     if (step === identity) return Parallel.forEach(items, f, concurrency)
     return Effect.flatMap(Place, (place) => {
       const fork = place.fork()
-      return Effect.flatMap(
-        Parallel.forEach(
-          items,
-          (item, index) => Effect.exit(Effect.provideService(f(item, index), Place, fork(index))),
-          concurrency
-        ),
-        (exits) => {
-          const failed = exits.find(Exit.isFailure)
-          return failed === undefined
-            ? Effect.succeed(exits.map((exit) => (exit as Exit.Success<B, E>).value))
-            : Effect.failCause(failed.cause)
-        }
-      )
+      const places = items.map((_, index) => fork(index))
+      // A branch that is suspended interrupts its own fiber, and no other one.
+      const branch = (item: A, index: number) =>
+        Effect.acquireUseRelease(
+          Effect.forkDaemon(
+            Effect.provideService(Effect.interruptible(f(item, index)), Place, places[index] as PlaceService)
+          ),
+          Fiber.await,
+          Fiber.interrupt
+        )
+      return Effect.flatMap(Parallel.forEach(items, branch, concurrency), (exits) => {
+        for (const reached of places) place.reach(reached.at())
+        const failed = (step.isSuspended() ? exits.find(Exit.isInterrupted) : undefined) ?? exits.find(Exit.isFailure)
+        return failed === undefined || Exit.isSuccess(failed)
+          ? Effect.succeed(exits.map((exit) => (exit as Exit.Success<B, E>).value))
+          : Effect.failCause(failed.cause)
+      })
     })
   })
 }

@@ -12,7 +12,6 @@ import * as ErrorCode from "../domain/ErrorCode.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
 import { Requester } from "../domain/Requester.js"
-import * as Watch from "../internal/fiber/Watch.js"
 import * as CanonicalJson from "../internal/text/CanonicalJson.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
@@ -158,25 +157,27 @@ const elicit = (
     const { sessionId, userId } = yield* Requester
     const limit = expiresAfter === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(expiresAfter)
     const expiresAt = (yield* Clock.currentTimeMillis) + limit
-    const asked = gate(
-      {
-        id,
-        runId: Run.isCurrent(run) ? run.runId : RunId.make(id),
-        ...(Run.isCurrent(run) ? { rootRunId: run.rootRunId } : {}),
-        ...(userId === undefined ? {} : { userId }),
-        ...(sessionId === undefined ? {} : { sessionId }),
-        agent: run.agent,
-        toolCallId: call.id,
-        tool: call.name,
-        params: null,
-        question,
-        ...(Number.isFinite(expiresAt) ? { expiresAt } : {})
-      },
-      (content) => Effect.match(decode(content), { onFailure: (issues) => issues, onSuccess: () => [] })
+    const request: ApprovalGate.ApprovalRequest = {
+      id,
+      runId: Run.isCurrent(run) ? run.runId : RunId.make(id),
+      ...(Run.isCurrent(run) ? { rootRunId: run.rootRunId } : {}),
+      ...(userId === undefined ? {} : { userId }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+      agent: run.agent,
+      toolCallId: call.id,
+      tool: call.name,
+      params: null,
+      question,
+      ...(Number.isFinite(expiresAt) ? { expiresAt } : {})
+    }
+    const asked = ApprovalGate.waitFor(
+      call.gate,
+      request,
+      gate(request, (content) => Effect.match(decode(content), { onFailure: (issues) => issues, onSuccess: () => [] }))
     )
     const event = { id, toolCallId: call.id, name: call.name }
     const wait = run.unsafeEmit({ _tag: "QuestionAsked", ...event, ...question })
-    const decision = yield* waiting(call, Watch.outside(Run.emitMeanwhile(wait, asked)))
+    const decision = yield* waiting(call, Run.emitMeanwhile(wait, asked))
     const answer = answerOf(decision)
     const { _tag: action, ...rest } = answer
     yield* run.emit({ _tag: "QuestionAnswered", ...event, action, ...rest })

@@ -31,6 +31,23 @@ export interface Handling {
   readonly onAttempt: (number: number) => void
 }
 
+const MAX_KEY = 200
+
+/** FNV-1a of 32 bits, in hexadecimal digits. */
+const digest = (text: string, seed: number): string => {
+  let hash = seed
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  return (hash >>> 0).toString(16).padStart(8, "0")
+}
+
+/** The name of a call for other systems. Providers give ids of calls of any length. */
+export const keyOf = (runId: string, path: string, step: number, callId: string): string => {
+  const whole = `${runId}${path}/${step}/${callId}`
+  return whole.length <= MAX_KEY
+    ? whole
+    : `${whole.slice(0, MAX_KEY - 17)}~${digest(whole, 0x811c9dc5)}${digest(whole, 0x01234567)}`
+}
+
 /** Waits between attempts: 1 s, 2 s, 4 s, …, at most 30 s. */
 const backoff = (attempt: number): Duration.Duration => Duration.millis(Math.min(2 ** (attempt - 1) * 1000, 30_000))
 
@@ -56,23 +73,29 @@ const attempt = (
   { onProgress, options, params, serving, tool, tools }: Handling,
   number: number
 ): Effect.Effect<unknown, unknown> =>
-  Deadline.run(() => tools.provide(tool.erased.handle(params, { id: serving.id, attempt: number })), {
-    whole: timeoutOf(tool, options),
-    pausable: true,
-    provide: (services) => {
-      services.set(HandledTool.HandledTool.key, tool.name)
-      services.set(ToolProgress.CurrentReports.key, onProgress)
-      services.set(ToolProgress.CurrentCall.key, { ...serving, asked: 0 } satisfies ToolProgress.Attempt)
-    },
-    onTimeout: (_phase, timeoutMs) =>
-      new Expired(
-        new ToolTimeoutError({
-          toolName: tool.name,
-          timeoutMs,
-          message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
-        })
-      )
-  })
+  Deadline.run(
+    () =>
+      tools.provide(
+        tool.erased.handle(params, { id: serving.id, idempotencyKey: serving.idempotencyKey, attempt: number })
+      ),
+    {
+      whole: timeoutOf(tool, options),
+      pausable: true,
+      provide: (services) => {
+        services.set(HandledTool.HandledTool.key, tool.name)
+        services.set(ToolProgress.CurrentReports.key, onProgress)
+        services.set(ToolProgress.CurrentCall.key, { ...serving, asked: 0 } satisfies ToolProgress.Attempt)
+      },
+      onTimeout: (_phase, timeoutMs) =>
+        new Expired(
+          new ToolTimeoutError({
+            toolName: tool.name,
+            timeoutMs,
+            message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
+          })
+        )
+    }
+  )
 
 /** The handler interrupted itself. A durable run that was suspended inside has no outcome yet. */
 const interrupted = (

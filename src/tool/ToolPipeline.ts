@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Tracer from "effect/Tracer"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
 import * as Spanned from "../internal/fiber/Spanned.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
@@ -28,7 +29,7 @@ import * as ToolProgress from "./ToolProgress.js"
 import {
   defaults,
   type Fatality,
-  Outcome,
+  type Outcome,
   type RunOptions,
   type Service,
   type ToolCall,
@@ -52,6 +53,9 @@ interface Running {
   readonly name: string
   readonly tool: Tool.Any | undefined
   readonly run: Run.Service
+  readonly recorder: Step.Service
+  /** The place of the call in its run. */
+  readonly path: string
   readonly clock: Clock.Clock
   readonly options: RunOptions & { readonly step: number; readonly maxResultChars: number }
   readonly startedAt: number
@@ -71,32 +75,47 @@ interface Progress {
 
 const jsonOf = (value: unknown): string => Observation.stringify(value) ?? "null"
 
+const recordings = OnDemand.make(() => import("./RecordedTool.js"))
+
 /** The pipeline of a call from the model's arguments to the outcome. */
 const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Effect.Effect<Outcome, Fatality> => {
   const { options, progress, run, tools } = running
-  const finished = Effect.gen(function* () {
+  const outcome = (end: ToolOutcome.Finished) => ToolOutcome.make(tools, call, end, options.maxResultChars)
+  const ready = Effect.gen(function* () {
     const tool = yield* ToolVisibility.find(graph, tools, call.name)
     const decoded = yield* ToolPreparation.decode(tools, tool, call.params)
-    const onWaited = waitedBy(progress)
-    const { asked, params } = yield* ToolPreparation.approve(gate, run, tools, tool, call, decoded, onWaited)
-    const onAttempt = (number: number): void => {
-      progress.attempts = number
-    }
-    const finished = yield* ToolAttempts.run({
-      tools,
-      tool,
-      params,
-      serving: servingOf(gate, running, call, tool),
-      options,
-      onProgress: (reported, onlyNumbers) => reportsOf(running)?.add(reported, onlyNumbers),
-      onAttempt
-    })
-    return asked ? { ...finished, approved: true as const } : finished
+    const { asked, params } = yield* ToolPreparation.approve(gate, run, tools, tool, call, decoded, waitedBy(progress))
+    return { asked, params, tool }
   })
-  const outcome = (end: ToolOutcome.Finished) => ToolOutcome.make(tools, call, end, options.maxResultChars)
-  return Effect.matchEffect(finished, {
-    onFailure: (error) => (error._tag === "Fatality" ? Effect.fail(error) : outcome(ToolOutcome.stopped(error))),
-    onSuccess: outcome
+  const handled = (tool: Tool.Any, params: unknown, serving: ToolProgress.Serving) =>
+    Effect.flatMap(
+      ToolAttempts.run({
+        tools,
+        tool,
+        params,
+        serving,
+        options,
+        onProgress: (reported, onlyNumbers) => reportsOf(running)?.add(reported, onlyNumbers),
+        onAttempt: (number) => {
+          progress.attempts = number
+        }
+      }),
+      outcome
+    )
+  return Effect.matchEffect(ready, {
+    onFailure: (error) => outcome(ToolOutcome.stopped(error)),
+    onSuccess: ({ asked, params, tool }) => {
+      const { recorder } = running
+      const serving = servingOf(gate, running, call, tool)
+      const live = handled(tool, params, serving)
+      const ended =
+        !Step.isRecording(recorder) || tool.erased.isComposed === true
+          ? live
+          : Effect.flatMap(recordings, (recorded) =>
+              recorded.run({ recorder, gate, run, tools, tool, call, params, serving, outcome }, live)
+            )
+      return asked ? Effect.map(ended, (one): Outcome => ({ ...one, approved: true })) : ended
+    }
   })
 }
 
@@ -107,13 +126,14 @@ const waitedBy = (progress: Progress) => (millis: number) => {
 /** The call as its handler finds it. */
 const servingOf = (
   gate: ApprovalGate.Service,
-  { options, progress, run }: Running,
+  { options, path, progress, run }: Running,
   call: ToolCall,
   tool: Tool.Any
 ): ToolProgress.Serving => ({
   runId: run.runId,
   gate,
   id: call.id,
+  idempotencyKey: ToolAttempts.keyOf(run.runId, path, options.step, call.id),
   name: tool.name,
   step: options.step,
   isOpen: () => progress.isOpen,
@@ -173,17 +193,13 @@ const emitResult = (running: Running, outcome: Outcome): Effect.Effect<void> | u
   })
 }
 
-/** The work of a call: its refusal, its recorded outcome, or the pipeline inside the interceptors. */
+/** The work of a call: its refusal, or the pipeline inside the interceptors. */
 const workOf = (ports: Ports, running: Running, context: Context.Context<any>): Effect.Effect<Outcome, Fatality> => {
-  const { call, name, options, tools } = running
+  const { call, options, tools } = running
   if (options.refuse !== undefined) {
     return ToolOutcome.make(tools, call, ToolOutcome.stopped(options.refuse), options.maxResultChars)
   }
-  const work = intercept(Context.get(context, ToolInterceptors), call, (call) => pipeline(ports, running, call))
-  const recorder = Context.get(context, Step.Step)
-  return Step.isRecording(recorder)
-    ? recorder.run({ kind: "tool", hash: () => jsonOf([name, call.params]), success: Outcome }, work)
-    : work
+  return intercept(Context.get(context, ToolInterceptors), call, (call) => pipeline(ports, running, call))
 }
 
 /** Emits the outcome under the id of this call: an interceptor may answer for another one. */
@@ -243,6 +259,8 @@ const begin = (
     tool,
     name: ToolOutcome.nameOf(tool, call),
     run: Context.get(fiber.currentContext as Context.Context<any>, Run.Run),
+    recorder: Context.get(fiber.currentContext as Context.Context<any>, Step.Step),
+    path: Context.get(fiber.currentContext as Context.Context<any>, Step.Place).path,
     clock,
     options: {
       step: given?.step ?? 0,

@@ -43,12 +43,14 @@ export const decode = (tools: Bound, tool: Tool.Any, raw: unknown): Effect.Effec
   })
 }
 
-const ask = (
+/** Asks a person about a call, and says so in the events of the run. */
+export const ask = (
   gate: ApprovalGate.Service,
   run: Run.Service,
   tool: Tool.Any,
   call: ToolCall,
-  decoded: unknown
+  decoded: unknown,
+  reason?: string
 ): Effect.Effect<ApprovalGate.ApprovalDecision> =>
   Effect.gen(function* () {
     const id = yield* IdGenerator.generate
@@ -64,7 +66,8 @@ const ask = (
       agent: run.agent,
       toolCallId: call.id,
       tool: tool.name,
-      params
+      params,
+      ...(reason === undefined ? {} : { reason })
     })
     const secret = SecretParams.namesOf(tool)
     const wait = run.unsafeEmit({

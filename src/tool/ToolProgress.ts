@@ -49,6 +49,7 @@ export interface Serving {
   readonly runId: string
   readonly gate: ApprovalGate.Service
   readonly id: string
+  readonly idempotencyKey: string
   readonly name: string
   readonly step: number
   /** False from the result of the call on. */

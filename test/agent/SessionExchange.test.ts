@@ -173,7 +173,7 @@ describe("a run's question in its session", () => {
     let isSuspended = false
     const step: Step.Service = {
       isSuspended: () => isSuspended,
-      run: (_options, effect) => Effect.suspend(() => (isSuspended ? Effect.interrupt : effect))
+      run: ({ kind }, effect) => Effect.suspend(() => (isSuspended && kind === "llm" ? Effect.interrupt : effect))
     }
     return Effect.gen(function* () {
       isSuspended = true

@@ -3,8 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
+import * as StepFailure from "../../src/observability/journal/StepFailure.js"
 import * as Step from "../../src/observability/Step.js"
+
+const as = (kind: string): Step.StepOptions<any, never> => ({ kind, success: Schema.Any, error: StepFailure.none })
 
 /** A recorder that names what it runs by place, and gives back what it has recorded under a name. */
 const recorder = (journal: Map<string, Exit.Exit<any, any>> = new Map()) => {
@@ -35,19 +39,19 @@ const waiting = <A>(value: A) =>
   Effect.flatMap(Random.nextIntBetween(0, 50), (millis) => Effect.as(Effect.sleep(millis), value))
 
 const program = Effect.gen(function* () {
-  const first = yield* Step.run({ kind: "llm" }, waiting("plan"))
+  const first = yield* Step.run(as("llm"), waiting("plan"))
   const many = yield* Step.forEach([1, 2, 3, 4, 5], (n) =>
     Effect.gen(function* () {
-      const one = yield* Step.run({ kind: "tool" }, waiting(n))
-      const inner = yield* Step.forEach([1, 2], (m) => Step.run({ kind: "tool" }, waiting(one * 10 + m)), {
+      const one = yield* Step.run(as("tool"), waiting(n))
+      const inner = yield* Step.forEach([1, 2], (m) => Step.run(as("tool"), waiting(one * 10 + m)), {
         concurrency: 2
       })
-      const last = yield* Step.run({ kind: "llm" }, waiting(one * 100))
+      const last = yield* Step.run(as("llm"), waiting(one * 100))
       return [...inner, last]
     })
   )
-  const single = yield* Step.forEach(["x"], (x) => Step.run({ kind: "tool" }, waiting(x)))
-  const end = yield* Step.run({ kind: "llm" }, waiting("end"))
+  const single = yield* Step.forEach(["x"], (x) => Step.run(as("tool"), waiting(x)))
+  const end = yield* Step.run(as("llm"), waiting("end"))
   return [first, many, single, end]
 })
 
@@ -73,8 +77,8 @@ describe("Step", () => {
       const step = yield* Step.Step
       assert.isFalse(Step.isRecording(step) || step.isSuspended())
       const effect = Effect.succeed(1)
-      assert.strictEqual(step.run({ kind: "x" }, effect), effect)
-      assert.strictEqual(yield* Step.run({ kind: "x" }, effect), 1)
+      assert.strictEqual(step.run(as("x"), effect), effect)
+      assert.strictEqual(yield* Step.run(as("x"), effect), 1)
     })
   )
 

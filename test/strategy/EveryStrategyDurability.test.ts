@@ -92,7 +92,6 @@ describe("recorded steps of every strategy", () => {
         const replay = recorder(first.recorded.outcomes)
         const again = yield* succeed(given, {
           model: () => Effect.dieMessage("the model is asked again"),
-          interceptors: [() => Effect.dieMessage("a tool runs again")],
           around: replay.around
         })
         assert.strictEqual(again.answer, first.answer)

@@ -15,6 +15,7 @@ import { RunId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as JsonText from "../../internal/text/JsonText.js"
 import type { Message } from "../../llm/model/LlmClient.js"
+import * as StepFailure from "../../observability/journal/StepFailure.js"
 import * as Run from "../../observability/Run.js"
 import * as StepModule from "../../observability/Step.js"
 import type { TurnToolCall } from "../../session/turn/Session.js"
@@ -191,7 +192,7 @@ const lastAgent = (state: State): Effect.Effect<string | null, unknown> => {
   const access = userId === undefined ? {} : { userId }
   const read = uses.sessions.turns(notes.session.id, { ...access, last: lookedAt })
   return StepModule.run(
-    { kind: "start", success: Schema.NullOr(Schema.String) },
+    { kind: "start", success: Schema.NullOr(Schema.String), error: StepFailure.any },
     Effect.map(SystemAccess.holding(held)(read), (turns) => {
       const agent = turns.findLast(({ role }) => role === "assistant")?.metadata["agent"]
       return typeof agent === "string" ? agent : null

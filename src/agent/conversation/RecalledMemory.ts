@@ -8,6 +8,8 @@ import * as Effect from "effect/Effect"
 import * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import * as SessionMemory from "../../session/manager/SessionMemory.js"
 import * as AgentMemory from "../definition/AgentMemory.js"
+import type { Remembered } from "../definition/RecordedSchemas.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { degrade, type State } from "../definition/Stage.js"
 
 /**
@@ -49,20 +51,30 @@ const assembled = (state: State, ownerId: string): Effect.Effect<State | undefin
       ...(session === undefined ? {} : SessionMemory.lineageOf(session)),
       ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
     }
+    const { count, messages: remembered, tokens } = yield* RecordedStages.memory(read(state, options))
+    if (remembered.length === 0) return undefined
+    yield* state.run.emit({ _tag: "MemoryRecalled", source: "working-memory", count, tokens })
+    return { ...state, history: [...remembered, ...state.history] }
+  })
+
+/** What the first memory that answers has. One that fails, or a section of it, is reported. */
+const read = (state: State, options: WorkingMemory.AssembleOptions): Effect.Effect<Remembered> =>
+  Effect.gen(function* () {
+    const { shown } = state.notes
     let answer: WorkingMemory.Assembled | undefined
     for (const memory of yield* AgentMemory.fromState(state)) {
       answer = yield* degrade(memory.assemble(options), { state, stage: "memory", orElse: undefined })
       if (answer !== undefined) break
     }
-    if (answer === undefined) return undefined
+    if (answer === undefined) return { messages: [], count: 0, tokens: 0 }
     for (const { failed, source } of answer.report) if (failed !== undefined) yield* partly(state, source, failed)
     const { facts, inheritedFacts = [], namespaces, tokens, tools } = answer
     const entries = answer.entries.filter(({ turnId }) => turnId === undefined || !shown.has(turnId))
-    const remembered = WorkingMemory.toMessages({ entries, facts, inheritedFacts, namespaces, tools })
-    if (remembered.length === 0) return undefined
-    const count = entries.length + facts.length + inheritedFacts.length + tools.length
-    yield* state.run.emit({ _tag: "MemoryRecalled", source: "working-memory", count, tokens })
-    return { ...state, history: [...remembered, ...state.history] }
+    return {
+      messages: WorkingMemory.toMessages({ entries, facts, inheritedFacts, namespaces, tools }),
+      count: entries.length + facts.length + inheritedFacts.length + tools.length,
+      tokens
+    }
   })
 
 /** Reports a missing section as a failure. */

@@ -11,6 +11,7 @@ import { Requester } from "../../domain/Requester.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as SessionContext from "../../session/manager/SessionContext.js"
 import type { Answer } from "../../strategy/definition/Strategy.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import type { State } from "../definition/Stage.js"
 import * as KeptFiles from "./KeptFiles.js"
 import { begin } from "./RunTurns.js"
@@ -42,26 +43,37 @@ const withSession = <E, R>(state: State, sessionId: SessionId, next: (state: Sta
   return Effect.flatMap(
     SystemAccess.holding(state.held)(
       Effect.gen(function* () {
-        const found = yield* sessions.get(sessionId, access)
-        const session = Option.isSome(found)
-          ? yield* sessions.resume(sessionId, access)
-          : yield* sessions.create({ id: sessionId, ...access })
+        const session = yield* RecordedStages.session(
+          Effect.gen(function* () {
+            const found = yield* sessions.get(sessionId, access)
+            return Option.isSome(found)
+              ? yield* sessions.resume(sessionId, access)
+              : yield* sessions.create({ id: sessionId, ...access })
+          })
+        )
         state.notes.session = session
         const files = yield* KeptFiles.resolve(state, session)
-        const kept = yield* KeptFiles.keep(state, session)
-        if (kept.length > 0) {
-          state.notes.files = kept
-          yield* state.run.emit({ _tag: "FilesKept", files: kept })
-        }
-        yield* begin(state, session)
-        const { messages, shown } = yield* history.read({
-          session,
-          access,
-          query: state.input,
-          turns: config.sessionTurns,
-          toolCalls: config.sessionToolCalls
-        })
+        const opened = yield* RecordedStages.conversation(
+          Effect.gen(function* () {
+            const kept = yield* KeptFiles.keep(state, session)
+            // The turn of the message names the files that are kept.
+            state.notes.files = kept
+            yield* begin(state, session)
+            const { messages, shown } = yield* history.read({
+              session,
+              access,
+              query: state.input,
+              turns: config.sessionTurns,
+              toolCalls: config.sessionToolCalls
+            })
+            return { kept, messages, shown: [...shown] }
+          })
+        )
+        const { kept, messages } = opened
+        const shown = new Set(opened.shown)
+        state.notes.files = kept
         state.notes.shown = shown
+        if (kept.length > 0) yield* state.run.emit({ _tag: "FilesKept", files: kept })
         if (messages.length > 0) {
           yield* state.run.emit({ _tag: "MemoryRecalled", source: "session", count: shown.size })
         }

@@ -11,8 +11,9 @@ import * as Usage from "../../domain/Usage.js"
 import type * as Governance from "../../governance/Governance.js"
 import * as StepModule from "../../observability/Step.js"
 import type { Answer } from "../../strategy/definition/Strategy.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { governanceOf } from "../definition/RunIdentity.js"
-import { conclude, type Stage, type State } from "../definition/Stage.js"
+import type { Stage, State } from "../definition/Stage.js"
 
 const entry = (state: State, exit: Exit.Exit<Answer, unknown>, latencyMs: number): Governance.AuditEntry => {
   const { costUsd, usage } = state.progress()
@@ -53,7 +54,7 @@ export const stage: Stage = {
               state.budgetRunId === state.run.runId ? governance.release(state.budgetRunId) : Effect.void
             )
           )
-          return conclude(closed, { state, stage: "cost" })
+          return RecordedStages.concluded(closed, { state, stage: "cost" })
         })
       )
     )

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { GovernanceError } from "../../governance/store/GovernanceError.js"
 import * as Telemetry from "../../observability/Telemetry.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { governanceOf, requester } from "../definition/RunIdentity.js"
 import type { Stage } from "../definition/Stage.js"
 
@@ -21,12 +22,14 @@ export const stage: Stage<GovernanceError> = {
     const governance = governanceOf(state)
     if (governance.enabled === false) return next(state)
     const model = state.settings.model ?? state.uses.client.model
-    const check = governance.checkRequest({
-      ...requester(state),
-      provider: state.uses.client.provider,
-      ...(model === undefined ? {} : { model }),
-      ...(state.classifications.length === 0 ? {} : { classifications: state.classifications })
-    })
+    const check = RecordedStages.decision(
+      governance.checkRequest({
+        ...requester(state),
+        provider: state.uses.client.provider,
+        ...(model === undefined ? {} : { model }),
+        ...(state.classifications.length === 0 ? {} : { classifications: state.classifications })
+      })
+    )
     const spanned = state.run.telemetry.tracing
       ? Effect.withSpan(check, Telemetry.SPAN_GOVERNANCE_CHECK, {
           captureStackTrace: false,

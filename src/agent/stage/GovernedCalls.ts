@@ -17,10 +17,12 @@ import * as CostEstimator from "../../llm/model/CostEstimator.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import * as Run from "../../observability/Run.js"
+import * as Step from "../../observability/Step.js"
 import type * as ModelCall from "../../strategy/definition/ModelCall.js"
 import { Fatality } from "../../tool/ToolRunner.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { governanceOf, requester } from "../definition/RunIdentity.js"
-import { conclude, type State } from "../definition/Stage.js"
+import type { State } from "../definition/Stage.js"
 
 /** A run under a governance, and the one that contains it. */
 export interface Governed {
@@ -92,21 +94,26 @@ export const make = (
         if (Context.get(references, Governor).innermost?.state !== state) return restore(next(request))
         const run = Context.get(references, Run.Run)
         const estimator = Context.get(references, CostEstimator.CostEstimator)
-        const reserved = governance.reserve({
-          ...requester(state),
-          runId: run.runId,
-          agent: run.agent,
-          provider: target.provider,
-          ...(target.model === undefined ? {} : { model: target.model }),
-          inputTokens: inputOf(request),
-          maxOutputTokens: request.settings?.maxTokens ?? services.defaultOutput
-        })
+        const step = Context.get(context as Context.Context<Step.Step>, Step.Step)
+        const reserved = RecordedStages.reservation(
+          governance.reserve({
+            ...requester(state),
+            runId: run.runId,
+            agent: run.agent,
+            provider: target.provider,
+            ...(target.model === undefined ? {} : { model: target.model }),
+            inputTokens: inputOf(request),
+            maxOutputTokens: request.settings?.maxTokens ?? services.defaultOutput
+          })
+        )
         return Effect.flatMap(Effect.mapError(reserved, fatal), (reservation) =>
           Effect.onExit(restore(next(request)), (exit) => {
+            // The run that goes on settles the reservation, which is recorded.
+            if (step.isSuspended()) return Effect.void
             const used = usedBy(reservation, exit, lost(exit), estimator)
             return used === undefined
-              ? conclude(governance.refund(reservation), { state, stage: "governance refund" })
-              : conclude(governance.settle(reservation, used.usage, used.settlement), {
+              ? RecordedStages.concluded(governance.refund(reservation), { state, stage: "governance refund" })
+              : RecordedStages.concluded(governance.settle(reservation, used.usage, used.settlement), {
                   state,
                   stage: "governance settle"
                 })

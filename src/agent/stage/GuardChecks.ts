@@ -8,6 +8,7 @@ import type { CheckContext, GuardResult, GuardStage, ToolCheckContext } from "..
 import { type GuardPipelineError, InputGuardError } from "../../guard/pipeline/GuardError.js"
 import type * as GuardPipeline from "../../guard/pipeline/GuardPipeline.js"
 import { Fatality } from "../../tool/ToolRunner.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { governanceOf, requester } from "../definition/RunIdentity.js"
 import type { State } from "../definition/Stage.js"
 
@@ -76,7 +77,8 @@ const mayGoOn = (
 ): Effect.Effect<void, Fatality> => {
   const governance = governanceOf(state)
   if (governance.enabled === false) return Effect.void
-  return Effect.matchEffect(governance.checkGuardrail({ ...requester(state), guard, stage, action }), {
+  const checked = RecordedStages.decision(governance.checkGuardrail({ ...requester(state), guard, stage, action }))
+  return Effect.matchEffect(checked, {
     onFailure: (error) => Effect.fail(new Fatality({ error, toolName: "" })),
     onSuccess: (decision) =>
       decision.allowed ? Effect.void : Effect.fail(new Fatality({ error: decision.error, toolName: "" }))

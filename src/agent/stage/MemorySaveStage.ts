@@ -7,8 +7,9 @@ import * as Effect from "effect/Effect"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as StepModule from "../../observability/Step.js"
 import { handing } from "../conversation/HandedTo.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { hasOwner } from "../definition/RunIdentity.js"
-import { conclude, type Stage } from "../definition/Stage.js"
+import type { Stage } from "../definition/Stage.js"
 
 const turns = OnDemand.make(() => import("../conversation/RunTurns.js"))
 
@@ -34,7 +35,7 @@ export const stage: Stage = {
         const text = state.notes.keep
         if (text === undefined || step.isSuspended()) return Effect.void
         const saved = Effect.flatMap(turns, ({ save }) => save(state, text, exit))
-        return conclude(saved, { state, stage: "memory save" })
+        return RecordedStages.concluded(saved, { state, stage: "memory save" })
       })
     )
   }

@@ -30,8 +30,9 @@ import type * as CallBudget from "../../strategy/reasoning/CallBudget.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
 import type { RunLimits } from "../definition/Agent.js"
 import { RunLimitExceededError } from "../definition/AgentError.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { requester } from "../definition/RunIdentity.js"
-import { conclude, type State } from "../definition/Stage.js"
+import type { State } from "../definition/Stage.js"
 import * as GuardChecks from "./GuardChecks.js"
 
 const units = {
@@ -178,10 +179,13 @@ const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallI
 const permitted =
   (state: State, governance: Governance.Service, interceptor: OwnInterceptor): OwnInterceptor =>
   (call, next, fiber) =>
-    Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: nameOf(call) }), {
-      onFailure: fatal,
-      onSuccess: (decision) => (decision.allowed ? interceptor(call, next, fiber) : fatal(decision.error))
-    })
+    Effect.matchEffect(
+      RecordedStages.decision(governance.checkToolCall({ ...requester(state), toolName: nameOf(call) })),
+      {
+        onFailure: fatal,
+        onSuccess: (decision) => (decision.allowed ? interceptor(call, next, fiber) : fatal(decision.error))
+      }
+    )
 
 /** Outermost: checks whether a call is allowed, and reports how it ended to the bus and the audit. */
 export const toolEvents = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
@@ -202,7 +206,7 @@ export const toolEvents = (state: State, governance: Governance.Service): ToolRu
         )
         if (governance.enabled === false) return Effect.void
         const interrupted = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
-        return conclude(
+        return RecordedStages.concluded(
           governance.audit({
             type: "tool_call",
             runId: state.run.runId,

@@ -9,13 +9,13 @@ import type { Message } from "../../llm/model/LlmClient.js"
 import * as Run from "../../observability/Run.js"
 import type * as ModelCall from "../../strategy/definition/ModelCall.js"
 import { Fatality } from "../../tool/ToolRunner.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import type { State } from "../definition/Stage.js"
 import * as GuardChecks from "./GuardChecks.js"
 
 /** The waiting messages after the guards. A blocked message ends the run, as one at its beginning would. */
 const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
-  Effect.suspend(() => {
-    const waiting = state.inbox.take()
+  Effect.flatMap(RecordedStages.names(Effect.sync(state.inbox.take)), (waiting) => {
     if (waiting.length === 0) return Effect.succeed(waiting)
     return Effect.forEach(waiting, (message) =>
       Effect.gen(function* () {
@@ -39,7 +39,9 @@ const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> 
 
 /** Messages that arrived after the last call. If there are none, no more are accepted. */
 export const late = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
-  Effect.suspend(() => (state.inbox.close() ? Effect.succeed([]) : received(state)))
+  Effect.flatMap(RecordedStages.flag(Effect.sync(state.inbox.close)), (closed) =>
+    closed ? Effect.succeed([]) : received(state)
+  )
 
 /** A message and its position. */
 export interface Put {

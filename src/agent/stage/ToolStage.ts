@@ -8,6 +8,7 @@ import * as Either from "effect/Either"
 import type * as Tool from "../../tool/definition/Tool.js"
 import * as ToolSet from "../../tool/definition/ToolSet.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { degrade, type Stage, type State } from "../definition/Stage.js"
 
 /**
@@ -47,7 +48,14 @@ export const stage: Stage = {
       module === undefined
         ? registry.listVisible
         : Effect.provideService(registry.listVisible, ToolRunner.CallerModule, module)
-    return Effect.flatMap(visible, (tools) => {
+    // A replay has the tools that the run had, as far as they exist.
+    const listed = Effect.flatMap(visible, (tools) =>
+      Effect.map(RecordedStages.names(Effect.succeed(tools.map(({ name }) => name))), (names) => {
+        const known = new Set(names)
+        return tools.every(({ name }) => known.has(name)) ? tools : tools.filter(({ name }) => known.has(name))
+      })
+    )
+    return Effect.flatMap(listed, (tools) => {
       const taken = tools.filter(({ name }) => state.tools.get(name) !== undefined)
       const added = taken.length === 0 ? tools : tools.filter((tool) => !taken.includes(tool))
       return Effect.zipRight(

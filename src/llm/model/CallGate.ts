@@ -11,7 +11,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Ambient from "../../internal/fiber/Ambient.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as Run from "../../observability/Run.js"
+import * as Step from "../../observability/Step.js"
 import * as CallMeter from "./CallMeter.js"
 import { CostEstimator } from "./CostEstimator.js"
 import type * as LlmClient from "./LlmClient.js"
@@ -115,6 +117,8 @@ export const outsideCall = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Eff
     return gate === undefined ? effect : Effect.provideService(effect, CallGate, gate)
   })
 
+const recordings = OnDemand.make(() => import("./RecordedCall.js"))
+
 const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
 
 /** The client behind the gate; a client that is already gated is returned unchanged. */
@@ -130,12 +134,21 @@ export const wrap = (client: LlmClient.Service): LlmClient.Service => {
         if (gate.passed !== undefined) return metered.complete(request, options)
         const model = request.settings?.model ?? client.model
         const { onParts, ...rest } = options ?? {}
+        const step = Context.get(fiber.currentContext, Step.Step)
         return gate.pass(
           request,
           (asked, meter, wrappers) => {
             const own = gateInsideCall(gate, wrappers ?? none)
-            const heardBy = onParts === undefined ? {} : { onParts: consumeOutside(onParts, own) }
-            return callThrough(metered, asked, { ...rest, ...heardBy, meter: CallMeter.both(rest.meter, meter) }, own)
+            const heard = onParts === undefined ? undefined : consumeOutside(onParts, own)
+            const metering = CallMeter.both(rest.meter, meter)
+            const call = (given: LlmClient.CompleteOptions) => callThrough(metered, asked, { ...rest, ...given }, own)
+            if (Step.isRecording(step)) {
+              const counts = CallMeter.counts(TokenCounter.inContext(fiber.currentContext))
+              return Effect.flatMap(recordings, ({ run }) =>
+                run(step, asked, { counts, meter: metering, onParts: heard, onRecorded: heard }, call)
+              )
+            }
+            return call({ ...(heard === undefined ? {} : { onParts: heard }), meter: metering })
           },
           { provider: client.provider, model }
         )

@@ -49,6 +49,8 @@ export class WholeTexts {
         this.isMissing = false
         this.hasText = false
       } else if (event._tag === "TextDelta") this.hasText = true
+      // No text of the step before goes on.
+      else if (event._tag === "StepStarted") this.isMissing = false
       const late = this.isMissing ? textOf(event) : undefined
       if (late !== undefined) this.give(late, event, complete)
       complete.push(event)

@@ -53,7 +53,13 @@ const wrap = (
         message: problem.message,
         ...(problem.hint === undefined ? {} : { hint: problem.hint })
       }),
-    erased: { ...parts, encodeFailure: () => undefined, isFatal: () => false, isRetryable: () => false }
+    erased: {
+      ...parts,
+      decodeFailure: () => undefined,
+      encodeFailure: () => undefined,
+      isFatal: () => false,
+      isRetryable: () => false
+    }
   })
 }
 
@@ -163,7 +169,7 @@ export const fromTool = <P, A, E, R, F>(
       decode: SkillCodec.decoding(erased),
       encodeParams: erased.encodeParams,
       needsConfirmation: erased.requiresApproval,
-      handle: erased.handle,
+      handle: (params, { attempt, id }) => erased.handle(params, { id, idempotencyKey: id, attempt }),
       encode: erased.encode,
       decodeResult: Effect.succeed,
       isRetryable: erased.isRetryable

@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as StepFailure from "../../observability/journal/StepFailure.js"
 import * as Step from "../../observability/Step.js"
 import * as LatsPrompts from "../../prompt/defaults/LatsPrompts.js"
 import * as Reasoning from "../definition/Reasoning.js"
@@ -30,7 +31,8 @@ const external = <E, R>(evaluate: Options<E, R>["evaluate"], candidate: Candidat
           {
             kind: "evaluate",
             hash: () => CanonicalJson.stringify(candidate.path),
-            success: Schema.UndefinedOr(LatsReply.Verdict)
+            success: Schema.UndefinedOr(LatsReply.Verdict),
+            error: StepFailure.any
           },
           evaluate(candidate, task)
         ),

@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as StepFailure from "../../observability/journal/StepFailure.js"
 import * as Step from "../../observability/Step.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import * as Reasoning from "../definition/Reasoning.js"
@@ -33,7 +34,7 @@ export const resetTo = <E, R>({ reset }: Settings<E, R>, path: ReadonlyArray<Lat
     ? Effect.void
     : Effect.flatMap(Reasoning.Reasoning, ({ task }) =>
         Step.run(
-          { kind: "reset", hash: () => CanonicalJson.stringify(path), success: Schema.Void },
+          { kind: "reset", hash: () => CanonicalJson.stringify(path), success: Schema.Void, error: StepFailure.any },
           Effect.asVoid(reset(path, task))
         )
       )

@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Deadline from "../../internal/fiber/Deadline.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as Spanned from "../../internal/fiber/Spanned.js"
 import { ModelRouter } from "../../llm/ModelRouter.js"
 import * as CallGate from "../../llm/model/CallGate.js"
@@ -232,22 +233,39 @@ const complete = (
 /** Whether nothing stands around the calls: `Spanned.call` then sets the deadline itself, at no extra cost. */
 const isPlain = ({ interceptors, isRecording }: Binding): boolean => interceptors.length === 0 && !isRecording
 
+/** The listeners of the parts of one reply. */
+interface Listeners {
+  /** The readers of the run and the caller. */
+  readonly onParts: LlmClient.OnParts | undefined
+  /** The caller: a recorded answer is not shown again. */
+  readonly onRecorded: LlmClient.OnParts | undefined
+}
+
+const recordings = OnDemand.make(() => import("../../llm/model/RecordedCall.js"))
+
 const begin = (
   binding: Binding,
   request: LlmClient.LlmRequest,
-  onParts: LlmClient.OnParts | undefined,
+  { onParts, onRecorded }: Listeners,
   meter: LlmClient.Meter
 ): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> => {
   const { client, counts, deadline, interceptors, isRecording, step } = binding
   const options = onParts === undefined ? { meter } : { meter, onParts }
   if (isPlain(binding)) return complete(binding, request, options)
-  const work = SideCalls.intercept({
+  const limited = (request: LlmClient.LlmRequest, options: LlmClient.CompleteOptions) =>
+    Deadline.run(() => complete(binding, request, options), deadline)
+  return SideCalls.intercept({
     interceptors,
-    call: (request, meter) => Deadline.run(() => complete(binding, request, { ...options, meter }), deadline),
+    // Inside the interceptors: those that count and limit see recorded answers too.
+    call: (request, meter) =>
+      isRecording
+        ? Effect.flatMap(recordings, ({ run }) =>
+            run(step, request, { counts, meter, onParts, onRecorded }, (options) => limited(request, options))
+          )
+        : limited(request, { ...options, meter }),
     target: ({ settings }): Target => ({ provider: client.provider, model: settings?.model ?? client.model }),
     counts
   })(request, meter)
-  return isRecording ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work
 }
 
 /** Gives every tool call of an answer its own id. A missing or repeated id would pair a result with the wrong call. */
@@ -288,14 +306,17 @@ const reportLost = ({ estimator, role, run }: Binding, spent: ReadonlyArray<LlmC
 }
 
 /** What receives the parts of a reply: the readers of the run, the caller, both or neither. */
-const partsListener = (
+const listenersOf = (
   { innerGate, run }: Binding,
   live: LiveReply.LiveReply,
   onParts: LlmClient.OnParts | undefined
-): LlmClient.OnParts | undefined => {
-  const heard = onParts === undefined ? undefined : CallGate.consumeOutside(onParts, innerGate)
-  if (!run.live) return heard
-  return heard === undefined ? live.emit : (parts) => Effect.zipRight(live.emit(parts), heard(parts))
+): Listeners => {
+  const onRecorded = onParts === undefined ? undefined : CallGate.consumeOutside(onParts, innerGate)
+  if (!run.live) return { onParts: onRecorded, onRecorded }
+  return {
+    onParts: onRecorded === undefined ? live.emit : (parts) => Effect.zipRight(live.emit(parts), onRecorded(parts)),
+    onRecorded
+  }
 }
 
 const call = (
@@ -308,7 +329,7 @@ const call = (
   const request: LlmClient.LlmRequest = { ...given, settings }
   const model = settings.model ?? client.model
   const live = LiveReply.make(run, options.step, options.deltas)
-  const onParts = partsListener(binding, live, options.onParts)
+  const listeners = listenersOf(binding, live, options.onParts)
   const { metrics, tracing } = run.telemetry
   const span = () => ({
     name: spanName,
@@ -319,7 +340,7 @@ const call = (
       settings,
       model,
       iteration: options.step,
-      stream: onParts !== undefined,
+      stream: listeners.onParts !== undefined,
       redactor
     })
   })
@@ -332,7 +353,7 @@ const call = (
       return {
         span: tracing ? span() : undefined,
         deadline: isPlain(binding) ? binding.deadline : undefined,
-        begin: () => begin(binding, request, onParts, meter),
+        begin: () => begin(binding, request, listeners, meter),
         settle: (exit) => {
           lost = meter.spent(exit)
           if (!step.isSuspended()) reportLost(binding, lost)

@@ -6,9 +6,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { RunId, SessionId, UserId } from "../../domain/Ids.js"
 import * as Watch from "../../internal/fiber/Watch.js"
+import * as StepFailure from "../../observability/journal/StepFailure.js"
+import * as Step from "../../observability/Step.js"
 
 const NAME = "effect-lexigram/tool/ApprovalGate"
 
@@ -122,6 +125,11 @@ export interface Service {
    * Absent: nobody can be asked.
    */
   readonly elicit?: ((request: ApprovalRequest, check: AnswerCheck) => Effect.Effect<ApprovalDecision>) | undefined
+  /**
+   * Keeps a request, or a question, and returns its decision if it has one, without waiting. A durable run asks so, and
+   * sleeps until it is decided. Absent: it waits in its process.
+   */
+  readonly pending?: ((request: ApprovalRequest) => Effect.Effect<Option.Option<ApprovalDecision>>) | undefined
 }
 
 /**
@@ -148,7 +156,24 @@ export class ApprovalGate extends Context.Tag("effect-lexigram/tool/ApprovalGate
  * @category combinators
  */
 export const ask = (gate: Service, request: ApprovalRequest): Effect.Effect<ApprovalDecision> =>
-  Watch.outside(gate.request(request))
+  waitFor(gate, request, gate.request(request))
+
+/**
+ * Waits for a decision. A durable run sleeps meanwhile if the gate keeps requests, and records the decision.
+ *
+ * @internal
+ */
+export const waitFor = (
+  { pending }: Service,
+  request: ApprovalRequest,
+  live: Effect.Effect<ApprovalDecision>
+): Effect.Effect<ApprovalDecision> =>
+  Effect.flatMap(Step.Step, (step) => {
+    if (!Step.isRecording(step)) return Watch.outside(live)
+    return step.sleeping === undefined || pending === undefined
+      ? Watch.outside(step.run({ kind: "approval", success: ApprovalDecision, error: StepFailure.none }, live))
+      : Watch.outside(step.sleeping.wait({ name: request.id, value: ApprovalDecision }, pending(request)))
+  })
 
 /**
  * The user and session that the current run works for; its requests carry them.

@@ -314,10 +314,7 @@ export const make = (
     }
     const expire = WaitingRoom.expire(room)
     return {
-      gate: {
-        request: (asked) => WaitingRoom.request(room, asked),
-        elicit: (asked, check) => WaitingRoom.request(room, asked, check)
-      },
+      gate: WaitingRoom.gate(room),
       pending: {
         list: (filter) => Effect.zipRight(expire, Effect.flatMap(ownedBy(filter), store.pending)),
         get: (id, access) => get(room, id, access),

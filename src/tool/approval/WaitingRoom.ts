@@ -289,6 +289,35 @@ export const request = (
         )
   )
 
+/**
+ * Keeps a request and returns its decision, if it has one. A storage that fails is asked again when the request is: the
+ * run sleeps meanwhile.
+ */
+export const pending = (
+  room: WaitingRoom,
+  asked: ApprovalGate.ApprovalRequest
+): Effect.Effect<Option.Option<ApprovalGate.ApprovalDecision>> =>
+  Effect.matchEffect(storeRequest(room, asked), {
+    onFailure: (error) => Effect.as(logged("An approval could not be requested")(error), Option.none()),
+    onSuccess: ({ added, record }) => {
+      if (!added && !RememberedApproval.isSameCall(record.request, asked)) return Effect.succeedSome(otherCall)
+      if (record.settlement !== undefined) return Effect.succeedSome(record.settlement.decision)
+      const { expiresAt } = record.request
+      return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        expiresAt !== undefined && expiresAt <= now
+          ? Effect.asSome(settleExpired(room, record.request.id))
+          : Effect.succeedNone
+      )
+    }
+  })
+
+/** The side of the room where runs ask. */
+export const gate = (room: WaitingRoom): ApprovalGate.Service => ({
+  request: (asked) => request(room, asked),
+  elicit: (asked, check) => request(room, asked, check),
+  pending: (asked) => pending(room, asked)
+})
+
 /** Waits until a request that is being asked for here is stored. */
 export const awaitStored = ({ waiters }: WaitingRoom, id: string): Effect.Effect<void> =>
   Effect.suspend(() => {

@@ -7,6 +7,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
 import type { StandardSchema } from "../../internal/text/StandardSchema.js"
@@ -113,6 +114,14 @@ export const make = <
     readonly requiresApproval?: boolean | ((params: ParametersType<P>) => boolean) | undefined
     /** Which failures are retried; default `isConnectionFailure`. */
     readonly retryable?: ((error: F) => boolean) | undefined
+    /**
+     * For a durable run whose process died while the handler ran: looks, by the idempotency key say, what came of the
+     * call. With a result, that is the call's. Without one, the call had no effect, and runs again. Where it fails,
+     * `onUnknown` decides. Idempotent tools need none: they run again.
+     */
+    readonly outcome?:
+      | ((params: ParametersType<P>, call: CallInfo) => Effect.Effect<Option.Option<A>, unknown, R>)
+      | undefined
   } & Annotations
 ): Tool<ParametersType<P>, A, Fatal extends true ? F : never, R, F> => {
   const codec = ParameterCodec.make(`tool "${name}"`, options.parameters, options.parametersJsonSchema)
@@ -129,7 +138,8 @@ export const make = <
       decode: codec.decode,
       encodeParams: codec.encode,
       encode: ParameterCodec.encoder(options.success),
-      encodeFailure: failureEncoder(options.failure)
+      ...failureCodec(options.failure),
+      outcome: options.outcome
     }
   })
 }
@@ -151,15 +161,24 @@ const annotationsOf = (options: Annotations): Annotations => ({
   retries: options.retries,
   idempotent: options.idempotent ?? options.readOnly,
   readOnly: options.readOnly,
+  onUnknown: options.onUnknown,
   polling: options.polling,
   owner: options.owner,
   secretParams: options.secretParams
 })
 
-const failureEncoder = (schema: Schema.Schema<any, any, never> | undefined): Erased["encodeFailure"] => {
-  if (schema === undefined) return () => undefined
+const withoutSchema: Pick<Erased, "decodeFailure" | "encodeFailure"> = {
+  decodeFailure: () => undefined,
+  encodeFailure: () => undefined
+}
+
+const failureCodec = (schema: Schema.Schema<any, any, never> | undefined): typeof withoutSchema => {
+  if (schema === undefined) return withoutSchema
   const encode = ParseResult.encodeUnknownEither(schema)
-  return (error) => Either.getOrUndefined(encode(error))
+  return {
+    encodeFailure: (error) => Either.getOrUndefined(encode(error)),
+    decodeFailure: (encoded) => Either.getOrUndefined(ParseResult.decodeUnknownEither(schema)(encoded))
+  }
 }
 
 /**
@@ -211,7 +230,7 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
           decode: codec.decode,
           encodeParams: codec.encode,
           encode: ParameterCodec.encoder(options.success),
-          encodeFailure: failureEncoder(options.failure)
+          ...failureCodec(options.failure)
         }
       })
   })
@@ -235,7 +254,7 @@ export const invalid = (problem: ToolDefinitionError): Any =>
       decode: ParameterCodec.none.decode,
       encodeParams: ParameterCodec.none.encode,
       encode: Either.right,
-      encodeFailure: () => undefined
+      ...failureCodec(undefined)
     }
   })
 

@@ -31,6 +31,14 @@ export const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((para
 }
 
 /**
+ * The tool with a handler that is made of steps: a durable run records those and not the call.
+ *
+ * @internal
+ */
+export const composed = <P, A, E, R, F>(self: Tool<P, A, E, R, F>): Tool<P, A, E, R, F> =>
+  build({ ...self, erased: { ...self.erased, isComposed: true } })
+
+/**
  * The tags of a handler's failures.
  *
  * @since 0.1.0

@@ -6,6 +6,7 @@
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { Issue } from "./JsonSchemaText.js"
@@ -18,13 +19,19 @@ import type { ToolDefinitionError } from "./ToolError.js"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/tool/Tool")
 
 /**
- * The call that a handler serves. `id` is the same on every attempt: an idempotency key.
+ * The call that a handler serves.
  *
  * @since 0.1.0
  * @category models
  */
 export interface CallInfo {
+  /** The id that the model's provider gave; unique within a turn. */
   readonly id: string
+  /**
+   * Names the call for other systems: the same on every attempt, also after the process died, and unique otherwise. At
+   * most 200 characters.
+   */
+  readonly idempotencyKey: string
   /** From 1. */
   readonly attempt: number
 }
@@ -44,6 +51,12 @@ export interface Annotations {
    * A second call has no further effect: only then is a call retried after a timeout. Defaults to `readOnly`.
    */
   readonly idempotent?: boolean | undefined
+  /**
+   * What comes of a call of a tool that is not idempotent, if the process of a durable run died while it ran and
+   * `outcome` does not know its end: `fail` ends the run with `ToolUnknownOutcomeError`, `ask` asks a person whether to
+   * run it again. Default `fail`.
+   */
+  readonly onUnknown?: "fail" | "ask" | undefined
   /** It changes nothing, here or elsewhere: a search (`Lats`) may call it any number of times. Default false. */
   readonly readOnly?: boolean | undefined
   /**
@@ -97,6 +110,14 @@ export interface Erased {
   readonly handle: (params: any, call: CallInfo) => Effect.Effect<unknown, unknown, any>
   readonly encode: (value: unknown) => Effect.Effect<unknown, string>
   readonly encodeFailure: (error: unknown) => unknown
+  /** The failure that `encodeFailure` encoded; `undefined` without a schema. */
+  readonly decodeFailure: (encoded: unknown) => unknown
+  /** Looks for the result of a call whose end is unknown. */
+  readonly outcome?: ((params: any, call: CallInfo) => Effect.Effect<Option.Option<unknown>, unknown, any>) | undefined
+  /**
+   * Its handler is made of steps, as an agent is: a durable run records those and not the call.
+   */
+  readonly isComposed?: boolean | undefined
   /** The parameters for the person who approves a call; `undefined` when they cannot be encoded. */
   readonly encodeParams: (params: unknown) => unknown
   readonly requiresApproval: (params: any) => boolean

@@ -70,6 +70,17 @@ export class ToolTimeoutError extends ErrorCode.TaggedError<ToolTimeoutError>(
 )("ToolTimeoutError", { ...fields("LEX_ERR_AGT_100"), timeoutMs: Schema.Number }) {}
 
 /**
+ * The process of a durable run died while the tool ran, and nobody knows whether the call had its effect. It was not
+ * run again.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolUnknownOutcomeError extends ErrorCode.TaggedError<ToolUnknownOutcomeError>(
+  "effect-lexigram/tool/ToolError/ToolUnknownOutcomeError"
+)("ToolUnknownOutcomeError", { ...fields("LEX_ERR_AGT_123"), idempotencyKey: Schema.String }) {}
+
+/**
  * The approver did not allow the call.
  *
  * @since 0.1.0
@@ -113,7 +124,8 @@ export const ToolError = ErrorCode.Union(
   ToolTimeoutError,
   ToolApprovalDeniedError,
   ToolCallLimitError,
-  ToolDefinitionError
+  ToolDefinitionError,
+  ToolUnknownOutcomeError
 )
 /**
  * @since 0.1.0

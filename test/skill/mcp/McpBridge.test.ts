@@ -363,7 +363,10 @@ describe("McpBridge", () => {
         ])
         const client = yield* serverOf(tool("t", { call: () => Effect.succeed({ content, isError: false }) }))
         const [only] = yield* McpBridge.tools(client)
-        const shown = yield* only?.erased.handle({}, { id: "1", attempt: 1 }) as Effect.Effect<ToolContent.ToolContent>
+        const shown = yield* only?.erased.handle(
+          {},
+          { id: "1", idempotencyKey: "key", attempt: 1 }
+        ) as Effect.Effect<ToolContent.ToolContent>
         assert.deepStrictEqual(shown.files, [])
         assert.lengthOf(String(shown.value).match(/cannot be shown/g) ?? [], content.length)
         for (const address of addresses) assert.notInclude(String(shown.value), address)
@@ -388,7 +391,10 @@ describe("McpBridge", () => {
         )
         const [first, second] = yield* McpBridge.tools(client)
         const handled = (given: McpBridge.McpTool | undefined) =>
-          given?.erased.handle({}, { id: "1", attempt: 1 }) as Effect.Effect<ToolContent.ToolContent>
+          given?.erased.handle(
+            {},
+            { id: "1", idempotencyKey: "key", attempt: 1 }
+          ) as Effect.Effect<ToolContent.ToolContent>
         const { files, value } = yield* handled(first)
         assert.deepStrictEqual(
           files.map(({ fileName, mediaType }) => [mediaType, fileName]),
@@ -418,7 +424,10 @@ describe("McpBridge", () => {
         assert.isFalse(second?.erased.requiresApproval({}))
         assert.isTrue(second?.annotations.idempotent)
         assert.strictEqual(first?.annotations.timeout, "3 seconds")
-        const output = yield* first?.erased.handle({}, { id: "1", attempt: 1 }) as Effect.Effect<unknown>
+        const output = yield* first?.erased.handle(
+          {},
+          { id: "1", idempotencyKey: "key", attempt: 1 }
+        ) as Effect.Effect<unknown>
         assert.strictEqual(output, "one\n\n[image image/png, 3 bytes]")
       }).pipe(Effect.provide(watched))
     )

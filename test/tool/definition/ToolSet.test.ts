@@ -59,7 +59,7 @@ describe("ToolSet.bind", () => {
         handler: () => Effect.map(Greeting, (greeting) => greeting.word)
       })
       const bound = yield* Effect.provideService(ToolSet.bind(ToolSet.make(greet)), Greeting, { word: "captured" })
-      const handler = greet.erased.handle({}, { id: "1", attempt: 1 })
+      const handler = greet.erased.handle({}, { id: "1", idempotencyKey: "key", attempt: 1 })
       assert.strictEqual(yield* bound.provide(handler), "captured")
       const current = Effect.provideService(bound.provide(handler), Greeting, { word: "current" })
       assert.strictEqual(yield* current, "current")

@@ -1,0 +1,67 @@
+/**
+ * The steps of the stages of a run: what a stage reads or changes outside is recorded where a run is durable.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Governance from "../../governance/Governance.js"
+import type { GovernanceError, GovernancePersistenceError } from "../../governance/store/GovernanceError.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
+import * as Step from "../../observability/Step.js"
+import type { Session } from "../../session/turn/Session.js"
+import type * as RecordedSchemas from "./RecordedSchemas.js"
+import type { Opened, Remembered } from "./RecordedSchemas.js"
+import { conclude, type State } from "./Stage.js"
+
+const schemas = OnDemand.make(() => import("./RecordedSchemas.js"))
+
+/** Runs an effect as a step. Its schemas are loaded only where a run is recorded. */
+const recorded = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  options: (module: typeof RecordedSchemas) => Step.StepOptions<A, E>
+): Effect.Effect<A, E, R> =>
+  // Reads the fiber: outside of durable runs it costs one operation.
+  Effect.withFiberRuntime((fiber) => {
+    const step = Context.get(fiber.currentContext as Context.Context<Step.Step>, Step.Step)
+    return Step.isRecording(step) ? Effect.flatMap(schemas, (module) => step.run(options(module), effect)) : effect
+  })
+
+/** A decision of the governance. */
+export const decision = <R>(
+  effect: Effect.Effect<Governance.GovernanceDecision, GovernancePersistenceError, R>
+): Effect.Effect<Governance.GovernanceDecision, GovernancePersistenceError, R> =>
+  recorded(effect, (module) => module.decision)
+
+/** A reservation of the governance. */
+export const reservation = <R>(
+  effect: Effect.Effect<Governance.Reservation, GovernanceError, R>
+): Effect.Effect<Governance.Reservation, GovernanceError, R> => recorded(effect, (module) => module.reservation)
+
+/** `Stage.conclude`, once. */
+export const concluded = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  options: { readonly state: State; readonly stage: string }
+): Effect.Effect<void, never, R> => recorded(conclude(effect, options), (module) => module.conclusion)
+
+/** Names that something has now. */
+export const names = <E, R>(
+  effect: Effect.Effect<ReadonlyArray<string>, E, R>
+): Effect.Effect<ReadonlyArray<string>, E, R> => recorded(effect, (module) => module.names)
+
+/** What is recalled. */
+export const memory = <R>(effect: Effect.Effect<Remembered, never, R>): Effect.Effect<Remembered, never, R> =>
+  recorded(effect, (module) => module.memory)
+
+/** The session of a run. */
+export const session = <E, R>(effect: Effect.Effect<Session, E, R>): Effect.Effect<Session, E, R> =>
+  recorded(effect, (module) => module.session)
+
+/** The visible part of a session, to which the message of the run is added. */
+export const conversation = <E, R>(effect: Effect.Effect<Opened, E, R>): Effect.Effect<Opened, E, R> =>
+  recorded(effect, (module) => module.conversation)
+
+/** Whether something is so. */
+export const flag = <R>(effect: Effect.Effect<boolean, never, R>): Effect.Effect<boolean, never, R> =>
+  recorded(effect, (module) => module.flag)

@@ -1,0 +1,136 @@
+/**
+ * Runs of agents as workflows of `@effect/workflow`: every step is recorded, and a run goes on where it stopped.
+ *
+ * @since 0.1.0
+ */
+import * as DurableDeferred from "@effect/workflow/DurableDeferred"
+import * as Workflow from "@effect/workflow/Workflow"
+import * as Cause from "effect/Cause"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
+import * as Content from "../content/Content.js"
+import * as ModelSettings from "../llm/model/ModelSettings.js"
+import type * as RunLog from "../observability/RunLog.js"
+import * as FailureCodec from "./FailureCodec.js"
+
+const NAME = "effect-lexigram/durable/AgentWorkflow"
+
+/**
+ * The request of a run, as its workflow keeps it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Payload = Schema.Struct({
+  runId: Schema.String,
+  agent: Schema.String,
+  /** The version of the agent that begins and ends the run. */
+  version: Schema.optional(Schema.String),
+  /** When the run was started, in milliseconds since the epoch. */
+  startedAt: Schema.Number,
+  /** Started by the system, for no user. */
+  system: Schema.optional(Schema.Boolean),
+  input: Schema.Union(Schema.String, Schema.Array(Content.Content)),
+  sessionId: Schema.optional(Schema.String),
+  userId: Schema.optional(Schema.String),
+  tenantId: Schema.optional(Schema.String),
+  classifications: Schema.optional(Schema.Array(Schema.String)),
+  settings: Schema.optional(ModelSettings.ModelSettings),
+  history: Schema.optional(Schema.Array(Schema.Any)),
+  startWith: Schema.optional(Schema.Literal("last", "called"))
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Payload = typeof Payload.Type
+
+/**
+ * How a run ended. Its response is what its events amount to (`AgentResponse.fromEvents`).
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Outcome = Schema.Union(
+  /** `output` is encoded by the schema of the agent; without one it is absent. */
+  Schema.TaggedStruct("Completed", { output: Schema.optional(Schema.Unknown) }),
+  Schema.TaggedStruct("Failed", { failure: FailureCodec.Encoded }),
+  Schema.TaggedStruct("Interrupted", {})
+).annotations({ identifier: `${NAME}/Outcome` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Outcome = typeof Outcome.Type
+
+/**
+ * The workflow of every run, keyed by the id of the run.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const workflow: Workflow.Workflow<"AgentRun", typeof Payload, typeof Outcome, typeof Schema.Never> =
+  Workflow.make({
+    name: "AgentRun",
+    payload: Payload,
+    success: Outcome,
+    idempotencyKey: ({ runId }) => runId
+  })
+
+/**
+ * Done to ask a run to end, in whatever process it is.
+ *
+ * @category constants
+ */
+export const interruption: DurableDeferred.DurableDeferred<typeof Schema.Void> = DurableDeferred.make("interruption")
+
+/** The failure of a run as a cause. */
+export const causeOf = (
+  failures: FailureCodec.FailureCodec,
+  { failure }: Extract<Outcome, { readonly _tag: "Failed" }>
+): Cause.Cause<unknown> => Cause.fail(failures.decode(failure))
+
+/**
+ * The id of the execution of a run.
+ *
+ * @category getters
+ */
+export const executionOf = (runId: string): Effect.Effect<string> =>
+  workflow.executionId({ runId, agent: "", startedAt: 0, input: "" })
+
+/** A definition of an agent that runs may have begun with. */
+export interface Versioned<A extends AnyAgent = AnyAgent> {
+  readonly agent: A
+  readonly version?: string | undefined
+}
+
+/** A run while its fiber goes on in this process. */
+export interface Live {
+  readonly interrupt: Effect.Effect<void>
+}
+
+/** What a process knows of its durable runs. */
+export interface Registry {
+  readonly find: (agent: string, version: string | undefined) => Versioned | undefined
+  readonly failures: FailureCodec.FailureCodec
+  readonly log: RunLog.Service
+  /** Whether the engine keeps events in the transaction of an outcome. */
+  readonly isAtomic: boolean
+  readonly live: Map<string, Live>
+  /** What sleeping runs of this process wait for, by run and name. */
+  readonly waits: Map<string, Map<string, Effect.Effect<boolean>>>
+  readonly isClosing: () => boolean
+  /** How often a run looks whether another process wants it to end. */
+  readonly poll: Duration.Duration
+  /** Told of each event of a run. */
+  readonly onEvent: (runId: string) => void
+  /** Takes back a request to a person. */
+  readonly withdraw: (requestId: string) => Effect.Effect<void>
+  readonly onState: (
+    runId: string,
+    state: "running" | "waiting" | "ended",
+    outcome?: Outcome | undefined
+  ) => Effect.Effect<void>
+}

@@ -1,0 +1,344 @@
+/**
+ * Runs that survive their process: each is a workflow whose steps are recorded, and goes on where it stopped.
+ *
+ * @since 0.1.0
+ */
+import { WorkflowEngine } from "@effect/workflow/WorkflowEngine"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import type { AgentExecutor } from "../agent/AgentExecutor.js"
+import type * as Agent from "../agent/definition/AgentDefinition.js"
+import { AgentConfigurationError } from "../agent/definition/AgentError.js"
+import * as Steering from "../agent/definition/Steering.js"
+import type * as RunErrors from "../agent/record/RunError.js"
+import { isEnded, type RunRecord } from "../agent/record/RunRecord.js"
+import * as RunStore from "../agent/record/RunStore.js"
+import * as RunAdmission from "../agent/runs/RunAdmission.js"
+import { RunLookup } from "../agent/runs/RunLookup.js"
+import * as RunRefusal from "../agent/runs/RunRefusal.js"
+import { type Access, type Polled, Runs, type Service, type StartRequest } from "../agent/runs/Runs.js"
+import type { AgentResponse } from "../domain/AgentResponse.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
+import { count } from "../internal/Count.js"
+import * as RunLog from "../observability/RunLog.js"
+import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
+import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
+import * as AgentVersions from "./AgentVersions.js"
+import * as AgentWorkflow from "./AgentWorkflow.js"
+import * as DurableFollow from "./DurableFollow.js"
+import { WorkflowJournal } from "./engine/WorkflowJournal.js"
+import * as FailureCodec from "./FailureCodec.js"
+import * as LibraryErrors from "./LibraryErrors.js"
+import * as RunAttempt from "./RunAttempt.js"
+import * as RunSignals from "./RunSignals.js"
+import * as RunUpkeep from "./RunUpkeep.js"
+
+type RunError = RunErrors.RunError
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options<Agents extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>> {
+  /**
+   * The agents by whose names runs are started. Of several versions of one agent the last one begins new runs; the
+   * others go on with runs that they began.
+   */
+  readonly agents: Agents
+  /**
+   * The classes of failures of tools, guards and strategies of the application: a recorded failure is of its class
+   * again. Of other failures the tag and the message are kept.
+   */
+  readonly errors?: ReadonlyArray<FailureCodec.ErrorClass> | undefined
+  /**
+   * How often a sleeping run looks for an answer that another process took, and a reader for events of one; default
+   * 200 ms.
+   */
+  readonly poll?: Duration.DurationInput | undefined
+}
+
+/**
+ * What durable runs require besides the services of their agents.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Collaborators =
+  | AgentExecutor
+  | WorkflowEngine
+  | RunLog.RunLog
+  | RunStore.RunStore
+  | Steering.Steering
+  | PendingApprovals.PendingApprovals
+
+/** Asks a run, in whatever process it is, to end. */
+const interruption = AgentWorkflow.interruption
+
+interface Parts {
+  readonly engine: WorkflowEngine["Type"]
+  readonly agents: ReadonlyMap<string, ReadonlyArray<AgentWorkflow.Versioned>>
+  readonly registry: AgentWorkflow.Registry
+  readonly signals: RunSignals.RunSignals
+  readonly lookup: RunLookup
+  readonly store: RunStore.Service
+  readonly steering: Steering.Service
+  readonly pending: PendingApprovals.Service
+  readonly poll: Duration.Duration
+}
+
+class Durable implements Service {
+  readonly capabilities = { resume: true, fork: false }
+
+  constructor(private readonly parts: Parts) {}
+
+  readonly start = (request: StartRequest): Effect.Effect<RunRecord, RunError> =>
+    Effect.gen(this, function* () {
+      const { agents, store } = this.parts
+      const versions = agents.get(request.agent)
+      const current = versions?.at(-1)
+      if (current === undefined) return yield* RunAdmission.unknownAgent(request.agent, Array.from(agents.keys()))
+      const admitted = yield* RunAdmission.admit(request, current.version)
+      const inserted = yield* store.insert(admitted.record, admitted.fingerprint)
+      // A known run that never began begins now: its process may have died between the two.
+      if (inserted.record.state === "queued") yield* this.begin(request, inserted.record)
+      return inserted.record
+    })
+
+  private begin(request: StartRequest, record: RunRecord): Effect.Effect<void> {
+    const { agent: _, labels: __, runId: ___, ...rest } = request
+    return Effect.asVoid(
+      AgentWorkflow.workflow
+        .execute(
+          {
+            ...rest,
+            history: rest.history === undefined ? undefined : [...rest.history],
+            runId: record.runId,
+            agent: record.agent,
+            version: record.version,
+            startedAt: record.createdAt,
+            ...(record.system === true ? { system: true } : {})
+          },
+          { discard: true }
+        )
+        .pipe(Effect.provideService(WorkflowEngine, this.parts.engine))
+    )
+  }
+
+  readonly poll = (runId: string, access?: Access): Effect.Effect<Option.Option<Polled>, RunError> =>
+    this.parts.lookup.find(runId, access).pipe(
+      Effect.flatMap((record) =>
+        isEnded(record.state)
+          ? Effect.map(this.parts.lookup.reply(record, access), (response) =>
+              Option.some(response === undefined ? { record } : { record, response })
+            )
+          : Effect.succeed(Option.some<Polled>({ record }))
+      ),
+      Effect.catchIf(
+        ({ reason }) => reason === "unknown-run",
+        () => Effect.succeed(Option.none())
+      )
+    )
+
+  /** The record of a run once it has ended. */
+  private readonly ended = (runId: string, access: Access | undefined): Effect.Effect<RunRecord, RunError> =>
+    Effect.scoped(
+      Effect.flatMap(this.parts.signals.follow(runId), ({ changed }) => {
+        const look: Effect.Effect<RunRecord, RunError> = Effect.flatMap(
+          this.parts.lookup.find(runId, access),
+          (record) => (isEnded(record.state) ? Effect.succeed(record) : Effect.zipRight(changed(this.parts.poll), look))
+        )
+        return look
+      })
+    )
+
+  readonly await = (
+    runId: string,
+    access?: Access
+  ): Effect.Effect<AgentResponse<unknown>, RunError | RunErrors.RunFailedError> =>
+    Effect.flatMap(this.ended(runId, access), (record) =>
+      Effect.flatMap(this.failureOf(record), (failure) => this.parts.lookup.outcome(record, failure, access))
+    )
+
+  /** The failure of a run, of its class where that is known. */
+  private failureOf(record: RunRecord) {
+    const { engine, registry } = this.parts
+    if (record.state !== "failed") return Effect.succeed(undefined)
+    return Effect.map(
+      Effect.flatMap(AgentWorkflow.executionOf(record.runId), (id) => engine.poll(AgentWorkflow.workflow, id)),
+      (result) => {
+        if (result?._tag !== "Complete" || !Exit.isSuccess(result.exit) || result.exit.value._tag !== "Failed") {
+          return undefined
+        }
+        return AgentWorkflow.causeOf(registry.failures, result.exit.value)
+      }
+    )
+  }
+
+  readonly events: Service["events"] = (runId, options) =>
+    Stream.unwrapScoped(
+      Effect.gen(this, function* () {
+        const { lookup, poll, signals } = this.parts
+        const record = yield* lookup.find(runId, options)
+        const { changed } = yield* signals.follow(record.runId)
+        const userId = options?.userId
+        return DurableFollow.stream(
+          {
+            read: (readOptions) => lookup.read(record.runId, { ...readOptions, userId }),
+            hasEnded: Effect.map(lookup.find(runId, options), ({ state }) => isEnded(state)),
+            pause: changed(poll)
+          },
+          count(options?.from, 0, 0)
+        )
+      })
+    )
+
+  readonly interrupt = (runId: string, access?: Access): Effect.Effect<RunRecord, RunError> =>
+    Effect.flatMap(this.parts.lookup.find(runId, access), (record) => {
+      if (isEnded(record.state)) return RunRefusal.elsewhere(record)
+      const { engine, registry } = this.parts
+      const live = registry.live.get(record.runId)
+      const asked = Effect.flatMap(AgentWorkflow.executionOf(record.runId), (executionId) =>
+        Effect.zipRight(
+          engine.deferredDone(interruption, {
+            workflowName: AgentWorkflow.workflow.name,
+            executionId,
+            deferredName: interruption.name,
+            exit: Exit.void
+          }),
+          engine.resume(AgentWorkflow.workflow, executionId)
+        )
+      )
+      return asked.pipe(
+        Effect.zipRight(live === undefined ? Effect.void : live.interrupt),
+        Effect.zipRight(this.ended(runId, access))
+      )
+    })
+
+  readonly steer = (runId: string, message: string, access?: Access): Effect.Effect<void, RunError> =>
+    Effect.flatMap(this.parts.lookup.find(runId, access), (record) =>
+      Effect.catchAll(this.parts.steering.steer({ runId, userId: access?.userId }, message), ({ reason }) =>
+        reason !== "not-running"
+          ? RunRefusal.full("Too many messages wait for the run")
+          : this.parts.registry.live.has(record.runId)
+            ? RunRefusal.notRunning(
+                runId,
+                "The run does not take messages now",
+                "Send it while the run reasons, or start a new run"
+              )
+            : RunRefusal.elsewhere(record)
+      )
+    )
+
+  readonly answer: Service["answer"] = (requestId, decision, options) =>
+    Effect.mapError(this.parts.pending.decide(requestId, decision, options), RunRefusal.unanswered).pipe(
+      Effect.flatMap(({ request }) => RunUpkeep.wake(this.parts.engine, request.rootRunId ?? request.runId))
+    )
+
+  readonly resume = (runId: string, access?: Access): Effect.Effect<RunRecord, RunError> =>
+    Effect.flatMap(this.parts.lookup.find(runId, access), (record) =>
+      isEnded(record.state)
+        ? RunRefusal.elsewhere(record)
+        : Effect.as(RunUpkeep.wake(this.parts.engine, record.runId), record)
+    )
+
+  readonly list: Service["list"] = (filter) => this.parts.store.list(filter)
+
+  readonly fork: Service["fork"] = (runId, options) =>
+    Effect.flatMap(this.parts.lookup.find(runId, options), (record) => RunRefusal.unsupported(record.runId, "forked"))
+}
+
+type AgentsOf<Given extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>> = {
+  readonly [I in keyof Given]: Given[I] extends AgentVersions.Versioned<infer A> ? A : Given[I]
+}[number]
+
+/**
+ * Runs on the `WorkflowEngine` in context. A run that is started is kept, and goes on after the end of its process in
+ * this one or in another one with the same agents. Nothing that is recorded is asked or done again.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>>(
+  options: Options<Agents>
+): Layer.Layer<Runs, AgentConfigurationError, Collaborators | Agent.ServicesOf<Extract<AgentsOf<Agents>, Agent.Any>>> =>
+  Layer.scoped(
+    Runs,
+    Effect.gen(function* () {
+      const agents = yield* AgentVersions.register(options.agents)
+      const engine = yield* WorkflowEngine
+      const log = yield* RunLog.RunLog
+      if (!log.enabled) {
+        return yield* new AgentConfigurationError({
+          agentName: "",
+          message: "Durable runs need a log of their events, and the RunLog in context keeps nothing",
+          hint: "Provide SqlRunLog, here and to the executor"
+        })
+      }
+      const store = yield* RunStore.RunStore
+      const pending = yield* PendingApprovals.PendingApprovals
+      const poll = Duration.decode(options.poll ?? "200 millis")
+      const signals = RunSignals.make()
+      let isClosing = false
+      const keep = RunUpkeep.keepState(store)
+      const registry: AgentWorkflow.Registry = {
+        find: (name, version) => agents.get(name)?.find((one) => one.version === version),
+        failures: FailureCodec.make([...LibraryErrors.classes, ...(options.errors ?? [])]),
+        log,
+        isAtomic: Option.isSome(yield* Effect.serviceOption(WorkflowJournal)),
+        live: new Map(),
+        waits: new Map(),
+        poll,
+        isClosing: () => isClosing,
+        onEvent: signals.tell,
+        withdraw: (requestId) =>
+          Effect.ignore(
+            SystemAccess.grant(pending.decide(requestId, ApprovalGate.cancel({ reason: "The run was interrupted" })))
+          ),
+        onState: (runId, state, outcome) =>
+          Effect.zipRight(
+            keep(runId, state, outcome),
+            Effect.sync(() => signals.tell(runId))
+          )
+      }
+      yield* engine.register(AgentWorkflow.workflow, (payload) => RunAttempt.execute(registry, payload))
+      // Before the engine interrupts what runs: that is no end of a run.
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          isClosing = true
+        })
+      )
+      const settled = SystemAccess.grant(pending.expire).pipe(
+        Effect.ignore,
+        Effect.zipRight(RunUpkeep.lookAround(engine, registry)),
+        Effect.schedule(Schedule.spaced(poll))
+      )
+      yield* Effect.forkScoped(Effect.interruptible(Effect.delay(settled, poll)))
+      const answered = Stream.runForEach(
+        Stream.filter(pending.changes(), ({ _tag }) => _tag === "Settled"),
+        ({ record: { request } }) => RunUpkeep.wake(engine, request.rootRunId ?? request.runId)
+      )
+      yield* Effect.forkScoped(
+        Effect.interruptible(SystemAccess.grant(Effect.catchAll(answered, RunUpkeep.warn("answers are not followed"))))
+      )
+      yield* Effect.forkScoped(Effect.interruptible(RunUpkeep.wakeAll(engine, store)))
+      const byName = new Map(
+        Array.from(agents, ([name, versions]) => [name, (versions.at(-1) as AgentWorkflow.Versioned).agent])
+      )
+      return new Durable({
+        engine,
+        agents,
+        registry,
+        signals,
+        lookup: new RunLookup(store, log, byName),
+        store,
+        steering: yield* Steering.Steering,
+        pending,
+        poll
+      })
+    }) as never
+  )

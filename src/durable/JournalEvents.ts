@@ -1,0 +1,205 @@
+/**
+ * The events of a durable run: numbered by their places, kept once, and kept with the steps that they belong to.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import type { AgentEvent } from "../domain/AgentEvent.js"
+import type { RunId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
+import type * as RunJournal from "../observability/journal/RunJournal.js"
+import * as Run from "../observability/Run.js"
+import type * as RunLog from "../observability/RunLog.js"
+import * as RunLogWriter from "../observability/RunLogWriter.js"
+import * as Step from "../observability/Step.js"
+
+/**
+ * Events that depend on whether somebody reads: a replay does not emit them, so they have no place.
+ */
+const isUnplaced: ReadonlySet<AgentEvent["_tag"]> = new Set([
+  "TextDelta",
+  "ReasoningDelta",
+  "TextRetracted",
+  "ToolProgress",
+  "ProviderToolUsed"
+])
+
+/** Deltas are numbered and not kept, so a run that goes on elsewhere begins above any number that a reader may have. */
+const GAP = 1_048_576
+
+/** Events of a page. */
+const PAGE = 1000
+
+/** The events of one run. */
+interface Numbers {
+  next: number
+  /** The time of an event that is kept, by its place. */
+  readonly known: Map<string, { readonly seq: number; readonly at: number }>
+}
+
+export interface JournalEvents {
+  readonly service: RunJournal.Service
+  /** Events that were kept with a step are not emitted by a replay: the runs that they belong to fold them. */
+  readonly replayed: (path: string) => Effect.Effect<void>
+  /** What one step keeps with its outcome. */
+  readonly commit: () => Commit
+}
+
+export interface Commit {
+  /** Takes the events that are not kept yet. At the end of the step, before its outcome is kept. */
+  readonly before: Effect.Effect<void>
+  /** Keeps what was taken; for engines that keep it in the transaction of the outcome. */
+  readonly append: () => Effect.Effect<void> | undefined
+  /** Runs around the step. */
+  readonly around: <A, E, R>(step: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}
+
+const currentPlace = (): Step.PlaceService | undefined => {
+  const fiber = Option.getOrUndefined(Fiber.getCurrentFiber())
+  return fiber === undefined ? undefined : Context.get(fiber.currentContext as Context.Context<Step.Place>, Step.Place)
+}
+
+/** All that the log has of a run, page by page. */
+const readAll = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>, RunLog.RunLogError> =>
+  Effect.gen(function* () {
+    const events: Array<AgentEvent> = []
+    for (;;) {
+      const from = (events.at(-1)?.seq ?? -1) + 1
+      const page = yield* SystemAccess.grant(log.read(runId, { from, limit: PAGE }))
+      for (const event of page) events.push(event)
+      if (page.length < PAGE) return events
+    }
+  })
+
+/**
+ * @param isAtomic whether the engine calls `append` in the transaction of the outcome
+ */
+export const make = (
+  log: RunLog.Service,
+  isAtomic: boolean,
+  onEvent: (event: AgentEvent) => Effect.Effect<void> | undefined
+): JournalEvents => {
+  const writer = RunLogWriter.make(log, { eager: false })
+  const runs = new Map<RunId, Numbers>()
+  /** The events inside of each step, by the path of the step. */
+  const inside = new Map<string, Array<AgentEvent>>()
+  const folded = new Set<AgentEvent>()
+  /** What the run waits for after the events that were pushed last. */
+  let noted: Effect.Effect<void> | undefined
+
+  const numbersOf = (runId: RunId): Numbers => {
+    let numbers = runs.get(runId)
+    if (numbers === undefined) {
+      numbers = { next: 0, known: new Map() }
+      runs.set(runId, numbers)
+    }
+    return numbers
+  }
+  const remember = (numbers: Numbers, event: AgentEvent): void => {
+    numbers.next = event.seq + GAP
+    const { place } = event
+    if (place === undefined) return
+    numbers.known.set(place, event)
+    for (let end = place.indexOf(":"); end >= 0; end = place.indexOf(":", end + 1)) {
+      const path = place.slice(0, end)
+      const events = inside.get(path)
+      if (events === undefined) inside.set(path, [event])
+      else events.push(event)
+    }
+  }
+
+  const service: RunJournal.Service = {
+    live: true,
+    push: (event) => {
+      writer.push(event)
+      const noting = onEvent(event)
+      if (noting !== undefined) noted = noted === undefined ? noting : Effect.zipRight(noted, noting)
+    },
+    settle: () => {
+      const noting = noted
+      noted = undefined
+      const writing = writer.settle()
+      return noting === undefined ? writing : writing === undefined ? noting : Effect.zipRight(noting, writing)
+    },
+    around: (effect) => writer.around(effect),
+    open: (runId) =>
+      runs.has(runId)
+        ? Effect.void
+        : Effect.matchEffect(readAll(log, runId), {
+            onFailure: (error) =>
+              Effect.annotateLogs(
+                Effect.logWarning(`the events of a durable run could not be read: ${error.message}`),
+                {
+                  module: "Durable"
+                }
+              ),
+            onSuccess: (events) =>
+              Effect.sync(() => {
+                const numbers = numbersOf(runId)
+                for (const event of events) remember(numbers, event)
+              })
+          }),
+    locate: (runId, tag) => {
+      const place = isUnplaced.has(tag) ? undefined : currentPlace()?.draw("e")
+      return place === undefined ? {} : { place, known: numbersOf(runId).known.get(place) }
+    },
+    next: (runId) => numbersOf(runId).next++
+  }
+
+  return {
+    service,
+    replayed: (path) => {
+      const events = inside.get(path)
+      if (events === undefined) return Effect.void
+      return Effect.map(Run.Run, ({ sink }) => {
+        for (const event of events) {
+          if (folded.has(event)) continue
+          folded.add(event)
+          sink.recall?.(event)
+        }
+      })
+    },
+    commit: () => {
+      let claim: RunLogWriter.Claim | undefined
+      const release = (isWritten: boolean): void => {
+        claim?.release(isWritten)
+        claim = undefined
+      }
+      const write = (events: ReadonlyArray<AgentEvent>): Effect.Effect<boolean> =>
+        Effect.matchEffect(log.append(events), {
+          onFailure: (error) =>
+            Effect.as(
+              Effect.annotateLogs(
+                Effect.logWarning(`the run log did not take ${events.length} events: ${error.message}`),
+                {
+                  module: "Durable"
+                }
+              ),
+              false
+            ),
+          onSuccess: () => Effect.succeed(true)
+        })
+      let isWritten = false
+      return {
+        before: Effect.flatMap(writer.claim, (taken) => {
+          claim = taken
+          if (isAtomic || taken === undefined) return Effect.void
+          return Effect.map(write(taken.events), release)
+        }),
+        append: () => {
+          const taken = claim
+          if (taken === undefined) return undefined
+          return Effect.map(write(taken.events), (written) => {
+            isWritten = written
+          })
+        },
+        around: (step) => Effect.onExit(step, (exit) => Effect.sync(() => release(isWritten && Exit.isSuccess(exit))))
+      }
+    }
+  }
+}

@@ -1,0 +1,341 @@
+/**
+ * The steps of a durable run: each is an `Activity` of `@effect/workflow`, named by its place in the run.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Activity from "@effect/workflow/Activity"
+import * as DurableClock from "@effect/workflow/DurableClock"
+import * as Workflow from "@effect/workflow/Workflow"
+import { WorkflowEngine, WorkflowInstance } from "@effect/workflow/WorkflowEngine"
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
+import type * as ParseResult from "effect/ParseResult"
+import type * as Random from "effect/Random"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as Sha256 from "../internal/text/Sha256.js"
+import * as StepFailure from "../observability/journal/StepFailure.js"
+import * as Step from "../observability/Step.js"
+import { BeforeCommit } from "./engine/BeforeCommit.js"
+import type { FailureCodec } from "./FailureCodec.js"
+import type { Commit } from "./JournalEvents.js"
+import { ReplayError } from "./ReplayError.js"
+
+/** What the steps of one attempt at a run share. */
+export interface Recording {
+  readonly engine: WorkflowEngine["Type"]
+  readonly failures: FailureCodec
+  /** The clock and the randomness of the process, for what happens inside of steps. */
+  readonly clock: Clock.Clock
+  readonly random: Random.Random
+  /** The process is about to end: what is interrupted goes on elsewhere. */
+  readonly isClosing: () => boolean
+  /** Set where a replay went astray; nothing more is recorded then. */
+  astray: ReplayError | undefined
+  /** Called with the path of a step whose outcome was recorded before. */
+  readonly replayed: (path: string) => Effect.Effect<void>
+  /** What a step that runs now keeps with its outcome. */
+  readonly commit: () => Commit
+  /** The run is about to sleep until `pending` succeeds with true. */
+  readonly onWaiting: (name: string, pending: Effect.Effect<boolean>) => Effect.Effect<void>
+}
+
+/** Longer names are hashed: engines index them. */
+const MAX_NAME = 120
+
+/** The first 16 digits of the SHA-256. */
+export const shorten = (text: string): string => `~${Sha256.hex(text).slice(0, 32)}`
+
+const nameOf = (kind: string, path: string): string => {
+  const name = `${kind}${path}`
+  return name.length > MAX_NAME ? `${kind}${shorten(path)}` : name
+}
+
+type Outcome<A, E> =
+  | { readonly _tag: "Success"; readonly value: A }
+  | { readonly _tag: "Failure"; readonly error: E }
+  | { readonly _tag: "Defect"; readonly defect: unknown }
+  | { readonly _tag: "Interrupted" }
+  /** An attempt that must not run twice began before, and its end is not recorded. */
+  | { readonly _tag: "Lost" }
+
+interface Codec {
+  readonly encode: (record: unknown) => Effect.Effect<unknown, ParseResult.ParseError>
+  readonly decode: (record: unknown) => Effect.Effect<unknown, ParseResult.ParseError>
+}
+
+const makeCodec = (success: Schema.Schema<any, any>, error: Schema.Schema<any, any>): Codec => {
+  const schema = Schema.Struct({
+    hash: Schema.optional(Schema.String),
+    at: Schema.Number,
+    outcome: Schema.Union(
+      Schema.TaggedStruct("Success", { value: success }),
+      Schema.TaggedStruct("Failure", { error }),
+      Schema.TaggedStruct("Defect", { defect: Schema.Defect }),
+      Schema.TaggedStruct("Interrupted", {}),
+      Schema.TaggedStruct("Lost", {})
+    )
+  })
+  return { encode: Schema.encodeUnknown(schema), decode: Schema.decodeUnknown(schema) }
+}
+
+const codecs = new WeakMap<Schema.Schema<any, any>, WeakMap<Schema.Schema<any, any>, Codec>>()
+
+/** Compiled once per pair of schemas. */
+const codecOf = (success: Schema.Schema<any, any>, error: Schema.Schema<any, any>): Codec => {
+  let byError = codecs.get(success)
+  if (byError === undefined) {
+    byError = new WeakMap()
+    codecs.set(success, byError)
+  }
+  let codec = byError.get(error)
+  if (codec === undefined) {
+    codec = makeCodec(success, error)
+    byError.set(error, codec)
+  }
+  return codec
+}
+
+interface Record {
+  readonly hash?: string | undefined
+  readonly at: number
+  readonly outcome: Outcome<any, any>
+}
+
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>): Outcome<unknown, unknown> => {
+  if (Exit.isSuccess(exit)) return { _tag: "Success", value: exit.value }
+  const failure = Cause.failureOption(exit.cause)
+  if (Option.isSome(failure)) return { _tag: "Failure", error: failure.value }
+  return Cause.isInterruptedOnly(exit.cause)
+    ? { _tag: "Interrupted" }
+    : { _tag: "Defect", defect: Cause.squash(exit.cause) }
+}
+
+const isInterrupted = (fiber: Fiber.RuntimeFiber<any, any>): boolean =>
+  !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
+
+const engineOf =
+  (recording: Recording) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, WorkflowEngine>> =>
+    Effect.provideService(effect, WorkflowEngine, recording.engine)
+
+/** Ends this attempt at the run without an end of the run. */
+const goAstray = (recording: Recording, step: string): Effect.Effect<never> =>
+  Effect.suspend(() => {
+    recording.astray ??= new ReplayError({
+      step,
+      message: `The step ${step} of the run is not the one that is recorded: its input has changed`,
+      hint: "Let runs that have begun end with the version of the agent that began them (`version`)"
+    })
+    return Effect.interrupt
+  })
+
+/** The effect inside of a step: with real time, and with steps of its own below its place. */
+const inside = <A, E, R>(
+  recording: Recording,
+  own: WorkflowInstance["Type"],
+  place: Step.PlaceService,
+  effect: Effect.Effect<A, E, R>,
+  maySleep: boolean
+): Effect.Effect<A, E, R> =>
+  effect.pipe(
+    Effect.provideService(Step.Step, make(recording, own, maySleep)),
+    Effect.provideService(Step.Place, place),
+    Effect.withClock(recording.clock),
+    Effect.withRandom(recording.random)
+  )
+
+interface Attempt {
+  readonly name: string
+  readonly path: string
+  readonly place: Step.PlaceService
+  readonly codec: Codec
+  readonly hash: string | undefined
+  readonly maySleep: boolean
+}
+
+const committed = <A, E, R>({ append, around }: Commit, step: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  around(Effect.provideService(step, BeforeCommit, append))
+
+/** Runs the effect as an activity, or takes what is recorded. Succeeds with the record. */
+const activity = <A, E, R>(
+  recording: Recording,
+  instance: WorkflowInstance["Type"],
+  attempt: Attempt,
+  effect: Effect.Effect<A, E, R> | "lost"
+): Effect.Effect<Record, never, R> =>
+  Effect.suspend(() => {
+    let isLive = false
+    const commit = recording.commit()
+    const recorded = (outcome: Outcome<unknown, unknown>) =>
+      Effect.flatMap(recording.clock.currentTimeMillis, (at) =>
+        Effect.zipLeft(
+          Effect.orDie(
+            attempt.codec.encode({ at, outcome, ...(attempt.hash === undefined ? {} : { hash: attempt.hash }) })
+          ),
+          commit.before
+        )
+      )
+    const execute = Effect.flatMap(WorkflowInstance, (own) => {
+      isLive = true
+      if (effect === "lost") return recorded({ _tag: "Lost" })
+      const work = inside(recording, own, attempt.place, effect, attempt.maySleep)
+      return Effect.uninterruptibleMask((restore) =>
+        Effect.withFiberRuntime<unknown, never, R>((fiber) =>
+          Effect.flatMap(Effect.exit(restore(work)), (exit) => {
+            if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)) {
+              // On the fiber of the activity: its engine would run the effect again after any other interruption.
+              if (own.suspended) return restore(Workflow.suspend(own))
+              if (isInterrupted(fiber) || recording.astray !== undefined) return Effect.interrupt
+            }
+            return recorded(outcomeOf(exit))
+          })
+        )
+      )
+    })
+    const run = Activity.make({
+      name: attempt.name,
+      success: Schema.Unknown,
+      execute,
+      interruptRetryPolicy: Schedule.stop
+    }).pipe(Effect.provideService(WorkflowInstance, instance), engineOf(recording))
+    return Effect.flatMap(committed(commit, run), (encoded) =>
+      Effect.flatMap(Effect.orDie(attempt.codec.decode(encoded)), (decoded): Effect.Effect<Record> => {
+        const record = decoded as Record
+        if (!isLive && record.hash !== attempt.hash) return goAstray(recording, attempt.name)
+        attempt.place.reach(record.at)
+        return isLive ? Effect.succeed(record) : Effect.as(recording.replayed(attempt.path), record)
+      })
+    )
+  }) as Effect.Effect<Record, never, R>
+
+const Began = Schema.Struct({ at: Schema.Number })
+
+/** Marks the begin of an attempt. Succeeds with false if an attempt of a process that died has begun. */
+const begins = (recording: Recording, instance: WorkflowInstance["Type"], name: string): Effect.Effect<boolean> =>
+  Effect.suspend(() => {
+    let isLive = false
+    const mark = Effect.map(recording.clock.currentTimeMillis, (at) => {
+      isLive = true
+      return { at }
+    })
+    const commit = recording.commit()
+    const begun = Activity.make({ name, success: Began, execute: Effect.zipLeft(mark, commit.before) }).pipe(
+      Effect.provideService(WorkflowInstance, instance),
+      engineOf(recording)
+    )
+    return Effect.map(committed(commit, begun), () => isLive)
+  })
+
+/** An effect that must not run twice: its begin is recorded too. */
+const once = <A, E, R, R2>(
+  recording: Recording,
+  instance: WorkflowInstance["Type"],
+  attempt: Attempt,
+  effect: Effect.Effect<A, E, R>,
+  lost: Effect.Effect<Option.Option<A>, E, R2>,
+  number: number = 0
+): Effect.Effect<Outcome<A, E>, never, R | R2> => {
+  const suffix = number === 0 ? "" : `~${number}`
+  const numbered = { ...attempt, name: `${attempt.name}${suffix}`, maySleep: false }
+  return Effect.flatMap(begins(recording, instance, `begin${attempt.name}${suffix}`), (isFirst) =>
+    Effect.flatMap(
+      activity(recording, instance, numbered, isFirst ? effect : "lost"),
+      ({ outcome }): Effect.Effect<Outcome<A, E>, never, R | R2> => {
+        if (outcome._tag !== "Lost") return Effect.succeed(outcome)
+        const place = Step.makePlace(`${attempt.path}!${number}`, { at: attempt.place.at(), shorten })
+        return Effect.matchEffect(Effect.provideService(lost, Step.Place, place), {
+          onFailure: (error) => Effect.succeed<Outcome<A, E>>({ _tag: "Failure", error }),
+          onSuccess: (found): Effect.Effect<Outcome<A, E>, never, R | R2> =>
+            Option.isSome(found)
+              ? Effect.succeed({ _tag: "Success", value: found.value })
+              : once(recording, instance, attempt, effect, lost, number + 1)
+        })
+      }
+    )
+  )
+}
+
+const exitOf = <A, E>(outcome: Outcome<A, E>): Effect.Effect<A, E> => {
+  switch (outcome._tag) {
+    case "Success":
+      return Effect.succeed(outcome.value)
+    case "Failure":
+      return Effect.fail(outcome.error)
+    case "Defect":
+      return Effect.die(outcome.defect)
+    default:
+      return Effect.interrupt
+  }
+}
+
+const sleeping = (recording: Recording, instance: WorkflowInstance["Type"]): Step.Sleeping => ({
+  wait: ({ name, value }, pending) => {
+    const self: Step.Service = make(recording, instance, true)
+    return self.run(
+      { kind: "wait", hash: () => name, success: value, error: StepFailure.none },
+      Effect.flatMap(WorkflowInstance, (own) =>
+        Effect.flatMap(pending, (found) => {
+          if (Option.isSome(found)) return Effect.succeed(found.value)
+          return Effect.contextWithEffect((context: Context.Context<any>) =>
+            Effect.zipRight(
+              recording.onWaiting(name, Effect.map(Effect.provide(pending, context), Option.isSome)),
+              Workflow.suspend(own)
+            )
+          )
+        })
+      ) as never
+    )
+  },
+  until: (millis) =>
+    Effect.flatMap(Step.Place, (place) => {
+      const name = nameOf("until", place.next())
+      return Effect.flatMap(recording.clock.currentTimeMillis, (now) =>
+        millis <= now
+          ? Effect.sync(() => place.reach(millis))
+          : DurableClock.sleep({ name, duration: Duration.millis(millis - now), inMemoryThreshold: 1 }).pipe(
+              Effect.tap(() => Effect.sync(() => place.reach(millis))),
+              Effect.provideService(WorkflowInstance, instance),
+              engineOf(recording)
+            )
+      )
+    })
+})
+
+/** The steps of one attempt at a run, for the instance of the workflow, or of the activity, that they run in. */
+export const make = (
+  recording: Recording,
+  instance: WorkflowInstance["Type"],
+  maySleep: boolean = true
+): Step.Service => ({
+  isSuspended: () => instance.suspended || recording.isClosing() || recording.astray !== undefined,
+  sleeping: maySleep ? sleeping(recording, instance) : undefined,
+  run: (options, effect) =>
+    Effect.flatMap(Step.Place, (outer) => {
+      const path = outer.next()
+      const attempt: Attempt = {
+        name: nameOf(options.kind, path),
+        path,
+        place: Step.makePlace(`${path}:`, { at: outer.at(), shorten }),
+        codec: codecOf(options.success, options.error === StepFailure.any ? recording.failures.schema : options.error),
+        hash: options.hash === undefined ? undefined : Sha256.hex(options.hash()).slice(0, 16),
+        maySleep
+      }
+      const ended =
+        options.lost === undefined
+          ? Effect.map(activity(recording, instance, attempt, effect), ({ outcome }) => outcome)
+          : once(recording, instance, attempt, effect, options.lost)
+      return Effect.flatMap(ended, (outcome) => {
+        outer.reach(attempt.place.at())
+        return exitOf(outcome)
+      })
+    }) as never
+})

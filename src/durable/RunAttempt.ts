@@ -1,0 +1,255 @@
+/**
+ * One attempt at a durable run, from its begin to its end, its sleep or the end of its process.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import { WorkflowEngine, WorkflowInstance } from "@effect/workflow/WorkflowEngine"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as AgentExecutor from "../agent/AgentExecutor.js"
+import type { Agent, Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
+import type { AgentEvent } from "../domain/AgentEvent.js"
+import type { AgentResponse } from "../domain/AgentResponse.js"
+import { errorInfo } from "../domain/ErrorInfo.js"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import { RunId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
+import * as RunJournal from "../observability/journal/RunJournal.js"
+import type * as RunLog from "../observability/RunLog.js"
+import * as Step from "../observability/Step.js"
+import { interruption, type Outcome, type Payload, type Registry } from "./AgentWorkflow.js"
+import * as JournalEvents from "./JournalEvents.js"
+import * as RecordedSteps from "./RecordedSteps.js"
+import * as RecordedTime from "./RecordedTime.js"
+import { ReplayError } from "./ReplayError.js"
+
+const requestOf = (payload: Payload): AgentExecutor.AgentRequest => ({
+  input: payload.input,
+  runId: payload.runId,
+  sessionId: payload.sessionId,
+  userId: payload.userId,
+  tenantId: payload.tenantId,
+  classifications: payload.classifications,
+  settings: payload.settings,
+  history: payload.history,
+  startWith: payload.startWith
+})
+
+/** The last event of a run that went astray: it has none of its own. */
+const ending = (log: RunLog.Service, { agent, runId }: Payload, error: ReplayError): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (at) =>
+    Effect.gen(function* () {
+      const id = RunId.make(runId)
+      let from = 0
+      for (;;) {
+        const page = yield* SystemAccess.grant(log.read(id, { from, limit: 1000 }))
+        from = (page.at(-1)?.seq ?? from - 1) + 1
+        if (page.length < 1000) break
+      }
+      const event: AgentEvent = {
+        _tag: "Error",
+        runId: id,
+        agent,
+        seq: from,
+        at,
+        interrupted: false,
+        error: errorInfo(error)
+      }
+      yield* log.append([event])
+    }).pipe(
+      Effect.catchAll((failure) =>
+        Effect.annotateLogs(Effect.logWarning(`the end of a run was not logged: ${failure.message}`), {
+          module: "Durable"
+        })
+      )
+    )
+  )
+
+const outcomeOf = (
+  { failures }: Registry,
+  agent: AnyAgent,
+  exit: Exit.Exit<AgentResponse<unknown>, unknown>
+): Effect.Effect<Outcome> => {
+  if (Exit.isSuccess(exit)) {
+    const { output } = agent.definition
+    return output === undefined
+      ? Effect.succeed({ _tag: "Completed" })
+      : Effect.map(Effect.orDie(output.encode(exit.value.output)), (encoded) => ({
+          _tag: "Completed",
+          output: encoded
+        }))
+  }
+  const failure = Cause.failureOption(exit.cause)
+  if (Option.isSome(failure)) return Effect.succeed({ _tag: "Failed", failure: failures.encode(failure.value) })
+  if (Cause.isInterruptedOnly(exit.cause)) return Effect.succeed({ _tag: "Interrupted" })
+  return Effect.as(Effect.annotateLogs(Effect.logError("a durable run crashed", exit.cause), { module: "Durable" }), {
+    _tag: "Failed",
+    failure: { info: { tag: "Defect", message: "The run crashed: a bug, not a failure" } }
+  })
+}
+
+const missing = ({ agent, version }: Payload): ReplayError =>
+  new ReplayError({
+    step: "begin",
+    message: `The run began with the agent "${agent}"${version === undefined ? "" : ` in version "${version}"`}, which this process does not have`,
+    hint: "Register the versions that runs may have begun with, until those runs have ended"
+  })
+
+type Instance = WorkflowInstance["Type"]
+
+class Attempt {
+  private state: "running" | "waiting" = "running"
+  /** Requests to people that are open. */
+  private readonly requests = new Set<string>()
+  private readonly interrupting = Deferred.unsafeMake<void>(FiberId.none)
+  readonly events: JournalEvents.JournalEvents
+  readonly recording: RecordedSteps.Recording
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly payload: Payload,
+    private readonly engine: WorkflowEngine["Type"],
+    private readonly instance: Instance,
+    services: Pick<RecordedSteps.Recording, "clock" | "random">
+  ) {
+    registry.waits.delete(payload.runId)
+    this.events = JournalEvents.make(registry.log, registry.isAtomic, (event) => this.noted(event))
+    this.recording = {
+      ...services,
+      engine,
+      failures: registry.failures,
+      isClosing: registry.isClosing,
+      astray: undefined,
+      replayed: this.events.replayed,
+      commit: this.events.commit,
+      onWaiting: (name, pending) => this.sleeps(name, pending)
+    }
+  }
+
+  become(to: "running" | "waiting"): Effect.Effect<void> | undefined {
+    if (to === this.state) return undefined
+    this.state = to
+    return this.registry.onState(this.payload.runId, to)
+  }
+
+  /** The record says whether a person must answer before the run goes on. */
+  private noted(event: AgentEvent): Effect.Effect<void> | undefined {
+    const { requests } = this
+    this.registry.onEvent(this.payload.runId)
+    if (event._tag === "ApprovalRequested" || event._tag === "QuestionAsked") requests.add(event.id)
+    else if (event._tag === "ApprovalResolved" || event._tag === "QuestionAnswered") requests.delete(event.id)
+    else return undefined
+    return this.become(requests.size > 0 ? "waiting" : "running")
+  }
+
+  private readonly isInterrupted = Effect.suspend(() =>
+    Effect.map(
+      Effect.provideService(this.engine.deferredResult(interruption), WorkflowInstance, this.instance),
+      (exit) => exit !== undefined
+    )
+  )
+
+  private sleeps(name: string, pending: Effect.Effect<boolean>): Effect.Effect<void> {
+    const { waits } = this.registry
+    const { runId } = this.payload
+    return Effect.flatMap(this.isInterrupted, (isInterrupted) => {
+      this.requests.add(name)
+      if (isInterrupted) return Effect.zipRight(this.interrupt, Effect.never)
+      const names = waits.get(runId) ?? new Map<string, Effect.Effect<boolean>>()
+      waits.set(runId, names.set(name, pending))
+      return this.become("waiting") ?? Effect.void
+    })
+  }
+
+  readonly interrupt: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.asVoid(Deferred.succeed(this.interrupting, undefined))
+  )
+
+  /** Completes when this or another process wants the run to end. */
+  private get interrupted(): Effect.Effect<void> {
+    const { poll } = this.registry
+    const look = Effect.flatMap(this.isInterrupted, (is) => (is ? this.interrupt : Effect.void))
+    const looking = Effect.delay(Effect.schedule(look, Schedule.spaced(poll)), poll)
+    return Effect.raceFirst(Deferred.await(this.interrupting), Effect.zipRight(looking, Effect.never))
+  }
+
+  /** Runs the agent in a fiber of its own: one that is suspended interrupts itself. */
+  readonly run = (
+    agent: AnyAgent
+  ): Effect.Effect<Exit.Exit<AgentResponse<unknown>, unknown>, never, AgentExecutor.AgentExecutor> => {
+    const { live } = this.registry
+    const { payload } = this
+    const run = AgentExecutor.run(agent as Agent<unknown, unknown, never>, requestOf(payload)).pipe(
+      Effect.provideService(Step.Step, RecordedSteps.make(this.recording, this.instance)),
+      Effect.provideService(Step.Place, Step.makePlace("", { at: payload.startedAt, shorten: RecordedSteps.shorten })),
+      Effect.provideService(IdGenerator.IdGenerator, RecordedTime.ids(payload.runId)),
+      Effect.provideService(RunJournal.RunJournal, this.events.service),
+      Effect.withClock(RecordedTime.clock(this.recording.clock)),
+      Effect.withRandom(RecordedTime.random(payload.runId)),
+      payload.system === true ? SystemAccess.grant : SystemAccess.drop
+    )
+    return Effect.acquireUseRelease(
+      Effect.tap(Effect.forkDaemon(Effect.interruptible(run)), () =>
+        Effect.sync(() => live.set(payload.runId, { interrupt: this.interrupt }))
+      ),
+      (fiber) =>
+        Effect.raceFirst(
+          Fiber.await(fiber),
+          Effect.zipRight(this.interrupted, Effect.zipRight(Fiber.interruptFork(fiber), Fiber.await(fiber)))
+        ),
+      (fiber) =>
+        Effect.zipRight(
+          Fiber.interrupt(fiber),
+          Effect.sync(() => live.delete(payload.runId))
+        )
+    )
+  }
+
+  /** Takes back what the run has asked and nobody has answered. */
+  get withdrawn(): Effect.Effect<void> {
+    return Effect.forEach(this.requests, this.registry.withdraw, { discard: true })
+  }
+}
+
+/** Ends a run that cannot go on. */
+const failed = (registry: Registry, payload: Payload, error: ReplayError): Effect.Effect<Outcome> =>
+  Effect.zipRight(
+    ending(registry.log, payload, error),
+    Effect.suspend(() => {
+      const outcome: Outcome = { _tag: "Failed", failure: registry.failures.encode(error) }
+      return Effect.as(registry.onState(payload.runId, "ended", outcome), outcome)
+    })
+  )
+
+/** Makes the attempt. */
+export const execute = (
+  registry: Registry,
+  payload: Payload
+): Effect.Effect<Outcome, never, WorkflowEngine | WorkflowInstance | AgentExecutor.AgentExecutor> =>
+  Effect.gen(function* () {
+    const found = registry.find(payload.agent, payload.version)
+    if (found === undefined) return yield* failed(registry, payload, missing(payload))
+    const instance = yield* WorkflowInstance
+    const services = { clock: yield* Effect.clock, random: yield* Effect.random }
+    const attempt = new Attempt(registry, payload, yield* WorkflowEngine, instance, services)
+    yield* registry.onState(payload.runId, "running")
+    const exit = yield* attempt.run(found.agent)
+    const { astray } = attempt.recording
+    if (astray !== undefined) return yield* failed(registry, payload, astray)
+    if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && (instance.suspended || registry.isClosing())) {
+      if (instance.suspended) yield* attempt.become("waiting") ?? Effect.void
+      return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
+    }
+    const outcome = yield* outcomeOf(registry, found.agent, exit)
+    yield* attempt.withdrawn
+    yield* registry.onState(payload.runId, "ended", outcome)
+    return outcome
+  })

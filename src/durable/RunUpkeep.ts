@@ -1,0 +1,69 @@
+/**
+ * Keeps the records of durable runs, and wakes those that sleep.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import type { WorkflowEngine } from "@effect/workflow/WorkflowEngine"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { OPEN, type RunState } from "../agent/record/RunRecord.js"
+import type * as RunStore from "../agent/record/RunStore.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
+import * as AgentWorkflow from "./AgentWorkflow.js"
+
+const stateOf = (outcome: AgentWorkflow.Outcome | undefined): RunState => {
+  switch (outcome?._tag) {
+    case "Completed":
+      return "completed"
+    case "Interrupted":
+      return "interrupted"
+    default:
+      return "failed"
+  }
+}
+
+/** Lets a run look again for what it waits for. */
+export const wake = (engine: WorkflowEngine["Type"], runId: string): Effect.Effect<void> =>
+  Effect.flatMap(AgentWorkflow.executionOf(runId), (id) => engine.resume(AgentWorkflow.workflow, id))
+
+export const warn = (what: string) => (error: { readonly message: string }) =>
+  Effect.annotateLogs(Effect.logWarning(`${what}: ${error.message}`), { module: "DurableRuns" })
+
+/** How often and how long a state of a run is written again. */
+const again = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6))
+
+export const keepState = (store: RunStore.Service): AgentWorkflow.Registry["onState"] => {
+  return (runId, state, outcome) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+      const to = state === "ended" ? stateOf(outcome) : state
+      const error = outcome?._tag === "Failed" ? outcome.failure.info : undefined
+      return store
+        .update(runId, { from: OPEN, to, at, ...(error === undefined ? {} : { error }) })
+        .pipe(Effect.retry(again), Effect.asVoid, Effect.catchAll(warn(`the state ${to} of the run was not stored`)))
+    })
+}
+
+/** Looks whether what sleeping runs of this process wait for is there. */
+export const lookAround = (engine: WorkflowEngine["Type"], { waits }: AgentWorkflow.Registry): Effect.Effect<void> =>
+  Effect.forEach(
+    Array.from(waits),
+    ([runId, names]) =>
+      Effect.flatMap(
+        Effect.exists(Array.from(names.values()), (pending) => pending),
+        (isThere) => (isThere ? wake(engine, runId) : Effect.void)
+      ),
+    { discard: true }
+  )
+
+/** Runs that slept when their last process ended look once for what they wait for. */
+export const wakeAll = (engine: WorkflowEngine["Type"], store: RunStore.Service): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let cursor: string | undefined
+    do {
+      const page: RunStore.Page = yield* SystemAccess.grant(store.list({ states: ["waiting"], limit: 500, cursor }))
+      yield* Effect.forEach(page.records, ({ runId }) => wake(engine, runId), { discard: true })
+      cursor = page.next
+    } while (cursor !== undefined)
+  }).pipe(Effect.catchAll(warn("sleeping runs could not be read")))
