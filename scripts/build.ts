@@ -57,11 +57,19 @@ const searching = ["document", "memory"]
 /** A small module of both that agents load, too: it would bring them the whole file. */
 const owners = "memory/entry/MemoryOwner.ts"
 
+/** What agents load once a run is recorded is one file: with another small module they would load what that one uses. */
+const recorded = new Set(
+  ["agent/definition/RecordedSchemas.ts", "llm/model/RecordedCall.ts", "tool/RecordedTool.ts"].map((name) =>
+    Path.join(src, name)
+  )
+)
+
 const makeBands = () => {
   let loaded: ReadonlySet<string> | undefined
   let search: ReadonlyArray<ReadonlySet<string>> | undefined
   let exchange: ReadonlyArray<ReadonlySet<string>> | undefined
   return (file: string, { getModuleInfo }: { readonly getModuleInfo: GetModuleInfo }): string | undefined => {
+    if (recorded.has(file)) return "recorded"
     loaded ??= closureOf(Path.join(src, "index.ts"), getModuleInfo)
     exchange ??= exchanging.map((name) => closureOf(Path.join(src, "provider", name, "index.ts"), getModuleInfo))
     if (!loaded.has(file) && exchange.every((modules) => modules.has(file))) return "exchange"
