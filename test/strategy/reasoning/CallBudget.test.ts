@@ -426,7 +426,7 @@ describe("withBudget", () => {
           options.kind === "llm" && replayed < 2
             ? Effect.map(effectOf(recorded), (response) => {
                 replayed++
-                return response as never
+                return { response } as never
               })
             : effect
       }
