@@ -13,7 +13,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class ReplayError extends ErrorCode.TaggedError<ReplayError>("effect-lexigram/durable/ReplayError")(
+export class ReplayError extends ErrorCode.TaggedError<ReplayError>("effect-lexigram/durable/ReplayError/ReplayError")(
   "ReplayError",
   {
     ...ErrorCode.fields("LEX_ERR_AGT_124"),
