@@ -106,7 +106,8 @@ export const ratioEffect = Effect.fnUntraced(function* <E, R>(
 /** One large input, and small ones of the same total size: linear work takes equally long for both. */
 const inputsOf = <A>({ input, size, times = 16 }: Shape<A>) => ({
   // Halfway between linear and quadratic on a logarithmic scale.
-  limit: Math.sqrt(times),
+  // Quadratic work takes `times` as long. Linear work does up to seven times, where a large text does not fit the cache.
+  limit: times / 2,
   large: input(size),
   small: Array.from({ length: times }, () => input(Math.ceil(size / times)))
 })
