@@ -4,11 +4,9 @@
  * @private
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
@@ -16,7 +14,7 @@ import type * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as RunLogWriter from "../observability/RunLogWriter.js"
-import * as Step from "../observability/Step.js"
+import * as RecordedTime from "./RecordedTime.js"
 
 /**
  * Events that depend on whether somebody reads: a replay does not emit them, so they have no place.
@@ -46,6 +44,8 @@ export interface JournalEvents {
   readonly service: RunJournal.Service
   /** Events that were kept with a step are not emitted by a replay: the runs that they belong to fold them. */
   readonly replayed: (path: string) => Effect.Effect<void>
+  /** Completes when the log has all events: before the record says that a run has ended. Retries without end. */
+  readonly written: Effect.Effect<void>
   /** What one step keeps with its outcome. */
   readonly commit: () => Commit
 }
@@ -59,11 +59,6 @@ export interface Commit {
   readonly around: <A, E, R>(step: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-const currentPlace = (): Step.PlaceService | undefined => {
-  const fiber = Option.getOrUndefined(Fiber.getCurrentFiber())
-  return fiber === undefined ? undefined : Context.get(fiber.currentContext as Context.Context<Step.Place>, Step.Place)
-}
-
 /** All that the log has of a run, page by page. */
 const readAll = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>, RunLog.RunLogError> =>
   Effect.gen(function* () {
@@ -74,6 +69,17 @@ const readAll = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray
       for (const event of page) events.push(event)
       if (page.length < PAGE) return events
     }
+  })
+
+/** A run whose events are not known would number them again: it does not begin, and dies with the log's failure. */
+const known = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>> =>
+  Effect.orDie(
+    Effect.retry(readAll(log, runId), Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6)))
+  )
+
+const unwritten = (events: string | number, error: RunLog.RunLogError): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logWarning(`the run log did not take ${events} events: ${error.message}`), {
+    module: "Durable"
   })
 
 /**
@@ -130,22 +136,12 @@ export const make = (
     open: (runId) =>
       runs.has(runId)
         ? Effect.void
-        : Effect.matchEffect(readAll(log, runId), {
-            onFailure: (error) =>
-              Effect.annotateLogs(
-                Effect.logWarning(`the events of a durable run could not be read: ${error.message}`),
-                {
-                  module: "Durable"
-                }
-              ),
-            onSuccess: (events) =>
-              Effect.sync(() => {
-                const numbers = numbersOf(runId)
-                for (const event of events) remember(numbers, event)
-              })
+        : Effect.map(known(log, runId), (events) => {
+            const numbers = numbersOf(runId)
+            for (const event of events) remember(numbers, event)
           }),
     locate: (runId, tag) => {
-      const place = isUnplaced.has(tag) ? undefined : currentPlace()?.draw("e")
+      const place = isUnplaced.has(tag) ? undefined : RecordedTime.currentPlace()?.draw("e")
       return place === undefined ? {} : { place, known: numbersOf(runId).known.get(place) }
     },
     next: (runId) => numbersOf(runId).next++
@@ -164,6 +160,12 @@ export const make = (
         }
       })
     },
+    written: Effect.orDie(
+      Effect.retry(
+        Effect.tapError(writer.flush, (error) => unwritten("the last", error)),
+        Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("10 seconds"))
+      )
+    ),
     commit: () => {
       let claim: RunLogWriter.Claim | undefined
       const release = (isWritten: boolean): void => {
@@ -172,16 +174,7 @@ export const make = (
       }
       const write = (events: ReadonlyArray<AgentEvent>): Effect.Effect<boolean> =>
         Effect.matchEffect(log.append(events), {
-          onFailure: (error) =>
-            Effect.as(
-              Effect.annotateLogs(
-                Effect.logWarning(`the run log did not take ${events.length} events: ${error.message}`),
-                {
-                  module: "Durable"
-                }
-              ),
-              false
-            ),
+          onFailure: (error) => Effect.as(unwritten(events.length, error), false),
           onSuccess: () => Effect.succeed(true)
         })
       let isWritten = false

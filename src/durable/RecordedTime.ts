@@ -14,7 +14,8 @@ import type * as IdGenerator from "../domain/IdGenerator.js"
 import * as Sha256 from "../internal/text/Sha256.js"
 import * as Step from "../observability/Step.js"
 
-const currentPlace = (): Step.PlaceService | undefined => {
+/** The place of what runs now. */
+export const currentPlace = (): Step.PlaceService | undefined => {
   const fiber = Option.getOrUndefined(Fiber.getCurrentFiber())
   return fiber === undefined ? undefined : Context.get(fiber.currentContext as Context.Context<Step.Place>, Step.Place)
 }

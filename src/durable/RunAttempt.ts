@@ -250,6 +250,7 @@ export const execute = (
     }
     const outcome = yield* outcomeOf(registry, found.agent, exit)
     yield* attempt.withdrawn
+    yield* attempt.events.written
     yield* registry.onState(payload.runId, "ended", outcome)
     return outcome
   })

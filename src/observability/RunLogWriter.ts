@@ -31,6 +31,8 @@ export interface Writer {
   readonly around: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Takes what is not written yet, for a write of the caller; nothing else is written until the claim is released. */
   readonly claim: Effect.Effect<Claim | undefined>
+  /** Writes what is not written yet, for as long as that takes. */
+  readonly flush: Effect.Effect<void, RunLog.RunLogError>
 }
 
 /**
@@ -193,6 +195,7 @@ export const make = (
 
   return {
     claim,
+    flush: append,
     push: (event) => {
       last = event
       if (hasEnded) return void pending.push(event)

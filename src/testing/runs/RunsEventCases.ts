@@ -143,7 +143,7 @@ const following: ReadonlyArray<Case> = [
       )
       const one = Chunk.toReadonlyArray(yield* Fiber.join(reading))
       holds(
-        seen.length < 100 && one.every(({ _tag, seq }) => seq >= next || _tag === "TextRetracted"),
+        one.length > 0 && seen.length < 100 && one.every(({ _tag, seq }) => seq >= next || _tag === "TextRetracted"),
         "the reader goes on where the one before broke off",
         one
       )
