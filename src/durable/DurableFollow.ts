@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { RunError } from "../agent/record/RunError.js"
+import { endsWithLast, type Read } from "../agent/runs/RunFollow.js"
 import type { AgentEvent } from "../domain/AgentEvent.js"
-import * as AgentEvents from "../domain/AgentEvent.js"
 import { WholeTexts } from "../observability/log/WholeTexts.js"
 import type * as RunLog from "../observability/RunLog.js"
 
@@ -26,16 +26,6 @@ export interface Source {
   readonly hasEnded: Effect.Effect<boolean, RunError>
   /** Waits for a change, or for the time after which another process may have made one. */
   readonly pause: Effect.Effect<void>
-}
-
-interface Read {
-  readonly events: ReadonlyArray<AgentEvent>
-  readonly isLast: boolean
-}
-
-const endsWithLast = (events: ReadonlyArray<AgentEvent>): boolean => {
-  const last = events.at(-1)
-  return last !== undefined && AgentEvents.isTerminal(last)
 }
 
 /** The events from a number on, once there are some. The last one is held back until the record has the last state. */

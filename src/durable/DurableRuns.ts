@@ -21,7 +21,7 @@ import * as RunStore from "../agent/record/RunStore.js"
 import * as RunAdmission from "../agent/runs/RunAdmission.js"
 import { RunLookup } from "../agent/runs/RunLookup.js"
 import * as RunRefusal from "../agent/runs/RunRefusal.js"
-import { type Access, type Polled, Runs, type Service, type StartRequest } from "../agent/runs/Runs.js"
+import { type Access, Runs, type Service, type StartRequest } from "../agent/runs/Runs.js"
 import type { AgentResponse } from "../domain/AgentResponse.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
@@ -76,9 +76,6 @@ export type Collaborators =
   | Steering.Steering
   | PendingApprovals.PendingApprovals
 
-/** Asks a run, in whatever process it is, to end. */
-const interruption = AgentWorkflow.interruption
-
 interface Parts {
   readonly engine: WorkflowEngine["Type"]
   readonly agents: ReadonlyMap<string, ReadonlyArray<AgentWorkflow.Versioned>>
@@ -129,20 +126,7 @@ class Durable implements Service {
     )
   }
 
-  readonly poll = (runId: string, access?: Access): Effect.Effect<Option.Option<Polled>, RunError> =>
-    this.parts.lookup.find(runId, access).pipe(
-      Effect.flatMap((record) =>
-        isEnded(record.state)
-          ? Effect.map(this.parts.lookup.reply(record, access), (response) =>
-              Option.some(response === undefined ? { record } : { record, response })
-            )
-          : Effect.succeed(Option.some<Polled>({ record }))
-      ),
-      Effect.catchIf(
-        ({ reason }) => reason === "unknown-run",
-        () => Effect.succeed(Option.none())
-      )
-    )
+  readonly poll: Service["poll"] = (runId, access) => this.parts.lookup.polled(runId, access)
 
   /** The record of a run once it has ended. */
   private readonly ended = (runId: string, access: Access | undefined): Effect.Effect<RunRecord, RunError> =>
@@ -204,10 +188,10 @@ class Durable implements Service {
       const live = registry.live.get(record.runId)
       const asked = Effect.flatMap(AgentWorkflow.executionOf(record.runId), (executionId) =>
         Effect.zipRight(
-          engine.deferredDone(interruption, {
+          engine.deferredDone(AgentWorkflow.interruption, {
             workflowName: AgentWorkflow.workflow.name,
             executionId,
-            deferredName: interruption.name,
+            deferredName: AgentWorkflow.interruption.name,
             exit: Exit.void
           }),
           engine.resume(AgentWorkflow.workflow, executionId)
@@ -313,7 +297,7 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         })
       )
       const settled = SystemAccess.grant(pending.expire).pipe(
-        Effect.ignore,
+        Effect.ignoreLogged,
         Effect.zipRight(RunUpkeep.lookAround(engine, registry)),
         Effect.schedule(Schedule.spaced(poll))
       )

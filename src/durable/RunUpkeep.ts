@@ -45,17 +45,34 @@ export const keepState = (store: RunStore.Service): AgentWorkflow.Registry["onSt
     })
 }
 
-/** Looks whether what sleeping runs of this process wait for is there. */
+/** The most sleeping runs that one look asks about: the work does not grow with those that sleep. */
+const MOST_ASKED = 50
+
+/**
+ * Looks whether what sleeping runs of this process wait for is there, for some of them in turn. Answers that are given
+ * in this process wake their run without it.
+ */
 export const lookAround = (engine: WorkflowEngine["Type"], { waits }: AgentWorkflow.Registry): Effect.Effect<void> =>
-  Effect.forEach(
-    Array.from(waits),
-    ([runId, names]) =>
-      Effect.flatMap(
-        Effect.exists(Array.from(names.values()), (pending) => pending),
-        (isThere) => (isThere ? wake(engine, runId) : Effect.void)
-      ),
-    { discard: true }
-  )
+  Effect.suspend(() => {
+    const asked: Array<readonly [string, Map<string, Effect.Effect<boolean>>]> = []
+    for (const entry of waits) {
+      if (asked.length === MOST_ASKED) break
+      asked.push(entry)
+    }
+    for (const [runId, names] of asked) {
+      waits.delete(runId)
+      waits.set(runId, names)
+    }
+    return Effect.forEach(
+      asked,
+      ([runId, names]) =>
+        Effect.flatMap(
+          Effect.exists(Array.from(names.values()), (pending) => pending),
+          (isThere) => (isThere ? wake(engine, runId) : Effect.void)
+        ),
+      { discard: true }
+    )
+  })
 
 /** Runs that slept when their last process ended look once for what they wait for. */
 export const wakeAll = (engine: WorkflowEngine["Type"], store: RunStore.Service): Effect.Effect<void> =>

@@ -2,45 +2,22 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Scope from "effect/Scope"
 import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
-import * as Durable from "../../src/durable/Durable.js"
-import * as DurableRuns from "../../src/durable/DurableRuns.js"
 import * as Governance from "../../src/governance/Governance.js"
-import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as RunLog from "../../src/observability/RunLog.js"
-import * as PendingApprovals from "../../src/tool/approval/PendingApprovals.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Collaborators from "../support/Collaborators.js"
 import * as SqlBackends from "../support/SqlBackends.js"
-
-const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
-
-const say = (text: string): LlmClient.LlmResponse => ({
-  content: [{ type: "text", text }],
-  finishReason: "stop",
-  usage
-})
-
-const call = (...calls: ReadonlyArray<readonly [string, object]>): LlmClient.LlmResponse => ({
-  content: calls.map(([name, params], index) => ({
-    type: "tool-call",
-    id: `c${index}`,
-    name,
-    params: params as never
-  })),
-  finishReason: "tool-calls",
-  usage
-})
+import * as DurableProcesses from "./DurableProcesses.js"
+import { ann, asked, call, say, untilAsleep } from "./DurableProcesses.js"
 
 /** A world that outlives processes: what the model was asked, and what the tools did. */
 class World {
@@ -109,11 +86,6 @@ class World {
   }
 }
 
-interface Process {
-  readonly within: <A, E>(effect: Effect.Effect<A, E, Runs.Runs | Durable.Ports>) => Effect.Effect<A, E>
-  readonly end: Effect.Effect<void>
-}
-
 /** What processes share besides the database. */
 const shared = () => ({ governance: Collaborators.governance(), sessions: Collaborators.sessions() })
 
@@ -121,58 +93,19 @@ const start = (
   world: World,
   client: Layer.Layer<SqlClient>,
   { governance, sessions }: ReturnType<typeof shared>
-): Effect.Effect<Process> =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.make()
-    const ports = Durable.layerSql({ lease: "1 minute", poll: "10 millis" })
-    const app = DurableRuns.layer({ agents: [world.top], poll: "10 millis" }).pipe(
-      Layer.provide(
-        Agents.layerWith({
-          log: ports,
-          steering: ports,
-          approvals: ports,
-          sessions: sessions.layer,
-          governance: Layer.succeed(Governance.Governance, governance.service)
-        })
-      ),
-      Layer.provideMerge(ports),
-      Layer.provide(Layer.succeed(LlmClient.LlmClient, world.model)),
-      Layer.provide(client)
-    )
-    const context = yield* Effect.orDie(Layer.buildWithScope(app, scope))
-    return {
-      within: (effect) => Effect.provide(effect, context),
-      end: Scope.close(scope, Exit.void)
-    }
-  })
-
-const ann = { userId: "ann" }
+): ReturnType<typeof DurableProcesses.start> =>
+  DurableProcesses.start(client, { agents: [world.top] }, world.model, (ports) =>
+    Agents.layerWith({
+      log: ports,
+      steering: ports,
+      approvals: ports,
+      sessions: sessions.layer,
+      governance: Layer.succeed(Governance.Governance, governance.service)
+    })
+  )
 
 /** Approves the payment with other arguments, once it waits. */
-const approve = Effect.gen(function* () {
-  const pending = yield* PendingApprovals.PendingApprovals
-  for (;;) {
-    const [asked] = yield* pending.list(ann)
-    if (asked !== undefined) {
-      yield* Runs.answer(asked.request.id, { _tag: "Approved", params: { amount: 42 } }, ann)
-      return asked.request
-    }
-    yield* Effect.sleep("5 millis")
-  }
-})
-
-const untilAsked = Effect.gen(function* () {
-  const pending = yield* PendingApprovals.PendingApprovals
-  while ((yield* pending.list(ann)).length === 0) yield* Effect.sleep("5 millis")
-})
-
-const untilAsleep = Effect.gen(function* () {
-  for (;;) {
-    const found = yield* Runs.poll("run", ann)
-    if (Option.isSome(found) && found.value.record.state === "waiting") return
-    yield* Effect.sleep("5 millis")
-  }
-})
+const approve = Effect.tap(asked, ({ id }) => Runs.answer(id, { _tag: "Approved", params: { amount: 42 } }, ann))
 
 const request = { agent: "top", input: "hello", runId: "run", sessionId: "s", userId: "ann" }
 
@@ -200,39 +133,41 @@ const undisturbed = (client: Layer.Layer<SqlClient>) =>
   })
 
 SqlBackends.suite("a durable run with restarts", (backend) => {
-  it.live("sleeps through two restarts inside of two agents and a parallel turn, and ends as an undisturbed one", () =>
-    Effect.gen(function* () {
-      const expected = yield* undisturbed(backend.layer)
-      const world = new World()
-      const common = shared()
-      const first = yield* start(world, backend.layer, common)
-      yield* first.within(Effect.zipRight(Runs.start(request), Effect.zipRight(untilAsked, untilAsleep)))
-      yield* first.end
-      const second = yield* start(world, backend.kept, common)
-      yield* second.within(Effect.zipRight(Runs.resume("run", ann), Effect.zipRight(untilAsked, untilAsleep)))
-      yield* second.end
-      const third = yield* start(world, backend.kept, common)
-      const asked = yield* third.within(approve)
-      assert.deepStrictEqual([asked.agent, asked.rootRunId, asked.params], ["low", "run", { amount: 41 }])
-      const { message, usage } = yield* third.within(Runs.await("run", ann))
-      assert.strictEqual(message, expected.message)
-      assert.deepStrictEqual(usage, expected.usage)
-      assert.deepStrictEqual(world.effects.toSorted(), ["count 2", "pay 42"])
-      assert.deepStrictEqual(world.asked.toSorted(), expected.world.asked.toSorted())
-      assert.deepStrictEqual(told(yield* third.within(eventsOf)), expected.events)
-      assert.deepStrictEqual(
-        common.governance.told.map(({ op }) => op).toSorted(),
-        expected.common.governance.told.map(({ op }) => op).toSorted()
-      )
-      assert.deepStrictEqual(
-        common.sessions.turns("s").map(({ content }) => content),
-        expected.common.sessions.turns("s").map(({ content }) => content)
-      )
-      yield* third.end
-    })
+  it.scopedLive(
+    "sleeps through two restarts inside of two agents and a parallel turn, and ends as an undisturbed one",
+    () =>
+      Effect.gen(function* () {
+        const expected = yield* undisturbed(backend.layer)
+        const world = new World()
+        const common = shared()
+        const first = yield* start(world, backend.layer, common)
+        yield* first.within(Effect.zipRight(Runs.start(request), Effect.zipRight(asked, untilAsleep("run"))))
+        yield* first.end
+        const second = yield* start(world, backend.kept, common)
+        yield* second.within(Effect.zipRight(Runs.resume("run", ann), Effect.zipRight(asked, untilAsleep("run"))))
+        yield* second.end
+        const third = yield* start(world, backend.kept, common)
+        const approved = yield* third.within(approve)
+        assert.deepStrictEqual([approved.agent, approved.rootRunId, approved.params], ["low", "run", { amount: 41 }])
+        const { message, usage } = yield* third.within(Runs.await("run", ann))
+        assert.strictEqual(message, expected.message)
+        assert.deepStrictEqual(usage, expected.usage)
+        assert.deepStrictEqual(world.effects.toSorted(), ["count 2", "pay 42"])
+        assert.deepStrictEqual(world.asked.toSorted(), expected.world.asked.toSorted())
+        assert.deepStrictEqual(told(yield* third.within(eventsOf)), expected.events)
+        assert.deepStrictEqual(
+          common.governance.told.map(({ op }) => op).toSorted(),
+          expected.common.governance.told.map(({ op }) => op).toSorted()
+        )
+        assert.deepStrictEqual(
+          common.sessions.turns("s").map(({ content }) => content),
+          expected.common.sessions.turns("s").map(({ content }) => content)
+        )
+        yield* third.end
+      })
   )
 
-  it.live("reaches its limit at the same call as an undisturbed run", () =>
+  it.scopedLive("reaches its limit at the same call as an undisturbed run", () =>
     Effect.gen(function* () {
       const ends: Array<unknown> = []
       for (const dieAt of [Number.POSITIVE_INFINITY, 3, 5]) {
@@ -260,7 +195,7 @@ SqlBackends.suite("a durable run with restarts", (backend) => {
     })
   )
 
-  it.live("ends as an undisturbed run, wherever it was cut off", () =>
+  it.scopedLive("ends as an undisturbed run, wherever it was cut off", () =>
     Effect.gen(function* () {
       const expected = yield* undisturbed(backend.layer)
       for (let dieAt = 1; dieAt <= 8; dieAt++) {

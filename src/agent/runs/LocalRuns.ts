@@ -37,7 +37,7 @@ import * as RunFollow from "./RunFollow.js"
 import { RunLookup } from "./RunLookup.js"
 import * as RunPump from "./RunPump.js"
 import * as RunRefusal from "./RunRefusal.js"
-import { type Access, type Polled, Runs, type Service, type StartRequest } from "./Runs.js"
+import { type Access, Runs, type Service, type StartRequest } from "./Runs.js"
 
 type RunError = RunErrors.RunError
 
@@ -206,20 +206,7 @@ class Local implements Service {
     )
   })
 
-  readonly poll = (runId: string, access?: Access): Effect.Effect<Option.Option<Polled>, RunError> =>
-    this.lookup.find(runId, access).pipe(
-      Effect.flatMap((record) =>
-        isEnded(record.state)
-          ? Effect.map(this.lookup.reply(record, access), (response) =>
-              Option.some(response === undefined ? { record } : { record, response })
-            )
-          : Effect.succeed(Option.some<Polled>({ record }))
-      ),
-      Effect.catchIf(
-        ({ reason }) => reason === "unknown-run",
-        () => Effect.succeed(Option.none())
-      )
-    )
+  readonly poll: Service["poll"] = (runId, access) => this.lookup.polled(runId, access)
 
   /** The record of a run once it has ended, and why, where it ended in this process meanwhile. */
   private readonly ended = (

@@ -39,12 +39,14 @@ export interface Source {
   readonly pause: Effect.Effect<void>
 }
 
-interface Read {
+/** What was read at once. */
+export interface Read {
   readonly events: ReadonlyArray<AgentEvent>
   readonly isLast: boolean
 }
 
-const endsWithLast = (events: ReadonlyArray<AgentEvent>): boolean => {
+/** Whether the last event of a run is the last of these. */
+export const endsWithLast = (events: ReadonlyArray<AgentEvent>): boolean => {
   const last = events.at(-1)
   return last !== undefined && AgentEvents.isTerminal(last)
 }

@@ -18,7 +18,7 @@ import type * as RunStore from "../record/RunStore.js"
 import * as RunAdmission from "./RunAdmission.js"
 import * as RunRefusal from "./RunRefusal.js"
 import * as RunReply from "./RunReply.js"
-import type { Access } from "./Runs.js"
+import type { Access, Polled } from "./Runs.js"
 
 type RunError = RunErrors.RunError
 
@@ -89,6 +89,23 @@ export class RunLookup {
           (decoded) => ({ ...response, output: decoded })
         )
       }
+    )
+  }
+
+  /** The run as it is now; none if the caller may see no such run. */
+  polled(runId: string, access: Access | undefined): Effect.Effect<Option.Option<Polled>, RunError> {
+    return this.find(runId, access).pipe(
+      Effect.flatMap((record) =>
+        isEnded(record.state)
+          ? Effect.map(this.reply(record, access), (response) =>
+              Option.some<Polled>(response === undefined ? { record } : { record, response })
+            )
+          : Effect.succeed(Option.some<Polled>({ record }))
+      ),
+      Effect.catchIf(
+        ({ reason }) => reason === "unknown-run",
+        () => Effect.succeedNone
+      )
     )
   }
 

@@ -7,7 +7,10 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as StepFailure from "../../observability/journal/StepFailure.js"
+import * as Step from "../../observability/Step.js"
 import * as Tool from "../../tool/definition/Tool.js"
+import { composed } from "../../tool/definition/ToolCombinators.js"
 import * as SkillText from "../definition/SkillText.js"
 import * as ActiveSkills from "./ActiveSkills.js"
 import type { ScriptError } from "./ScriptRunner.js"
@@ -98,6 +101,30 @@ const ifActive = <A, E>(
     })
   })
 
+const Activation = Schema.Struct({
+  name: Schema.String,
+  instructions: Schema.String,
+  tokens: Schema.Number,
+  files: Schema.Array(Schema.String),
+  allowedTools: Schema.optional(
+    Schema.Array(Schema.Struct({ name: Schema.String, pattern: Schema.optional(Schema.String) }))
+  ),
+  text: Schema.String
+})
+
+/** An activation as a step: the folder may change before a durable run goes on. */
+const recorded = <E>(
+  params: unknown,
+  activating: Effect.Effect<SkillActivation.SkillActivation, E>
+): Effect.Effect<SkillActivation.SkillActivation, E> =>
+  Effect.map(
+    Step.run(
+      { kind: "skill", hash: () => JSON.stringify(params), success: Activation, error: StepFailure.any },
+      activating
+    ),
+    ({ allowedTools, ...activation }) => ({ ...activation, allowedTools })
+  )
+
 /** Results of one search. */
 const FOUND = 10
 
@@ -114,27 +141,30 @@ const once = { timeout: Duration.infinity, retries: 0 }
  */
 export const make = (catalogue: SkillCatalog, options?: Options): CatalogTools => {
   const maxChars = Math.max(100, options?.maxChars ?? defaults.maxChars)
-  const activate = Tool.make(options?.names?.activate ?? defaults.activate, {
-    ...once,
-    description:
-      "Activates one of the available skills and gives its instructions. When what is asked is what a skill is for, activate it before anything else.",
-    parameters: {
-      name: skillName,
-      arguments: Schema.optional(
-        Schema.String.annotations({ description: "What the skill is to work on, if it takes something" })
-      ),
-      offset
-    },
-    success: Schema.String,
-    handler: (params): Effect.Effect<string, UseError> =>
-      Effect.gen(function* () {
-        const activation = yield* catalogue.activate(params.name, params.arguments)
-        const active = yield* ActiveSkills.ActiveSkills
-        yield* active.activate(activation)
-        const page = SkillText.page(activation.instructions, { offset: params.offset ?? 0, maxChars })
-        return `${SkillActivation.present(activation, page.text)}${rest(page)}`
-      })
-  })
+  // Its handler runs on a replay too, which restores the restriction; what it reads is a step.
+  const activate = composed(
+    Tool.make(options?.names?.activate ?? defaults.activate, {
+      ...once,
+      description:
+        "Activates one of the available skills and gives its instructions. When what is asked is what a skill is for, activate it before anything else.",
+      parameters: {
+        name: skillName,
+        arguments: Schema.optional(
+          Schema.String.annotations({ description: "What the skill is to work on, if it takes something" })
+        ),
+        offset
+      },
+      success: Schema.String,
+      handler: (params): Effect.Effect<string, UseError> =>
+        Effect.gen(function* () {
+          const activation = yield* recorded(params, catalogue.activate(params.name, params.arguments))
+          const active = yield* ActiveSkills.ActiveSkills
+          yield* active.activate(activation)
+          const page = SkillText.page(activation.instructions, { offset: params.offset ?? 0, maxChars })
+          return `${SkillActivation.present(activation, page.text)}${rest(page)}`
+        })
+    })
+  )
   const readFile = Tool.make(options?.names?.readFile ?? defaults.readFile, {
     ...once,
     description: "Reads a text file that belongs to a skill you have activated.",

@@ -1,0 +1,266 @@
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import { assert, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Agents from "../../src/agent/Agents.js"
+import * as Agent from "../../src/agent/definition/Agent.js"
+import * as Runs from "../../src/agent/runs/Runs.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as Step from "../../src/observability/Step.js"
+import * as DefaultSkillCatalog from "../../src/skill/folder/DefaultSkillCatalog.js"
+import * as ScriptRunner from "../../src/skill/folder/ScriptRunner.js"
+import * as SkillTrust from "../../src/skill/folder/SkillTrust.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import { loaded } from "../skill/LoadedSkills.js"
+import * as SqlBackends from "../support/SqlBackends.js"
+import { ann, asked, call, say, start, untilAsleep } from "./DurableProcesses.js"
+
+/** Answers the nth request of a run with the nth answer, by the results of tools that it has. */
+const scripted = (...answers: ReadonlyArray<LlmClient.LlmResponse>): LlmClient.Service => ({
+  provider: "test",
+  model: "m",
+  complete: ({ messages }) =>
+    Effect.sync(() => answers[messages.filter(({ role }) => role === "tool").length] ?? say("over"))
+})
+
+const begin = (agent: string) => Runs.start({ agent, input: "go", runId: "run", ...ann })
+
+const failure = Effect.map(Effect.flip(Runs.await("run", ann)), (error) =>
+  error._tag === "RunFailedError" ? error : Effect.runSync(Effect.die(error))
+)
+
+const guarded = Tool.make("guarded", {
+  description: "Waits for a person",
+  requiresApproval: true,
+  idempotent: true,
+  handler: () => Effect.succeed("allowed")
+})
+
+class Declined extends Schema.TaggedError<Declined>()("Declined", { by: Schema.String }) {}
+
+/** A tool that must not run twice: its first run ends with its process. */
+const risky = (options: {
+  readonly begun: Deferred.Deferred<void>
+  readonly runs: Array<string>
+  readonly onUnknown?: "fail" | "ask"
+  readonly found?: Option.Option<string>
+}) =>
+  Tool.make("risky", {
+    description: "Must not run twice",
+    success: Schema.String,
+    onUnknown: options.onUnknown,
+    ...(options.found === undefined ? {} : { outcome: () => Effect.succeed(options.found ?? Option.none()) }),
+    handler: (_params, { idempotencyKey }) =>
+      Effect.suspend(() => {
+        options.runs.push(idempotencyKey)
+        return options.runs.length === 1
+          ? Effect.zipRight(Deferred.succeed(options.begun, undefined), Effect.never)
+          : Effect.succeed("ran")
+      })
+  })
+
+SqlBackends.suite("a durable run that goes on", (backend) => {
+  /** Begins a run with a risky call, ends the process in the middle, and starts the next one. */
+  const cut = (options: Omit<Parameters<typeof risky>[0], "begun" | "runs">) =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      const runs: Array<string> = []
+      const agents = [Agent.make("a", { tools: [risky({ ...options, begun, runs })] })]
+      const model = scripted(call(["risky", {}]), say("done"))
+      const first = yield* start(backend.layer, { agents }, model)
+      yield* first.within(Effect.zipRight(begin("a"), Deferred.await(begun)))
+      yield* first.end
+      return { runs, process: yield* start(backend.kept, { agents }, model) }
+    })
+
+  it.scopedLive("fails where nobody knows what came of a call that must not run twice", () =>
+    Effect.gen(function* () {
+      const { process, runs } = yield* cut({})
+      const { cause, error } = yield* process.within(failure)
+      assert.strictEqual(error.tag, "ToolUnknownOutcomeError")
+      assert.strictEqual((cause as { readonly _tag?: string })._tag, "ToolUnknownOutcomeError")
+      assert.lengthOf(runs, 1)
+      yield* process.end
+    })
+  )
+
+  it.scopedLive(
+    "takes the result that the tool finds, and runs the call again where it finds that there was none",
+    () =>
+      Effect.gen(function* () {
+        const found = yield* cut({ found: Option.some("found") })
+        assert.strictEqual((yield* found.process.within(Runs.await("run", ann))).toolCalls[0]?.observation, "found")
+        assert.lengthOf(found.runs, 1)
+        yield* found.process.end
+        const none = yield* cut({ found: Option.none() })
+        assert.strictEqual((yield* none.process.within(Runs.await("run", ann))).toolCalls[0]?.observation, "ran")
+        assert.lengthOf(none.runs, 2)
+        assert.strictEqual(none.runs[0], none.runs[1])
+        yield* none.process.end
+      })
+  )
+
+  it.scopedLive("asks a person whether a call whose end is unknown may run again", () =>
+    Effect.gen(function* () {
+      for (const [decision, observation, times] of [
+        [{ _tag: "Approved" }, "ran", 2],
+        [{ _tag: "Denied" }, "nobody knows", 1]
+      ] as const) {
+        const { process, runs } = yield* cut({ onUnknown: "ask" })
+        const { message, toolCalls } = yield* process.within(
+          Effect.gen(function* () {
+            const request = yield* asked
+            assert.include(request.reason ?? "", "died")
+            yield* Runs.answer(request.id, decision, ann)
+            return yield* Runs.await("run", ann)
+          })
+        )
+        assert.strictEqual(message, "done")
+        assert.include(toolCalls[0]?.observation ?? "", observation)
+        assert.lengthOf(runs, times)
+        yield* process.end
+      }
+    })
+  )
+
+  it.scopedLive("fails at a step that is not the recorded one, and asks nothing more", () =>
+    Effect.gen(function* () {
+      const model = scripted(call(["guarded", {}]), say("done"))
+      const first = yield* start(
+        backend.layer,
+        { agents: [Agent.make("a", { system: "one", tools: [guarded] })] },
+        model
+      )
+      yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      yield* first.end
+      const second = yield* start(
+        backend.kept,
+        { agents: [Agent.make("a", { system: "two", tools: [guarded] })] },
+        model
+      )
+      const { cause, error } = yield* second.within(failure)
+      assert.strictEqual(error.tag, "ReplayError")
+      assert.match(String((cause as { readonly step?: string }).step), /^llm\//)
+      yield* second.end
+    })
+  )
+
+  it.scopedLive("ends with the version that it began with, and begins new runs with the last one", () =>
+    Effect.gen(function* () {
+      const model: LlmClient.Service = {
+        provider: "test",
+        model: "m",
+        complete: ({ messages }) =>
+          Effect.succeed(
+            messages.some(({ role }) => role === "tool")
+              ? say(JSON.stringify(messages[0]?.content).slice(1, 4))
+              : call(["guarded", {}])
+          )
+      }
+      const agent = (system: string) => Agent.make("a", { system, tools: [guarded] })
+      const one = { agent: agent("one"), version: "1" }
+      const first = yield* start(backend.layer, { agents: [one] }, model)
+      yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      yield* first.end
+      const answered = (runId: string) =>
+        Effect.gen(function* () {
+          yield* Runs.answer((yield* asked).id, { _tag: "Approved" }, ann)
+          return (yield* Runs.await(runId, ann)).message
+        })
+      const second = yield* start(backend.kept, { agents: [one, { agent: agent("two"), version: "2" }] }, model)
+      assert.strictEqual(yield* second.within(answered("run")), "one")
+      yield* second.within(Runs.start({ agent: "a", input: "go", runId: "next", ...ann }))
+      assert.strictEqual(yield* second.within(answered("next")), "two")
+      yield* second.within(Effect.zipRight(Runs.start({ agent: "a", input: "go", runId: "last", ...ann }), asked))
+      yield* second.end
+      const third = yield* start(backend.kept, { agents: [one] }, model)
+      yield* third.within(Runs.resume("last", ann))
+      const error = yield* third.within(Effect.flip(Runs.await("last", ann)))
+      assert.strictEqual(error._tag === "RunFailedError" ? error.error.tag : error._tag, "ReplayError")
+      yield* third.end
+    })
+  )
+
+  it.scopedLive("has the failures of its tools as what they were", () =>
+    Effect.gen(function* () {
+      const decline = Tool.make("decline", {
+        description: "Declines",
+        failure: Declined,
+        fatal: true,
+        handler: () => new Declined({ by: "Bob" })
+      })
+      const agents = [Agent.make("a", { tools: [decline] })]
+      for (const errors of [[Declined], []]) {
+        const process = yield* start(backend.layer, { agents, errors }, scripted(call(["decline", {}])))
+        const { cause } = yield* process.within(Effect.zipRight(begin("a"), failure))
+        assert.strictEqual((cause as Declined)._tag, "Declined")
+        assert.strictEqual(cause instanceof Declined && cause.by === "Bob", errors.length > 0)
+        yield* process.end
+      }
+    })
+  )
+
+  it.scopedLive("keeps the restriction of a skill that it activated before it slept", () =>
+    Effect.gen(function* () {
+      const shell = Tool.make("shell", { description: "A shell", handler: () => Effect.succeed("shell done") })
+      const reports = loaded("reports", { file: { body: "Write.", allowedTools: [{ name: "guarded" }] } })
+      const catalog = DefaultSkillCatalog.layer([reports]).pipe(
+        Layer.provide(Layer.mergeAll(NodeContext.layer, ScriptRunner.layerNoop, SkillTrust.layerNoop))
+      )
+      const agents = [Agent.make("a", { tools: [guarded, shell] })]
+      const model = scripted(
+        call(["activate_skill", { name: "reports" }]),
+        call(["guarded", {}]),
+        call(["shell", {}]),
+        say("done")
+      )
+      const process = (client: typeof backend.layer) =>
+        start(client, { agents }, model, (ports) =>
+          Agents.layerWith({ log: ports, steering: ports, approvals: ports, catalog })
+        )
+      const first = yield* process(backend.layer)
+      yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      yield* first.end
+      const second = yield* process(backend.kept)
+      const { toolCalls } = yield* second.within(
+        Effect.gen(function* () {
+          yield* Runs.answer((yield* asked).id, { _tag: "Approved" }, ann)
+          return yield* Runs.await("run", ann)
+        })
+      )
+      assert.deepStrictEqual(
+        toolCalls.map(({ error, name }) => [name, error?.tag ?? "done"]),
+        [
+          ["activate_skill", "done"],
+          ["guarded", "done"],
+          ["shell", "ToolAccessDeniedError"]
+        ]
+      )
+      yield* second.end
+    })
+  )
+
+  it.scopedLive("sleeps until a time, across a restart", () =>
+    Effect.gen(function* () {
+      const until = (yield* Clock.currentTimeMillis) + 400
+      const nap = Tool.make("nap", {
+        description: "Sleeps",
+        idempotent: true,
+        timeout: "1 hour",
+        handler: () => Effect.as(Step.until(until), "slept")
+      })
+      const agents = [Agent.make("a", { tools: [nap] })]
+      const model = scripted(call(["nap", {}]), say("done"))
+      const first = yield* start(backend.layer, { agents }, model)
+      yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      yield* first.end
+      const second = yield* start(backend.kept, { agents }, model)
+      assert.strictEqual((yield* second.within(Runs.await("run", ann))).toolCalls[0]?.observation, "slept")
+      yield* second.end
+    })
+  )
+})
