@@ -87,7 +87,11 @@ export const Reservation = Schema.Struct({
   /** Time from which its tokens count against the minute; absent without a rate limit. */
   takenAt: Schema.optional(Schema.Number),
   /** Used resource quotas. */
-  receipt: Schema.optional(ResourceQuotas.Receipt)
+  receipt: Schema.optional(ResourceQuotas.Receipt),
+  /** As in the request. */
+  recorded: Schema.optional(Schema.Boolean),
+  /** The accounts of its hold, the month last; absent without a hold. */
+  accounts: Schema.optional(Schema.Array(Schema.String))
 }).annotations({ identifier: `${NAME}/Reservation` })
 /**
  * @since 0.1.0
@@ -196,6 +200,11 @@ export interface ReserveRequest {
   /** Counted exactly if the model's tokenizer is known. */
   readonly inputTokens: number
   readonly maxOutputTokens: number
+  /**
+   * True for a call of a durable run: another process may settle the reservation, and may settle it again. Default
+   * false.
+   */
+  readonly recorded?: boolean | undefined
 }
 
 /**
@@ -288,6 +297,11 @@ export interface Service {
     usage: Usage,
     settlement?: Settlement | undefined
   ) => Effect.Effect<void, GovernancePersistenceError>
+  /**
+   * Takes over a recorded reservation whose process ended, before its call is made again: what expired is held again,
+   * without a check, and is renewed by this process. Absent where reservations need no renewal.
+   */
+  readonly adopt?: ((reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>) | undefined
   /** Gives a reservation back. A settled, refunded or unknown reservation changes nothing. */
   readonly refund: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
   /** Books a cost without a reservation, even past the limit. Each call books again. */

@@ -11,6 +11,7 @@ import type { Reservation, Settlement, TrackCost } from "./Governance.js"
 import { costOf, limitsOf, names, tokensOf } from "./GovernanceAmounts.js"
 import { type About, aboutOf, estimatorOf, orElse, record, reportSoftLimit, reportWrite } from "./GovernanceParts.js"
 import { adjustTokens, type Books, correctQuotas, UNTRACKED } from "./GovernanceReservations.js"
+import * as GovernanceTakeover from "./GovernanceTakeover.js"
 import * as CostLedger from "./store/CostLedger.js"
 import type { GovernancePersistenceError } from "./store/GovernanceError.js"
 import * as GovernanceMetrics from "./store/GovernanceMetrics.js"
@@ -94,6 +95,9 @@ const bookUnheld = ({ monthAccount, parts, unheld }: Books, reservation: Reserva
     return Effect.tapError(parts.ledger.book([month], amount), () => Effect.sync(() => void unheld.add(reservation.id)))
   })
 
+const isHeldIn = ({ unheld }: Books, { accounts, id, recorded }: Reservation): boolean =>
+  recorded === true ? accounts !== undefined : !unheld.has(id)
+
 export const settle = (
   books: Books,
   reservation: Reservation,
@@ -109,16 +113,18 @@ export const settle = (
       const answered = answeredBy(reservation, settlement)
       const cost = costOf(estimator, answered, reservation, usage, settlement)
       const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
-      const isHeld = !books.unheld.has(reservation.id)
+      const isHeld = isHeldIn(books, reservation)
       const ended = leases.end(reservation.id)
       // A hold not renewed in time, or whose run ended first, no longer exists. The call still used the amount.
-      const settled = isHeld
-        ? Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
-            bookings === undefined && ended !== undefined
-              ? ledger.book(ended.accounts, amount)
-              : Effect.succeed(bookings)
-          )
-        : bookUnheld(books, reservation, amount)
+      const settled = reservation.recorded
+        ? GovernanceTakeover.settle(books, reservation, amount, ended)
+        : isHeld
+          ? Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
+              bookings === undefined && ended !== undefined
+                ? ledger.book(ended.accounts, amount)
+                : Effect.succeed(bookings)
+            )
+          : bookUnheld(books, reservation, amount)
       const bookings = yield* orElse(parts, "settle", settled, undefined)
       if (bookings === undefined) return
       if (isHeld && ended?.isReleased !== true) GovernanceMetrics.reserved(-1)
@@ -138,7 +144,9 @@ export const refund = (books: Books, reservation: Reservation): Effect.Effect<vo
     Effect.gen(function* () {
       if (reservation.id === UNTRACKED) return
       const { leases, parts } = books
-      if (books.unheld.delete(reservation.id)) {
+      const isHeld = isHeldIn(books, reservation)
+      books.unheld.delete(reservation.id)
+      if (!isHeld) {
         yield* adjustTokens(books, reservation, 0)
         return yield* correctQuotas(books, reservation, { model_calls: 0, tokens: 0, cost: 0 })
       }

@@ -13,6 +13,7 @@ import { exceeded, limitsOf, months, runAccount } from "./GovernanceAmounts.js"
 import * as GovernanceBookings from "./GovernanceBookings.js"
 import { orElse, type Parts, tolerate } from "./GovernanceParts.js"
 import * as GovernanceReservations from "./GovernanceReservations.js"
+import * as GovernanceTakeover from "./GovernanceTakeover.js"
 import * as CostLedger from "./store/CostLedger.js"
 import type { BudgetExceededError, GovernanceError, GovernancePersistenceError } from "./store/GovernanceError.js"
 import * as GovernanceMetrics from "./store/GovernanceMetrics.js"
@@ -31,6 +32,7 @@ export interface Budgets {
     usage: Usage.Usage,
     settlement?: Settlement | undefined
   ) => Effect.Effect<void, GovernancePersistenceError>
+  readonly adopt: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
   readonly refund: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
   readonly trackCost: (options: TrackCost) => Effect.Effect<void, GovernancePersistenceError>
   readonly checkBudget: (options: CheckBudget) => Effect.Effect<boolean, GovernancePersistenceError>
@@ -121,6 +123,7 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
   return {
     reserve: (request) => GovernanceReservations.reserve(books, request),
     settle: (reservation, usage, settlement) => GovernanceBookings.settle(books, reservation, usage, settlement),
+    adopt: (reservation) => GovernanceTakeover.adopt(books, reservation),
     refund: (reservation) => GovernanceBookings.refund(books, reservation),
     trackCost: (options) => GovernanceBookings.trackCost(books, options),
     checkBudget: (options) => checkBudget(books, options),

@@ -50,7 +50,7 @@ export interface Books {
 /** The most reservations and runs that are remembered; the oldest are forgotten first. */
 const mostRemembered = 65_536
 
-const remember = (names: Set<string>, name: string): void => {
+export const remember = (names: Set<string>, name: string): void => {
   names.add(name)
   if (names.size > mostRemembered) names.delete(names.values().next().value as string)
 }
@@ -118,7 +118,7 @@ const takeTokens = ({ parts }: Books, about: About, tokens: number) =>
     })
   })
 
-const amountOf = ({ cost, inputTokens, maxOutputTokens }: Reservation): CostLedger.Amount =>
+export const amountOf = ({ cost, inputTokens, maxOutputTokens }: Reservation): CostLedger.Amount =>
   CostLedger.amount({ usd: cost, tokens: toTokenCount(inputTokens) + toTokenCount(maxOutputTokens) })
 
 /** Corrects the tokens that a reservation counts against the minute. Failures are logged. */
@@ -168,7 +168,10 @@ const hold = Effect.fnUntraced(function* (
   now: number
 ) {
   const limits = enforced(parts.rules().config)
-  if (limits === undefined) return remember(unheld, reservation.id)
+  if (limits === undefined) {
+    remember(unheld, reservation.id)
+    return undefined
+  }
   const run = runAccount(reservation.rootRunId ?? reservation.runId)
   const month = monthAccount(reservation.userId, now)
   const held = yield* orElse(
@@ -184,7 +187,7 @@ const hold = Effect.fnUntraced(function* (
     }),
     undefined
   )
-  if (held === undefined) return
+  if (held === undefined) return undefined
   if (held._tag === "Refused") {
     return yield* Effect.fail(exceeded(held.account === run ? "run" : "month", held.unit, held.limit, held.used))
   }
@@ -192,6 +195,7 @@ const hold = Effect.fnUntraced(function* (
   leases.begin(reservation.id, [run, month], now)
   GovernanceMetrics.reserved(1)
   yield* reportWrite(parts)
+  return [run, month]
 })
 
 /** Takes from quotas, the minute and the ledger, or from none. On refusal or failure it gives back what it took. */
@@ -206,8 +210,10 @@ const setAside = (books: Books, request: ReserveRequest, cost: number | undefine
     const rest = Effect.gen(function* () {
       const takenAt = yield* takeTokens(books, consumed, amount.tokens)
       const reservation: Reservation = takenAt === undefined ? consumed : { takenAt, ...consumed }
-      yield* Effect.onError(hold(books, reservation, amount, now), () => adjustTokens(books, reservation, 0))
-      return reservation
+      const accounts = yield* Effect.onError(hold(books, reservation, amount, now), () =>
+        adjustTokens(books, reservation, 0)
+      )
+      return accounts === undefined || reservation.recorded !== true ? reservation : { accounts, ...reservation }
     })
     return yield* Effect.onError(rest, () => correctQuotas(books, consumed, { model_calls: 0, tokens: 0, cost: 0 }))
   })

@@ -47,6 +47,7 @@ const makeService = (parts: Parts, leases: HoldLeases.HoldLeases): Service => {
     checkBudget: budgets.checkBudget,
     reserve: budgets.reserve,
     settle: budgets.settle,
+    adopt: budgets.adopt,
     refund: budgets.refund,
     trackCost: budgets.trackCost,
     getBudget: budgets.getBudget,

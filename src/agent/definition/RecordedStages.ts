@@ -6,6 +6,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import type * as Governance from "../../governance/Governance.js"
 import type { GovernanceError, GovernancePersistenceError } from "../../governance/store/GovernanceError.js"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
@@ -20,12 +21,15 @@ const schemas = OnDemand.make(() => import("./RecordedSchemas.js"))
 /** Runs an effect as a step. Its schemas are loaded only where a run is recorded. */
 const recorded = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
-  options: (module: typeof RecordedSchemas) => Step.StepOptions<A, E>
+  options: (module: typeof RecordedSchemas) => Step.StepOptions<A, E>,
+  live: (effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = identity
 ): Effect.Effect<A, E, R> =>
   // Reads the fiber: outside of durable runs it costs one operation.
   Effect.withFiberRuntime((fiber) => {
     const step = Context.get(fiber.currentContext as Context.Context<Step.Step>, Step.Step)
-    return Step.isRecording(step) ? Effect.flatMap(schemas, (module) => step.run(options(module), effect)) : effect
+    return Step.isRecording(step)
+      ? Effect.flatMap(schemas, (module) => step.run(options(module), live(effect)))
+      : effect
   })
 
 /** A decision of the governance. */
@@ -34,10 +38,16 @@ export const decision = <R>(
 ): Effect.Effect<Governance.GovernanceDecision, GovernancePersistenceError, R> =>
   recorded(effect, (module) => module.decision)
 
-/** A reservation of the governance. */
+/** A reservation of the governance. `onLive` is called if it is made now. */
 export const reservation = <R>(
-  effect: Effect.Effect<Governance.Reservation, GovernanceError, R>
-): Effect.Effect<Governance.Reservation, GovernanceError, R> => recorded(effect, (module) => module.reservation)
+  effect: Effect.Effect<Governance.Reservation, GovernanceError, R>,
+  onLive: () => void
+): Effect.Effect<Governance.Reservation, GovernanceError, R> =>
+  recorded(
+    effect,
+    (module) => module.reservation,
+    (live) => Effect.zipRight(Effect.sync(onLive), live)
+  )
 
 /** `Stage.conclude`, once. */
 export const concluded = <A, E, R>(

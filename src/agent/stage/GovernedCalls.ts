@@ -15,6 +15,7 @@ import * as Ambient from "../../internal/fiber/Ambient.js"
 import * as CallMeter from "../../llm/model/CallMeter.js"
 import * as CostEstimator from "../../llm/model/CostEstimator.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
+import * as ResumedCall from "../../llm/model/ResumedCall.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
@@ -81,6 +82,19 @@ const assumed = ({ inputTokens, maxOutputTokens }: Governance.Reservation, usage
     ? usage
     : { ...usage, inputTokens: usage.inputTokens ?? inputTokens, outputTokens: usage.outputTokens ?? maxOutputTokens }
 
+/** A call with a reservation of a process that ended, which is taken over if the call is made again. */
+const resumed = <A, E, R>(
+  governance: Governance.Service,
+  reservation: Governance.Reservation,
+  call: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(ResumedCall.ResumedCall, (outer) => {
+    const adopted = governance.adopt?.(reservation) ?? Effect.void
+    return Effect.provideService(call, ResumedCall.ResumedCall, {
+      before: Effect.zipRight(outer.before, Effect.orDie(adopted))
+    })
+  })
+
 export const make = (
   state: State,
   governance: Governance.Service,
@@ -95,8 +109,11 @@ export const make = (
         const run = Context.get(references, Run.Run)
         const estimator = Context.get(references, CostEstimator.CostEstimator)
         const step = Context.get(context as Context.Context<Step.Step>, Step.Step)
+        const isRecording = Step.isRecording(step)
+        let isLive = !isRecording
         const reserved = RecordedStages.reservation(
           governance.reserve({
+            ...(isRecording ? { recorded: true } : {}),
             ...requester(state),
             runId: run.runId,
             agent: run.agent,
@@ -104,10 +121,13 @@ export const make = (
             ...(target.model === undefined ? {} : { model: target.model }),
             inputTokens: inputOf(request),
             maxOutputTokens: request.settings?.maxTokens ?? services.defaultOutput
-          })
+          }),
+          () => {
+            isLive = true
+          }
         )
         return Effect.flatMap(Effect.mapError(reserved, fatal), (reservation) =>
-          Effect.onExit(restore(next(request)), (exit) => {
+          Effect.onExit(restore(isLive ? next(request) : resumed(governance, reservation, next(request))), (exit) => {
             // The run that goes on settles the reservation, which is recorded.
             if (step.isSuspended()) return Effect.void
             const used = usedBy(reservation, exit, lost(exit), estimator)

@@ -14,6 +14,7 @@ import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 import { LlmError } from "./LlmError.js"
 import * as LlmResponseSchema from "./LlmResponseSchema.js"
+import * as ResumedCall from "./ResumedCall.js"
 
 const Spent = Schema.Struct({
   provider: Schema.String,
@@ -57,7 +58,13 @@ export const run = (
         const spent = meter.spent(exit)
         return spent.length === 0 ? {} : { spent }
       }
-      return Effect.match(make({ meter, ...(options.onParts === undefined ? {} : { onParts: options.onParts }) }), {
+      const call = make({ meter, ...(options.onParts === undefined ? {} : { onParts: options.onParts }) })
+      const resumed = Effect.flatMap(ResumedCall.ResumedCall, (one) =>
+        one === ResumedCall.first
+          ? call
+          : Effect.zipRight(one.before, Effect.provideService(call, ResumedCall.ResumedCall, ResumedCall.first))
+      )
+      return Effect.match(resumed, {
         onFailure: (failure): Recorded => ({ failure, ...spentBy(Exit.fail(failure)) }),
         onSuccess: (response): Recorded => ({ response, ...spentBy(Exit.succeed(response)) })
       })
