@@ -45,3 +45,13 @@ export const register = (
   }
   return Effect.succeed(byName)
 }
+
+/**
+ * The newest version of each agent by its name.
+ *
+ * @category getters
+ */
+export const newest = (
+  agents: ReadonlyMap<string, ReadonlyArray<AgentWorkflow.Versioned>>
+): ReadonlyMap<string, Agent.Any> =>
+  new Map(Array.from(agents, ([name, versions]) => [name, (versions.at(-1) as AgentWorkflow.Versioned).agent]))

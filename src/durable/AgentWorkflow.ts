@@ -13,6 +13,8 @@ import type { Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
 import * as Content from "../content/Content.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as RunLog from "../observability/RunLog.js"
+import * as IndexKey from "../persistence/engine/IndexKey.js"
+import type * as WorkflowJournal from "./engine/WorkflowJournal.js"
 import * as FailureCodec from "./FailureCodec.js"
 
 const NAME = "effect-lexigram/durable/AgentWorkflow"
@@ -39,7 +41,9 @@ export const Payload = Schema.Struct({
   classifications: Schema.optional(Schema.Array(Schema.String)),
   settings: Schema.optional(ModelSettings.ModelSettings),
   history: Schema.optional(Schema.Array(Schema.Any)),
-  startWith: Schema.optional(Schema.Literal("last", "called"))
+  startWith: Schema.optional(Schema.Literal("last", "called")),
+  /** The run whose records the run takes until its step of this number begins, from 0. */
+  fork: Schema.optional(Schema.Struct({ runId: Schema.String, step: Schema.NonNegativeInt }))
 })
 /**
  * @since 0.1.0
@@ -76,7 +80,8 @@ export const workflow: Workflow.Workflow<"AgentRun", typeof Payload, typeof Outc
     name: "AgentRun",
     payload: Payload,
     success: Outcome,
-    idempotencyKey: ({ runId }) => runId
+    // The key under which databases find the run: by it, the execution is erased with the data of its owner.
+    idempotencyKey: ({ runId }) => IndexKey.of(runId)
   })
 
 /**
@@ -116,6 +121,8 @@ export interface Registry {
   readonly find: (agent: string, version: string | undefined) => Versioned | undefined
   readonly failures: FailureCodec.FailureCodec
   readonly log: RunLog.Service
+  /** Absent where the engine does not show what it has recorded: there are no forks then. */
+  readonly journal: WorkflowJournal.Service | undefined
   /** Whether the engine keeps events in the transaction of an outcome. */
   readonly isAtomic: boolean
   readonly live: Map<string, Live>

@@ -16,7 +16,7 @@ import type * as Agent from "../agent/definition/AgentDefinition.js"
 import { AgentConfigurationError } from "../agent/definition/AgentError.js"
 import * as Steering from "../agent/definition/Steering.js"
 import type * as RunErrors from "../agent/record/RunError.js"
-import { isEnded, type RunRecord } from "../agent/record/RunRecord.js"
+import { type ForkedFrom, isEnded, type RunRecord } from "../agent/record/RunRecord.js"
 import * as RunStore from "../agent/record/RunStore.js"
 import * as RunAdmission from "../agent/runs/RunAdmission.js"
 import { RunLookup } from "../agent/runs/RunLookup.js"
@@ -35,6 +35,7 @@ import { WorkflowJournal } from "./engine/WorkflowJournal.js"
 import * as FailureCodec from "./FailureCodec.js"
 import * as LibraryErrors from "./LibraryErrors.js"
 import * as RunAttempt from "./RunAttempt.js"
+import * as RunForks from "./RunForks.js"
 import * as RunSignals from "./RunSignals.js"
 import * as RunUpkeep from "./RunUpkeep.js"
 
@@ -89,17 +90,24 @@ interface Parts {
 }
 
 class Durable implements Service {
-  readonly capabilities = { resume: true, fork: false }
+  readonly capabilities: Service["capabilities"]
 
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly parts: Parts) {
+    this.capabilities = { resume: true, fork: parts.registry.journal !== undefined }
+  }
 
-  readonly start = (request: StartRequest): Effect.Effect<RunRecord, RunError> =>
+  readonly start = (request: StartRequest): Effect.Effect<RunRecord, RunError> => this.accept(request, undefined)
+
+  private readonly accept = (
+    request: StartRequest,
+    forkedFrom: ForkedFrom | undefined
+  ): Effect.Effect<RunRecord, RunError> =>
     Effect.gen(this, function* () {
       const { agents, store } = this.parts
       const versions = agents.get(request.agent)
       const current = versions?.at(-1)
       if (current === undefined) return yield* RunAdmission.unknownAgent(request.agent, Array.from(agents.keys()))
-      const admitted = yield* RunAdmission.admit(request, current.version)
+      const admitted = yield* RunAdmission.admit(request, current.version, forkedFrom)
       const inserted = yield* store.insert(admitted.record, admitted.fingerprint)
       // A known run that never began begins now: its process may have died between the two.
       if (inserted.record.state === "queued") yield* this.begin(request, inserted.record)
@@ -108,6 +116,7 @@ class Durable implements Service {
 
   private begin(request: StartRequest, record: RunRecord): Effect.Effect<void> {
     const { agent: _, labels: __, runId: ___, ...rest } = request
+    const { forkedFrom } = record
     return Effect.asVoid(
       AgentWorkflow.workflow
         .execute(
@@ -118,7 +127,8 @@ class Durable implements Service {
             agent: record.agent,
             version: record.version,
             startedAt: record.createdAt,
-            ...(record.system === true ? { system: true } : {})
+            ...(record.system === true ? { system: true } : {}),
+            ...(forkedFrom === undefined ? {} : { fork: forkedFrom })
           },
           { discard: true }
         )
@@ -232,8 +242,15 @@ class Durable implements Service {
 
   readonly list: Service["list"] = (filter) => this.parts.store.list(filter)
 
-  readonly fork: Service["fork"] = (runId, options) =>
-    Effect.flatMap(this.parts.lookup.find(runId, options), (record) => RunRefusal.unsupported(record.runId, "forked"))
+  readonly fork: Service["fork"] = (runId, { changes, step, ...access }) =>
+    Effect.gen(this, function* () {
+      const { journal, log } = this.parts.registry
+      const record = yield* this.parts.lookup.find(runId, access)
+      if (journal === undefined) return yield* RunRefusal.unsupported(record.runId, "forked")
+      const request = yield* RunForks.request(journal, log, record, step, changes ?? {})
+      const accepted = this.accept(request, { runId: record.runId, step })
+      return yield* record.system === true ? accepted : SystemAccess.drop(accepted)
+    })
 }
 
 type AgentsOf<Given extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>> = {
@@ -269,11 +286,13 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
       const signals = RunSignals.make()
       let isClosing = false
       const keep = RunUpkeep.keepState(store)
+      const journal = Option.getOrUndefined(yield* Effect.serviceOption(WorkflowJournal))
       const registry: AgentWorkflow.Registry = {
         find: (name, version) => agents.get(name)?.find((one) => one.version === version),
         failures: FailureCodec.make([...LibraryErrors.classes, ...(options.errors ?? [])]),
         log,
-        isAtomic: Option.isSome(yield* Effect.serviceOption(WorkflowJournal)),
+        journal,
+        isAtomic: journal !== undefined,
         live: new Map(),
         waits: new Map(),
         poll,
@@ -310,15 +329,12 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         Effect.interruptible(SystemAccess.grant(Effect.catchAll(answered, RunUpkeep.warn("answers are not followed"))))
       )
       yield* Effect.forkScoped(Effect.interruptible(RunUpkeep.wakeAll(engine, store)))
-      const byName = new Map(
-        Array.from(agents, ([name, versions]) => [name, (versions.at(-1) as AgentWorkflow.Versioned).agent])
-      )
       return new Durable({
         engine,
         agents,
         registry,
         signals,
-        lookup: new RunLookup(store, log, byName),
+        lookup: new RunLookup(store, log, AgentVersions.newest(agents)),
         store,
         steering: yield* Steering.Steering,
         pending,

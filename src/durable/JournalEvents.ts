@@ -9,12 +9,12 @@ import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
-import * as SystemAccess from "../domain/SystemAccess.js"
 import type * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as RunLogWriter from "../observability/RunLogWriter.js"
 import * as RecordedTime from "./RecordedTime.js"
+import * as RunForks from "./RunForks.js"
 
 /**
  * Events that depend on whether somebody reads: a replay does not emit them, so they have no place.
@@ -30,9 +30,6 @@ const isUnplaced: ReadonlySet<AgentEvent["_tag"]> = new Set([
 /** Deltas are numbered and not kept, so a run that goes on elsewhere begins above any number that a reader may have. */
 const GAP = 1_048_576
 
-/** Events of a page. */
-const PAGE = 1000
-
 /** The events of one run. */
 interface Numbers {
   next: number
@@ -44,6 +41,10 @@ export interface JournalEvents {
   readonly service: RunJournal.Service
   /** Events that were kept with a step are not emitted by a replay: the runs that they belong to fold them. */
   readonly replayed: (path: string) => Effect.Effect<void>
+  /** Emits the events that another run has kept with a step: those of a step that a fork takes from it. */
+  readonly adopted: (path: string) => Effect.Effect<void>
+  /** Whether the run goes on from a step of another one, and has not come to it. */
+  readonly isShared: () => boolean
   /** Completes when the log has all events: before the record says that a run has ended. Retries without end. */
   readonly written: Effect.Effect<void>
   /** What one step keeps with its outcome. */
@@ -59,22 +60,13 @@ export interface Commit {
   readonly around: <A, E, R>(step: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** All that the log has of a run, page by page. */
-const readAll = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>, RunLog.RunLogError> =>
-  Effect.gen(function* () {
-    const events: Array<AgentEvent> = []
-    for (;;) {
-      const from = (events.at(-1)?.seq ?? -1) + 1
-      const page = yield* SystemAccess.grant(log.read(runId, { from, limit: PAGE }))
-      for (const event of page) events.push(event)
-      if (page.length < PAGE) return events
-    }
-  })
-
 /** A run whose events are not known would number them again: it does not begin, and dies with the log's failure. */
 const known = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>> =>
   Effect.orDie(
-    Effect.retry(readAll(log, runId), Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6)))
+    Effect.retry(
+      RunForks.readAll(log, runId),
+      Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6))
+    )
   )
 
 const unwritten = (events: string | number, error: RunLog.RunLogError): Effect.Effect<void> =>
@@ -82,13 +74,28 @@ const unwritten = (events: string | number, error: RunLog.RunLogError): Effect.E
     module: "Durable"
   })
 
+/** Adds an event to those inside of each step that it is in. */
+const enter = (inside: Map<string, Array<AgentEvent>>, event: AgentEvent): void => {
+  const { place } = event
+  if (place === undefined) return
+  for (let end = place.indexOf(":"); end >= 0; end = place.indexOf(":", end + 1)) {
+    const path = place.slice(0, end)
+    const events = inside.get(path)
+    if (events === undefined) inside.set(path, [event])
+    else events.push(event)
+  }
+}
+
 /**
  * @param isAtomic whether the engine calls `append` in the transaction of the outcome
+ * @param source what a fork takes from its run
  */
 export const make = (
   log: RunLog.Service,
   isAtomic: boolean,
-  onEvent: (event: AgentEvent) => Effect.Effect<void> | undefined
+  onEvent: (event: AgentEvent) => Effect.Effect<void> | undefined,
+  root: RunId,
+  source?: RunForks.Source | undefined
 ): JournalEvents => {
   const writer = RunLogWriter.make(log, { eager: false })
   const runs = new Map<RunId, Numbers>()
@@ -108,24 +115,23 @@ export const make = (
   }
   const remember = (numbers: Numbers, event: AgentEvent): void => {
     numbers.next = event.seq + GAP
-    const { place } = event
-    if (place === undefined) return
-    numbers.known.set(place, event)
-    for (let end = place.indexOf(":"); end >= 0; end = place.indexOf(":", end + 1)) {
-      const path = place.slice(0, end)
-      const events = inside.get(path)
-      if (events === undefined) inside.set(path, [event])
-      else events.push(event)
-    }
+    if (event.place === undefined) return
+    numbers.known.set(event.place, event)
+    enter(inside, event)
+  }
+  const shared = new Map<string, Array<AgentEvent>>()
+  for (const event of source?.events ?? []) enter(shared, event)
+  /** Steps that the run has begun. */
+  let steps = 0
+  const push = (event: AgentEvent): void => {
+    writer.push(event)
+    const noting = onEvent(event)
+    if (noting !== undefined) noted = noted === undefined ? noting : Effect.zipRight(noted, noting)
   }
 
   const service: RunJournal.Service = {
     live: true,
-    push: (event) => {
-      writer.push(event)
-      const noting = onEvent(event)
-      if (noting !== undefined) noted = noted === undefined ? noting : Effect.zipRight(noted, noting)
-    },
+    push,
     settle: () => {
       const noting = noted
       noted = undefined
@@ -141,6 +147,7 @@ export const make = (
             for (const event of events) remember(numbers, event)
           }),
     locate: (runId, tag) => {
+      if (tag === "StepStarted" && runId === root) steps++
       const place = isUnplaced.has(tag) ? undefined : RecordedTime.currentPlace()?.draw("e")
       return place === undefined ? {} : { place, known: numbersOf(runId).known.get(place) }
     },
@@ -157,6 +164,20 @@ export const make = (
           if (folded.has(event)) continue
           folded.add(event)
           sink.recall?.(event)
+        }
+      })
+    },
+    isShared: () => source !== undefined && steps <= source.step,
+    adopted: (path) => {
+      const events = shared.get(path)
+      if (events === undefined) return Effect.void
+      return Effect.map(Run.Run, ({ sink }) => {
+        for (const event of events) {
+          const { next } = numbersOf(root)
+          numbersOf(root).next = next + 1
+          const own = { ...event, runId: root, seq: next }
+          push(own)
+          sink.recall?.(own)
         }
       })
     },

@@ -29,6 +29,16 @@ import type { FailureCodec } from "./FailureCodec.js"
 import type { Commit } from "./JournalEvents.js"
 import { ReplayError } from "./ReplayError.js"
 
+/** What a fork takes from its run instead of asking and doing it again. */
+export interface Shared {
+  /** Whether the fork has not come to its step yet. */
+  readonly isShared: () => boolean
+  /** What the run has recorded of a step, encoded. */
+  readonly result: (name: string) => Effect.Effect<Option.Option<unknown>>
+  /** Called with the path of a step that is taken. */
+  readonly adopted: (path: string) => Effect.Effect<void>
+}
+
 /** What the steps of one attempt at a run share. */
 export interface Recording {
   readonly engine: WorkflowEngine["Type"]
@@ -44,6 +54,7 @@ export interface Recording {
   readonly replayed: (path: string) => Effect.Effect<void>
   /** What a step that runs now keeps with its outcome. */
   readonly commit: () => Commit
+  readonly shared: Shared | undefined
   /** The run is about to sleep until `pending` succeeds with true. */
   readonly onWaiting: (name: string, pending: Effect.Effect<boolean>) => Effect.Effect<void>
 }
@@ -128,15 +139,42 @@ const engineOf =
     Effect.provideService(effect, WorkflowEngine, recording.engine)
 
 /** Ends this attempt at the run without an end of the run. */
-const goAstray = (recording: Recording, step: string): Effect.Effect<never> =>
+const goAstray = (recording: Recording, error: ConstructorParameters<typeof ReplayError>[0]): Effect.Effect<never> =>
   Effect.suspend(() => {
-    recording.astray ??= new ReplayError({
-      step,
-      message: `The step ${step} of the run is not the one that is recorded: its input has changed`,
-      hint: "Let runs that have begun end with the version of the agent that began them (`version`)"
-    })
+    recording.astray ??= new ReplayError(error)
     return Effect.interrupt
   })
+
+const changed = (step: string) => ({
+  step,
+  message: `The step ${step} of the run is not the one that is recorded: its input has changed`,
+  hint: "Let runs that have begun end with the version of the agent that began them (`version`)"
+})
+
+const unshared = (step: string) => ({
+  step,
+  message: `The run that is forked has not recorded the step ${step}`,
+  hint: "Fork it from an earlier step, and with changes that leave the steps before as they are"
+})
+
+/** What the run of a fork has recorded. Its input is not compared: the changes of the fork change it. */
+const taken = (
+  recording: Recording,
+  { isShared, result, adopted }: Shared,
+  { hash, name, path }: Attempt
+): Effect.Effect<Option.Option<unknown>> =>
+  Effect.suspend(() =>
+    isShared()
+      ? Effect.flatMap(result(name), (found) =>
+          Option.isNone(found)
+            ? goAstray(recording, unshared(name))
+            : Effect.as(
+                adopted(path),
+                Option.some({ ...(found.value as object), ...(hash === undefined ? {} : { hash }) })
+              )
+        )
+      : Effect.succeedNone
+  )
 
 /** The effect inside of a step: with real time, and with steps of its own below its place. */
 const inside = <A, E, R>(
@@ -188,7 +226,7 @@ const activity = <A, E, R>(
       isLive = true
       if (effect === "lost") return recorded({ _tag: "Lost" })
       const work = inside(recording, own, attempt.place, effect, attempt.maySleep)
-      return Effect.uninterruptibleMask((restore) =>
+      const live = Effect.uninterruptibleMask((restore) =>
         Effect.withFiberRuntime<unknown, never, R>((fiber) =>
           Effect.flatMap(Effect.exit(restore(work)), (exit) => {
             if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)) {
@@ -200,6 +238,12 @@ const activity = <A, E, R>(
           })
         )
       )
+      return recording.shared === undefined
+        ? live
+        : Effect.flatMap(
+            taken(recording, recording.shared, attempt),
+            Option.match({ onNone: () => live, onSome: (record) => Effect.as(commit.before, record) })
+          )
     })
     const run = Activity.make({
       name: attempt.name,
@@ -210,7 +254,7 @@ const activity = <A, E, R>(
     return Effect.flatMap(committed(commit, run), (encoded) =>
       Effect.flatMap(Effect.orDie(attempt.codec.decode(encoded)), (decoded): Effect.Effect<Record> => {
         const record = decoded as Record
-        if (!isLive && record.hash !== attempt.hash) return goAstray(recording, attempt.name)
+        if (!isLive && record.hash !== attempt.hash) return goAstray(recording, changed(attempt.name))
         attempt.place.reach(record.at)
         return isLive ? Effect.succeed(record) : Effect.as(recording.replayed(attempt.path), record)
       })
@@ -316,6 +360,7 @@ export const make = (
   instance: WorkflowInstance["Type"],
   maySleep: boolean = true
 ): Step.Service => ({
+  isDetached: recording.shared !== undefined,
   isSuspended: () => instance.suspended || recording.isClosing() || recording.astray !== undefined,
   sleeping: maySleep ? sleeping(recording, instance) : undefined,
   run: (options, effect) =>

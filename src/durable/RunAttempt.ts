@@ -30,6 +30,7 @@ import * as JournalEvents from "./JournalEvents.js"
 import * as RecordedSteps from "./RecordedSteps.js"
 import * as RecordedTime from "./RecordedTime.js"
 import { ReplayError } from "./ReplayError.js"
+import * as RunForks from "./RunForks.js"
 
 const requestOf = (payload: Payload): AgentExecutor.AgentRequest => ({
   input: payload.input,
@@ -48,12 +49,7 @@ const ending = (log: RunLog.Service, { agent, runId }: Payload, error: ReplayErr
   Effect.flatMap(Clock.currentTimeMillis, (at) =>
     Effect.gen(function* () {
       const id = RunId.make(runId)
-      let from = 0
-      for (;;) {
-        const page = yield* SystemAccess.grant(log.read(id, { from, limit: 1000 }))
-        from = (page.at(-1)?.seq ?? from - 1) + 1
-        if (page.length < 1000) break
-      }
+      const from = ((yield* RunForks.readAll(log, id)).at(-1)?.seq ?? -1) + 1
       const event: AgentEvent = {
         _tag: "Error",
         runId: id,
@@ -118,10 +114,18 @@ class Attempt {
     private readonly payload: Payload,
     private readonly engine: WorkflowEngine["Type"],
     private readonly instance: Instance,
-    services: Pick<RecordedSteps.Recording, "clock" | "random">
+    services: Pick<RecordedSteps.Recording, "clock" | "random">,
+    source: RunForks.Source | undefined
   ) {
     registry.waits.delete(payload.runId)
-    this.events = JournalEvents.make(registry.log, registry.isAtomic, (event) => this.noted(event))
+    this.events = JournalEvents.make(
+      registry.log,
+      registry.isAtomic,
+      (event) => this.noted(event),
+      RunId.make(payload.runId),
+      source
+    )
+    const { adopted, isShared } = this.events
     this.recording = {
       ...services,
       engine,
@@ -130,6 +134,7 @@ class Attempt {
       astray: undefined,
       replayed: this.events.replayed,
       commit: this.events.commit,
+      shared: source === undefined ? undefined : { adopted, isShared, result: source.result },
       onWaiting: (name, pending) => this.sleeps(name, pending)
     }
   }
@@ -239,7 +244,9 @@ export const execute = (
     if (found === undefined) return yield* failed(registry, payload, missing(payload))
     const instance = yield* WorkflowInstance
     const services = { clock: yield* Effect.clock, random: yield* Effect.random }
-    const attempt = new Attempt(registry, payload, yield* WorkflowEngine, instance, services)
+    const source =
+      payload.fork === undefined ? undefined : yield* RunForks.source(registry.journal, registry.log, payload.fork)
+    const attempt = new Attempt(registry, payload, yield* WorkflowEngine, instance, services, source)
     yield* registry.onState(payload.runId, "running")
     const exit = yield* attempt.run(found.agent)
     const { astray } = attempt.recording

@@ -69,6 +69,8 @@ export interface Service {
    * were.
    */
   readonly isSuspended: () => boolean
+  /** True for a run that tries out another course of a run before: it adds nothing to its session or to memory. */
+  readonly isDetached?: boolean | undefined
   /** Absent where a wait keeps its fiber. */
   readonly sleeping?: Sleeping | undefined
 }

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Sha256 from "../internal/text/Sha256.js"
 import type { Access } from "./engine/Database.js"
 import type { Dialect } from "./engine/Dialect.js"
 import * as IndexKey from "./engine/IndexKey.js"
@@ -60,6 +61,36 @@ export const runsOf = (dialect: Dialect) => {
       found = more.map(({ run_id }) => run_id).filter((id) => !known.has(id))
     }
     return Array.from(known)
+  })
+}
+
+/**
+ * The execution of a durable run (`AgentWorkflow`), by the run as encoded in its tables.
+ *
+ * @category getters
+ */
+export const executionOf = (run: string): string => Sha256.hex(`AgentRun-${run}`).slice(0, 32)
+
+/**
+ * The executions of the durable runs among `runs`, of the user, and in the user's sessions.
+ *
+ * @category queries
+ */
+export const executionsOf = (dialect: Dialect) => {
+  const ofUser = dialect.sql(
+    `SELECT run_id FROM lex_run_records WHERE user_id = ? UNION SELECT run_id FROM lex_run_records WHERE ${dialect.oneOf("session_id")}`
+  )
+  return Effect.fnUntraced(function* (
+    access: Access,
+    user: string,
+    sessions: ReadonlyArray<string>,
+    runs: ReadonlyArray<string>
+  ) {
+    const recorded = yield* access.rows<{ readonly run_id: string }>(ofUser, [
+      IndexKey.of(user),
+      dialect.list(indexed(sessions))
+    ])
+    return Array.from(new Set([...runs, ...recorded.map(({ run_id }) => run_id)]), executionOf)
   })
 }
 

@@ -21,6 +21,8 @@ export interface Names {
   /** The user's sessions, and deleted sessions with turns that these still need. */
   readonly sessions: ReadonlyArray<string>
   readonly runs: ReadonlyArray<string>
+  /** Of the durable ones among the runs. */
+  readonly executions: ReadonlyArray<string>
   /** As encoded in their tables. */
   readonly threads: ReadonlyArray<string>
 }
@@ -219,6 +221,16 @@ const tablesOfRecords = ({ any, ofUser, oneOf }: Conditions): ReadonlyArray<Owne
   ]
 }
 
+/** What a durable run has recorded. The execution first: a run that goes on adds no rows after that. */
+const tablesOfExecutions = ({ oneOf }: Conditions): ReadonlyArray<OwnedTable> =>
+  ["executions", "activities", "deferreds", "clocks"].map((name) => ({
+    part: "runs",
+    table: `lex_workflow_${name}`,
+    columns: [],
+    key: ["execution_id"],
+    owned: oneOf("execution_id", ({ executions }) => indexed(executions))
+  }))
+
 const tablesOfApprovals = ({ any, ofUser, oneOf }: Conditions, dialect: Dialect): ReadonlyArray<OwnedTable> => [
   {
     part: "approvals",
@@ -344,6 +356,7 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
   return [
     ...tablesOfSessions(conditions),
     ...tablesOfFacts(conditions),
+    ...tablesOfExecutions(conditions),
     ...tablesOfRuns(conditions),
     ...tablesOfRecords(conditions),
     ...tablesOfApprovals(conditions, dialect),

@@ -162,6 +162,7 @@ export const makeTables = (database: Database.Database): Tables => {
   const statements = new Map(all.map((table) => [table, makeStatements(dialect, table)]))
   const sessionsOf = OwnedNames.sessionsOf(dialect)
   const runsOf = OwnedNames.runsOf(dialect)
+  const executionsOf = OwnedNames.executionsOf(dialect)
   const threadsOf = OwnedNames.threadsOf(dialect)
   return {
     all,
@@ -171,7 +172,8 @@ export const makeTables = (database: Database.Database): Tables => {
       const ids = yield* sessionsOf(database, userId)
       const runs = yield* runsOf(database, userId, ids)
       const threads = yield* threadsOf(database, userId, options?.threads ?? [])
-      return { user: userId, owners: ownersOf(userId), sessions: ids, runs, threads }
+      const executions = yield* executionsOf(database, userId, ids, runs)
+      return { user: userId, owners: ownersOf(userId), sessions: ids, runs, executions, threads }
     })
   }
 }

@@ -10,10 +10,11 @@ import * as Agents from "../../src/agent/Agents.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import * as Durable from "../../src/durable/Durable.js"
 import * as DurableRuns from "../../src/durable/DurableRuns.js"
+import type { WorkflowJournal } from "../../src/durable/engine/WorkflowJournal.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as PendingApprovals from "../../src/tool/approval/PendingApprovals.js"
 
-export type Services = Runs.Runs | Durable.Ports
+export type Services = Runs.Runs | Durable.Ports | WorkflowJournal
 
 export interface Process {
   readonly within: <A, E>(effect: Effect.Effect<A, E, Services>) => Effect.Effect<A, E>

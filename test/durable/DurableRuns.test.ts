@@ -18,8 +18,6 @@ import * as SqlBackends from "../support/SqlBackends.js"
 // The cases let hours pass, and nothing comes from other processes.
 const poll = "1 hour"
 
-const cases = RunsSuite.cases({ resume: true, fork: false })
-
 const countsTurns = /deltas as they come|comes late the whole text|breaks off while the run goes on/
 
 const inMemory = ({ agents, model }: RunsSuite.Given) => {
@@ -35,7 +33,9 @@ const inMemory = ({ agents, model }: RunsSuite.Given) => {
 }
 
 describe("DurableRuns as Runs, in memory", () => {
-  for (const one of cases) it(one.name, () => Effect.runPromise(RunsSuite.check(one, inMemory)))
+  for (const one of RunsSuite.cases({ resume: true, fork: false })) {
+    it(one.name, () => Effect.runPromise(RunsSuite.check(one, inMemory)))
+  }
 })
 
 SqlBackends.suite("DurableRuns as Runs", (backend) => {
@@ -51,7 +51,7 @@ SqlBackends.suite("DurableRuns as Runs", (backend) => {
       Layer.provide(backend.layer)
     )
   }
-  for (const one of cases) {
+  for (const one of RunsSuite.cases({ resume: true, fork: true })) {
     // These wait for deltas by turns of the event loop, and a server answers after more of them.
     if (backend.dialect === "postgres" && countsTurns.test(one.name)) continue
     it(one.name, () => Effect.runPromise(RunsSuite.check(one, onSql)))

@@ -10,6 +10,8 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
+import * as AgentWorkflow from "../../src/durable/AgentWorkflow.js"
+import { WorkflowJournal } from "../../src/durable/engine/WorkflowJournal.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as RunLog from "../../src/observability/RunLog.js"
@@ -192,6 +194,55 @@ SqlBackends.suite("a durable run with restarts", (backend) => {
       assert.deepStrictEqual(ends[1], ends[0])
       assert.deepStrictEqual(ends[2], ends[0])
       assert.deepStrictEqual((ends[0] as Array<unknown>)[0], "RunLimitExceededError")
+    })
+  )
+
+  it.scopedLive("is forked in another process: what its agents did until then is neither asked nor done again", () =>
+    Effect.gen(function* () {
+      const { common, message, usage, world } = yield* undisturbed(backend.layer)
+      const turns = common.sessions.turns("s").length
+      const asked = [...world.asked]
+      const effects = [...world.effects]
+      const fork = Runs.fork("run", { step: 1, changes: { runId: "fork", input: "other" }, ...ann })
+      world.died = yield* Deferred.make<void>()
+      world.dieAt = asked.length + effects.length + 1
+      const second = yield* start(world, backend.kept, common)
+      const record = yield* second.within(Effect.zipLeft(fork, Deferred.await(world.died)))
+      assert.deepStrictEqual([record.forkedFrom?.step, record.sessionId, record.labels], [
+        1,
+        request.sessionId,
+        {}
+      ] as const)
+      yield* second.end
+      const third = yield* start(world, backend.kept, common)
+      const response = yield* third.within(Runs.await("fork", ann))
+      assert.strictEqual(response.message, message)
+      assert.deepStrictEqual(response.usage, usage)
+      assert.deepStrictEqual(
+        response.toolCalls.map(({ name }) => name),
+        ["delegate_to_mid", "count"]
+      )
+      assert.deepStrictEqual(world.asked, [...asked, "top 1"])
+      assert.deepStrictEqual(world.effects, effects)
+      assert.lengthOf(common.sessions.turns("s"), turns)
+      const unknown = yield* third.within(
+        Effect.all([-1, 2, 0.5, Number.NaN].map((step) => Effect.flip(Runs.fork("run", { step, ...ann }))))
+      )
+      assert.deepStrictEqual(
+        unknown.map(({ reason }) => reason),
+        ["invalid", "invalid", "invalid", "invalid"]
+      )
+      assert.strictEqual(
+        (yield* third.within(Effect.flip(Runs.fork("run", { step: 1, userId: "bob" })))).reason,
+        "unknown-run"
+      )
+      yield* third.within(
+        Effect.flatMap(AgentWorkflow.executionOf("run"), (id) =>
+          Effect.flatMap(WorkflowJournal, (journal) => journal.erase([id]))
+        )
+      )
+      assert.strictEqual((yield* third.within(Effect.flip(Runs.fork("run", { step: 1, ...ann })))).reason, "invalid")
+      yield* third.end
     })
   )
 

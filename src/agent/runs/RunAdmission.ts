@@ -14,7 +14,7 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as Nearest from "../../internal/text/Nearest.js"
 import { RunError } from "../record/RunError.js"
-import { areLabels, type RunRecord } from "../record/RunRecord.js"
+import { areLabels, type ForkedFrom, type RunRecord } from "../record/RunRecord.js"
 import type { StartRequest } from "./Runs.js"
 
 const isRunId = Schema.is(RunId)
@@ -56,9 +56,12 @@ export const unknownAgent = (name: string, known: ReadonlyArray<string>): RunErr
 }
 
 /** A digest of what makes two requests the same: everything but the id. */
-const fingerprintOf = ({ runId: _, ...request }: StartRequest, system: boolean): Effect.Effect<string, RunError> =>
+const fingerprintOf = (
+  { runId: _, ...request }: StartRequest,
+  more: { readonly system: boolean; readonly forkedFrom?: ForkedFrom }
+): Effect.Effect<string, RunError> =>
   Effect.try({
-    try: () => CanonicalJson.hash({ ...request, labels: request.labels ?? {}, system }),
+    try: () => CanonicalJson.hash({ ...request, labels: request.labels ?? {}, ...more }),
     catch: () => strangeRequest
   })
 
@@ -75,7 +78,11 @@ export interface Admitted {
  *
  * @category constructors
  */
-export const admit = (request: StartRequest, version: string | undefined): Effect.Effect<Admitted, RunError> =>
+export const admit = (
+  request: StartRequest,
+  version: string | undefined,
+  forkedFrom?: ForkedFrom | undefined
+): Effect.Effect<Admitted, RunError> =>
   Effect.gen(function* () {
     const ids = decodeIds(request)
     if (Either.isLeft(ids)) {
@@ -95,7 +102,7 @@ export const admit = (request: StartRequest, version: string | undefined): Effec
     const system = userId === undefined && (yield* SystemAccess.isGranted)
     const createdAt = yield* Clock.currentTimeMillis
     return {
-      fingerprint: yield* fingerprintOf(request, system),
+      fingerprint: yield* fingerprintOf(request, { system, ...(forkedFrom === undefined ? {} : { forkedFrom }) }),
       record: {
         runId: runId ?? RunId.make(yield* IdGenerator.generate),
         agent: request.agent,
@@ -107,7 +114,8 @@ export const admit = (request: StartRequest, version: string | undefined): Effec
         state: "queued",
         labels: { ...labels },
         createdAt,
-        updatedAt: createdAt
+        updatedAt: createdAt,
+        ...(forkedFrom === undefined ? {} : { forkedFrom })
       }
     }
   })

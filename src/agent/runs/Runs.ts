@@ -57,19 +57,20 @@ export interface EventsOptions extends Access {
 }
 
 /**
- * What a fork changes of the request of its run; what is absent stays. The owner stays in any case.
+ * What a fork changes of the request of its run; what is absent stays. The owner and the session stay in any case.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Changes extends Partial<Omit<StartRequest, "userId" | "tenantId" | "startWith" | "classifications">> {}
+export interface Changes
+  extends Partial<Pick<StartRequest, "agent" | "history" | "input" | "labels" | "runId" | "settings">> {}
 
 /**
  * @since 0.1.0
  * @category models
  */
 export interface ForkOptions extends Access {
-  /** The step of the run before which the fork begins, from 0. */
+  /** The step of the run before which the fork begins, from 0: the number of `StepStarted` events before it. */
   readonly step: number
   readonly changes?: Changes | undefined
 }
@@ -129,7 +130,12 @@ export interface Service {
   readonly resume: (runId: string, access?: Access | undefined) => Effect.Effect<RunRecord, RunError>
   /** The newest runs first, page by page. */
   readonly list: (filter?: RunStore.Filter | undefined) => Effect.Effect<RunStore.Page, RunError>
-  /** Starts a run that goes on from a step of another one. `unsupported` without the capability. */
+  /**
+   * Starts a run that goes on from a step of another one, which stays as it is. Until then it takes what that run has
+   * recorded, and asks and does nothing again, also where `changes` give other inputs. It fails with `ReplayError` at a
+   * step that the run has not recorded. It tries out another course: it adds nothing to the session of the run or to
+   * memory. `invalid` if the run has no such step, `unsupported` without the capability.
+   */
   readonly fork: (runId: string, options: ForkOptions) => Effect.Effect<RunRecord, RunError>
 }
 

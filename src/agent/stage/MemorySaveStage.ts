@@ -15,8 +15,8 @@ const turns = OnDemand.make(() => import("../conversation/RunTurns.js"))
 
 /**
  * Saves the user's message and the answer as turns whose ids derive from the run. A run that failed, was interrupted or
- * blocked saves the message with a mark; one that was denied or whose message was blocked saves nothing. A save that
- * fails is skipped.
+ * blocked saves the message with a mark. One that was denied or whose message was blocked saves nothing, nor does a
+ * fork. A save that fails is skipped.
  *
  * @since 0.1.0
  * @category stages
@@ -34,7 +34,9 @@ export const stage: Stage = {
       Effect.flatMap(StepModule.Step, (step) => {
         const text = state.notes.keep
         if (text === undefined || step.isSuspended()) return Effect.void
-        const saved = Effect.flatMap(turns, ({ save }) => save(state, text, exit))
+        // A step in any case: the steps after it keep their names.
+        const saved =
+          step.isDetached === true ? Effect.void : Effect.flatMap(turns, ({ save }) => save(state, text, exit))
         return RecordedStages.concluded(saved, { state, stage: "memory save" })
       })
     )

@@ -143,6 +143,8 @@ const ofJournal = (dialect: Dialect) => {
     ),
     /** The execution first: its owner cannot add rows after that. */
     remove: [EXECUTIONS, ACTIVITIES, DEFERREDS, CLOCKS].map(removed),
+    result: dialect.sql(`SELECT body, data FROM ${ACTIVITIES} WHERE execution_id = ? AND name = ? AND attempt = 1`),
+    payload: dialect.sql(`SELECT payload AS body, payload_data AS data FROM ${EXECUTIONS} WHERE execution_id = ?`),
     removeEarly: dialect.sql(
       `DELETE FROM ${DEFERREDS} WHERE early = 1 AND at < ?
       AND NOT EXISTS (SELECT 1 FROM ${EXECUTIONS} e WHERE e.execution_id = ${DEFERREDS}.execution_id)`

@@ -139,6 +139,13 @@ export const toPayload = (workflow: Workflow.Any, kept: Payloads.Kept): Effect.E
   ) as Effect.Effect<object>
 
 /**
+ * As the schema of its workflow encoded it.
+ *
+ * @category conversions
+ */
+export const toEncoded = (kept: Payloads.Kept): Effect.Effect<unknown> => fromText(kept, "payload", "The payload")
+
+/**
  * @category conversions
  */
 export const ofResult = (workflow: Workflow.Any, exit: Exit.Exit<unknown, unknown>): Effect.Effect<string> =>

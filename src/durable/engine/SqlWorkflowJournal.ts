@@ -7,11 +7,14 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { count } from "../../internal/Count.js"
 import type { Database } from "../../persistence/engine/Database.js"
 import * as IndexKey from "../../persistence/engine/IndexKey.js"
+import type * as Payloads from "../../persistence/engine/Payloads.js"
 import * as EngineStatements from "./EngineStatements.js"
 import * as EngineStore from "./EngineStore.js"
+import * as ResultText from "./ResultText.js"
 import * as StorageFailure from "./StorageFailure.js"
 import type { PageOptions, Service } from "./WorkflowJournal.js"
 
@@ -55,7 +58,22 @@ export const make = (database: Database, onErased: (key: string) => void): Servi
       })
     )
 
+  const kept = (statement: string, params: ReadonlyArray<string>, operation: string) =>
+    database
+      .first<Payloads.Kept>(statement, params)
+      .pipe(Effect.map(Option.fromNullable), Effect.mapError(StorageFailure.of(operation)))
+
   return {
+    result: (executionId, name) =>
+      Effect.flatMap(
+        kept(sql.result, [IndexKey.of(executionId), IndexKey.of(name)], "result"),
+        Effect.transposeMapOption((row) => ResultText.toExit(row, "result"))
+      ),
+    payload: (executionId) =>
+      Effect.flatMap(
+        kept(sql.payload, [IndexKey.of(executionId)], "payload"),
+        Effect.transposeMapOption(ResultText.toEncoded)
+      ),
     activities: (executionId, options?: PageOptions | undefined) => {
       const { attempt, name } = options?.after ?? first
       const limit = Math.min(mostEntries, count(options?.limit, 100, 1))

@@ -6,6 +6,8 @@
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import type * as Option from "effect/Option"
 import type { WorkflowStorageError } from "./WorkflowStorageError.js"
 
 /**
@@ -46,6 +48,13 @@ export interface Service {
     executionId: string,
     options?: PageOptions | undefined
   ) => Effect.Effect<ReadonlyArray<ActivityEntry>, WorkflowStorageError>
+  /** What the first attempt at an activity ended with, encoded; none if it has not ended, and after an unknown id. */
+  readonly result: (
+    executionId: string,
+    name: string
+  ) => Effect.Effect<Option.Option<Exit.Exit<unknown, unknown>>, WorkflowStorageError>
+  /** What an execution was begun with, encoded by the schema of its workflow; none for an unknown id. */
+  readonly payload: (executionId: string) => Effect.Effect<Option.Option<unknown>, WorkflowStorageError>
   /**
    * Bytes of the payload, the result, the activities and the deferred values of an execution, before compression. 0 if
    * it is unknown.

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { isTerminal } from "../../domain/AgentEvent.js"
+import { type AgentEvent, isTerminal } from "../../domain/AgentEvent.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import { equal, failure, holds } from "../suite/SuiteAssert.js"
 import { all, atWork, type Case, eventually, inState, make, type Stage, start } from "./RunsCase.js"
@@ -198,12 +198,28 @@ export const capabilities = (can: { readonly resume: boolean; readonly fork: boo
         yield* stage.open
         yield* stage.runs.await(runId, ann)
         const before = yield* all(stage, runId)
+        const [asked, worked] = [stage.asked(), stage.worked()]
         const forked = yield* stage.runs.fork(runId, { step: 1, changes: { labels: { team: "y" } }, ...ann })
         holds(forked.runId !== runId, "the fork has an id of its own", forked.runId)
         equal([forked.forkedFrom, forked.userId], [{ runId, step: 1 }, "ann"], "the record of the fork")
         equal(forked.labels, { team: "y" }, "the labels of the fork")
-        yield* stage.runs.await(forked.runId, ann)
+        equal((yield* stage.runs.await(forked.runId, ann)).message, "worked", "the answer of the fork")
+        equal([stage.asked(), stage.worked()], [asked + 1, worked], "calls of the model and the tool")
+        const own = (events: ReadonlyArray<AgentEvent>) =>
+          events.flatMap(({ _tag }) => (/^Text/.test(_tag) ? [] : [_tag]))
+        equal(own(yield* all(stage, forked.runId)), own(before), "the events of the fork")
         equal(yield* all(stage, runId), before, "the events of the run")
+        const again = yield* stage.runs.fork(runId, {
+          step: 1,
+          changes: { runId: forked.runId, labels: { team: "y" } },
+          ...ann
+        })
+        equal(again.runId, forked.runId, "a fork that is asked for again")
+        const changed = yield* stage.runs.fork(forked.runId, { step: 1, changes: { input: "else" }, ...ann })
+        equal((yield* stage.runs.await(changed.runId, ann)).message, "worked", "a fork of the fork with another input")
+        equal([stage.asked(), stage.worked()], [asked + 2, worked], "calls of the second fork")
+        const whole = yield* stage.runs.fork(runId, { step: 0, changes: { input: "hello" }, ...ann })
+        equal((yield* stage.runs.await(whole.runId, ann)).message, "You said hello", "a fork from the first step")
         const error = yield* failure(stage.runs.fork(runId, { step: 99, ...ann }), "an unknown step")
         equal(error.reason, "invalid", "a step that the run has not")
       })
