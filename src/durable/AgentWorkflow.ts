@@ -91,11 +91,12 @@ export const workflow: Workflow.Workflow<"AgentRun", typeof Payload, typeof Outc
  */
 export const interruption: DurableDeferred.DurableDeferred<typeof Schema.Void> = DurableDeferred.make("interruption")
 
+/** @category models */
+export type Failed = Extract<Outcome, { readonly _tag: "Failed" }>
+
 /** The failure of a run as a cause. */
-export const causeOf = (
-  failures: FailureCodec.FailureCodec,
-  { failure }: Extract<Outcome, { readonly _tag: "Failed" }>
-): Cause.Cause<unknown> => Cause.fail(failures.decode(failure))
+export const causeOf = (failures: FailureCodec.FailureCodec, { failure }: Failed): Cause.Cause<unknown> =>
+  Cause.fail(failures.decode(failure))
 
 /**
  * The id of the execution of a run.
@@ -128,6 +129,8 @@ export interface Registry {
   readonly live: Map<string, Live>
   /** What sleeping runs of this process wait for, by run and name. */
   readonly waits: Map<string, Map<string, Effect.Effect<boolean>>>
+  /** How the last runs of this process failed, before their engine says so. */
+  readonly failed: Map<string, Failed>
   readonly isClosing: () => boolean
   /** How often a run looks whether another process wants it to end. */
   readonly poll: Duration.Duration
@@ -140,4 +143,14 @@ export interface Registry {
     state: "running" | "waiting" | "ended",
     outcome?: Outcome | undefined
   ) => Effect.Effect<void>
+}
+
+/** Failed runs that are remembered. */
+const MOST_FAILED = 256
+
+/** Keeps how a run failed, for those who wait for it. */
+export const rememberFailure = ({ failed }: Registry, runId: string, outcome: Outcome | undefined): void => {
+  if (outcome?._tag !== "Failed") return
+  failed.set(runId, outcome)
+  if (failed.size > MOST_FAILED) failed.delete(failed.keys().next().value as string)
 }

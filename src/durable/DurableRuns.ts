@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import { WorkflowEngine } from "@effect/workflow/WorkflowEngine"
+import type * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -159,18 +160,26 @@ class Durable implements Service {
     )
 
   /** The failure of a run, of its class where that is known. */
-  private failureOf(record: RunRecord) {
-    const { engine, registry } = this.parts
+  private failureOf(record: RunRecord): Effect.Effect<Cause.Cause<unknown> | undefined> {
+    const { engine, poll, registry } = this.parts
     if (record.state !== "failed") return Effect.succeed(undefined)
-    return Effect.map(
-      Effect.flatMap(AgentWorkflow.executionOf(record.runId), (id) => engine.poll(AgentWorkflow.workflow, id)),
-      (result) => {
-        if (result?._tag !== "Complete" || !Exit.isSuccess(result.exit) || result.exit.value._tag !== "Failed") {
-          return undefined
-        }
-        return AgentWorkflow.causeOf(registry.failures, result.exit.value)
-      }
+    const failed = registry.failed.get(record.runId)
+    if (failed !== undefined) return Effect.succeed(AgentWorkflow.causeOf(registry.failures, failed))
+    const polled = Effect.flatMap(AgentWorkflow.executionOf(record.runId), (id) =>
+      engine.poll(AgentWorkflow.workflow, id)
     )
+    // The record says that the run has ended before the engine does.
+    const look = (left: number): Effect.Effect<Cause.Cause<unknown> | undefined> =>
+      Effect.flatMap(polled, (result) => {
+        if (result?._tag !== "Complete")
+          return left > 0 ? Effect.delay(look(left - 1), poll) : Effect.succeed(undefined)
+        return Effect.succeed(
+          Exit.isSuccess(result.exit) && result.exit.value._tag === "Failed"
+            ? AgentWorkflow.causeOf(registry.failures, result.exit.value)
+            : undefined
+        )
+      })
+    return look(10)
   }
 
   readonly events: Service["events"] = (runId, options) =>
@@ -295,6 +304,7 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         isAtomic: journal !== undefined,
         live: new Map(),
         waits: new Map(),
+        failed: new Map(),
         poll,
         isClosing: () => isClosing,
         onEvent: signals.tell,
@@ -302,11 +312,13 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
           Effect.ignore(
             SystemAccess.grant(pending.decide(requestId, ApprovalGate.cancel({ reason: "The run was interrupted" })))
           ),
-        onState: (runId, state, outcome) =>
-          Effect.zipRight(
+        onState: (runId, state, outcome) => {
+          AgentWorkflow.rememberFailure(registry, runId, outcome)
+          return Effect.zipRight(
             keep(runId, state, outcome),
             Effect.sync(() => signals.tell(runId))
           )
+        }
       }
       yield* engine.register(AgentWorkflow.workflow, (payload) => RunAttempt.execute(registry, payload))
       // Before the engine interrupts what runs: that is no end of a run.

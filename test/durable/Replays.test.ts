@@ -2,6 +2,7 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -16,6 +17,7 @@ import * as ScriptRunner from "../../src/skill/folder/ScriptRunner.js"
 import * as SkillTrust from "../../src/skill/folder/SkillTrust.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import { loaded } from "../skill/LoadedSkills.js"
+import * as SetClock from "../support/SetClock.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 import { ann, asked, call, say, start, untilAsleep } from "./DurableProcesses.js"
 
@@ -246,7 +248,7 @@ SqlBackends.suite("a durable run that goes on", (backend) => {
 
   it.scopedLive("sleeps until a time, across a restart", () =>
     Effect.gen(function* () {
-      const until = (yield* Clock.currentTimeMillis) + 400
+      const until = (yield* Clock.currentTimeMillis) + Duration.toMillis("10 days")
       const nap = Tool.make("nap", {
         description: "Sleeps",
         idempotent: true,
@@ -258,8 +260,10 @@ SqlBackends.suite("a durable run that goes on", (backend) => {
       const first = yield* start(backend.layer, { agents }, model)
       yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
       yield* first.end
-      const second = yield* start(backend.kept, { agents }, model)
-      assert.strictEqual((yield* second.within(Runs.await("run", ann))).toolCalls[0]?.observation, "slept")
+      const after = SetClock.ahead(yield* Effect.clock, "11 days")
+      const second = yield* Effect.withClock(start(backend.kept, { agents }, model), after)
+      const { toolCalls } = yield* Effect.withClock(second.within(Runs.await("run", ann)), after)
+      assert.strictEqual(toolCalls[0]?.observation, "slept")
       yield* second.end
     })
   )

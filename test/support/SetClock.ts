@@ -1,5 +1,6 @@
 /** A clock set by hand, for tests that move it thousands of times: it wakes no fiber. */
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 export interface SetClock {
@@ -23,5 +24,20 @@ export const make = (start = 0): SetClock => {
     set: (millis) => {
       now = millis
     }
+  }
+}
+
+/** A clock that goes on with another one, so much later. Its sleeps are those of the other one. */
+export const ahead = (clock: Clock.Clock, by: Duration.DurationInput): Clock.Clock => {
+  const millis = Duration.toMillis(by)
+  const nanos = BigInt(millis) * 1_000_000n
+  return {
+    ...clock,
+    [Clock.ClockTypeId]: clock[Clock.ClockTypeId],
+    sleep: (duration) => clock.sleep(duration),
+    unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + millis,
+    unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos() + nanos,
+    currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
+    currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos)
   }
 }
