@@ -64,7 +64,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "tool/approval": "approvals of tool calls by people, and questions to them"
   },
   {
-    "agent/record": "records of runs, and the port that keeps them",
+    "agent/record": "records of runs and schedules, and the ports that keep them",
     "builtin/file": "skills that read and write files below one folder",
     "builtin/text": "skills for mathematics, dates, summaries and translations",
     "builtin/web": "skills that use the web, and the addresses that they may reach",
@@ -153,6 +153,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     persistence: "the whole system on one backend, and the data of one owner"
   },
   {
+    "agent/dispatch": "starts runs for callers: by schedules, and out of a queue",
     durable: "agents whose runs survive their process",
     testing: "scripted models and event recorders",
     "testing/suite": "what every port suite is made of: cases and assertions"

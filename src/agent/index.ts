@@ -132,6 +132,13 @@ export * as ImportanceStage from "./definition/ImportanceStage.js"
 export * as InMemoryRunStore from "./record/InMemoryRunStore.js"
 
 /**
+ * Keeps schedules of runs in memory.
+ *
+ * @since 0.1.0
+ */
+export * as InMemoryScheduleStore from "./record/InMemoryScheduleStore.js"
+
+/**
  * Guards the user's message before the model sees it.
  *
  * @since 0.1.0
@@ -217,6 +224,20 @@ export * as RunError from "./record/RunError.js"
 export * as RunRecord from "./record/RunRecord.js"
 
 /**
+ * A schedule of runs: whose run of which agent starts at which times, and how far the schedule got.
+ *
+ * @since 0.1.0
+ */
+export * as RunSchedule from "./record/RunSchedule.js"
+
+/**
+ * Schedules of runs: runs that start again and again, by a cron expression or at a fixed distance.
+ *
+ * @since 0.1.0
+ */
+export * as RunSchedules from "./dispatch/RunSchedules.js"
+
+/**
  * The stages of every run in their order, and the failures that they add.
  *
  * @since 0.1.0
@@ -237,6 +258,27 @@ export * as RunStore from "./record/RunStore.js"
  * @since 0.1.0
  */
 export * as Runs from "./runs/Runs.js"
+
+/**
+ * Errors of schedules of runs.
+ *
+ * @since 0.1.0
+ */
+export * as ScheduleError from "./record/ScheduleError.js"
+
+/**
+ * The port that keeps schedules of runs.
+ *
+ * @since 0.1.0
+ */
+export * as ScheduleStore from "./record/ScheduleStore.js"
+
+/**
+ * Fires schedules of runs by the `Runs` in context.
+ *
+ * @since 0.1.0
+ */
+export * as Scheduler from "./dispatch/Scheduler.js"
 
 /**
  * Loads or creates the session of a run.

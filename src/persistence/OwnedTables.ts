@@ -231,6 +231,18 @@ const tablesOfExecutions = ({ oneOf }: Conditions): ReadonlyArray<OwnedTable> =>
     owned: oneOf("execution_id", ({ executions }) => indexed(executions))
   }))
 
+const tablesOfSchedules = ({ ofUser }: Conditions): ReadonlyArray<OwnedTable> => [
+  {
+    part: "schedules",
+    table: "lex_run_schedules",
+    columns: ["id", "uid", "fingerprint", "user_id", "agent", "state", "created_at", "due_at", "revision", "body"],
+    key: ["id"],
+    owned: ofUser("user_id"),
+    page: 4,
+    isMain: true
+  }
+]
+
 const tablesOfApprovals = ({ any, ofUser, oneOf }: Conditions, dialect: Dialect): ReadonlyArray<OwnedTable> => [
   {
     part: "approvals",
@@ -359,6 +371,7 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     ...tablesOfExecutions(conditions),
     ...tablesOfRuns(conditions),
     ...tablesOfRecords(conditions),
+    ...tablesOfSchedules(conditions),
     ...tablesOfApprovals(conditions, dialect),
     ...tablesOfAudit(conditions),
     ...tablesOfCosts(conditions),

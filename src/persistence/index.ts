@@ -221,6 +221,13 @@ export * as SqlRunLog from "./run/SqlRunLog.js"
 export * as SqlRunStore from "./run/SqlRunStore.js"
 
 /**
+ * A `ScheduleStore` in a database: schedules outlive their process, and several processes share them.
+ *
+ * @since 0.1.0
+ */
+export * as SqlScheduleStore from "./run/SqlScheduleStore.js"
+
+/**
  * A `SessionStore` in SQLite or Postgres, on the `SqlClient` in context. Any number of processes may share a database:
  * of two concurrent writers of one session one gets a `SessionConflictError`, and limits apply to all processes
  * together.

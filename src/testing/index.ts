@@ -41,6 +41,13 @@ export * as RunStoreSuite from "./runs/RunStoreSuite.js"
 export * as RunsSuite from "./runs/RunsSuite.js"
 
 /**
+ * The contract of `ScheduleStore` as cases that any test runner can register, also for custom stores.
+ *
+ * @since 0.1.0
+ */
+export * as ScheduleStoreSuite from "./runs/ScheduleStoreSuite.js"
+
+/**
  * The contract of `SessionStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0

@@ -10,6 +10,7 @@ import * as Stream from "effect/Stream"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type { RunRecord } from "../../src/agent/record/RunRecord.js"
+import type { RunSchedule } from "../../src/agent/record/RunSchedule.js"
 import * as RunStore from "../../src/agent/record/RunStore.js"
 import * as BlobRef from "../../src/content/BlobRef.js"
 import * as BlobStore from "../../src/content/BlobStore.js"
@@ -33,6 +34,7 @@ import * as Database from "../../src/persistence/engine/Database.js"
 import { DataTransferError } from "../../src/persistence/engine/PersistenceError.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as OwnerData from "../../src/persistence/OwnerData.js"
+import * as SqlScheduleStore from "../../src/persistence/run/SqlScheduleStore.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import { NewTurn } from "../../src/session/turn/Session.js"
@@ -144,6 +146,8 @@ const live = (userId: UserId) =>
       at: 4,
       error: { tag: "E", message: userId }
     })
+    const schedules = yield* SqlScheduleStore.make
+    yield* schedules.insert(scheduleOf(userId), "request")
     const threads = yield* Checkpointer.Checkpointer
     yield* threads.put(place(`thread of ${userId}`), { userId })
     yield* threads.putWrites(`thread of ${userId}`, "first", "node", [["text", "written"]], { userId })
@@ -159,6 +163,24 @@ const live = (userId: UserId) =>
       turns: [NewTurn.make({ id: TurnId.make("open"), role: "user", content: "not answered yet", timestamp: 7 })]
     })
   })
+
+const scheduleOf = (userId: UserId): RunSchedule => ({
+  id: `schedule of ${userId}`,
+  key: `key of ${userId}`,
+  agent: "helper",
+  userId,
+  input: `secret of ${userId}`,
+  labels: {},
+  timing: { _tag: "Every", millis: 1000, from: 0 },
+  missed: "skip",
+  overlap: "allow",
+  state: "active",
+  createdAt: 3,
+  updatedAt: 3,
+  revision: 0,
+  nextAt: 1000,
+  pending: []
+})
 
 /** Of a graph's thread. */
 const place = (threadId: string): Checkpointer.Checkpoint => ({
@@ -228,6 +250,7 @@ const suite = (name: string, open: Open, other: Open) =>
               "sessions",
               "facts",
               "runs",
+              "schedules",
               "approvals",
               "audit",
               "costs",
@@ -245,6 +268,9 @@ const suite = (name: string, open: Open, other: Open) =>
               recorded.records.map(({ endedAt, error, runId }) => [runId, endedAt, error?.message]),
               [["recorded run of ada", 4, "ada"]]
             )
+            const schedules = yield* SqlScheduleStore.make
+            const scheduled = yield* schedules.get("schedule of ada", { userId: ada })
+            assert.deepStrictEqual(Option.getOrUndefined(scheduled), scheduleOf(ada))
             assert.deepStrictEqual(yield* MemoryBlock.read(profile, ada), { city: "city of ada" })
             const documents = yield* SqlDocumentIndex.make()
             const { hits } = yield* documents.search(ada, { text: "letter" })

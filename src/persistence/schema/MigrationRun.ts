@@ -16,6 +16,7 @@ import * as ApprovalTables from "./ApprovalTables.js"
 import * as BlobTables from "./BlobTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
 import * as RunRecordTables from "./RunRecordTables.js"
+import * as ScheduleTables from "./ScheduleTables.js"
 import * as SessionTables from "./SessionTables.js"
 import * as Tables from "./Tables.js"
 import * as WorkflowTables from "./WorkflowTables.js"
@@ -50,7 +51,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 4, name: "owners of threads", statements: CheckpointTables.owners },
   { version: 5, name: "blobs", statements: BlobTables.tables },
   { version: 6, name: "workflows", statements: WorkflowTables.tables },
-  { version: 7, name: "records of runs", statements: RunRecordTables.tables }
+  { version: 7, name: "records of runs", statements: RunRecordTables.tables },
+  { version: 8, name: "schedules of runs", statements: ScheduleTables.tables }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

@@ -1,0 +1,136 @@
+/**
+ * Decides which firings of a schedule start runs, and starts them.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { RunId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import type { RunError } from "../record/RunError.js"
+import { isEnded, type RunRecord } from "../record/RunRecord.js"
+import * as RunSchedule from "../record/RunSchedule.js"
+import * as ScheduleTimes from "../record/ScheduleTimes.js"
+import type { Service as RunsService } from "../runs/Runs.js"
+
+/** Acts as the owner of a schedule. */
+const asOwner = ({ system }: RunSchedule.RunSchedule) => (system === true ? SystemAccess.grant : SystemAccess.drop)
+
+/**
+ * Starts a run of a schedule, for its owner. A known id is the known run, also if the schedule has changed since:
+ * nobody else knows ids of its runs.
+ *
+ * @category constructors
+ */
+export const start = (
+  runs: RunsService,
+  schedule: RunSchedule.RunSchedule,
+  runId: RunId
+): Effect.Effect<RunRecord, RunError> => {
+  const { agent, id, input, labels, sessionId, settings, tenantId, userId } = schedule
+  const request = {
+    agent,
+    input,
+    runId,
+    labels: { ...labels, [RunSchedule.LABEL]: id },
+    ...(settings === undefined ? {} : { settings }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(tenantId === undefined ? {} : { tenantId }),
+    ...(userId === undefined ? {} : { userId })
+  }
+  return runs.start(request).pipe(
+    Effect.catchIf(
+      ({ reason }) => reason === "conflict",
+      (error) =>
+        Effect.flatMap(runs.poll(runId, { userId }), (found) =>
+          Option.isSome(found) ? Effect.succeed(found.value.record) : error
+        )
+    ),
+    asOwner(schedule)
+  )
+}
+
+/** Whether the last run of a schedule goes on. */
+const isBusy = (runs: RunsService, schedule: RunSchedule.RunSchedule): Effect.Effect<boolean, RunError> =>
+  schedule.lastRunId === undefined
+    ? Effect.succeed(false)
+    : runs.poll(schedule.lastRunId, { userId: schedule.userId }).pipe(
+        Effect.map((found) => Option.isSome(found) && !isEnded(found.value.record.state)),
+        asOwner(schedule)
+      )
+
+/**
+ * @category models
+ */
+export interface Policy {
+  /** A firing that is older is missed, in milliseconds. */
+  readonly tolerance: number
+  /** The most missed firings that start. */
+  readonly maxCatchUp: number
+}
+
+interface Due {
+  readonly starts: ReadonlyArray<number>
+  readonly dropped: RunSchedule.RunSchedule["dropped"]
+}
+
+/** The firings that are due, without those that the policy for missed ones leaves out. */
+const dueOf = (
+  { missed }: RunSchedule.RunSchedule,
+  first: number,
+  next: ScheduleTimes.Next,
+  now: number,
+  { maxCatchUp, tolerance }: Policy
+): Due => {
+  const late = now - tolerance
+  const isLate = first < late
+  const begin = isLate ? next(late - 1) : first
+  const inTime =
+    begin === undefined || begin > now ? [] : ScheduleTimes.newest(next, begin, now + 1, Number.POSITIVE_INFINITY)
+  if (!isLate) return { starts: inTime, dropped: undefined }
+  const most = missed === "skip" ? 0 : missed === "once" ? 1 : maxCatchUp
+  const found = ScheduleTimes.newest(next, first, late, most + 1)
+  const [oldest] = found
+  const isDropped = found.length > most && oldest !== undefined
+  return {
+    starts: [...(isDropped ? found.slice(1) : found), ...inTime],
+    dropped: isDropped ? { at: oldest, reason: "missed" } : undefined
+  }
+}
+
+/** Leaves at most one run, and none while the last one goes on. */
+const withoutOverlap = ({ dropped, starts }: Due, isBusy: boolean): Due => {
+  const kept = isBusy ? [] : starts.slice(-1)
+  const last = starts.at(-1 - kept.length)
+  return { starts: kept, dropped: last === undefined ? dropped : { at: last, reason: "overlap" } }
+}
+
+/**
+ * The schedule after a decision about all of its firings until now: those that start are pending.
+ *
+ * @category constructors
+ */
+export const decided = (
+  runs: RunsService,
+  schedule: RunSchedule.RunSchedule,
+  first: number,
+  now: number,
+  policy: Policy
+): Effect.Effect<RunSchedule.RunSchedule, RunError> =>
+  Effect.gen(function* () {
+    const next = ScheduleTimes.make(schedule)
+    const all = dueOf(schedule, first, next, now, policy)
+    const { dropped, starts } =
+      schedule.overlap === "allow" || all.starts.length === 0 ? all : withoutOverlap(all, yield* isBusy(runs, schedule))
+    const last = starts.at(-1)
+    const { nextAt: _, ...rest } = schedule
+    const nextAt = next(now)
+    return {
+      ...rest,
+      ...(nextAt === undefined ? { state: "ended" } : { nextAt }),
+      pending: starts,
+      ...(last === undefined ? {} : { lastFiredAt: last, lastRunId: RunSchedule.runIdOf(schedule, last) }),
+      ...(dropped === undefined ? {} : { dropped })
+    }
+  })
