@@ -23,6 +23,7 @@ const base = ["effect", "@effect/ai", "@effect/platform", "@effect/experimental"
 /** Packages that an entry additionally needs to compile. Any of them brings Node's types. */
 const packagesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
   "./builtin": ["@types/node", "@effect/sql", "decimal.js", "ipaddr.js"],
+  "./cluster": ["@types/node", "@effect/sql", "@effect/workflow", "@effect/cluster"],
   "./durable": ["@types/node", "@effect/sql", "@effect/workflow"],
   "./http": ["@types/node", "jose"],
   "./mcp": ["@types/node", "@modelcontextprotocol/sdk"],

@@ -159,6 +159,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/suite": "what every port suite is made of: cases and assertions"
   },
   {
+    cluster: "durable runs on many machines",
     "testing/facts": "the suite of fact stores",
     "testing/memory": "the suite of memory stores",
     "testing/runs": "the suites of runs and of their records",

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { SqlError } from "@effect/sql/SqlError"
 import * as DurableDeferred from "@effect/workflow/DurableDeferred"
 import * as Workflow from "@effect/workflow/Workflow"
 import * as Cause from "effect/Cause"
@@ -14,6 +15,7 @@ import * as Content from "../content/Content.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as IndexKey from "../persistence/engine/IndexKey.js"
+import type { Service as RunFence } from "./engine/RunFence.js"
 import type * as WorkflowJournal from "./engine/WorkflowJournal.js"
 import * as FailureCodec from "./FailureCodec.js"
 
@@ -117,6 +119,9 @@ export interface Live {
   readonly interrupt: Effect.Effect<void>
 }
 
+/** Runs a write of a run while the run belongs to this process, and interrupts otherwise. */
+export type Guard = <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError, R>
+
 /** What a process knows of its durable runs. */
 export interface Registry {
   readonly find: (agent: string, version: string | undefined) => Versioned | undefined
@@ -124,6 +129,9 @@ export interface Registry {
   readonly log: RunLog.Service
   /** Absent where the engine does not show what it has recorded: there are no forks then. */
   readonly journal: WorkflowJournal.Service | undefined
+  /** For what a step writes in the transaction of its outcome, where that is another one. */
+  readonly stepLog?: RunLog.Service | undefined
+  readonly fence: RunFence | undefined
   /** Whether the engine keeps events in the transaction of an outcome. */
   readonly isAtomic: boolean
   readonly live: Map<string, Live>
@@ -141,7 +149,8 @@ export interface Registry {
   readonly onState: (
     runId: string,
     state: "running" | "waiting" | "ended",
-    outcome?: Outcome | undefined
+    outcome?: Outcome | undefined,
+    guard?: Guard | undefined
   ) => Effect.Effect<void>
 }
 

@@ -32,6 +32,7 @@ import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import * as AgentVersions from "./AgentVersions.js"
 import * as AgentWorkflow from "./AgentWorkflow.js"
 import * as DurableFollow from "./DurableFollow.js"
+import { RunFence } from "./engine/RunFence.js"
 import { WorkflowJournal } from "./engine/WorkflowJournal.js"
 import * as FailureCodec from "./FailureCodec.js"
 import * as LibraryErrors from "./LibraryErrors.js"
@@ -301,6 +302,7 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         failures: FailureCodec.make([...LibraryErrors.classes, ...(options.errors ?? [])]),
         log,
         journal,
+        fence: Option.getOrUndefined(yield* Effect.serviceOption(RunFence)),
         isAtomic: journal !== undefined,
         live: new Map(),
         waits: new Map(),
@@ -312,10 +314,10 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
           Effect.ignore(
             SystemAccess.grant(pending.decide(requestId, ApprovalGate.cancel({ reason: "The run was interrupted" })))
           ),
-        onState: (runId, state, outcome) => {
+        onState: (runId, state, outcome, guard) => {
           AgentWorkflow.rememberFailure(registry, runId, outcome)
           return Effect.zipRight(
-            keep(runId, state, outcome),
+            keep(runId, state, outcome, guard),
             Effect.sync(() => signals.tell(runId))
           )
         }

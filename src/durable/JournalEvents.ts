@@ -13,6 +13,7 @@ import type * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as RunLogWriter from "../observability/RunLogWriter.js"
+import type { Registry } from "./AgentWorkflow.js"
 import * as RecordedTime from "./RecordedTime.js"
 import * as RunForks from "./RunForks.js"
 
@@ -87,12 +88,10 @@ const enter = (inside: Map<string, Array<AgentEvent>>, event: AgentEvent): void 
 }
 
 /**
- * @param isAtomic whether the engine calls `append` in the transaction of the outcome
  * @param source what a fork takes from its run
  */
 export const make = (
-  log: RunLog.Service,
-  isAtomic: boolean,
+  { isAtomic, log, stepLog = log }: Pick<Registry, "isAtomic" | "log" | "stepLog">,
   onEvent: (event: AgentEvent) => Effect.Effect<void> | undefined,
   root: RunId,
   source?: RunForks.Source | undefined
@@ -194,7 +193,7 @@ export const make = (
         claim = undefined
       }
       const write = (events: ReadonlyArray<AgentEvent>): Effect.Effect<boolean> =>
-        Effect.matchEffect(log.append(events), {
+        Effect.matchEffect((isAtomic ? stepLog : log).append(events), {
           onFailure: (error) => Effect.as(unwritten(events.length, error), false),
           onSuccess: () => Effect.succeed(true)
         })

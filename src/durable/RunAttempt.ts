@@ -26,6 +26,7 @@ import * as RunJournal from "../observability/journal/RunJournal.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as Step from "../observability/Step.js"
 import { interruption, type Outcome, type Payload, type Registry } from "./AgentWorkflow.js"
+import * as FencedRuns from "./FencedRuns.js"
 import * as JournalEvents from "./JournalEvents.js"
 import * as RecordedSteps from "./RecordedSteps.js"
 import * as RecordedTime from "./RecordedTime.js"
@@ -118,13 +119,7 @@ class Attempt {
     source: RunForks.Source | undefined
   ) {
     registry.waits.delete(payload.runId)
-    this.events = JournalEvents.make(
-      registry.log,
-      registry.isAtomic,
-      (event) => this.noted(event),
-      RunId.make(payload.runId),
-      source
-    )
+    this.events = JournalEvents.make(registry, (event) => this.noted(event), RunId.make(payload.runId), source)
     const { adopted, isShared } = this.events
     this.recording = {
       ...services,
@@ -236,13 +231,14 @@ const failed = (registry: Registry, payload: Payload, error: ReplayError): Effec
 
 /** Makes the attempt. */
 export const execute = (
-  registry: Registry,
+  given: Registry,
   payload: Payload
 ): Effect.Effect<Outcome, never, WorkflowEngine | WorkflowInstance | AgentExecutor.AgentExecutor> =>
   Effect.gen(function* () {
+    const instance = yield* WorkflowInstance
+    const registry = FencedRuns.of(given, given.fence, instance)
     const found = registry.find(payload.agent, payload.version)
     if (found === undefined) return yield* failed(registry, payload, missing(payload))
-    const instance = yield* WorkflowInstance
     const services = { clock: yield* Effect.clock, random: yield* Effect.random }
     const source =
       payload.fork === undefined ? undefined : yield* RunForks.source(registry.journal, registry.log, payload.fork)

@@ -12,6 +12,7 @@ import { OPEN, type RunState } from "../agent/record/RunRecord.js"
 import type * as RunStore from "../agent/record/RunStore.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as AgentWorkflow from "./AgentWorkflow.js"
+import { unguarded } from "./FencedRuns.js"
 
 const stateOf = (outcome: AgentWorkflow.Outcome | undefined): RunState => {
   switch (outcome?._tag) {
@@ -35,13 +36,16 @@ export const warn = (what: string) => (error: { readonly message: string }) =>
 const again = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6))
 
 export const keepState = (store: RunStore.Service): AgentWorkflow.Registry["onState"] => {
-  return (runId, state, outcome) =>
+  return (runId, state, outcome, guard = unguarded) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
       const to = state === "ended" ? stateOf(outcome) : state
       const error = outcome?._tag === "Failed" ? outcome.failure.info : undefined
-      return store
-        .update(runId, { from: OPEN, to, at, ...(error === undefined ? {} : { error }) })
-        .pipe(Effect.retry(again), Effect.asVoid, Effect.catchAll(warn(`the state ${to} of the run was not stored`)))
+      const write = store.update(runId, { from: OPEN, to, at, ...(error === undefined ? {} : { error }) })
+      return guard(write).pipe(
+        Effect.retry(again),
+        Effect.asVoid,
+        Effect.catchAll(warn(`the state ${to} of the run was not stored`))
+      )
     })
 }
 

@@ -22,7 +22,9 @@ export interface Process {
   readonly end: Effect.Effect<void>
 }
 
-export type Ports = ReturnType<typeof Durable.layerSql>
+export type Ports = Layer.Layer<Durable.Ports, unknown, SqlClient>
+
+const onSql: Ports = Durable.layerSql({ lease: "1 minute", poll: "10 millis" })
 
 export const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
 
@@ -49,11 +51,11 @@ export const start = (
   options: DurableRuns.Options<ReadonlyArray<any>>,
   model: LlmClient.Service,
   executor: (ports: Ports) => Layer.Layer<AgentExecutor.AgentExecutor, any, any> = (ports) =>
-    Agents.layerWith({ log: ports, steering: ports, approvals: ports })
+    Agents.layerWith({ log: ports, steering: ports, approvals: ports }),
+  ports: Ports = onSql
 ): Effect.Effect<Process, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const ports = Durable.layerSql({ lease: "1 minute", poll: "10 millis" })
     const app = DurableRuns.layer({ poll: "10 millis", ...options }).pipe(
       Layer.provide(executor(ports)),
       Layer.provideMerge(ports),

@@ -8,6 +8,7 @@ import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
+import * as DurableCluster from "../../src/cluster/DurableCluster.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
 import * as AgentWorkflow from "../../src/durable/AgentWorkflow.js"
@@ -91,20 +92,29 @@ class World {
 /** What processes share besides the database. */
 const shared = () => ({ governance: Collaborators.governance(), sessions: Collaborators.sessions() })
 
-const start = (
+type Start = (
   world: World,
   client: Layer.Layer<SqlClient>,
-  { governance, sessions }: ReturnType<typeof shared>
-): ReturnType<typeof DurableProcesses.start> =>
-  DurableProcesses.start(client, { agents: [world.top] }, world.model, (ports) =>
-    Agents.layerWith({
-      log: ports,
-      steering: ports,
-      approvals: ports,
-      sessions: sessions.layer,
-      governance: Layer.succeed(Governance.Governance, governance.service)
-    })
-  )
+  common: ReturnType<typeof shared>
+) => ReturnType<typeof DurableProcesses.start>
+
+const starting =
+  (ports?: DurableProcesses.Ports): Start =>
+  (world, client, { governance, sessions }) =>
+    DurableProcesses.start(
+      client,
+      { agents: [world.top] },
+      world.model,
+      (ports) =>
+        Agents.layerWith({
+          log: ports,
+          steering: ports,
+          approvals: ports,
+          sessions: sessions.layer,
+          governance: Layer.succeed(Governance.Governance, governance.service)
+        }),
+      ports
+    )
 
 /** Approves the payment with other arguments, once it waits. */
 const approve = Effect.tap(asked, ({ id }) => Runs.answer(id, { _tag: "Approved", params: { amount: 42 } }, ann))
@@ -117,7 +127,7 @@ const eventsOf = Effect.flatMap(RunLog.RunLog, (log) => log.read(RunId.make("run
 const told = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<string> =>
   events.map(({ _tag, place }) => `${place} ${_tag}`).sort()
 
-const undisturbed = (client: Layer.Layer<SqlClient>) =>
+const undisturbed = (client: Layer.Layer<SqlClient>, start: Start) =>
   Effect.gen(function* () {
     const world = new World()
     const common = shared()
@@ -134,12 +144,12 @@ const undisturbed = (client: Layer.Layer<SqlClient>) =>
     return { ...seen, world, common }
   })
 
-SqlBackends.suite("a durable run with restarts", (backend) => {
+const cases = (backend: SqlBackends.SqlBackend, start: Start): void => {
   it.scopedLive(
     "sleeps through two restarts inside of two agents and a parallel turn, and ends as an undisturbed one",
     () =>
       Effect.gen(function* () {
-        const expected = yield* undisturbed(backend.layer)
+        const expected = yield* undisturbed(backend.layer, start)
         const world = new World()
         const common = shared()
         const first = yield* start(world, backend.layer, common)
@@ -248,7 +258,7 @@ SqlBackends.suite("a durable run with restarts", (backend) => {
 
   it.scopedLive("ends as an undisturbed run, wherever it was cut off", () =>
     Effect.gen(function* () {
-      const expected = yield* undisturbed(backend.layer)
+      const expected = yield* undisturbed(backend.layer, start)
       for (let dieAt = 1; dieAt <= 8; dieAt++) {
         const world = new World()
         const common = shared()
@@ -276,4 +286,10 @@ SqlBackends.suite("a durable run with restarts", (backend) => {
       }
     })
   )
-})
+}
+
+SqlBackends.suite("a durable run with restarts", (backend) => cases(backend, starting()))
+
+SqlBackends.suite("a durable run with restarts in a cluster", (backend) =>
+  cases(backend, starting(DurableCluster.layerSingle({ shards: 4, poll: "20 millis", drain: "50 millis" })))
+)

@@ -6,7 +6,6 @@
  * @since 0.1.0
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import type * as Activity from "@effect/workflow/Activity"
 import * as Workflow from "@effect/workflow/Workflow"
 import { type Encoded, WorkflowInstance } from "@effect/workflow/WorkflowEngine"
 import * as Cause from "effect/Cause"
@@ -17,8 +16,9 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as IndexKey from "../../persistence/engine/IndexKey.js"
 import type { ActiveRuns, Entry, Run } from "./ActiveRuns.js"
-import { BeforeCommit } from "./BeforeCommit.js"
-import { type EngineStore, HookFailure, type Owner, type State } from "./EngineStore.js"
+import type { EngineStore, Owner, State } from "./EngineStore.js"
+import * as JournaledActivity from "./JournaledActivity.js"
+import { suspended } from "./JournaledActivity.js"
 import * as ResultText from "./ResultText.js"
 import type { RunnerLease } from "./RunnerLease.js"
 import * as StorageFailure from "./StorageFailure.js"
@@ -41,8 +41,6 @@ export interface Parts {
   /** Stops a run and leaves its execution to whoever can run it. */
   readonly giveUp: (run: Run, error: SqlError) => Effect.Effect<void>
 }
-
-const suspended = new Workflow.Suspended({})
 
 /** What an outside reader gets of a state; `undefined` while the execution runs or is ready to. */
 const resultOf = (
@@ -122,88 +120,16 @@ const execute = ({ loop, runs, store, waiters }: Parts): Encoded["execute"] =>
       : yield* waiters.wait(key, "pause", look)
   }) as Encoded["execute"]
 
-/**
- * Runs a handler that waits for other activities or deferreds. A suspension interrupts the fiber that waits. If that is
- * only a branch of the handler, `Activity` would take its interruption for a failure and retry, so the fiber of the
- * handler is interrupted too.
- */
-const suspending = <A, E, R>(
-  instance: WorkflowInstance["Type"],
-  handler: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
-  Effect.withFiberRuntime((fiber) => {
-    let isSuspended = instance.suspended
-    Object.defineProperty(instance, "suspended", {
-      configurable: true,
-      enumerable: true,
-      get: () => isSuspended,
-      set: (suspended: boolean) => {
-        isSuspended = suspended
-        if (suspended) fiber.unsafeInterruptAsFork(fiber.id())
-      }
-    })
-    return handler
-  })
-
-/** Runs the handler of an activity and stores its result, in one commit. */
-const runActivity = (
-  parts: Parts,
-  run: Run,
-  activity: Activity.Any,
-  attempt: number
-): Effect.Effect<Workflow.Result<unknown, unknown>, SqlError, WorkflowInstance> => {
-  const { persist, runs, store } = parts
-  const instance = WorkflowInstance.initial(run.entry.workflow, run.claimed.executionId)
-  instance.interrupted = run.instance.interrupted
-  // Its services are in the context of the workflow.
-  const handler = activity.executeEncoded as Effect.Effect<unknown, unknown>
-  const commit = Effect.fnUntraced(function* (exit: Exit.Exit<unknown, unknown>) {
-    const result = yield* ResultText.ofExit(exit, "activity")
-    const hook = yield* BeforeCommit
-    const stored = yield* persist(run, store.commit(run.claimed, { name: activity.name, attempt, result }, hook)).pipe(
-      Effect.catchAll((error) =>
-        error instanceof HookFailure ? Effect.die(Cause.squash(error.failure)) : Effect.fail(error)
-      )
-    )
-    if (stored) return new Workflow.Complete({ exit })
-    // Either it was stored before, by a fiber that ran the same activity or by a try whose answer was lost.
-    const found = yield* persist(run, store.find(run.claimed, activity.name, attempt))
-    if (found.isOwned && found.stored !== undefined) {
-      return new Workflow.Complete({ exit: yield* ResultText.toExit(found.stored, "activity") })
-    }
-    runs.stop(run)
-    return suspended
-  })
-  return suspending(instance, handler).pipe(
-    Workflow.intoResult,
-    Effect.provideService(WorkflowInstance, instance),
-    Effect.flatMap(
-      (result): Effect.Effect<Workflow.Result<unknown, unknown>, SqlError> =>
-        // Also if the run was stopped meanwhile: the work is done, and the database knows whose the execution is.
-        result._tag === "Complete" ? commit(result.exit) : Effect.succeed(result)
-    ),
-    Effect.uninterruptible
-  )
-}
-
 const activityExecute =
   (parts: Parts): Encoded["activityExecute"] =>
   (activity, attempt) =>
     Effect.gen(function* () {
-      const { lease, persist, runs, store } = parts
+      const { lease, persist, runs } = parts
       const run = yield* runWithin(runs)
       if (run === undefined || run.isStopped || lease === undefined) return suspended
       const work = Effect.gen(function* () {
         yield* persist(run, lease.ensure)
-        const { isOwned, stored } = yield* persist(run, store.find(run.claimed, activity.name, attempt))
-        if (!isOwned) runs.stop(run)
-        if (run.isStopped) return suspended
-        if (stored !== undefined) {
-          return new Workflow.Complete({ exit: yield* ResultText.toExit(stored, "activity") })
-        }
-        // Interrupted while it ran in a process that ended since: nothing new begins before its finalizers.
-        if (run.interrupted === 2 && !run.isEnding) return suspended
-        return yield* runActivity(parts, run, activity, attempt)
+        return yield* JournaledActivity.execute({ ...parts, stop: runs.stop }, run, activity, attempt)
       })
       return yield* Effect.catchAll(work, (error) =>
         StorageFailure.isPassing(error)

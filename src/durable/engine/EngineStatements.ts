@@ -121,10 +121,13 @@ const ofRunners = (dialect: Dialect) => ({
   leave: dialect.sql(`DELETE FROM ${RUNNERS} WHERE id = ?`),
   releaseAll: dialect.sql(`UPDATE ${EXECUTIONS} SET runner_id = NULL WHERE runner_id = ?`),
   expire: dialect.sql(`DELETE FROM ${RUNNERS} WHERE expires_at <= ? AND id <> ?`),
-  /** Executions of runners that are gone. No id is empty: the condition makes the index usable. */
+  /**
+   * Executions of runners that are gone. No id is empty: the condition makes the index usable. Those that begin with
+   * "@" belong to a cluster.
+   */
   abandoned: dialect.sql(
     `UPDATE ${EXECUTIONS} SET runner_id = NULL
-    WHERE runner_id > '' AND NOT EXISTS (SELECT 1 FROM ${RUNNERS} r WHERE r.id = ${EXECUTIONS}.runner_id)`
+    WHERE runner_id > '' AND runner_id NOT LIKE '@%' AND NOT EXISTS (SELECT 1 FROM ${RUNNERS} r WHERE r.id = ${EXECUTIONS}.runner_id)`
   ),
   look: dialect.sql(
     `SELECT EXISTS (SELECT 1 FROM ${CLOCKS} WHERE due_at <= ?) AS due,

@@ -10,6 +10,7 @@ import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { Access, Database } from "../../persistence/engine/Database.js"
 import * as IndexKey from "../../persistence/engine/IndexKey.js"
 import * as KeyText from "../../persistence/engine/KeyText.js"
@@ -372,6 +373,14 @@ const runners = (database: Database, sql: EngineStatements.Statements) => {
   }
 }
 
+const writes = (database: Database, { isOwned }: Guards) => ({
+  /** Runs a write in a transaction in which the execution stays its owner's. `None` if it belongs to another runner. */
+  guarded: <A, E, R>(owner: Owner, write: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E | SqlError, R> =>
+    database.client.withTransaction(
+      Effect.flatMap(isOwned(database, owner), (owned) => (owned ? Effect.asSome(write) : Effect.succeedNone))
+    )
+})
+
 /**
  * @category constructors
  */
@@ -383,6 +392,7 @@ export const make = (database: Database) => {
     ...endings(database, sql, within),
     ...activities(database, sql),
     ...deferreds(database, sql, within),
+    ...writes(database, within),
     ...runners(database, sql)
   }
 }

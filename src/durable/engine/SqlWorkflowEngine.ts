@@ -15,15 +15,17 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schedule from "effect/Schedule"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Database } from "../../persistence/engine/Database.js"
+import * as IndexKey from "../../persistence/engine/IndexKey.js"
 import { PersistenceConfigurationError } from "../../persistence/engine/PersistenceError.js"
 import * as MigrationRun from "../../persistence/schema/MigrationRun.js"
 import type { MigrationFailure } from "../../persistence/schema/Migrations.js"
 import * as ActiveRuns from "./ActiveRuns.js"
 import * as EncodedEngine from "./EncodedEngine.js"
 import * as EngineStore from "./EngineStore.js"
+import * as RunFence from "./RunFence.js"
 import * as RunnerLease from "./RunnerLease.js"
 import * as SqlWorkflowJournal from "./SqlWorkflowJournal.js"
 import * as StorageFailure from "./StorageFailure.js"
@@ -77,31 +79,37 @@ const millis = (
       })
 }
 
-/** While the database is away, a run tries for as long as a lease, unless it is stopped. */
-const persistFor =
-  (leaseMillis: number): EncodedEngine.Parts["persist"] =>
-  (run, effect) =>
-    Effect.retry(effect, {
-      schedule: Schedule.exponential("50 millis").pipe(
-        Schedule.union(Schedule.spaced("1 second")),
-        Schedule.upTo(leaseMillis)
-      ),
-      while: (error) => !run.isStopped && isSqlError(error) && StorageFailure.isPassing(error)
-    })
-
-const isSqlError = (error: unknown): error is SqlError => (error as { readonly _tag?: unknown })._tag === "SqlError"
-
 type Services = WorkflowEngine.WorkflowEngine | WorkflowJournal
+
+/** Writes of a run, while the run belongs to this process. */
+const fenceOf = (store: EngineStore.EngineStore, runs: ActiveRuns.ActiveRuns): RunFence.Service => ({
+  guard: <A, E, R>({ executionId }: WorkflowEngine.WorkflowInstance["Type"], write: Effect.Effect<A, E, R>) =>
+    Effect.suspend((): Effect.Effect<A, E | SqlError, R> => {
+      const run = runs.get(IndexKey.of(executionId))
+      if (run === undefined || run.isStopped) return Effect.interrupt
+      return Effect.flatMap(
+        store.guarded(run.claimed, write),
+        Option.match({
+          onNone: () =>
+            Effect.zipRight(
+              Effect.sync(() => runs.stop(run)),
+              Effect.interrupt
+            ),
+          onSome: Effect.succeed
+        })
+      )
+    })
+})
 
 const assemble = (
   database: Database,
   options: { readonly lease: number; readonly poll: number; readonly runner: boolean }
-): Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope> =>
+): Effect.Effect<Context.Context<Services | RunFence.RunFence>, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const store = EngineStore.make(database)
     const waiters = Waiters.make()
     const entries = new Map<string, ActiveRuns.Entry>()
-    const persist = persistFor(options.lease)
+    const persist = StorageFailure.persistFor(options.lease)
     const giveUp: EncodedEngine.Parts["giveUp"] = (run, error) =>
       // The stop interrupts the fiber that this runs in.
       Effect.uninterruptible(
@@ -137,7 +145,8 @@ const assemble = (
     )
     yield* Effect.forkScoped(Effect.interruptible(loop.run))
     return Context.make(WorkflowEngine.WorkflowEngine, engine).pipe(
-      Context.add(WorkflowJournal, SqlWorkflowJournal.make(database, waiters.signal))
+      Context.add(WorkflowJournal, SqlWorkflowJournal.make(database, waiters.signal)),
+      Context.add(RunFence.RunFence, fenceOf(store, runs))
     )
   })
 

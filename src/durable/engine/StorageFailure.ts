@@ -7,6 +7,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import type { Reason } from "../../persistence/engine/PersistenceError.js"
 import * as SqlFailure from "../../persistence/engine/SqlFailure.js"
 import { WorkflowStorageError } from "./WorkflowStorageError.js"
@@ -42,6 +43,27 @@ const passing: ReadonlySet<Reason> = new Set(["unreachable", "busy", "full", "re
  * @category guards
  */
 export const isPassing = (error: SqlError): boolean => passing.has(SqlFailure.describe(error).reason)
+
+const isSqlError = (error: unknown): error is SqlError => (error as { readonly _tag?: unknown })._tag === "SqlError"
+
+/**
+ * While the database is away, a run tries for as long as a lease, unless it is stopped.
+ *
+ * @category combinators
+ */
+export const persistFor =
+  (leaseMillis: number) =>
+  <A, E>(
+    run: { readonly isStopped: boolean },
+    effect: Effect.Effect<A, E | SqlError>
+  ): Effect.Effect<A, E | SqlError> =>
+    Effect.retry(effect, {
+      schedule: Schedule.exponential("50 millis").pipe(
+        Schedule.union(Schedule.spaced("1 second")),
+        Schedule.upTo(leaseMillis)
+      ),
+      while: (error) => !run.isStopped && isSqlError(error) && isPassing(error)
+    })
 
 /**
  * Logs a failure without the text of the driver, which may quote data.

@@ -52,7 +52,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 5, name: "blobs", statements: BlobTables.tables },
   { version: 6, name: "workflows", statements: WorkflowTables.tables },
   { version: 7, name: "records of runs", statements: RunRecordTables.tables },
-  { version: 8, name: "schedules of runs", statements: ScheduleTables.tables }
+  { version: 8, name: "schedules of runs", statements: ScheduleTables.tables },
+  { version: 9, name: "processes of clusters", statements: WorkflowTables.processes }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

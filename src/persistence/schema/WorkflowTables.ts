@@ -76,3 +76,16 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
   )`,
   "CREATE INDEX lex_workflow_clocks_due ON lex_workflow_clocks (due_at, execution_id, name)"
 ]
+
+/**
+ * The process that has an address of a cluster: a new one may have the address of one that hangs.
+ *
+ * @category schemas
+ */
+export const processes = ({ types }: Dialect): ReadonlyArray<string> => [
+  `CREATE TABLE lex_cluster_processes (
+    address ${types.key} NOT NULL PRIMARY KEY,
+    id ${types.key} NOT NULL,
+    started_at ${types.number} NOT NULL
+  )`
+]

@@ -1,0 +1,144 @@
+/**
+ * What the cluster's engine reads and writes beside the engine's journal: whose a run is. Tokens of attempts begin with
+ * "@", so that the runners of `SqlWorkflowEngine` on the same database leave them alone.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as EngineStore from "../durable/engine/EngineStore.js"
+import type { Access, Database } from "../persistence/engine/Database.js"
+import type { Dialect } from "../persistence/engine/Dialect.js"
+import * as IndexKey from "../persistence/engine/IndexKey.js"
+import * as KeyText from "../persistence/engine/KeyText.js"
+import type * as Payloads from "../persistence/engine/Payloads.js"
+
+/**
+ * The tables of `@effect/cluster` begin with it.
+ *
+ * @category constants
+ */
+export const prefix = "lex_cluster"
+
+/**
+ * Marks the executions of a cluster.
+ *
+ * @category getters
+ */
+export const workflowKey = (name: string): string => IndexKey.of(`cluster/${name}`)
+
+/**
+ * `Taken` has what the attempt begins with, `Ended` the result that is kept already. `Lost`: another process has the
+ * shard.
+ *
+ * @category models
+ */
+export type Claim =
+  | { readonly _tag: "Lost" }
+  | { readonly _tag: "Ended"; readonly result: Payloads.Kept }
+  | { readonly _tag: "Taken"; readonly wake: number; readonly interrupted: number }
+
+/**
+ * @category models
+ */
+export interface Process {
+  /** `host:port`, as the locks of shards have it. */
+  readonly address: string
+  /** Unique for each start of a process: its address may have had another one before. */
+  readonly id: string
+}
+
+/**
+ * @category models
+ */
+export type ClusterStore = ReturnType<typeof make>
+
+const statements = (dialect: Dialect) => {
+  const share = dialect.name === "postgres" ? " FOR SHARE OF l" : ""
+  return {
+    enter: dialect.sql(
+      `INSERT INTO lex_cluster_processes (address, id, started_at) VALUES (?, ?, ?)
+      ON CONFLICT (address) DO UPDATE SET id = excluded.id, started_at = excluded.started_at`
+    ),
+    holds: dialect.sql(
+      `SELECT 1 AS held FROM ${prefix}_locks l JOIN lex_cluster_processes p ON p.address = l.address
+      WHERE l.shard_id = ? AND l.address = ? AND p.id = ?${share}`
+    ),
+    insert: dialect.sql(
+      `INSERT INTO lex_workflow_executions (execution_id, long_id, workflow, status, wake, interrupted, created_at,
+        updated_at, bytes) VALUES (?, ?, ?, 0, 0, 0, ?, ?, 0)
+      ON CONFLICT (execution_id) DO NOTHING`
+    ),
+    take: dialect.sql(
+      `UPDATE lex_workflow_executions SET runner_id = ?, status = 0, updated_at = ?
+      WHERE execution_id = ? AND workflow = ? AND status <> 2 RETURNING wake, interrupted`
+    ),
+    ended: dialect.sql(
+      `SELECT result AS body, result_data AS data FROM lex_workflow_executions
+      WHERE execution_id = ? AND workflow = ? AND status = 2`
+    ),
+    removeReplies: dialect.sql(
+      `DELETE FROM ${prefix}_replies WHERE request_id IN (
+        SELECT id FROM ${prefix}_messages WHERE ${dialect.oneOf("entity_id")})`
+    ),
+    removeMessages: dialect.sql(`DELETE FROM ${prefix}_messages WHERE ${dialect.oneOf("entity_id")}`),
+    old: dialect.sql(`SELECT execution_id FROM lex_workflow_executions WHERE ended_at < ? ORDER BY ended_at LIMIT 100`)
+  }
+}
+
+/**
+ * @category constructors
+ */
+export const make = (database: Database, self: Process) => {
+  const sql = statements(database.dialect)
+  const holdsIn = (access: Access, shard: string): Effect.Effect<boolean, SqlError> =>
+    Effect.map(access.first(sql.holds, [shard, self.address, self.id]), (row) => row !== undefined)
+  return {
+    ...EngineStore.make(database),
+    transaction: database.client.withTransaction,
+    enter: Effect.flatMap(Clock.currentTimeMillis, (now) => database.run(sql.enter, [self.address, self.id, now])),
+    /** Whether this process has the shard. In a transaction, no other process gets it before the end of that. */
+    holds: (shard: string) => holdsIn(database, shard),
+    /** Takes an execution from whoever had it, if its shard belongs to this process. */
+    take: Effect.fnUntraced(function* (options: {
+      readonly executionId: string
+      readonly workflow: string
+      readonly shard: string
+      readonly token: string
+    }) {
+      const key = IndexKey.of(options.executionId)
+      const workflow = workflowKey(options.workflow)
+      const longId = KeyText.decode(key) === options.executionId ? null : options.executionId
+      const now = yield* Clock.currentTimeMillis
+      return yield* database.transaction(
+        Effect.fnUntraced(function* (tx): Effect.fn.Return<Claim, SqlError> {
+          if (!(yield* holdsIn(tx, options.shard))) return { _tag: "Lost" }
+          yield* tx.run(sql.insert, [key, longId, workflow, now, now])
+          const taken = yield* tx.first(sql.take, [options.token, now, key, workflow])
+          if (taken !== undefined) {
+            return { _tag: "Taken", wake: Number(taken["wake"]), interrupted: Number(taken["interrupted"]) }
+          }
+          const ended = yield* tx.first<Payloads.Kept>(sql.ended, [key, workflow])
+          // Otherwise the execution began on another engine, which ends it.
+          return ended === undefined ? { _tag: "Lost" } : { _tag: "Ended", result: ended }
+        })
+      )
+    }),
+    /** Removes the messages of executions. */
+    removeMessages: (executionIds: ReadonlyArray<string>): Effect.Effect<void, SqlError> => {
+      const ids = database.dialect.list(executionIds)
+      return Effect.asVoid(
+        database.transaction((tx) =>
+          Effect.zipRight(tx.run(sql.removeReplies, [ids]), tx.run(sql.removeMessages, [ids]))
+        )
+      )
+    },
+    /** Some executions that ended before a time. */
+    endedBefore: (before: number): Effect.Effect<ReadonlyArray<string>, SqlError> =>
+      Effect.map(database.rows<{ readonly execution_id: string }>(sql.old, [before]), (rows) =>
+        rows.map(({ execution_id }) => KeyText.decode(execution_id))
+      )
+  }
+}

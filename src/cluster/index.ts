@@ -1,0 +1,7 @@
+/**
+ * Durable runs on many machines: a cluster of `@effect/cluster` over the Postgres database in context. Runs are spread
+ * over the processes, and those of a process that ended, hangs or was cut off go on in others.
+ *
+ * @since 0.1.0
+ */
+export * as DurableCluster from "./DurableCluster.js"
