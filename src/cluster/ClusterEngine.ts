@@ -27,7 +27,7 @@ import * as IndexKey from "../persistence/engine/IndexKey.js"
 import * as KeyText from "../persistence/engine/KeyText.js"
 import * as ClusterAddress from "./ClusterAddress.js"
 import type { Attempt, ClusterAttempts } from "./ClusterAttempts.js"
-import { type ClusterStore, workflowKey } from "./ClusterStore.js"
+import { type ClusterStore, workflowKey, workflowName } from "./ClusterStore.js"
 
 type Engine = WorkflowEngine["Type"]
 
@@ -156,7 +156,20 @@ export const make = (options: Options): { readonly engine: Engine; readonly look
           )
           .pipe(Effect.withClock(options.clock))
       }),
-    execute: inner.execute,
+    execute: (workflow, options) =>
+      // First of all, so that it can be erased before it begins.
+      ResultText.ofPayload(workflow, options.payload).pipe(
+        Effect.flatMap((payload) =>
+          store.insert({
+            executionId: options.executionId,
+            workflow: workflowName(workflow.name),
+            payload,
+            parent: undefined
+          })
+        ),
+        StorageFailure.orDie("execute"),
+        Effect.zipRight(inner.execute(workflow, options))
+      ),
     poll: inner.poll
   }
 

@@ -15,6 +15,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import type { Database } from "../persistence/engine/Database.js"
+import type { Dialect } from "../persistence/engine/Dialect.js"
 import { prefix } from "./ClusterStore.js"
 
 /**
@@ -44,6 +45,36 @@ const alone = <A, E, R>(
         )
       )
 
+const forget = `DELETE FROM ${prefix}_replies WHERE request_id IN (SELECT id FROM ${prefix}_messages WHERE entity_id = `
+
+/** With an execution, its messages are removed: they have what the run was given. */
+const rules: Readonly<Record<Dialect["name"], ReadonlyArray<string>>> = {
+  sqlite: [
+    `CREATE TRIGGER IF NOT EXISTS ${prefix}_forgets AFTER DELETE ON lex_workflow_executions BEGIN
+      ${forget}OLD.execution_id);
+      DELETE FROM ${prefix}_messages WHERE entity_id = OLD.execution_id;
+    END`
+  ],
+  postgres: [
+    `CREATE OR REPLACE FUNCTION ${prefix}_forget() RETURNS TRIGGER AS $$
+      DECLARE erased TEXT := OLD.execution_id;
+      BEGIN
+        ${forget}erased);
+        DELETE FROM ${prefix}_messages WHERE entity_id = erased;
+        RETURN NULL;
+      END $$ LANGUAGE plpgsql`,
+    `DO $$ BEGIN
+      IF NOT EXISTS (SELECT 1 FROM pg_trigger
+        WHERE tgname = '${prefix}_forgets' AND tgrelid = 'lex_workflow_executions'::regclass) THEN
+        CREATE TRIGGER ${prefix}_forgets AFTER DELETE ON lex_workflow_executions
+        FOR EACH ROW EXECUTE FUNCTION ${prefix}_forget();
+      END IF;
+    END $$`
+  ]
+}
+
+const index = `CREATE INDEX IF NOT EXISTS ${prefix}_messages_entity ON ${prefix}_messages (entity_id)`
+
 /**
  * @category constructors
  */
@@ -52,8 +83,10 @@ export const make = (
 ): Effect.Effect<ClusterStorage, SqlError, SqlClient.SqlClient | ShardingConfig | Scope.Scope> =>
   alone(
     database,
-    Effect.all({
-      messages: SqlMessageStorage.make({ prefix }),
-      runners: SqlRunnerStorage.make({ prefix })
+    Effect.gen(function* () {
+      const messages = yield* SqlMessageStorage.make({ prefix })
+      const runners = yield* SqlRunnerStorage.make({ prefix })
+      for (const statement of [index, ...rules[database.dialect.name]]) yield* database.run(statement)
+      return { messages, runners }
     })
   ).pipe(Effect.provide(Snowflake.layerGenerator))

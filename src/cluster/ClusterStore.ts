@@ -10,7 +10,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as EngineStore from "../durable/engine/EngineStore.js"
 import type { Access, Database } from "../persistence/engine/Database.js"
-import type { Dialect } from "../persistence/engine/Dialect.js"
+import type { Dialect, Param } from "../persistence/engine/Dialect.js"
 import * as IndexKey from "../persistence/engine/IndexKey.js"
 import * as KeyText from "../persistence/engine/KeyText.js"
 import type * as Payloads from "../persistence/engine/Payloads.js"
@@ -22,12 +22,15 @@ import type * as Payloads from "../persistence/engine/Payloads.js"
  */
 export const prefix = "lex_cluster"
 
+/** How the journal names a workflow of a cluster. */
+export const workflowName = (name: string): string => `cluster/${name}`
+
 /**
  * Marks the executions of a cluster.
  *
  * @category getters
  */
-export const workflowKey = (name: string): string => IndexKey.of(`cluster/${name}`)
+export const workflowKey = (name: string): string => IndexKey.of(workflowName(name))
 
 /**
  * `Taken` has what the attempt begins with, `Ended` the result that is kept already. `Lost`: another process has the
@@ -78,14 +81,13 @@ const statements = (dialect: Dialect) => {
     ended: dialect.sql(
       `SELECT result AS body, result_data AS data FROM lex_workflow_executions
       WHERE execution_id = ? AND workflow = ? AND status = 2`
-    ),
-    removeReplies: dialect.sql(
-      `DELETE FROM ${prefix}_replies WHERE request_id IN (
-        SELECT id FROM ${prefix}_messages WHERE ${dialect.oneOf("entity_id")})`
-    ),
-    removeMessages: dialect.sql(`DELETE FROM ${prefix}_messages WHERE ${dialect.oneOf("entity_id")}`),
-    old: dialect.sql(`SELECT execution_id FROM lex_workflow_executions WHERE ended_at < ? ORDER BY ended_at LIMIT 100`)
+    )
   }
+}
+
+const insertion = (executionId: string, workflow: string, now: number): ReadonlyArray<Param> => {
+  const key = IndexKey.of(executionId)
+  return [key, KeyText.decode(key) === executionId ? null : executionId, workflowKey(workflow), now, now]
 }
 
 /**
@@ -110,12 +112,11 @@ export const make = (database: Database, self: Process) => {
     }) {
       const key = IndexKey.of(options.executionId)
       const workflow = workflowKey(options.workflow)
-      const longId = KeyText.decode(key) === options.executionId ? null : options.executionId
       const now = yield* Clock.currentTimeMillis
       return yield* database.transaction(
         Effect.fnUntraced(function* (tx): Effect.fn.Return<Claim, SqlError> {
           if (!(yield* holdsIn(tx, options.shard))) return { _tag: "Lost" }
-          yield* tx.run(sql.insert, [key, longId, workflow, now, now])
+          yield* tx.run(sql.insert, insertion(options.executionId, options.workflow, now))
           const taken = yield* tx.first(sql.take, [options.token, now, key, workflow])
           if (taken !== undefined) {
             return { _tag: "Taken", wake: Number(taken["wake"]), interrupted: Number(taken["interrupted"]) }
@@ -125,20 +126,6 @@ export const make = (database: Database, self: Process) => {
           return ended === undefined ? { _tag: "Lost" } : { _tag: "Ended", result: ended }
         })
       )
-    }),
-    /** Removes the messages of executions. */
-    removeMessages: (executionIds: ReadonlyArray<string>): Effect.Effect<void, SqlError> => {
-      const ids = database.dialect.list(executionIds)
-      return Effect.asVoid(
-        database.transaction((tx) =>
-          Effect.zipRight(tx.run(sql.removeReplies, [ids]), tx.run(sql.removeMessages, [ids]))
-        )
-      )
-    },
-    /** Some executions that ended before a time. */
-    endedBefore: (before: number): Effect.Effect<ReadonlyArray<string>, SqlError> =>
-      Effect.map(database.rows<{ readonly execution_id: string }>(sql.old, [before]), (rows) =>
-        rows.map(({ execution_id }) => KeyText.decode(execution_id))
-      )
+    })
   }
 }

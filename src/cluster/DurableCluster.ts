@@ -29,6 +29,7 @@ import * as Steering from "../agent/definition/Steering.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type * as Durable from "../durable/Durable.js"
 import { RunFence } from "../durable/engine/RunFence.js"
+import * as SqlWorkflowJournal from "../durable/engine/SqlWorkflowJournal.js"
 import * as StorageFailure from "../durable/engine/StorageFailure.js"
 import { WorkflowJournal } from "../durable/engine/WorkflowJournal.js"
 import type { WorkflowStorageError } from "../durable/engine/WorkflowStorageError.js"
@@ -43,7 +44,6 @@ import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import * as ClusterAddress from "./ClusterAddress.js"
 import * as ClusterAttempts from "./ClusterAttempts.js"
 import * as ClusterEngine from "./ClusterEngine.js"
-import * as ClusterJournal from "./ClusterJournal.js"
 import * as ClusterStorage from "./ClusterStorage.js"
 import * as ClusterStore from "./ClusterStore.js"
 import * as FencedMessages from "./FencedMessages.js"
@@ -261,7 +261,10 @@ const engineOver = (
     })
     yield* ClusterEngine.looking(look, resolved.poll)
     return Context.make(WorkflowEngine, engine).pipe(
-      Context.add(WorkflowJournal, ClusterJournal.make(database, store)),
+      Context.add(
+        WorkflowJournal,
+        SqlWorkflowJournal.make(database, () => undefined)
+      ),
       Context.add(Sharding.Sharding, sharding),
       Context.add(RunFence, ClusterEngine.fenceOf(store, attempts))
     )

@@ -316,10 +316,7 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
           ),
         onState: (runId, state, outcome, guard) => {
           AgentWorkflow.rememberFailure(registry, runId, outcome)
-          return Effect.zipRight(
-            keep(runId, state, outcome, guard),
-            Effect.sync(() => signals.tell(runId))
-          )
+          return Effect.map(keep(runId, state, outcome, guard), () => signals.tell(runId))
         }
       }
       yield* engine.register(AgentWorkflow.workflow, (payload) => RunAttempt.execute(registry, payload))

@@ -9,7 +9,7 @@ import * as DurableRuns from "../../src/durable/DurableRuns.js"
 import * as RunsSuite from "../../src/testing/runs/RunsSuite.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 
-const cases = RunsSuite.cases({ resume: true, fork: false })
+const cases = RunsSuite.cases({ resume: true, fork: true })
 
 // These wait for deltas by turns of the event loop, and a server answers after more of them.
 const countsTurns = /deltas as they come|comes late the whole text|breaks off while the run goes on/

@@ -209,7 +209,7 @@ const cases = (backend: SqlBackends.SqlBackend, start: Start): void => {
 
   it.scopedLive("is forked in another process: what its agents did until then is neither asked nor done again", () =>
     Effect.gen(function* () {
-      const { common, message, usage, world } = yield* undisturbed(backend.layer)
+      const { common, message, usage, world } = yield* undisturbed(backend.layer, start)
       const turns = common.sessions.turns("s").length
       const asked = [...world.asked]
       const effects = [...world.effects]
