@@ -44,6 +44,7 @@ import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import * as ClusterAddress from "./ClusterAddress.js"
 import * as ClusterAttempts from "./ClusterAttempts.js"
 import * as ClusterEngine from "./ClusterEngine.js"
+import * as ClusterHealth from "./ClusterHealth.js"
 import * as ClusterStorage from "./ClusterStorage.js"
 import * as ClusterStore from "./ClusterStore.js"
 import * as FencedMessages from "./FencedMessages.js"
@@ -117,7 +118,7 @@ export const defaults = {
  * @since 0.1.0
  * @category models
  */
-export type Services = Durable.Ports | WorkflowJournal | Sharding.Sharding
+export type Services = Durable.Ports | WorkflowJournal | Sharding.Sharding | ClusterHealth.ClusterHealth
 
 type Failure = MigrationFailure | WorkflowStorageError
 
@@ -203,7 +204,7 @@ const alone: Transport = Sharding.layer.pipe(
   Layer.provide(RunnerHealth.layerNoop)
 )
 
-type Built = WorkflowEngine | WorkflowJournal | Sharding.Sharding | RunFence
+type Built = Exclude<Services, Durable.Ports> | WorkflowEngine | RunFence
 
 /** The engine, with what it shares with the messages of the cluster. */
 const engineOver = (
@@ -266,6 +267,7 @@ const engineOver = (
         SqlWorkflowJournal.make(database, () => undefined)
       ),
       Context.add(Sharding.Sharding, sharding),
+      Context.add(ClusterHealth.ClusterHealth, ClusterHealth.make(database, sharding, resolved.shards)),
       Context.add(RunFence, ClusterEngine.fenceOf(store, attempts))
     )
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(StorageFailure.of("open")(error))))

@@ -96,9 +96,12 @@ Programs.main<Input>(({ hear, input, say }) => {
     process.once("SIGTERM", () => resume(Effect.void))
   })
   const start = (runId: string) =>
-    Effect.retry(Runs.start({ agent: "worker", input: runId, runId, sessionId: `session-${runId}`, userId: "ann" }), {
-      times: 20
-    })
+    Effect.retry(
+      Runs.start({ agent: "worker", input: runId, runId, sessionId: `session-${runId}`, userId: `user-${runId}` }),
+      {
+        times: 20
+      }
+    )
   const listening = Effect.forever(
     Effect.flatMap(hear, (runs: ReadonlyArray<string>) =>
       Effect.zipRight(Effect.forEach(runs, start, { discard: true }), say("started"))
