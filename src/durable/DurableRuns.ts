@@ -10,7 +10,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { AgentExecutor } from "../agent/AgentExecutor.js"
 import type * as Agent from "../agent/definition/AgentDefinition.js"
@@ -326,20 +325,7 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
           isClosing = true
         })
       )
-      const settled = SystemAccess.grant(pending.expire).pipe(
-        Effect.ignoreLogged,
-        Effect.zipRight(RunUpkeep.lookAround(engine, registry)),
-        Effect.schedule(Schedule.spaced(poll))
-      )
-      yield* Effect.forkScoped(Effect.interruptible(Effect.delay(settled, poll)))
-      const answered = Stream.runForEach(
-        Stream.filter(pending.changes(), ({ _tag }) => _tag === "Settled"),
-        ({ record: { request } }) => RunUpkeep.wake(engine, request.rootRunId ?? request.runId)
-      )
-      yield* Effect.forkScoped(
-        Effect.interruptible(SystemAccess.grant(Effect.catchAll(answered, RunUpkeep.warn("answers are not followed"))))
-      )
-      yield* Effect.forkScoped(Effect.interruptible(RunUpkeep.wakeAll(engine, store)))
+      yield* RunUpkeep.keepGoing({ engine, registry, store, pending })
       return new Durable({
         engine,
         agents,

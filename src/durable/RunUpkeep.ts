@@ -8,9 +8,12 @@ import type { WorkflowEngine } from "@effect/workflow/WorkflowEngine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { OPEN, type RunState } from "../agent/record/RunRecord.js"
 import type * as RunStore from "../agent/record/RunStore.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
+import type * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import * as AgentWorkflow from "./AgentWorkflow.js"
 import { unguarded } from "./FencedRuns.js"
 
@@ -88,3 +91,33 @@ export const wakeAll = (engine: WorkflowEngine["Type"], store: RunStore.Service)
       cursor = page.next
     } while (cursor !== undefined)
   }).pipe(Effect.catchAll(warn("sleeping runs could not be read")))
+
+/** Wakes runs while the scope is open: those whose answer is there, and once those that slept before. */
+export const keepGoing = ({
+  engine,
+  pending,
+  registry,
+  store
+}: {
+  readonly engine: WorkflowEngine["Type"]
+  readonly registry: AgentWorkflow.Registry
+  readonly store: RunStore.Service
+  readonly pending: PendingApprovals.Service
+}): Effect.Effect<void, never, Scope.Scope> => {
+  const { poll } = registry
+  const settled = SystemAccess.grant(pending.expire).pipe(
+    Effect.ignoreLogged,
+    Effect.zipRight(lookAround(engine, registry)),
+    Effect.schedule(Schedule.spaced(poll)),
+    Effect.delay(poll)
+  )
+  const answered = Stream.runForEach(
+    Stream.filter(pending.changes(), ({ _tag }) => _tag === "Settled"),
+    ({ record: { request } }) => wake(engine, request.rootRunId ?? request.runId)
+  ).pipe(Effect.catchAll(warn("answers are not followed")), SystemAccess.grant)
+  return Effect.forEach(
+    [settled, answered, wakeAll(engine, store)],
+    (upkeep) => Effect.forkScoped(Effect.interruptible(upkeep)),
+    { discard: true }
+  )
+}
