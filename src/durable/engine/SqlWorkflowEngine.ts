@@ -55,13 +55,25 @@ export interface Options {
    * executions and completes deferreds, which a runner then acts on. Default: true.
    */
   readonly runner?: boolean | undefined
+  /**
+   * How long what an execution has recorded is kept after its end. A runner removes older ones once an hour. Default:
+   * 90 days; infinity to keep all.
+   */
+  readonly retain?: Duration.DurationInput | undefined
 }
 
 /**
  * @since 0.1.0
  * @category constants
  */
-export const defaults = { lease: Duration.seconds(10), poll: Duration.millis(200), runner: true } as const
+export const defaults = {
+  lease: Duration.seconds(10),
+  poll: Duration.millis(200),
+  runner: true,
+  retain: Duration.days(90)
+} as const
+
+const upkeepEvery = Duration.hours(1)
 
 const leastLease = 100
 
@@ -103,7 +115,12 @@ const fenceOf = (store: EngineStore.EngineStore, runs: ActiveRuns.ActiveRuns): R
 
 const assemble = (
   database: Database,
-  options: { readonly lease: number; readonly poll: number; readonly runner: boolean }
+  options: {
+    readonly lease: number
+    readonly poll: number
+    readonly runner: boolean
+    readonly retain: Duration.Duration
+  }
 ): Effect.Effect<Context.Context<Services | RunFence.RunFence>, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const store = EngineStore.make(database)
@@ -144,8 +161,13 @@ const assemble = (
       EncodedEngine.make({ store, runs, waiters, loop, lease, entries, persist, giveUp })
     )
     yield* Effect.forkScoped(Effect.interruptible(loop.run))
+    const journal = SqlWorkflowJournal.make(database, waiters.signal)
+    if (options.runner && Duration.isFinite(options.retain)) {
+      const pruned = Effect.delay(Effect.ignoreLogged(journal.prune({ olderThan: options.retain })), upkeepEvery)
+      yield* Effect.forkScoped(Effect.interruptible(Effect.forever(pruned)))
+    }
     return Context.make(WorkflowEngine.WorkflowEngine, engine).pipe(
-      Context.add(WorkflowJournal, SqlWorkflowJournal.make(database, waiters.signal)),
+      Context.add(WorkflowJournal, journal),
       Context.add(RunFence.RunFence, fenceOf(store, runs))
     )
   })
@@ -175,8 +197,9 @@ const build = (
     const lease = yield* millis("lease", options?.lease ?? defaults.lease, leastLease)
     const poll = yield* millis("poll", options?.poll ?? defaults.poll, 1)
     const runner = options?.runner ?? defaults.runner
+    const retain = Duration.decode(options?.retain ?? defaults.retain)
     const database = yield* MigrationRun.open({ migrate })
-    return yield* Effect.mapError(assemble(database, { lease, poll, runner }), StorageFailure.of("open"))
+    return yield* Effect.mapError(assemble(database, { lease, poll, runner, retain }), StorageFailure.of("open"))
   })
 
 /**

@@ -149,6 +149,26 @@ SqlBackends.suite("the store of SqlWorkflowEngine", (backend) => {
   )
 
   scenario(
+    "removes executions by itself when they have been kept for long enough",
+    Effect.gen(function* () {
+      const process = yield* Processes.start(
+        backend.kept,
+        layerOf(() => activity("a")),
+        { poll: "1 hour", lease: "1 hour", retain: "1 day" }
+      )
+      const executionId = yield* process.within(Job.execute(job("1"), { discard: true }))
+      yield* process.within(ended(executionId))
+      const size = process.within(journal(({ size }) => size(executionId)))
+      const sizes: Array<boolean> = []
+      for (const hours of [23, 3]) {
+        for (let i = 0; i < hours; i++) yield* Effect.zipRight(TestClock.adjust("1 hour"), Tests.settled)
+        sizes.push((yield* size) > 0)
+      }
+      assert.deepStrictEqual(sizes, [true, false])
+    })
+  )
+
+  scenario(
     "erases executions whatever they do, and stops those that run",
     Effect.gen(function* () {
       const ran: Array<string> = []
