@@ -267,6 +267,16 @@ type AgentsOf<Given extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>> 
 }[number]
 
 /**
+ * The services of the tools and strategies of agents.
+ *
+ * @since 0.1.0
+ * @category type utils
+ */
+export type ServicesOf<Agents extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>> = Agent.ServicesOf<
+  Extract<AgentsOf<Agents>, Agent.Any>
+>
+
+/**
  * Runs on the `WorkflowEngine` in context. A run that is started is kept, and goes on after the end of its process in
  * this one or in another one with the same agents. Nothing that is recorded is asked or done again.
  *
@@ -275,7 +285,7 @@ type AgentsOf<Given extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>> 
  */
 export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>>(
   options: Options<Agents>
-): Layer.Layer<Runs, AgentConfigurationError, Collaborators | Agent.ServicesOf<Extract<AgentsOf<Agents>, Agent.Any>>> =>
+): Layer.Layer<Runs, AgentConfigurationError, Collaborators | ServicesOf<Agents>> =>
   Layer.scoped(
     Runs,
     Effect.gen(function* () {

@@ -49,6 +49,14 @@ export * as ReplayError from "./ReplayError.js"
 export * as SqlWorkflowEngine from "./engine/SqlWorkflowEngine.js"
 
 /**
+ * Runs that are taken as values while they wait for people: for places without a process that stays, such as functions
+ * that are started for each request.
+ *
+ * @since 0.1.0
+ */
+export * as SuspendedRun from "./SuspendedRun.js"
+
+/**
  * The journal of durable workflows: what it holds of an execution, and its removal.
  *
  * @since 0.1.0
