@@ -197,7 +197,11 @@ const makeAny = (options: AnyOptions): Runner<unknown, unknown> => {
       })
     )
   return {
-    start: (request) => within(undefined, Effect.flatMap(Runs.start(request), ({ runId }) => progress(runId))),
+    start: (request) =>
+      within(
+        undefined,
+        Effect.flatMap(Runs.start(request), ({ runId }) => progress(runId))
+      ),
     resume: (state, answers) =>
       Effect.flatMap(decode(state), (decoded) =>
         within(decoded, Effect.zipRight(answered(decoded.runId, answers), progress(decoded.runId)))
