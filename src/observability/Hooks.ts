@@ -11,6 +11,8 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { errorInfo } from "../domain/ErrorInfo.js"
 import * as CapturedContext from "../internal/fiber/CapturedContext.js"
+import * as OnDemand from "../internal/fiber/OnDemand.js"
+import * as Step from "./Step.js"
 
 /**
  * A hook point that announces something. The type of its payload is known wherever it is used. Points of the same kind
@@ -68,6 +70,11 @@ export interface Options {
   readonly priority?: number | undefined
   /** Called only once, whatever the outcome, even by concurrent calls. */
   readonly once?: boolean | undefined
+  /**
+   * In a durable run the handler is a step: it is not called again when the run goes on in another process, and what a
+   * filter returned is kept, as JSON. Default false: it is called again on a replay.
+   */
+  readonly recorded?: boolean | undefined
 }
 
 /**
@@ -115,6 +122,7 @@ interface Entry<in A extends ReadonlyArray<any>> {
   readonly captured: Context.Context<any>
   readonly priority: number
   readonly once: boolean
+  readonly recorded: boolean
   gone: boolean
 }
 
@@ -157,6 +165,7 @@ class Table<A extends ReadonlyArray<any>> {
             captured,
             priority: options?.priority ?? priority.NORMAL,
             once: options?.once ?? false,
+            recorded: options?.recorded ?? false,
             gone: false
           }
           this.add(name, entry)
@@ -183,6 +192,28 @@ const isolate = (name: string, effect: Effect.Effect<unknown, unknown>): Effect.
       })
   })
 
+const steps = OnDemand.make(() => import("./journal/HookSteps.js"))
+
+const recordedCall = (called: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.flatMap(Step.Step, (step) =>
+    Step.isRecording(step) ? Effect.flatMap(steps, ({ action }) => step.run(action, called)) : called
+  )
+
+const recordedFilter = (applied: Effect.Effect<unknown>): Effect.Effect<unknown> =>
+  Effect.flatMap(Step.Step, (step) =>
+    Step.isRecording(step)
+      ? Effect.flatMap(steps, ({ filter }) =>
+          Effect.map(
+            step.run(
+              filter,
+              Effect.map(applied, (value) => ({ value }))
+            ),
+            ({ value }) => value
+          )
+        )
+      : applied
+  )
+
 /**
  * A new registry.
  *
@@ -201,10 +232,11 @@ export const make: Effect.Effect<Service> = Effect.sync(() => {
   ): Effect.Effect<void> => {
     const entry = entries[index]
     if (entry === undefined) return Effect.void
-    const called = isolate(
+    const isolated = isolate(
       name,
       Effect.suspend(() => actions.begin(name, entry, payload) ?? Effect.void)
     )
+    const called = entry.recorded ? recordedCall(isolated) : isolated
     return index === entries.length - 1
       ? called
       : Effect.flatMap(called, () => callFrom(name, entries, index + 1, payload))
@@ -219,9 +251,10 @@ export const make: Effect.Effect<Service> = Effect.sync(() => {
   ): Effect.Effect<any> => {
     const entry = entries[index]
     if (entry === undefined) return Effect.succeed(value)
-    const applied = Effect.suspend(
+    const handled = Effect.suspend(
       () => (filters.begin(name, entry, value, info) as Effect.Effect<unknown> | undefined) ?? Effect.succeed(value)
     )
+    const applied = entry.recorded ? recordedFilter(handled) : handled
     return Effect.flatMap(applied, (value) => applyFrom(name, entries, index + 1, value, info))
   }
 

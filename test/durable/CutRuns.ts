@@ -1,5 +1,5 @@
 /** Runs whose process ends at a call of their model or of a tool, beside the same run undisturbed. */
-import type * as SqlClient from "@effect/sql/SqlClient"
+import * as SqlClient from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -27,6 +27,8 @@ export class World {
   readonly done: Array<string> = []
   private calls = 0
   private isDead = false
+  /** Calls of the model that this process has begun. */
+  models = 0
   private readonly died = Deferred.unsafeMake<void>(FiberId.none)
 
   /** The number of calls and ends of operations so far. */
@@ -42,6 +44,7 @@ export class World {
   /** Another process begins. */
   readonly next: Effect.Effect<void> = Effect.sync(() => {
     this.isDead = false
+    this.models = 0
   })
 
   /** Counts; a process that has ended does nothing more, whatever finalizers it has. */
@@ -55,15 +58,16 @@ export class World {
 
   /** A call: it is done once it has ended. */
   readonly call = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.suspend(() =>
-      this.lives()
+    Effect.suspend(() => {
+      if (what.startsWith("model") && !this.isDead) this.models++
+      return this.lives()
         ? Effect.onExit(effect, (exit) =>
             Effect.sync(() => {
               if (Exit.isSuccess(exit) || !Cause.isInterrupted(exit.cause)) this.done.push(what)
             })
           )
         : dead
-    )
+    })
 
   /** An operation that the process may begin and not hear the end of. */
   readonly operation = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -103,9 +107,13 @@ export interface Scenario<Shared = unknown> {
     ports: DurableProcesses.Ports,
     shared: Shared
   ) => Layer.Layer<AgentExecutor.AgentExecutor, any, any>
-  readonly request?: { readonly sessionId?: string }
+  readonly request?: { readonly sessionId?: string; readonly input?: string }
+  /** Runs beside the run, in each process. */
+  readonly beside?: Effect.Effect<never, unknown, DurableProcesses.Services>
   /** The time between the two processes. */
   readonly pause?: Duration.DurationInput
+  /** Happens between the two processes. */
+  readonly between?: (shared: Shared) => void
   /** What is compared besides the end and the calls. */
   readonly look?: (shared: Shared) => Effect.Effect<unknown>
 }
@@ -122,19 +130,39 @@ export interface Ended {
   readonly looked: unknown
 }
 
+/** Model calls that are recorded in all runs. */
+const recorded = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql<{ readonly calls: number }>`SELECT COUNT(*) AS calls FROM lex_workflow_activities WHERE name LIKE 'llm%'`,
+    ([row]) => Number(row?.calls)
+  )
+)
+
 /** Another database with its client, which processes share. */
 export const database: Effect.Effect<Layer.Layer<SqlClient.SqlClient>, never, Scope.Scope> = Effect.map(
   Layer.build(Layer.orDie(Layer.provideMerge(Migrations.layer, SqliteClient.layer({ file: ":memory:" })))),
   Layer.succeedContext
 )
 
+interface Counted {
+  /** Calls and operations. */
+  readonly calls: number
+  /** Calls of the model that the last process made. */
+  readonly asked: number
+  /** Those that were recorded before it began. */
+  readonly known: number
+}
+
 /** Runs the scenario; its process ends at the call with the number `dieAt`, and another one goes on. */
 const runOn = <Shared>(
   client: Layer.Layer<SqlClient.SqlClient>,
   scenario: Scenario<Shared>,
-  dieAt: number
-): Effect.Effect<Ended & { readonly calls: number }> =>
+  dieAt: number,
+  runId: string
+): Effect.Effect<Ended & Counted> =>
   Effect.gen(function* () {
+    const before = yield* Effect.provide(recorded, client)
+    let known = 0
     const world = new World(dieAt)
     const shared = yield* scenario.shared(world)
     const agents = scenario.agents(world, shared)
@@ -148,7 +176,6 @@ const runOn = <Shared>(
         : (ports) => executor(ports, shared)
     )
     const agent = agents[0]?.name ?? ""
-    const runId = `run-${dieAt}`
     const begin = Runs.start({ agent, input: "go", runId, ...request, ...DurableProcesses.ann })
     const ended = Effect.match(Runs.await(runId, DurableProcesses.ann), {
       onFailure: (error) => factsOf(error._tag === "RunFailedError" ? (error.cause ?? error.error) : error),
@@ -159,26 +186,31 @@ const runOn = <Shared>(
       })
     })
     const first = yield* process
-    const begun = yield* first.within(Effect.zipRight(begin, Effect.raceFirst(ended, world.death)))
+    const beside = scenario.beside === undefined ? Effect.never : Effect.orDie(scenario.beside)
+    const begun = yield* first.within(
+      Effect.zipRight(begin, Effect.raceFirst(Effect.raceFirst(ended, beside), world.death))
+    )
     yield* first.end
     let end: unknown = begun
     if (end === undefined) {
       yield* Effect.sleep(scenario.pause ?? 0)
       yield* world.next
+      scenario.between?.(shared)
+      known = (yield* Effect.provide(recorded, client)) - before
       const second = yield* process
-      end = yield* second.within(ended)
+      end = yield* second.within(Effect.raceFirst(ended, beside))
       yield* second.end
     }
     const looked = scenario.look === undefined ? undefined : yield* scenario.look(shared)
-    return { end, done: world.done.toSorted(), looked, calls: world.begun }
+    return { end, done: world.done.toSorted(), looked, calls: world.begun, asked: world.models, known }
   }).pipe(Effect.orDie, Effect.scoped)
 
 /** As `everywhere` does, once. */
 export const run = <Shared>(scenario: Scenario<Shared>, dieAt: number) =>
-  Effect.scoped(Effect.flatMap(database, (client) => runOn(client, scenario, dieAt)))
+  Effect.scoped(Effect.flatMap(database, (client) => runOn(client, scenario, dieAt, "run")))
 
 /** Cuts of one scenario; `DURABLE_CUTS` raises it. */
-const MOST = Number(process.env["DURABLE_CUTS"] ?? 4)
+const MOST = Number(process.env["DURABLE_CUTS"] ?? 3)
 
 /** The calls at which runs are cut off: the first, the last and some between. */
 const cutsOf = (calls: number, most: number): ReadonlyArray<number> =>
@@ -186,24 +218,31 @@ const cutsOf = (calls: number, most: number): ReadonlyArray<number> =>
     ? Array.from({ length: calls }, (_, at) => at + 1)
     : Array.from({ length: most }, (_, at) => 1 + Math.round((at * (calls - 1)) / (most - 1)))
 
-/** The scenario undisturbed, and cut off at some of its calls: every one must end in the same way. */
+export interface Cut extends Ended {
+  readonly at: number
+  /** Recorded calls of the model that were made again. */
+  readonly repeated: number
+}
+
+/** The scenario undisturbed, and cut off at some of its calls. */
 export const everywhere = <Shared>(
   scenario: Scenario<Shared>,
-  most: number = MOST
-): Effect.Effect<{ readonly expected: Ended; readonly cut: ReadonlyArray<Ended & { readonly at: number }> }> =>
+  cuts: number | ((calls: number) => ReadonlyArray<number>) = MOST
+): Effect.Effect<{ readonly expected: Ended; readonly cut: ReadonlyArray<Cut> }> =>
   Effect.gen(function* () {
     const client = yield* database
-    const { calls, ...expected } = yield* runOn(client, scenario, Number.POSITIVE_INFINITY)
-    const cut: Array<Ended & { readonly at: number }> = []
-    for (const at of cutsOf(calls, most)) {
-      const { calls: _, ...one } = yield* runOn(client, scenario, at)
-      cut.push({ ...one, at })
+    const { asked, calls, known: _, ...expected } = yield* runOn(client, scenario, Number.POSITIVE_INFINITY, "run-0")
+    const cut: Array<Cut> = []
+    for (const at of typeof cuts === "number" ? cutsOf(calls, cuts) : cuts(calls)) {
+      const one = yield* runOn(client, scenario, at, `run-${cut.length + 1}`)
+      cut.push({ done: one.done, end: one.end, looked: one.looked, at, repeated: one.known + one.asked - asked })
     }
     return { expected, cut }
   }).pipe(Effect.scoped)
 
 /** Fails unless every cut run has ended as the undisturbed one. */
 export const assertSame = ({ cut, expected }: Effect.Effect.Success<ReturnType<typeof everywhere>>): void => {
-  for (const { at, ...one } of cut)
-    assert.strictEqual(JSON.stringify(one), JSON.stringify(expected), `cut off at ${at}`)
+  for (const { at, done, end, looked } of cut) {
+    assert.strictEqual(JSON.stringify({ end, done, looked }), JSON.stringify(expected), `cut off at ${at}`)
+  }
 }

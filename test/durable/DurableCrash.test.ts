@@ -139,6 +139,6 @@ describe("a durable run whose process is killed", () => {
         assert.isAbove(kills, RUNS / 2)
         yield* Effect.log(`${RUNS} runs, ${kills} kills, ${repeated} calls repeated, ${unknown} unknown outcomes`)
       }),
-    1_200_000
+    3_600_000
   )
 })

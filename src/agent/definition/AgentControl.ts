@@ -25,6 +25,7 @@ import {
   type RepairedCall
 } from "./AgentDefinition.js"
 import type { AgentConfigurationError } from "./AgentError.js"
+import * as RecordedStages from "./RecordedStages.js"
 import * as Stage from "./Stage.js"
 
 /**
@@ -97,7 +98,7 @@ export const withInstructions =
   <E2, R2>(instructions: (info: InstructionsInfo) => Effect.Effect<string, E2, R2>) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E | E2, R | R2> => {
     const stage = Stage.make("instructions", (state, next) =>
-      Effect.flatMap(instructions(infoOf(state)), (text) =>
+      Effect.flatMap(RecordedStages.text(instructions(infoOf(state))), (text) =>
         next(text === "" ? state : { ...state, system: state.system === "" ? text : `${state.system}\n\n${text}` })
       )
     )

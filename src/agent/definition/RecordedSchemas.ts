@@ -12,6 +12,8 @@ import type { Message } from "../../llm/model/LlmClient.js"
 import * as StepFailure from "../../observability/journal/StepFailure.js"
 import type { StepOptions } from "../../observability/Step.js"
 import { Session, TurnFile } from "../../session/turn/Session.js"
+import type { Listing } from "../../skill/folder/SkillListing.js"
+import * as RememberedTools from "../../tool/definition/RememberedTools.js"
 
 /** What memory gives a run. */
 export interface Remembered {
@@ -67,5 +69,28 @@ export const conversation: StepOptions<Opened, any> = {
   success: Schema.Struct({ kept: Schema.Array(TurnFile), messages: Messages, shown: Schema.Array(TurnId) }),
   error: StepFailure.any
 }
+
+/** `undefined`: the tools are those that the run had before. */
+export const tools: StepOptions<ReadonlyArray<RememberedTools.Listed> | undefined, any> = {
+  kind: "tools",
+  success: Schema.UndefinedOr(Schema.Array(RememberedTools.Listed)),
+  error: StepFailure.any
+}
+
+export const listing: StepOptions<Listing, any> = {
+  kind: "skills",
+  success: Schema.Struct({
+    text: Schema.String,
+    tokens: Schema.Number,
+    names: Schema.Array(Schema.String),
+    omitted: Schema.Array(Schema.String),
+    warnings: Schema.Array(Schema.String)
+  }),
+  error: StepFailure.any
+}
+
+export const text: StepOptions<string, any> = { kind: "text", success: Schema.String, error: StepFailure.any }
+
+export { all as rememberedTools, areAll as areRemembered, listed } from "../../tool/definition/RememberedTools.js"
 
 export const flag: StepOptions<boolean, never> = { kind: "flag", success: Schema.Boolean, error: StepFailure.none }

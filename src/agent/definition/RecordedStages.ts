@@ -12,6 +12,8 @@ import type { GovernanceError, GovernancePersistenceError } from "../../governan
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as Step from "../../observability/Step.js"
 import type { Session } from "../../session/turn/Session.js"
+import type { Listing } from "../../skill/folder/SkillListing.js"
+import type * as Tool from "../../tool/definition/Tool.js"
 import type * as RecordedSchemas from "./RecordedSchemas.js"
 import type { Opened, Remembered } from "./RecordedSchemas.js"
 import { conclude, type State } from "./Stage.js"
@@ -71,6 +73,44 @@ export const session = <E, R>(effect: Effect.Effect<Session, E, R>): Effect.Effe
 /** The visible part of a session, to which the message of the run is added. */
 export const conversation = <E, R>(effect: Effect.Effect<Opened, E, R>): Effect.Effect<Opened, E, R> =>
   recorded(effect, (module) => module.conversation)
+
+/** What a model is told of skills in folders. */
+export const listing = <E, R>(effect: Effect.Effect<Listing, E, R>): Effect.Effect<Listing, E, R> =>
+  recorded(effect, (module) => module.listing)
+
+/** A text of a run. */
+export const text = <E, R>(effect: Effect.Effect<string, E, R>): Effect.Effect<string, E, R> =>
+  recorded(effect, (module) => module.text)
+
+type Tools = ReadonlyArray<Tool.Any>
+
+const isSame = (some: Tools, others: Tools): boolean =>
+  some.length === others.length && some.every((tool, at) => tool === others[at])
+
+/**
+ * Tools that may change. `before` are those that the run had. A replay has the tools that the run had, with the
+ * handlers that there are now: it asks for them where it does not have them.
+ */
+export const tools = <E, R>(effect: Effect.Effect<Tools, E, R>, before: Tools = []): Effect.Effect<Tools, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const step = Context.get(fiber.currentContext as Context.Context<Step.Step>, Step.Step)
+    if (!Step.isRecording(step)) return effect
+    return Effect.flatMap(schemas, (module) => {
+      let live: Tools | undefined
+      const read = Effect.map(effect, (found) => {
+        live = found
+        return before.length > 0 && isSame(found, before) ? undefined : found.map(module.listed)
+      })
+      return Effect.flatMap(step.run(module.tools, read), (then): Effect.Effect<Tools, never, R> => {
+        if (live !== undefined) return Effect.succeed(live)
+        if (then === undefined || module.areRemembered(before, then)) return Effect.succeed(before)
+        return Effect.map(
+          Effect.orElseSucceed(effect, (): Tools => []),
+          (now) => module.rememberedTools(now, then)
+        )
+      })
+    })
+  })
 
 /** Whether something is so. */
 export const flag = <R>(effect: Effect.Effect<boolean, never, R>): Effect.Effect<boolean, never, R> =>

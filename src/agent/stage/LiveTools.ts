@@ -19,6 +19,7 @@ import * as ToolRunner from "../../tool/ToolRunner.js"
 import * as ToolSearch from "../../tool/ToolSearch.js"
 import type * as ToolSource from "../../tool/ToolSource.js"
 import * as HandoffRoute from "../conversation/HandoffRoute.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { degrade, type State } from "../definition/Stage.js"
 import * as RunInterceptors from "./RunInterceptors.js"
 
@@ -117,7 +118,10 @@ export class LiveTools implements ToolSet.Bound {
   /** Asks the sources of the agent. One that fails fails the run. */
   static open(state: State): Effect.Effect<LiveTools, ToolRunner.Fatality> {
     const ask = (source: ToolSource.Source) =>
-      Effect.map(Effect.mapError(source.tools, fatal), (tools): Held => ({ source, tools, failed: false }))
+      Effect.map(
+        Effect.mapError(RecordedStages.tools(source.tools), fatal),
+        (tools): Held => ({ source, tools, failed: false })
+      )
     return Effect.flatMap(Effect.forEach(state.agent.definition.control.toolSources, ask), (held) => {
       const live = new LiveTools(state, held)
       return Effect.as(live.update(), live)
@@ -211,7 +215,8 @@ export class LiveTools implements ToolSet.Bound {
   }
 
   private ask(held: Held): Effect.Effect<void> {
-    const asked = held.source.tools as Effect.Effect<ReadonlyArray<Tool.Any>, unknown>
+    const tools = held.source.tools as Effect.Effect<ReadonlyArray<Tool.Any>, unknown>
+    const asked = RecordedStages.tools(tools, held.tools)
     return Effect.matchEffect(asked, {
       onSuccess: (tools) =>
         Effect.sync(() => {

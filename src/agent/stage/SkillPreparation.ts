@@ -21,6 +21,7 @@ import type { Answer } from "../../strategy/definition/Strategy.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
 import type * as Agent from "../definition/AgentDefinition.js"
+import * as RecordedStages from "../definition/RecordedStages.js"
 import { degrade, type State } from "../definition/Stage.js"
 import { withTools } from "./ToolStage.js"
 
@@ -101,21 +102,23 @@ const registryTools = (
   { only }: Chosen,
   hidden: ReadonlySet<string>
 ): Effect.Effect<ReadonlyArray<Tool.Any>> =>
-  Effect.flatMap(state.uses.skills.schemas(), (all) => {
-    const schemas = only === undefined ? all : all.filter(only)
-    if (schemas.length === 0) return Effect.succeed([])
-    return Effect.map(
-      Effect.forEach(schemas, (definition) => {
-        if (hidden.has(definition.name)) return Effect.succeed(undefined)
-        const tool: Effect.Effect<Tool.Any, unknown> =
-          state.tools.get(definition.name) === undefined
-            ? toTool(state, definition)
-            : shadowed(`The skill "${definition.name}" has the same name as a tool`)
-        return degrade(tool, { state, stage: "skills", orElse: undefined })
-      }),
-      (tools) => tools.filter((tool): tool is Tool.Any => tool !== undefined)
-    )
-  })
+  RecordedStages.tools(
+    Effect.flatMap(state.uses.skills.schemas(), (all) => {
+      const schemas = only === undefined ? all : all.filter(only)
+      if (schemas.length === 0) return Effect.succeed([])
+      return Effect.map(
+        Effect.forEach(schemas, (definition) => {
+          if (hidden.has(definition.name)) return Effect.succeed(undefined)
+          const tool: Effect.Effect<Tool.Any, unknown> =
+            state.tools.get(definition.name) === undefined
+              ? toTool(state, definition)
+              : shadowed(`The skill "${definition.name}" has the same name as a tool`)
+          return degrade(tool, { state, stage: "skills", orElse: undefined })
+        }),
+        (tools) => tools.filter((tool): tool is Tool.Any => tool !== undefined)
+      )
+    })
+  )
 
 /** Reports chosen names without a skill. */
 const missing = (state: State, { catalog, names }: Chosen): Effect.Effect<void> =>
@@ -208,8 +211,9 @@ export const prepare = <E, R>(
   next: (state: State) => Effect.Effect<Answer, E, R>
 ): Effect.Effect<Answer, E, R> => {
   const chosen = chosenOf(state)
-  const prepared = Effect.flatMap(chosen.catalog.listing(), (listing) =>
+  const prepared = Effect.flatMap(RecordedStages.listing(chosen.catalog.listing()), (listing) =>
     listing.text === "" ? plain(state, chosen, next) : disclosed(state, chosen, listing, next)
   )
-  return chosen.names.length === 0 ? prepared : Effect.zipRight(missing(state, chosen), prepared)
+  if (chosen.names.length === 0) return prepared
+  return Effect.zipRight(missing(state, chosen), prepared)
 }

@@ -48,14 +48,7 @@ export const stage: Stage = {
       module === undefined
         ? registry.listVisible
         : Effect.provideService(registry.listVisible, ToolRunner.CallerModule, module)
-    // A replay has the tools that the run had, as far as they exist.
-    const listed = Effect.flatMap(visible, (tools) =>
-      Effect.map(RecordedStages.names(Effect.succeed(tools.map(({ name }) => name))), (names) => {
-        const known = new Set(names)
-        return tools.every(({ name }) => known.has(name)) ? tools : tools.filter(({ name }) => known.has(name))
-      })
-    )
-    return Effect.flatMap(listed, (tools) => {
+    return Effect.flatMap(RecordedStages.tools(visible), (tools) => {
       const taken = tools.filter(({ name }) => state.tools.get(name) !== undefined)
       const added = taken.length === 0 ? tools : tools.filter((tool) => !taken.includes(tool))
       return Effect.zipRight(

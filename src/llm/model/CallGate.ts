@@ -72,7 +72,10 @@ export const countUsage: Pass = (request, next, target) =>
     if (!Run.isCurrent(run)) return next(request)
     const meter = CallMeter.make(CallMeter.counts(TokenCounter.inContext(context)))
     const estimator = Context.get(context, CostEstimator)
+    const step = Context.get(context, Step.Step)
     const lost = (exit: Exit.Exit<LlmClient.LlmResponse, LlmError>): void => {
+      // The process that goes on makes the call again, and reports it.
+      if (step.isSuspended()) return
       for (const { model, provider, usage } of meter.spent(exit)) {
         const costUsd = estimator.estimate({ provider, model, usage })
         void run.unsafeEmit({ _tag: "UsageReported", usage, provider, model, costUsd, cutOff: true })

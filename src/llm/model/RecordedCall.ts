@@ -8,8 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Usage from "../../domain/Usage.js"
+import * as Sha256 from "../../internal/text/Sha256.js"
 import * as StepFailure from "../../observability/journal/StepFailure.js"
-import type * as Step from "../../observability/Step.js"
+import * as Step from "../../observability/Step.js"
 import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 import { LlmError } from "./LlmError.js"
@@ -28,6 +29,21 @@ const Recorded = Schema.Struct({
   spent: Schema.optional(Schema.Array(Spent))
 })
 type Recorded = typeof Recorded.Type
+
+const digests = new WeakMap<object, string>()
+
+/** Computed once per object: the messages of a conversation are those of its next request. */
+const digestOf = (value: object): string => {
+  const known = digests.get(value)
+  if (known !== undefined) return known
+  const digest = Sha256.hex(JSON.stringify(value)).slice(0, 32)
+  digests.set(value, digest)
+  return digest
+}
+
+/** The request as a text. It has the digests of its messages, so that a long conversation is not read again. */
+const fingerprint = ({ messages, tools, ...rest }: LlmClient.LlmRequest): string =>
+  [JSON.stringify(rest), tools === undefined ? "" : digestOf(tools), ...messages.map(digestOf)].join("\n")
 
 /** Makes a call, with the meter and the listener of its options. */
 export type Make = (
@@ -49,8 +65,12 @@ export const run = (
   },
   make: Make
 ): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
-  Effect.suspend(() => {
+  Effect.flatMap(Step.Place, (outer) => {
     let isLive = false
+    // The caller hears the parts at one place, whether they are live or recorded, and however they are cut.
+    const heard = options.onRecorded === undefined ? undefined : outer.fork()("parts")
+    const placed = (onParts: LlmClient.OnParts): LlmClient.OnParts =>
+      heard === undefined ? onParts : (parts) => Effect.provideService(onParts(parts), Step.Place, heard)
     const live = Effect.suspend(() => {
       isLive = true
       const meter = CallMeter.make(options.counts, options.meter)
@@ -58,7 +78,7 @@ export const run = (
         const spent = meter.spent(exit)
         return spent.length === 0 ? {} : { spent }
       }
-      const call = make({ meter, ...(options.onParts === undefined ? {} : { onParts: options.onParts }) })
+      const call = make({ meter, ...(options.onParts === undefined ? {} : { onParts: placed(options.onParts) }) })
       const resumed = Effect.flatMap(ResumedCall.ResumedCall, (one) =>
         one === ResumedCall.first
           ? call
@@ -70,7 +90,7 @@ export const run = (
       })
     })
     const recorded = step.run(
-      { kind: "llm", hash: () => JSON.stringify(request), success: Recorded, error: StepFailure.none },
+      { kind: "llm", hash: () => fingerprint(request), success: Recorded, error: StepFailure.none },
       live
     )
     return Effect.flatMap(recorded, ({ failure, response, spent }) => {
@@ -78,6 +98,6 @@ export const run = (
       if (response === undefined) return Effect.fail(failure as LlmError)
       return isLive || options.onRecorded === undefined
         ? Effect.succeed(response)
-        : Effect.as(options.onRecorded(LlmClient.partsOf(response)), response)
+        : Effect.as(placed(options.onRecorded)(LlmClient.partsOf(response)), response)
     })
   })

@@ -298,7 +298,9 @@ const reportUsage = (
 }
 
 /** Reports the usage of requests without an answer. Emits without waiting, because the run may be ending. */
-const reportLost = ({ estimator, role, run }: Binding, spent: ReadonlyArray<LlmClient.Spent>): void => {
+const reportLost = ({ estimator, role, run, step }: Binding, spent: ReadonlyArray<LlmClient.Spent>): void => {
+  // The process that goes on makes the call again, and reports it.
+  if (step.isSuspended()) return
   for (const { model, provider, usage } of spent) {
     const costUsd = estimator.estimate({ provider, model, usage })
     void run.unsafeEmit({ _tag: "UsageReported", usage, provider, model, role, costUsd, cutOff: true })
