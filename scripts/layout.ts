@@ -64,7 +64,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "tool/approval": "approvals of tool calls by people, and questions to them"
   },
   {
-    "agent/record": "records of runs and schedules, and the ports that keep them",
+    "agent/record": "records of runs, schedules and queued runs, and the ports that keep them",
     "builtin/file": "skills that read and write files below one folder",
     "builtin/text": "skills for mathematics, dates, summaries and translations",
     "builtin/web": "skills that use the web, and the addresses that they may reach",

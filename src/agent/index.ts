@@ -125,6 +125,13 @@ export * as Handoff from "./Handoff.js"
 export * as ImportanceStage from "./definition/ImportanceStage.js"
 
 /**
+ * Keeps a queue of runs in memory.
+ *
+ * @since 0.1.0
+ */
+export * as InMemoryQueueStore from "./record/InMemoryQueueStore.js"
+
+/**
  * Keeps the records of runs in memory.
  *
  * @since 0.1.0
@@ -202,6 +209,34 @@ export * as OutputGuardStage from "./stage/OutputGuardStage.js"
 export * as PartialOutput from "./PartialOutput.js"
 
 /**
+ * A queue of runs that takes no more.
+ *
+ * @since 0.1.0
+ */
+export * as QueueFullError from "./record/QueueFullError.js"
+
+/**
+ * Starts queued runs by the `Runs` in context.
+ *
+ * @since 0.1.0
+ */
+export * as QueueRunner from "./dispatch/QueueRunner.js"
+
+/**
+ * The port that keeps a queue of runs.
+ *
+ * @since 0.1.0
+ */
+export * as QueueStore from "./record/QueueStore.js"
+
+/**
+ * A run that waits in a queue, or that a queue has started.
+ *
+ * @since 0.1.0
+ */
+export * as QueuedRun from "./record/QueuedRun.js"
+
+/**
  * What an agent does with memory besides recalling it: notes and memory blocks of its user, and memory that teams
  * share.
  *
@@ -215,6 +250,13 @@ export * as Remembering from "./definition/Remembering.js"
  * @since 0.1.0
  */
 export * as RunError from "./record/RunError.js"
+
+/**
+ * A queue in front of runs: they wait for their turn, by owner, agent and priority.
+ *
+ * @since 0.1.0
+ */
+export * as RunQueue from "./dispatch/RunQueue.js"
 
 /**
  * The record of a run: who started which agent, and how far the run got. Its events are in the `RunLog`.

@@ -126,7 +126,8 @@ class Durable implements Service {
             history: rest.history === undefined ? undefined : [...rest.history],
             runId: record.runId,
             agent: record.agent,
-            version: record.version,
+            // A record that a queue made has none.
+            version: record.version ?? this.parts.agents.get(record.agent)?.at(-1)?.version,
             startedAt: record.createdAt,
             ...(record.system === true ? { system: true } : {}),
             ...(forkedFrom === undefined ? {} : { fork: forkedFrom })

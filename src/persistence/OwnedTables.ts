@@ -243,6 +243,18 @@ const tablesOfSchedules = ({ ofUser }: Conditions): ReadonlyArray<OwnedTable> =>
   }
 ]
 
+/** Runs in the queue, and the turns of their owner, belong to the database: an export leaves them out. */
+const tablesOfQueue = ({ ofUser }: Conditions): ReadonlyArray<OwnedTable> => [
+  { part: "queue", table: "lex_queue", columns: [], key: ["run_id"], owned: ofUser("user_id") },
+  {
+    part: "queue",
+    table: "lex_queue_lanes",
+    columns: [],
+    key: ["owner", "agent"],
+    owned: { text: "owner = ?", params: ({ user }) => [IndexKey.of(`user:${user}`)] }
+  }
+]
+
 const tablesOfApprovals = ({ any, ofUser, oneOf }: Conditions, dialect: Dialect): ReadonlyArray<OwnedTable> => [
   {
     part: "approvals",
@@ -372,6 +384,7 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     ...tablesOfRuns(conditions),
     ...tablesOfRecords(conditions),
     ...tablesOfSchedules(conditions),
+    ...tablesOfQueue(conditions),
     ...tablesOfApprovals(conditions, dialect),
     ...tablesOfAudit(conditions),
     ...tablesOfCosts(conditions),

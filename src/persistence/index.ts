@@ -199,6 +199,13 @@ export * as SqlMemoryStore from "./memory/SqlMemoryStore.js"
 export * as SqlOwnerData from "./SqlOwnerData.js"
 
 /**
+ * A `QueueStore` in a database: the queue outlives its process, and several processes share it.
+ *
+ * @since 0.1.0
+ */
+export * as SqlQueueStore from "./run/SqlQueueStore.js"
+
+/**
  * A `RateLimitStore` in SQLite or Postgres, whichever the `SqlClient` is. All processes on one database share their
  * limits, which are never exceeded.
  *

@@ -27,6 +27,13 @@ export * as MemoryStoreSuite from "./memory/MemoryStoreSuite.js"
 export * as PortSuite from "./suite/PortSuite.js"
 
 /**
+ * The contract of `QueueStore` as cases that any test runner can register, also for custom stores.
+ *
+ * @since 0.1.0
+ */
+export * as QueueStoreSuite from "./runs/QueueStoreSuite.js"
+
+/**
  * The contract of `RunStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0

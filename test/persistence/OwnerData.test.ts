@@ -34,6 +34,7 @@ import * as Database from "../../src/persistence/engine/Database.js"
 import { DataTransferError } from "../../src/persistence/engine/PersistenceError.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as OwnerData from "../../src/persistence/OwnerData.js"
+import * as SqlQueueStore from "../../src/persistence/run/SqlQueueStore.js"
 import * as SqlScheduleStore from "../../src/persistence/run/SqlScheduleStore.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
@@ -148,6 +149,14 @@ const live = (userId: UserId) =>
     })
     const schedules = yield* SqlScheduleStore.make
     yield* schedules.insert(scheduleOf(userId), "request")
+    const queue = yield* SqlQueueStore.make
+    const runId = RunId.make(`queued run of ${userId}`)
+    const request = { agent: "helper", runId, input: `secret of ${userId}` }
+    const times = { priority: 0, rank: 0, notBefore: 0, createdAt: 0 }
+    yield* queue.add(
+      { runId, agent: "helper", userId, request, fingerprint: "f", ...times },
+      { now: 0, maxWaiting: 99 }
+    )
     const threads = yield* Checkpointer.Checkpointer
     yield* threads.put(place(`thread of ${userId}`), { userId })
     yield* threads.putWrites(`thread of ${userId}`, "first", "node", [["text", "written"]], { userId })

@@ -15,6 +15,7 @@ import * as SqlFailure from "../engine/SqlFailure.js"
 import * as ApprovalTables from "./ApprovalTables.js"
 import * as BlobTables from "./BlobTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
+import * as QueueTables from "./QueueTables.js"
 import * as RunRecordTables from "./RunRecordTables.js"
 import * as ScheduleTables from "./ScheduleTables.js"
 import * as SessionTables from "./SessionTables.js"
@@ -53,7 +54,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 6, name: "workflows", statements: WorkflowTables.tables },
   { version: 7, name: "records of runs", statements: RunRecordTables.tables },
   { version: 8, name: "schedules of runs", statements: ScheduleTables.tables },
-  { version: 9, name: "processes of clusters", statements: WorkflowTables.processes }
+  { version: 9, name: "processes of clusters", statements: WorkflowTables.processes },
+  { version: 10, name: "queue of runs", statements: QueueTables.tables }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)
