@@ -5,7 +5,7 @@
  * @private
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
+import * as Data from "effect/Data"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as Tool from "./Tool.js"
@@ -32,6 +32,8 @@ const isAsListed = (tool: Tool.Any, then: Listed): boolean =>
   tool.problem?.message === then.problem &&
   JSON.stringify(tool.parameters) === JSON.stringify(then.parameters)
 
+class Gone extends Data.TaggedError("Gone")<{ readonly message: string }> {}
+
 /** A tool that is gone: recorded calls of it stand, and the model is told of others. */
 const gone = ({ description, name, parameters }: Listed): Tool.Any => {
   const made = Tool.fromJsonSchema(name, {
@@ -39,7 +41,7 @@ const gone = ({ description, name, parameters }: Listed): Tool.Any => {
     parameters,
     idempotent: true,
     retries: 0,
-    handler: () => Effect.fail(new Error(`The tool "${name.slice(0, 128)}" no longer exists`))
+    handler: () => new Gone({ message: `The tool "${name.slice(0, 128)}" no longer exists` })
   })
   return Either.getOrElse(made, (problem) => Tool.invalid(problem))
 }
