@@ -64,6 +64,9 @@ const recorded = new Set(
   )
 )
 
+/** Records of runs, and how runs are looked up, are one file: agents, durable runs and databases share them. */
+const isOfRuns = (name: string): boolean => /^agent\/(?:record|runs)\//.test(name)
+
 const makeBands = () => {
   let loaded: ReadonlySet<string> | undefined
   let search: ReadonlyArray<ReadonlySet<string>> | undefined
@@ -77,6 +80,7 @@ const makeBands = () => {
     const name = Path.relative(src, file).split(Path.sep).join("/")
     const folder = folderOf(name)
     if (name === owners) return "strategy"
+    if (!loaded.has(file) && isOfRuns(name)) return "runs"
     const [documents, memory] = search
     const isFound = documents?.has(file) === true && memory?.has(file) === true
     if (!loaded.has(file) && !isIndex(name) && isFound) return "search"
