@@ -293,10 +293,20 @@ describe("ModelBinding.bind", () => {
         }
       }
       yield* Effect.gen(function* () {
+        for (const seed of [4, 4, 5]) {
+          const model = yield* ModelBinding.bind(yield* task({ settings: { seed } }))
+          yield* model.call({ messages }, { step: 1 })
+        }
         const model = yield* ModelBinding.bind(yield* task({ settings: { seed: 4 } }))
-        yield* model.call({ messages }, { step: 1 })
-      }).pipe(Effect.provide(Strategies.layer(["x"])), Effect.provideService(Step.Step, step))
-      assert.deepStrictEqual(recorded, [["llm", JSON.stringify({ messages, settings: { seed: 4 } })]])
+        yield* model.call({ messages: [...messages, { role: "user", content: "more" }] }, { step: 1 })
+      }).pipe(Effect.provide(Strategies.layer(["x", "x", "x", "x"])), Effect.provideService(Step.Step, step))
+      assert.deepStrictEqual(
+        recorded.map(([kind]) => kind),
+        ["llm", "llm", "llm", "llm"]
+      )
+      const [first, same, otherSeed, moreMessages] = recorded.map(([, fingerprint]) => fingerprint)
+      assert.strictEqual(same, first)
+      assert.lengthOf(new Set([first, otherSeed, moreMessages]), 3)
     })
   )
 })
