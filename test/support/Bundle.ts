@@ -38,8 +38,9 @@ export const make = (
         format: "esm",
         target: "node20",
         logLevel: "silent",
+        // An example that is bundled too runs itself if it is the file that was started.
         banner: {
-          js: 'import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url);'
+          js: `import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url); process.argv[1] = ${JSON.stringify(program)};`
         },
         plugins: [
           {

@@ -5,6 +5,7 @@
  * @private
  */
 import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -169,7 +170,12 @@ export const prepare: Effect.Effect<{
 })
 
 /** Rounds in which something must happen; each is a turn of the event loop and 20 ms of the clock. */
-const rounds = 500
+const rounds = 1000
+
+/** Later rounds take real time: a server answers after more turns than fit into a moment. */
+const turns = 100
+
+const moment = Effect.withClock(Effect.sleep("5 millis"), Clock.make())
 
 /**
  * Waits until an effect gives a value.
@@ -182,7 +188,8 @@ export const eventually = <A, E>(look: Effect.Effect<A | undefined, E>, what: st
     Effect.flatMap(look, (found) => {
       if (found !== undefined) return Effect.succeed(found)
       if (left === 0) return Effect.die(new Mismatch(what, "nothing", "something that happens"))
-      return NextTurn.nextTurn.pipe(Effect.zipRight(TestClock.adjust("20 millis")), Effect.zipRight(attempt(left - 1)))
+      const next = left > rounds - turns ? NextTurn.nextTurn : moment
+      return next.pipe(Effect.zipRight(TestClock.adjust("20 millis")), Effect.zipRight(attempt(left - 1)))
     })
   return attempt(rounds)
 }

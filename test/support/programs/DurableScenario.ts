@@ -1,5 +1,4 @@
 /** Runs one of the scenarios of kills in a SQLite file until it is killed or has ended. Its calls go to a file. */
-import "../NotMain.js"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Effect from "effect/Effect"
