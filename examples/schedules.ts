@@ -1,11 +1,9 @@
 /**
- * A run that starts again and again. The clock is that of tests, so that a day passes at once.
+ * Runs that start again and again: every second, and twice a day.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
-import * as TestContext from "effect/TestContext"
 import { Agent, Agents, RunLog, Steering } from "effect-lexigram"
 import {
   InMemoryRunStore,
@@ -29,7 +27,7 @@ const executor = Agents.layerWith({ log, steering, approvals }).pipe(
 const runs = LocalRuns.layer({ agents: [reporter] }).pipe(
   Layer.provide([executor, log, steering, approvals, InMemoryRunStore.layer()])
 )
-const schedules = Scheduler.layer({ agents: [reporter] }).pipe(
+const schedules = Scheduler.layer({ agents: [reporter], poll: "100 millis" }).pipe(
   Layer.provide(InMemoryScheduleStore.layer),
   Layer.provideMerge(runs)
 )
@@ -37,7 +35,8 @@ const schedules = Scheduler.layer({ agents: [reporter] }).pipe(
 const ann = { userId: "ann" }
 
 const program = Effect.gen(function* () {
-  const { create, pause } = yield* RunSchedules.RunSchedules
+  const { create, pause, trigger } = yield* RunSchedules.RunSchedules
+  yield* create({ id: "pulse", agent: "reporter", input: "Are you there?", every: "1 second", ...ann })
   const { nextAt } = yield* create({
     id: "report",
     agent: "reporter",
@@ -47,15 +46,16 @@ const program = Effect.gen(function* () {
     overlap: "skip",
     ...ann
   })
-  yield* Console.log(`the first firing is at ${nextAt}`)
-  yield* TestClock.adjust("1 day")
-  yield* pause("report", ann)
-  yield* TestClock.adjust("1 day")
-  const { records } = yield* Runs.list({ ...ann, labels: { schedule: "report" } })
-  for (const { createdAt, runId } of records) {
-    const { message } = yield* Runs.await(runId, ann)
-    yield* Console.log(`the run of ${createdAt}: ${message}`)
+  yield* Console.log(`the next report is at ${nextAt}, and one is made now`)
+  const { runId } = yield* trigger("report", ann)
+  yield* Console.log((yield* Runs.await(runId, ann)).message)
+  yield* Effect.sleep("2500 millis")
+  yield* pause("pulse", ann)
+  const { records } = yield* Runs.list({ ...ann, labels: { schedule: "pulse" } })
+  for (const record of records) {
+    const { message } = yield* Runs.await(record.runId, ann)
+    yield* Console.log(`the run of ${record.createdAt}: ${message}`)
   }
 })
 
-await Effect.runPromise(Effect.provide(program, Layer.provideMerge(schedules, TestContext.TestContext)))
+await Effect.runPromise(Effect.provide(program, schedules))
