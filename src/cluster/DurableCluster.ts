@@ -74,6 +74,11 @@ export interface Settings {
   readonly drain?: Duration.DurationInput | undefined
   /** The number of parts that runs are spread over, from 1 to 10,000. Default: 64, for up to about 16 processes. */
   readonly shards?: number | undefined
+  /**
+   * How long what a run has recorded is kept after its end. Each process removes older ones once an hour. Default: 90
+   * days; infinity to keep all.
+   */
+  readonly retain?: Duration.DurationInput | undefined
 }
 
 /**
@@ -111,6 +116,7 @@ export const defaults = {
   poll: Duration.millis(500),
   drain: Duration.seconds(15),
   shards: 64,
+  retain: Duration.days(90),
   weight: 1
 } as const
 
@@ -133,6 +139,7 @@ interface Resolved {
   readonly poll: number
   readonly drain: number
   readonly shards: number
+  readonly retain: Duration.DurationInput
 }
 
 const resolve = (options: Settings): Effect.Effect<Resolved, PersistenceConfigurationError> =>
@@ -149,7 +156,7 @@ const resolve = (options: Settings): Effect.Effect<Resolved, PersistenceConfigur
     if (!(Number.isInteger(shards) && shards >= 1 && shards <= 10_000)) {
       return yield* outOfBounds("shards", "a whole number from 1 to 10,000")
     }
-    return { lockExpiration, poll, drain, shards }
+    return { lockExpiration, poll, drain, shards, retain: options.retain ?? defaults.retain }
   })
 
 const checkAddress = ({ host, listen, port, weight = defaults.weight }: Options) =>
@@ -261,11 +268,10 @@ const engineOver = (
       clock: yield* Effect.clock
     })
     yield* ClusterEngine.looking(look, resolved.poll)
+    const journal = SqlWorkflowJournal.make(database, () => undefined)
+    yield* SqlWorkflowJournal.keepPruned(journal, resolved.retain)
     return Context.make(WorkflowEngine, engine).pipe(
-      Context.add(
-        WorkflowJournal,
-        SqlWorkflowJournal.make(database, () => undefined)
-      ),
+      Context.add(WorkflowJournal, journal),
       Context.add(Sharding.Sharding, sharding),
       Context.add(ClusterHealth.ClusterHealth, ClusterHealth.make(database, sharding, resolved.shards)),
       Context.add(RunFence, ClusterEngine.fenceOf(store, attempts))

@@ -8,6 +8,7 @@ import * as AgentWorkflow from "../../src/durable/AgentWorkflow.js"
 import * as WorkflowJournal from "../../src/durable/engine/WorkflowJournal.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { ann, say, start } from "../durable/DurableProcesses.js"
+import * as SetClock from "../support/SetClock.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 
 const model: LlmClient.Service = { provider: "test", model: "m", complete: () => Effect.succeed(say("hello")) }
@@ -39,6 +40,32 @@ SqlBackends.suite("messages of a cluster", (backend) => {
       yield* (journal as WorkflowJournal.Service).erase([execution])
       assert.deepStrictEqual(yield* kept, [["private two"], 1])
       yield* process.end
+    })
+  )
+
+  it.scopedLive("are removed when their runs have been kept for long enough", () =>
+    Effect.gen(function* () {
+      const clock = SetClock.hurried(yield* Effect.clock, "1 hour", "20 millis")
+      const counts: Array<number> = []
+      for (const retain of ["1 millis", "1 day"] as const) {
+        const ports = DurableCluster.layerSingle({ shards: 2, poll: "20 millis", drain: "50 millis", retain })
+        const process = yield* Effect.withClock(
+          start(backend.layer, { agents: [Agent.make("a")] }, model, undefined, ports),
+          clock
+        )
+        yield* process.within(
+          Effect.zipRight(Runs.start({ agent: "a", input: "hello", runId: "run", ...ann }), Runs.await("run", ann))
+        )
+        const executions = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          Effect.map(sql`SELECT 1 AS one FROM lex_workflow_executions`, (rows) => rows.length)
+        ).pipe(Effect.provide(backend.kept))
+        // Many hours of the hurried clock.
+        counts.push(
+          yield* Effect.repeat(Effect.delay(executions, "20 millis"), { until: (left) => left === 0, times: 50 })
+        )
+        yield* process.end
+      }
+      assert.deepStrictEqual(counts, [0, 1])
     })
   )
 })

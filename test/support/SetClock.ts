@@ -41,3 +41,9 @@ export const ahead = (clock: Clock.Clock, by: Duration.DurationInput): Clock.Clo
     currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos)
   }
 }
+
+/** A clock whose sleeps of some length take a shorter time. */
+export const hurried = (clock: Clock.Clock, from: Duration.DurationInput, to: Duration.DurationInput): Clock.Clock => ({
+  ...ahead(clock, 0),
+  sleep: (duration) => clock.sleep(Duration.greaterThanOrEqualTo(duration, from) ? Duration.decode(to) : duration)
+})

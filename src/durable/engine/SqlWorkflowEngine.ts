@@ -73,8 +73,6 @@ export const defaults = {
   retain: Duration.days(90)
 } as const
 
-const upkeepEvery = Duration.hours(1)
-
 const leastLease = 100
 
 const millis = (
@@ -119,7 +117,7 @@ const assemble = (
     readonly lease: number
     readonly poll: number
     readonly runner: boolean
-    readonly retain: Duration.Duration
+    readonly retain: Duration.DurationInput
   }
 ): Effect.Effect<Context.Context<Services | RunFence.RunFence>, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -162,10 +160,7 @@ const assemble = (
     )
     yield* Effect.forkScoped(Effect.interruptible(loop.run))
     const journal = SqlWorkflowJournal.make(database, waiters.signal)
-    if (options.runner && Duration.isFinite(options.retain)) {
-      const pruned = Effect.delay(Effect.ignoreLogged(journal.prune({ olderThan: options.retain })), upkeepEvery)
-      yield* Effect.forkScoped(Effect.interruptible(Effect.forever(pruned)))
-    }
+    if (options.runner) yield* SqlWorkflowJournal.keepPruned(journal, options.retain)
     return Context.make(WorkflowEngine.WorkflowEngine, engine).pipe(
       Context.add(WorkflowJournal, journal),
       Context.add(RunFence.RunFence, fenceOf(store, runs))
@@ -197,7 +192,7 @@ const build = (
     const lease = yield* millis("lease", options?.lease ?? defaults.lease, leastLease)
     const poll = yield* millis("poll", options?.poll ?? defaults.poll, 1)
     const runner = options?.runner ?? defaults.runner
-    const retain = Duration.decode(options?.retain ?? defaults.retain)
+    const retain = options?.retain ?? defaults.retain
     const database = yield* MigrationRun.open({ migrate })
     return yield* Effect.mapError(assemble(database, { lease, poll, runner, retain }), StorageFailure.of("open"))
   })

@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import { count } from "../../internal/Count.js"
 import type { Database } from "../../persistence/engine/Database.js"
 import * as IndexKey from "../../persistence/engine/IndexKey.js"
@@ -122,4 +123,22 @@ export const make = (database: Database, onErased: (key: string) => void): Servi
         return removed
       }).pipe(Effect.mapError(StorageFailure.of("erase")))
   }
+}
+
+const upkeepEvery = Duration.hours(1)
+
+/**
+ * Removes what ended long ago, once an hour while the scope is open. Nothing for an infinite time.
+ *
+ * @category combinators
+ */
+export const keepPruned = (
+  journal: Service,
+  retain: Duration.DurationInput
+): Effect.Effect<void, never, Scope.Scope> => {
+  const olderThan = Duration.decode(retain)
+  const pruned = Effect.delay(Effect.ignoreLogged(journal.prune({ olderThan })), upkeepEvery)
+  return Duration.isFinite(olderThan)
+    ? Effect.asVoid(Effect.forkScoped(Effect.interruptible(Effect.forever(pruned))))
+    : Effect.void
 }
