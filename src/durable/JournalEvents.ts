@@ -6,16 +6,17 @@
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import type * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as RunLogWriter from "../observability/RunLogWriter.js"
 import type { Registry } from "./AgentWorkflow.js"
 import * as RecordedTime from "./RecordedTime.js"
-import * as RunForks from "./RunForks.js"
 
 /**
  * Events that depend on whether somebody reads: a replay does not emit them, so they have no place.
@@ -30,6 +31,9 @@ const isUnplaced: ReadonlySet<AgentEvent["_tag"]> = new Set([
 
 /** Deltas are numbered and not kept, so a run that goes on elsewhere begins above any number that a reader may have. */
 const GAP = 1_048_576
+
+/** Events of a page. */
+const PAGE = 1000
 
 /** The events of one run. */
 interface Numbers {
@@ -61,13 +65,48 @@ export interface Commit {
   readonly around: <A, E, R>(step: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
+/**
+ * What a fork takes from its run.
+ *
+ * @category models
+ */
+export interface Source {
+  readonly runId: RunId
+  readonly step: number
+  /** Those of the run itself, with their places. */
+  readonly events: ReadonlyArray<AgentEvent>
+  /** What the run has recorded of a step, encoded. */
+  readonly result: (name: string) => Effect.Effect<Option.Option<unknown>>
+}
+
+/** All that a log has of a run, page by page. */
+export const readAll = (
+  log: RunLog.Service,
+  runId: RunId
+): Effect.Effect<ReadonlyArray<AgentEvent>, RunLog.RunLogError> =>
+  Effect.gen(function* () {
+    const events: Array<AgentEvent> = []
+    for (;;) {
+      const from = (events.at(-1)?.seq ?? -1) + 1
+      const page = yield* SystemAccess.grant(log.read(runId, { from, limit: PAGE }))
+      for (const event of page) events.push(event)
+      if (page.length < PAGE) return events
+    }
+  })
+
+/** Tries until the log has taken the last events of a run: a run whose log is away has not ended. */
+export const untilTaken = (write: Effect.Effect<void, RunLog.RunLogError>): Effect.Effect<void> =>
+  Effect.orDie(
+    Effect.retry(
+      Effect.tapError(write, (error) => unwritten("the last", error)),
+      Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("10 seconds"))
+    )
+  )
+
 /** A run whose events are not known would number them again: it does not begin, and dies with the log's failure. */
 const known = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>> =>
   Effect.orDie(
-    Effect.retry(
-      RunForks.readAll(log, runId),
-      Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6))
-    )
+    Effect.retry(readAll(log, runId), Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6)))
   )
 
 const unwritten = (events: string | number, error: RunLog.RunLogError): Effect.Effect<void> =>
@@ -94,7 +133,7 @@ export const make = (
   { isAtomic, log, stepLog = log }: Pick<Registry, "isAtomic" | "log" | "stepLog">,
   onEvent: (event: AgentEvent) => Effect.Effect<void> | undefined,
   root: RunId,
-  source?: RunForks.Source | undefined
+  source?: Source | undefined
 ): JournalEvents => {
   const writer = RunLogWriter.make(log, { eager: false })
   const runs = new Map<RunId, Numbers>()
@@ -172,20 +211,13 @@ export const make = (
       if (events === undefined) return Effect.void
       return Effect.map(Run.Run, ({ sink }) => {
         for (const event of events) {
-          const { next } = numbersOf(root)
-          numbersOf(root).next = next + 1
-          const own = { ...event, runId: root, seq: next }
+          const own = { ...event, runId: root, seq: service.next(root) }
           push(own)
           sink.recall?.(own)
         }
       })
     },
-    written: Effect.orDie(
-      Effect.retry(
-        Effect.tapError(writer.flush, (error) => unwritten("the last", error)),
-        Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("10 seconds"))
-      )
-    ),
+    written: untilTaken(writer.flush),
     commit: () => {
       let claim: RunLogWriter.Claim | undefined
       const release = (isWritten: boolean): void => {

@@ -47,27 +47,22 @@ const requestOf = (payload: Payload): AgentExecutor.AgentRequest => ({
 
 /** The last event of a run that went astray: it has none of its own. */
 const ending = (log: RunLog.Service, { agent, runId }: Payload, error: ReplayError): Effect.Effect<void> =>
-  Effect.flatMap(Clock.currentTimeMillis, (at) =>
+  JournalEvents.untilTaken(
     Effect.gen(function* () {
       const id = RunId.make(runId)
-      const from = ((yield* RunForks.readAll(log, id)).at(-1)?.seq ?? -1) + 1
+      const last = (yield* JournalEvents.readAll(log, id)).at(-1)
+      const at = yield* Clock.currentTimeMillis
       const event: AgentEvent = {
         _tag: "Error",
         runId: id,
         agent,
-        seq: from,
+        seq: (last?.seq ?? -1) + 1,
         at,
         interrupted: false,
         error: errorInfo(error)
       }
-      yield* log.append([event])
-    }).pipe(
-      Effect.catchAll((failure) =>
-        Effect.annotateLogs(Effect.logWarning(`the end of a run was not logged: ${failure.message}`), {
-          module: "Durable"
-        })
-      )
-    )
+      if (last?._tag !== "Error") yield* log.append([event])
+    })
   )
 
 const outcomeOf = (
@@ -116,7 +111,7 @@ class Attempt {
     private readonly engine: WorkflowEngine["Type"],
     private readonly instance: Instance,
     services: Pick<RecordedSteps.Recording, "clock" | "random">,
-    source: RunForks.Source | undefined
+    source: JournalEvents.Source | undefined
   ) {
     registry.waits.delete(payload.runId)
     this.events = JournalEvents.make(registry, (event) => this.noted(event), RunId.make(payload.runId), source)

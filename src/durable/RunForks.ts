@@ -12,44 +12,11 @@ import { RunError } from "../agent/record/RunError.js"
 import type { RunRecord } from "../agent/record/RunRecord.js"
 import * as RunRefusal from "../agent/runs/RunRefusal.js"
 import type { Changes, StartRequest } from "../agent/runs/Runs.js"
-import type { AgentEvent } from "../domain/AgentEvent.js"
 import { RunId } from "../domain/Ids.js"
-import * as SystemAccess from "../domain/SystemAccess.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as AgentWorkflow from "./AgentWorkflow.js"
 import type * as WorkflowJournal from "./engine/WorkflowJournal.js"
-
-/** Events of a page. */
-const PAGE = 1000
-
-/**
- * What a fork takes from its run.
- *
- * @category models
- */
-export interface Source {
-  readonly runId: RunId
-  readonly step: number
-  /** Those of the run itself, with their places. */
-  readonly events: ReadonlyArray<AgentEvent>
-  /** What the run has recorded of a step, encoded. */
-  readonly result: (name: string) => Effect.Effect<Option.Option<unknown>>
-}
-
-/** All that a log has of a run, page by page. */
-export const readAll = (
-  log: RunLog.Service,
-  runId: RunId
-): Effect.Effect<ReadonlyArray<AgentEvent>, RunLog.RunLogError> =>
-  Effect.gen(function* () {
-    const events: Array<AgentEvent> = []
-    for (;;) {
-      const from = (events.at(-1)?.seq ?? -1) + 1
-      const page = yield* SystemAccess.grant(log.read(runId, { from, limit: PAGE }))
-      for (const event of page) events.push(event)
-      if (page.length < PAGE) return events
-    }
-  })
+import * as JournalEvents from "./JournalEvents.js"
 
 const decodePayload = Schema.decodeUnknown(AgentWorkflow.Payload)
 
@@ -79,7 +46,7 @@ const requestOf = (
 
 /** Fails if the run has not come to the step. */
 const checkStep = (log: RunLog.Service, { runId }: RunRecord, step: number): Effect.Effect<void, RunError> =>
-  Effect.flatMap(Effect.mapError(readAll(log, runId), RunRefusal.storageError), (events) => {
+  Effect.flatMap(Effect.mapError(JournalEvents.readAll(log, runId), RunRefusal.storageError), (events) => {
     const steps = events.filter(({ _tag }) => _tag === "StepStarted").length
     return Number.isInteger(step) && step >= 0 && step < steps
       ? Effect.void
@@ -126,14 +93,14 @@ export const source = (
   journal: WorkflowJournal.Service | undefined,
   log: RunLog.Service,
   { runId, step }: NonNullable<AgentWorkflow.Payload["fork"]>
-): Effect.Effect<Source> =>
+): Effect.Effect<JournalEvents.Source> =>
   Effect.gen(function* () {
     const executionId = yield* AgentWorkflow.executionOf(runId)
     const id = RunId.make(runId)
     return {
       runId: id,
       step,
-      events: yield* readAll(log, id),
+      events: yield* JournalEvents.readAll(log, id),
       result: (name: string) =>
         journal === undefined
           ? Effect.succeedNone

@@ -1,16 +1,22 @@
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, it } from "@effect/vitest"
+import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
+import { isTerminal } from "../../src/domain/AgentEvent.js"
+import * as Durable from "../../src/durable/Durable.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as RunLog from "../../src/observability/RunLog.js"
 import * as Step from "../../src/observability/Step.js"
 import * as DefaultSkillCatalog from "../../src/skill/folder/DefaultSkillCatalog.js"
 import * as ScriptRunner from "../../src/skill/folder/ScriptRunner.js"
@@ -147,6 +153,34 @@ SqlBackends.suite("a durable run that goes on", (backend) => {
       const { cause, error } = yield* second.within(failure)
       assert.strictEqual(error.tag, "ReplayError")
       assert.match(String((cause as { readonly step?: string }).step), /^llm\//)
+      yield* second.end
+    })
+  )
+
+  it.scopedLive("has an end in its log where it went astray, also if the log is away then", () =>
+    Effect.gen(function* () {
+      const model = scripted(call(["guarded", {}]), say("done"))
+      const agent = (system: string) => Agent.make("a", { system, tools: [guarded] })
+      const first = yield* start(backend.layer, { agents: [agent("one")] }, model)
+      yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      yield* first.end
+      let refusals = 0
+      const refusing = Layer.map(Durable.layerSql({ lease: "1 minute", poll: "10 millis" }), (context) => {
+        const log = Context.get(context, RunLog.RunLog)
+        return Context.add(context, RunLog.RunLog, {
+          ...log,
+          append: (events) =>
+            events.some(isTerminal) && refusals++ < 2
+              ? new RunLog.RunLogError({ message: "away", operation: "append" })
+              : log.append(events)
+        })
+      })
+      const second = yield* start(backend.kept, { agents: [agent("two")] }, model, undefined, refusing)
+      const { error } = yield* second.within(failure)
+      assert.strictEqual(error.tag, "ReplayError")
+      const events = yield* second.within(Stream.runCollect(Runs.events("run", ann)))
+      const last = Chunk.toReadonlyArray(events).at(-1)
+      assert.deepStrictEqual([last?._tag, refusals], ["Error", 3])
       yield* second.end
     })
   )
