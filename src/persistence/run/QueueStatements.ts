@@ -40,6 +40,10 @@ export const make = (dialect: Dialect) => ({
   ),
   setTotals: dialect.sql("UPDATE lex_queue_totals SET turn = ?, waiting = ? WHERE name = 'all'"),
   readTotals: dialect.sql("SELECT waiting FROM lex_queue_totals WHERE name = 'all'"),
+  /** Asked only where the queue is full by its totals: what was erased no longer waits. */
+  waiting: dialect.sql(
+    `SELECT (SELECT COUNT(*) FROM lex_queue WHERE state = 0) + (SELECT COUNT(*) FROM lex_queue WHERE state = 1) AS count`
+  ),
   waitingOf: dialect.sql("SELECT COUNT(*) AS count FROM lex_queue WHERE owner = ? AND state < 2"),
   claimedOf: dialect.sql("SELECT COUNT(*) AS count FROM lex_queue WHERE owner = ? AND state = 2"),
   claimed: dialect.sql("SELECT owner, agent, COUNT(*) AS count FROM lex_queue WHERE state = 2 GROUP BY owner, agent"),

@@ -191,7 +191,8 @@ const makeService = (database: Database): QueueStore.Service => {
               }
               return { run: yield* runOf(known), added: false }
             }
-            if (totals.waiting >= maxWaiting) return yield* QueueFullError.make(maxWaiting)
+            const waiting = totals.waiting < maxWaiting ? totals.waiting : yield* countIn(tx, sql.waiting, [])
+            if (waiting >= maxWaiting) return yield* QueueFullError.make(maxWaiting)
             const agent = IndexKey.of(run.agent)
             const isDelayed = run.notBefore > now
             yield* tx.run(sql.insert, [
@@ -206,7 +207,7 @@ const makeService = (database: Database): QueueStore.Service => {
               ExactJson.encode(encode(run))
             ])
             if (!isDelayed) yield* tx.run(sql.enterLane, [owner, agent, owner, totals.turn])
-            yield* tx.run(sql.setTotals, [totals.turn, totals.waiting + 1])
+            yield* tx.run(sql.setTotals, [totals.turn, waiting + 1])
             return { run, added: true }
           })
         )

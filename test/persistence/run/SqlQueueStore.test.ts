@@ -96,4 +96,18 @@ SqlBackends.suite("SqlQueueStore", (backend) => {
       assert.strictEqual((yield* SystemAccess.grant(store.counts())).waiting, 0)
     }).pipe(Effect.provide(backend.layer))
   )
+
+  it.effect("is not full of runs that were erased", () =>
+    Effect.gen(function* () {
+      const store = yield* SqlQueueStore.make
+      const sql = yield* SqlClient.SqlClient
+      const few = { now: 0, maxWaiting: 3 }
+      for (const id of ["a0", "a1"]) yield* store.add(queued(id, { userId: UserId.make("ann") }), few)
+      yield* store.add(queued("late", { notBefore: 9 }), few)
+      assert.strictEqual((yield* Effect.flip(store.add(queued("b"), few)))._tag, "QueueFullError")
+      yield* sql.unsafe("DELETE FROM lex_queue WHERE user_id = 'ann'")
+      for (const id of ["b", "c"]) assert.isTrue((yield* store.add(queued(id), few)).added)
+      assert.strictEqual((yield* Effect.flip(store.add(queued("d"), few)))._tag, "QueueFullError")
+    }).pipe(Effect.provide(backend.layer))
+  )
 })
