@@ -22,6 +22,7 @@ import { errorInfo } from "../domain/ErrorInfo.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
+import * as Permits from "../internal/fiber/Permits.js"
 import * as RunJournal from "../observability/journal/RunJournal.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as Step from "../observability/Step.js"
@@ -98,7 +99,11 @@ const missing = ({ agent, version }: Payload): ReplayError =>
 type Instance = WorkflowInstance["Type"]
 
 class Attempt {
+  /** What the record says, and what it is to say. */
+  private stored: "running" | "waiting" | undefined
   private state: "running" | "waiting" = "running"
+  /** One write at a time: an older state would be written over a newer one. */
+  private readonly oneAtATime = Permits.make(1)
   /** Requests to people that are open. */
   private readonly requests = new Set<string>()
   private readonly interrupting = Deferred.unsafeMake<void>(FiberId.none)
@@ -129,10 +134,20 @@ class Attempt {
     }
   }
 
-  become(to: "running" | "waiting"): Effect.Effect<void> | undefined {
-    if (to === this.state) return undefined
+  /** Writes the state again where that was interrupted: a run that sleeps interrupts its own fiber. */
+  readonly stateKept: Effect.Effect<void> = this.oneAtATime(
+    Effect.suspend(() => {
+      const { state } = this
+      if (state === this.stored) return Effect.void
+      return Effect.map(this.registry.onState(this.payload.runId, state), () => {
+        this.stored = state
+      })
+    })
+  )
+
+  become(to: "running" | "waiting"): Effect.Effect<void> {
     this.state = to
-    return this.registry.onState(this.payload.runId, to)
+    return this.stateKept
   }
 
   /** The record says whether a person must answer before the run goes on. */
@@ -142,7 +157,8 @@ class Attempt {
     if (event._tag === "ApprovalRequested" || event._tag === "QuestionAsked") requests.add(event.id)
     else if (event._tag === "ApprovalResolved" || event._tag === "QuestionAnswered") requests.delete(event.id)
     else return undefined
-    return this.become(requests.size > 0 ? "waiting" : "running")
+    const to = requests.size > 0 ? "waiting" : "running"
+    return to === this.state ? undefined : this.become(to)
   }
 
   private readonly isInterrupted = Effect.suspend(() =>
@@ -160,7 +176,7 @@ class Attempt {
       if (isInterrupted) return Effect.zipRight(this.interrupt, Effect.never)
       const names = waits.get(runId) ?? new Map<string, Effect.Effect<boolean>>()
       waits.set(runId, names.set(name, pending))
-      return this.become("waiting") ?? Effect.void
+      return this.become("waiting")
     })
   }
 
@@ -238,12 +254,12 @@ export const execute = (
     const source =
       payload.fork === undefined ? undefined : yield* RunForks.source(registry.journal, registry.log, payload.fork)
     const attempt = new Attempt(registry, payload, yield* WorkflowEngine, instance, services, source)
-    yield* registry.onState(payload.runId, "running")
+    yield* attempt.stateKept
     const exit = yield* attempt.run(found.agent)
     const { astray } = attempt.recording
     if (astray !== undefined) return yield* failed(registry, payload, astray)
     if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && (instance.suspended || registry.isClosing())) {
-      if (instance.suspended) yield* attempt.become("waiting") ?? Effect.void
+      if (instance.suspended) yield* attempt.become("waiting")
       return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
     }
     const outcome = yield* outcomeOf(registry, found.agent, exit)

@@ -62,7 +62,8 @@ TestServers.suite("postgres", server, () => {
           `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM lex_cluster_locks WHERE address = '127.0.0.1:${two.port}')`
         )
         const takenAfter = (yield* Clock.currentTimeMillis) - frozenAt
-        yield* Effect.sleep("1 second")
+        // Until a run is taken, what its last process writes is still its only history.
+        yield* ClusterProcesses.until(url, `SELECT 1 WHERE NOT EXISTS (${runsOf(two)})`)
         const [thaw] = yield* ClusterProcesses.query(url, "SELECT max(n) AS n FROM audit")
         process.kill(two.pid, "SIGCONT")
         yield* Effect.sleep("1 second")

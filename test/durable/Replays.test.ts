@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as RunStore from "../../src/agent/record/RunStore.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import { isTerminal } from "../../src/domain/AgentEvent.js"
 import * as Durable from "../../src/durable/Durable.js"
@@ -182,6 +183,33 @@ SqlBackends.suite("a durable run that goes on", (backend) => {
       const last = Chunk.toReadonlyArray(events).at(-1)
       assert.deepStrictEqual([last?._tag, refusals], ["Error", 3])
       yield* second.end
+    })
+  )
+
+  it.scopedLive("waits in its record too, where the store is slow to take that", () =>
+    Effect.gen(function* () {
+      const slow = Layer.map(Durable.layerSql({ lease: "1 minute", poll: "10 millis" }), (context) => {
+        const store = Context.get(context, RunStore.RunStore)
+        return Context.add(context, RunStore.RunStore, {
+          ...store,
+          update: (runId, change) =>
+            change.to === "waiting"
+              ? Effect.delay(store.update(runId, change), "50 millis")
+              : store.update(runId, change)
+        })
+      })
+      const agents = [Agent.make("a", { tools: [guarded] })]
+      const model = scripted(call(["guarded", {}]), say("done"))
+      const process = yield* start(backend.layer, { agents }, model, undefined, slow)
+      yield* process.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      const { message } = yield* process.within(
+        Effect.gen(function* () {
+          yield* Runs.answer((yield* asked).id, { _tag: "Approved" }, ann)
+          return yield* Runs.await("run", ann)
+        })
+      )
+      assert.strictEqual(message, "done")
+      yield* process.end
     })
   )
 
